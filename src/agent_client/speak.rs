@@ -393,7 +393,7 @@ mod tests {
             (State::Waiting, 3, Some(format!("waiting: {after}"))),
             (State::Stuck, 3, Some(format!("stuck, 0 of 3 machines as wished: {after}"))),
             (State::Rolling, 3, None),
-            (State::Rolling, 0, Some(format!("rolling, 0 of 0 machines as wished: {after}"))),
+            (State::Rolling, 0, Some(format!("rolling: {after}"))),
             (State::Done, 3, None),
         ] {
             let mut report = said(Some(state), Some(Phase::Done), Outcome::Applied);

@@ -10,7 +10,9 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::tree::{CommitId, RepoPath};
 use capstan_plan::cluster::Cluster;
-use capstan_plan::inventory::{InventoryChange, InventoryOutlook, PlansOfCluster, RECORD_FILE, beyond};
+use capstan_plan::inventory::{
+    InventoryChange, InventoryOutlook, LevelReach, PlansOfCluster, RECORD_FILE, beyond,
+};
 use capstan_plan::settings::InventorySettings;
 use capstan_plan::upgrade::Upgrade;
 
@@ -51,11 +53,12 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// From the inventory of one snapshot to that of another.
+    /// From the inventory of one snapshot to that of another, each over the clusters' folders of the first: what is merged.
     pub fn between(before: &Fleet, after: &Fleet) -> Self {
         let Some(change) = after.inventory_change(before) else {
             let all = after.defined_clusters();
-            let outlook = InventoryOutlook::default();
+            let whole = LevelReach { all, ..LevelReach::default() };
+            let outlook = InventoryOutlook { whole, ..InventoryOutlook::default() };
             return Self {
                 change: InventoryChange { all, ..InventoryChange::default() },
                 outlook,
@@ -63,8 +66,10 @@ impl Difference {
             };
         };
         let mut reasons = BTreeMap::new();
+        // What was rendered into the folders already is no less a change of what is merged.
+        let merged = after.over_clusters_of(before, &change.clusters);
         let (was, _) = plans_of(before, &change.clusters);
-        let (is, refused) = plans_of(after, &change.clusters);
+        let (is, refused) = plans_of(merged.as_ref().unwrap_or(after), &change.clusters);
         reasons.extend(refused);
         let outlook = InventoryOutlook::of(&change, &was, &is, |all| all);
         let of_plans = outlook.errors.iter().map(|(cluster, why)| {
@@ -81,14 +86,19 @@ impl Difference {
 
     /// How many clusters are defined afterwards and stay as they are.
     pub fn unchanged(&self) -> usize {
-        let InventoryOutlook { changed, created, retired, errors, .. } = &self.outlook;
-        self.change.all.saturating_sub(changed.len() + created.len() + retired.len() + errors.len())
+        let InventoryOutlook { whole, changed, created, retired, errors, .. } = &self.outlook;
+        whole.all.saturating_sub(changed.len() + created.len() + retired.len() + errors.len())
     }
 
     /// The finding that it reaches too far.
     pub fn beyond(&self, settings: &InventorySettings) -> Option<Finding> {
         let whole = &self.outlook.whole;
-        beyond(&settings.limits, whole.changed, Some(whole.machines), self.change.place.clone())
+        beyond(
+            &settings.limits,
+            [whole.changed, self.outlook.unplanned],
+            Some(whole.machines.known),
+            self.change.place.clone(),
+        )
     }
 }
 

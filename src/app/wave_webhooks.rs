@@ -171,7 +171,7 @@ impl WaveWebhooks {
         let is_meant = |one: &&WebhookHost| {
             let named = AllowedHosts::new([one.host.as_str()]);
             host.zip(port).is_some_and(|(host, port)| named.allow(host, port, scheme))
-                && one.repositories.iter().any(|glob| glob.matches(&name))
+                && Glob::any(&one.repositories, &name)
         };
         let found = self.0.parts.hosts.iter().find(is_meant);
         found.map(|found| &found.secret).ok_or_else(|| refused(url))

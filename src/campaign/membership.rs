@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use capstan_model::glob::Glob;
 use capstan_model::ids::ClusterId;
 use capstan_model::wording::count;
 use jiff::Timestamp;
@@ -24,8 +25,7 @@ pub struct Candidate {
 impl Membership {
     /// Whether a cluster is meant.
     pub fn holds(&self, candidate: &Candidate) -> bool {
-        let by_path = self.clusters.is_empty()
-            || self.clusters.iter().any(|glob| glob.matches(candidate.cluster.as_str()));
+        let by_path = self.clusters.is_empty() || Glob::any(&self.clusters, candidate.cluster.as_str());
         let has =
             |all: &BTreeMap<String, String>, (key, value): (&String, &String)| all.get(key) == Some(value);
         by_path
@@ -35,16 +35,17 @@ impl Membership {
 
     /// Whether it takes whoever is left.
     fn is_rest(&self) -> bool {
-        let is_all = |glob: &capstan_model::glob::Glob| matches!(glob.as_str(), "**" | "**/*");
+        let is_all = |glob: &Glob| matches!(glob.as_str(), "**" | "**/*");
         self.labels.is_empty()
             && self.fields.is_empty()
             && (self.clusters.is_empty() || self.clusters.iter().any(is_all))
+            && !self.clusters.iter().any(Glob::is_exclusion)
     }
 }
 
 /// Whether a release moves by this campaign.
 pub fn is_of(settings: &CampaignSettings, release: &str) -> bool {
-    settings.releases.is_empty() || settings.releases.iter().any(|glob| glob.matches(release))
+    settings.releases.is_empty() || Glob::any(&settings.releases, release)
 }
 
 /// The wave of a cluster, by its place: the first that it matches; `None` where it matches none.
@@ -119,6 +120,15 @@ impl fmt::Display for What {
     }
 }
 
+/// Whether a wave holds all clusters that an earlier one does: canaries first, then their region, is what people mean.
+fn is_within(settings: &CampaignSettings, fleet: &[Candidate], earlier: usize, later: usize) -> bool {
+    let holds = |wave: usize, candidate: &Candidate| {
+        settings.waves.get(wave).is_some_and(|wave| wave.matches.holds(candidate))
+    };
+    let later_has_more = fleet.iter().any(|candidate| holds(later, candidate) && !holds(earlier, candidate));
+    later_has_more && fleet.iter().filter(|one| holds(earlier, one)).all(|one| holds(later, one))
+}
+
 /// Everything that cannot be meant, for a fleet as it is.
 pub fn doubts(settings: &CampaignSettings, fleet: &[Candidate], now: Timestamp) -> Vec<Doubt> {
     let mut doubts = Vec::new();
@@ -129,7 +139,8 @@ pub fn doubts(settings: &CampaignSettings, fleet: &[Candidate], now: Timestamp) 
             say(What::Empty { pattern: None });
         } else {
             for (pattern, glob) in wave.matches.clusters.iter().enumerate() {
-                if !fleet.iter().any(|candidate| glob.matches(candidate.cluster.as_str())) {
+                let is_vain = || !fleet.iter().any(|candidate| glob.matches(candidate.cluster.as_str()));
+                if !glob.is_exclusion() && is_vain() {
                     say(What::Empty { pattern: Some(pattern) });
                 }
             }
@@ -137,6 +148,9 @@ pub fn doubts(settings: &CampaignSettings, fleet: &[Candidate], now: Timestamp) 
         if !wave.matches.is_rest() {
             let mut twice = matched.filter_map(|candidate| {
                 let first = wave_of(settings, candidate).filter(|first| *first < at)?;
+                if is_within(settings, fleet, first, at) {
+                    return None;
+                }
                 Some((candidate.cluster.clone(), first))
             });
             if let Some((cluster, earlier)) = twice.next() {
@@ -186,15 +200,29 @@ mod tests {
     fn a_campaign_without_patterns_is_of_every_release() {
         let mut settings = campaign(Vec::new());
         assert!(is_of(&settings, "aws/v1.0.0"));
-        settings.releases = vec![capstan_model::glob::Glob::parse("aws/*").unwrap()];
+        settings.releases = vec![Glob::parse("aws/*").unwrap()];
         assert!(is_of(&settings, "aws/v1.0.0"));
         assert!(!is_of(&settings, "openstack/v1.0.0"));
     }
 
     #[test]
+    fn a_wave_that_takes_in_all_of_an_earlier_one_is_meant() {
+        let fleet = ["eu/canary-1", "eu/1", "us/1"].map(|cluster| candidate(cluster, "gold"));
+        let now = at("2026-11-24T12:00:00Z");
+        let waves = |globs: [&str; 3]| {
+            let [one, two, three] = globs;
+            let settings = campaign(vec![wave("canary", one), wave("region", two), wave("all", three)]);
+            doubts(&settings, &fleet, now).len()
+        };
+        assert_eq!(waves(["*/canary*", "eu/*", "*/*"]), 0);
+        // The same wave again is not.
+        assert_eq!(waves(["*/canary*", "eu/*", "eu/*"]), 2);
+    }
+
+    #[test]
     fn what_cannot_be_meant_is_told_of_the_wave() {
         let mut settings = campaign(vec![wave("a", "eu/*"), wave("b", "eu/1"), wave("c", "nobody/*")]);
-        settings.waves[0].matches.clusters.push(capstan_model::glob::Glob::parse("asia/*").unwrap());
+        settings.waves[0].matches.clusters.push(Glob::parse("asia/*").unwrap());
         let cron = Cron::parse("0 0 30 2 *").unwrap();
         settings.waves[1].windows = vec![Window { cron, duration: Period::minutes(60) }];
         let fleet = ["eu/1", "eu/2", "us/1", "us/2"].map(|cluster| candidate(cluster, "gold"));

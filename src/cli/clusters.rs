@@ -1,9 +1,12 @@
 //! `capstan clusters`
 
+use std::convert::Infallible;
+
 use capstan_model::target::TargetKind;
 use serde_json::{Value, json};
 
 use super::arguments::List;
+use super::context::progress;
 use super::{Context, Failure, Format, Outcome, output, refusal, text};
 use crate::app::generator::{Refused, Summary};
 
@@ -11,10 +14,21 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let ids = context.clusters(&fleet, &[])?;
-    // A release that only history has is no unknown one.
+    // What blocks is not offered, and only a plan tells; a release that only history has is no unknown one.
     context.find_old_releases(workspace.as_ref(), &mut fleet, &ids);
-    let summaries: Vec<(String, Result<Summary, Refused>)> =
-        ids.iter().map(|id| (id.to_string(), fleet.summary(id))).collect();
+    let mut summaries: Vec<(String, Result<Summary, Refused>)> = Vec::with_capacity(ids.len());
+    let bar = progress(ids.len());
+    let Ok(()) = fleet.plan_each(
+        &ids,
+        None,
+        |id, planned| (id.to_string(), fleet.summary(id, &planned.map(|planned| planned.upgrade))),
+        |summary| {
+            bar.inc(1);
+            summaries.push(summary);
+            Ok::<(), Infallible>(())
+        },
+    );
+    bar.finish_and_clear();
     match command.output {
         Format::Text => {
             let rows: Vec<Vec<String>> = summaries.iter().map(row).collect();
@@ -24,7 +38,7 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
         Format::Yaml => output::print_yaml(&summaries.iter().map(to_json).collect())?,
         other => return Err(output::unsupported("clusters", other, "text, json or yaml")),
     }
-    let failed = summaries.iter().any(|(_, summary)| summary.is_err());
+    let failed = summaries.iter().any(|(_, summary)| !matches!(summary, Ok(one) if !one.failed));
     Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
 }
 
@@ -57,6 +71,7 @@ fn to_json((id, summary): &(String, Result<Summary, Refused>)) -> Value {
             "kind": summary.kind,
             "release": summary.current,
             "offered": summary.offered,
+            "blocked": summary.blocked,
             "notes": summary.notes,
         }),
         Err(refused) => json!({

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use capstan_model::finding::Severity;
 use capstan_model::ids::{ClusterId, ReleaseName};
 use capstan_model::tree::RepoPath;
+use capstan_model::wording::count;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::verbs::ClusterFrom;
 use capstan_plan::{patch, upgrade};
@@ -54,9 +55,9 @@ pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<Outcome, Fa
     }
     let done = if command.write { "is written" } else { "would be made (`--write` does)" };
     anstream::eprintln!(
-        "{} {done}: {} objects of {}, and planning it to that release changes nothing",
+        "{} {done}: {} of {}, and planning it to that release changes nothing",
         created.cluster,
-        created.objects.len(),
+        count(created.objects.len(), "object", "objects"),
         created.release
     );
     let errors = created.findings.iter().any(|finding| finding.severity() == Severity::Error);

@@ -153,7 +153,7 @@ fn in_words(onboarding: &Onboarding, written: bool) -> String {
         said.push('\n');
     }
     if !onboarding.left.is_empty() {
-        said.push_str("found, and not taken in\n");
+        said.push_str("found, and left to you\n");
         for left in &onboarding.left {
             said.push_str(&format!("  {left}\n"));
         }

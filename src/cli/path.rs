@@ -73,7 +73,11 @@ fn in_words(path: &UpgradePath) -> String {
     }
     for (index, step) in path.steps.iter().enumerate() {
         let from = name(step.from.as_ref());
-        let _ = writeln!(text, "  {}. {from} -> {}{}", index + 1, step.to, between(step));
+        let to = match &step.from {
+            Some(from) if *from == step.to => format!("{} as it is now", step.to),
+            _ => format!("{from} -> {}", step.to),
+        };
+        let _ = writeln!(text, "  {}. {to}{}", index + 1, between(step));
         let _ = writeln!(text, "     {}", step.why);
         for warning in &step.warnings {
             let _ = writeln!(text, "     {yellow}warning{yellow:#}: {warning}");

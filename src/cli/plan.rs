@@ -26,6 +26,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
         return path::run(&fleet, &clusters, target.as_ref(), command.output);
     }
     context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
+    fleet.allow_overwriting(command.overwriting.allowed());
     // What is printed stands on a terminal by itself; a bar would be drawn over it.
     let bar = if io::stdout().is_terminal() { ProgressBar::hidden() } else { progress(clusters.len()) };
     let title = fleet.settings().upgrade.proposals.title.clone();

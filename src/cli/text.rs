@@ -5,6 +5,8 @@ use std::fmt::Write;
 use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::source::SourceKind;
+use capstan_model::wording::count;
 use capstan_plan::proposal::{Decisions, Drafted, PlanDigest, SidebarStanding, SourceState};
 use capstan_plan::settings::TitleTemplate;
 
@@ -13,6 +15,7 @@ use capstan_plan::upgrade::{
     Versions, whole_of,
 };
 use capstan_providers::ProviderChange;
+use capstan_report::ExcerptForm;
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
@@ -43,12 +46,17 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
         let _ = writeln!(text, "  {verb}");
         upgrade.changes.iter().for_each(|item| change(&mut text, item));
     }
+    let kind = upgrade.brought_by();
     if let ([], [record]) = (upgrade.changes.as_slice(), upgrade.files.as_slice()) {
-        let _ = writeln!(text, "  no object changes; {} records the release", record.path);
+        let what = if kind == SourceKind::INVENTORY { "values" } else { kind.as_str() };
+        let _ = writeln!(text, "  no object changes; {} records the {what}", record.path);
     }
     if !upgrade.conflicts.is_empty() {
-        let _ = writeln!(text, "  changed by both the cluster and the release");
-        upgrade.conflicts.iter().for_each(|item| conflict(&mut text, item));
+        let _ = writeln!(text, "  {}", conflicts_heading(upgrade));
+        (0..upgrade.conflicts.len()).for_each(|at| conflict(&mut text, upgrade, at));
+    }
+    if let Some(hint) = overwriting(upgrade) {
+        let _ = writeln!(text, "  {hint}");
     }
     if !upgrade.rollouts.is_empty() {
         let _ = writeln!(text, "  machines");
@@ -104,18 +112,29 @@ fn service(text: &mut String, service: &ServiceChange) {
 fn heading(text: &mut String, upgrade: &Upgrade) {
     let name = upgrade.target.path();
     let from = upgrade.from.as_ref().map_or_else(|| "(unknown release)".to_owned(), ToString::to_string);
+    let is_of_inventory = upgrade.brought_by() == SourceKind::INVENTORY;
     let _ = match &upgrade.to {
-        Some(to) => writeln!(text, "{BOLD}{name}{BOLD:#}  {from} -> {to}{}", basis(upgrade.basis)),
+        // Never from a source to the same.
+        Some(to) if upgrade.from.as_ref() == Some(to) || is_of_inventory => {
+            let step = capstan_report::step_in_words(upgrade, str::to_owned);
+            let step = step.trim_start_matches([':', ',']).trim_start();
+            writeln!(text, "{BOLD}{name}{BOLD:#}  {step}{}", basis(upgrade.basis, is_of_inventory))
+        }
+        Some(to) => writeln!(text, "{BOLD}{name}{BOLD:#}  {from} -> {to}{}", basis(upgrade.basis, false)),
         None => writeln!(text, "{BOLD}{name}{BOLD:#}  {from}, nothing is offered"),
     };
 }
 
-const fn basis(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Known => "",
-        Basis::Inferred => "  (the old release was inferred from the content)",
-        Basis::Unknown => {
-            "  (the old release is unknown: the new one's fields overwrite, nothing is removed)"
+const fn basis(basis: Basis, is_of_inventory: bool) -> &'static str {
+    match (basis, is_of_inventory) {
+        (Basis::Known, _) => "",
+        (Basis::Inferred, false) => "  (the old release was inferred from the content)",
+        (Basis::Inferred, true) => "  (the values were not recorded, and all of them stand in its base)",
+        (Basis::Unknown, true) => {
+            "  (the old values are not recorded: what the cluster lacks comes, what stands there stays)"
+        }
+        (Basis::Unknown, false) => {
+            "  (the old release is unknown: what the cluster lacks comes, what stands there stays)"
         }
     }
 }
@@ -145,17 +164,67 @@ fn change(text: &mut String, change: &Change) {
     }
 }
 
-fn conflict(text: &mut String, conflict: &Conflict) {
+fn conflicts_heading(upgrade: &Upgrade) -> String {
+    let source = upgrade.brought_by();
+    match upgrade.basis {
+        Basis::Known | Basis::Inferred => format!("changed by both the cluster and the {source}"),
+        Basis::Unknown => format!("stands there, and the {source} has something else"),
+    }
+}
+
+/// The word for what brings an upgrade, and where the values of one of its conflicts stand there.
+fn brought_from(upgrade: &Upgrade, conflict: usize) -> (SourceKind, String) {
+    let origins = upgrade.values.as_ref().and_then(|values| values.conflict_origins.get(conflict));
+    let from = match origins.map(Vec::as_slice) {
+        None | Some([]) => String::new(),
+        Some(origins) => format!(" ({})", capstan_report::origins_in_words(origins, ToString::to_string)),
+    };
+    (upgrade.brought_by(), from)
+}
+
+/// How to lose what stands there, where nobody knows where it comes from.
+fn overwriting(upgrade: &Upgrade) -> Option<String> {
+    let stays = |conflict: &&Conflict| conflict.kept == Side::Cluster;
+    let first = upgrade.conflicts.iter().find(stays).filter(|_| upgrade.basis == Basis::Unknown)?;
+    Some(format!(
+        "nobody knows whether these are edits, so they stay: `--overwrite={}` takes the {}'s value of one, `--overwrite` of all",
+        first.path,
+        upgrade.brought_by()
+    ))
+}
+
+fn conflict(text: &mut String, upgrade: &Upgrade, at: usize) {
+    let conflict = &upgrade.conflicts[at];
+    let (source, from) = brought_from(upgrade, at);
     let path = path_of(&conflict.object, &conflict.path);
-    let values = [&conflict.base, &conflict.cluster, &conflict.release];
-    let [base, cluster, release] = sides(&conflict.object, &conflict.path, values);
     let kept = match (conflict.blocks, conflict.kept) {
-        (true, _) => "blocks until a person decides",
-        (false, Side::Cluster) => "the cluster's value is kept",
-        (false, Side::Release) => "the release's value is taken",
+        (true, _) => "blocks until a person decides".to_owned(),
+        (false, side) => taken(side, &source),
     };
     let _ = writeln!(text, "    {}  {}  {path}", conflict.place, conflict.object);
-    let _ = writeln!(text, "      was {base}, the cluster has {cluster}, the release has {release}: {kept}");
+    if let Some(disputed) = conflict.lines_in_dispute() {
+        let heads = ["was".to_owned(), "the cluster has".to_owned(), format!("the {source} has{from}")];
+        for (whose, lines) in heads.into_iter().zip(disputed) {
+            let _ = writeln!(text, "      {whose}");
+            let lines = lines.as_ref().and_then(Value::as_str).unwrap_or_default();
+            for line in lines.lines() {
+                let _ = writeln!(text, "        | {line}");
+            }
+        }
+        let _ = writeln!(text, "      {kept} in these lines; the others are merged");
+        return;
+    }
+    let [base, cluster, release] = sides(&conflict.object, &conflict.path, conflict.sides());
+    let was = if upgrade.basis == Basis::Unknown { String::new() } else { format!("was {base}, ") };
+    let _ = writeln!(text, "      {was}the cluster has {cluster}, the {source} has {release}{from}: {kept}");
+}
+
+/// Whose value a conflict leaves.
+fn taken(side: Side, kind: &SourceKind) -> String {
+    match side {
+        Side::Cluster => "the cluster's value is kept".to_owned(),
+        Side::Release => format!("the {kind}'s value is taken"),
+    }
 }
 
 fn provider(text: &mut String, provider: &ProviderChange) {
@@ -166,10 +235,10 @@ fn provider(text: &mut String, provider: &ProviderChange) {
     if provider.unknown.is_empty() {
         let _ = writeln!(
             text,
-            "      {} objects come, {} change, {} go; -o json has all of it",
-            objects.add.len(),
-            objects.change.len(),
-            objects.remove.len()
+            "      {}, {}, {}; -o json has all of it",
+            count(objects.add.len(), "object comes", "objects come"),
+            count(objects.change.len(), "changes", "change"),
+            count(objects.remove.len(), "goes", "go"),
         );
     }
     for why in &provider.unknown {
@@ -237,7 +306,7 @@ fn sides<const N: usize>(object: &ObjectId, path: &FieldPath, values: [&Option<V
     let values = values.map(Option::as_ref);
     let mut shown = capstan_report::excerpts(object, path, &values, 60).into_iter();
     values.map(|_| match shown.next().flatten() {
-        Some(excerpt) if excerpt.is_string => Value::String(excerpt.text).to_string(),
+        Some(excerpt) if excerpt.form == ExcerptForm::Text => Value::String(excerpt.text).to_string(),
         Some(excerpt) => excerpt.text,
         None => "(absent)".to_owned(),
     })
@@ -314,17 +383,30 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
         let red = AnsiColor::Red.on_default().bold();
         anstream::eprintln!("{red}blocked{red:#}: {name}: {reason}");
     }
+    for note in upgrade.notes.iter().filter(|_| upgrade.to.is_some()) {
+        anstream::eprintln!("{name}: {note}");
+    }
     for item in &upgrade.findings {
         anstream::eprintln!("{}", finding(item));
     }
-    for item in upgrade.conflicts.iter().filter(|item| !item.blocks) {
-        let kept = if item.kept == Side::Cluster {
-            "the cluster's value is kept"
-        } else {
-            "the release's value is taken"
-        };
+    for (at, item) in upgrade.conflicts.iter().enumerate().filter(|(_, item)| !item.blocks) {
+        let (source, from) = brought_from(upgrade, at);
+        let kept = taken(item.kept, &source);
         let path = path_of(&item.object, &item.path);
-        anstream::eprintln!("conflict: {}: {} {path}: {kept}", item.place, item.object);
+        let values = match upgrade.basis {
+            Basis::Unknown => {
+                let [own, new] = sides(&item.object, &item.path, [&item.cluster, &item.release]);
+                format!("the cluster has {own}, the {source} {new}{from}: ")
+            }
+            Basis::Known | Basis::Inferred if !from.is_empty() => {
+                format!("the {source} has another value{from}: ")
+            }
+            Basis::Known | Basis::Inferred => String::new(),
+        };
+        anstream::eprintln!("conflict: {}: {} {path}: {values}{kept}", item.place, item.object);
+    }
+    if let Some(hint) = overwriting(upgrade) {
+        anstream::eprintln!("{name}: {hint}");
     }
     if upgrade.files.is_empty() && upgrade.blocked.is_empty() {
         anstream::eprintln!("{name}: nothing to change");

@@ -19,6 +19,7 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
     let (clusters, planned, explained) = if command.inventory {
         let (mut clusters, to_come) = context.clusters_and_to_come(&fleet, &command.clusters)?;
         context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
+        fleet.allow_overwriting(command.overwriting.allowed());
         if command.retarget {
             clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget_of_inventory(cluster));
         }
@@ -35,6 +36,7 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
         (clusters, planned, unexplained)
     } else {
         let clusters = context.clusters(&fleet, &command.clusters)?;
+        fleet.allow_overwriting(command.overwriting.allowed());
         if command.retarget {
             clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget(cluster));
         }

@@ -69,7 +69,7 @@ fn one(
     let repositories = fields.remove("repositories");
     let repositories = repositories.as_ref().and_then(serde_json::Value::as_array);
     let repositories = repositories.filter(|list| !list.is_empty()).ok_or_else(|| {
-        of("says not which `repositories` may have what the host gives: add a list of patterns such as `acme/*`")
+        of("lists no `repositories` allowed to use this host: add a list of patterns such as `acme/*`")
     })?;
     let glob = |pattern: &serde_json::Value| {
         let pattern = pattern.as_str().ok_or_else(|| of("has `repositories` that are no texts"))?;
@@ -124,7 +124,7 @@ mod tests {
             ),
             (
                 "- {host: github.com, GITHUB_TOKEN: s3cret}",
-                ": entry 1, for github.com, says not which `repositories` may have what the host gives: add a list of patterns such as `acme/*`".to_owned(),
+                ": entry 1, for github.com, lists no `repositories` allowed to use this host: add a list of patterns such as `acme/*`".to_owned(),
             ),
             (
                 "- {host: github.com, repositories: ['*/*'], GITHUB_TOKN: s3cret}",

@@ -1,6 +1,7 @@
 //! One reconciliation of a cluster, and how soon another one follows.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use capstan_live::installing::OWNED_ELSEWHERE;
 use futures_util::FutureExt as _;
@@ -20,6 +21,16 @@ use crate::app::reconcile::{
 /// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.
 const PANICKED: &str = "it ended in an error of Capstan's own, which the log shows";
 
+/// What became of a cluster's turn.
+pub(super) enum Ran {
+    /// It was reconciled, or passed over for a reason.
+    Reconciled(Box<ReconcileOutcome>),
+    /// It was over before it began.
+    Over,
+    /// It is not its turn yet, and nobody needs to know: so long.
+    NotYet(Duration),
+}
+
 /// Takes over what renamed folders had of the cluster, and reconciles it; of the sources those stay that it took over.
 /// Noted before it is begun; a panic is its own.
 pub(super) async fn reconcile_one(
@@ -27,16 +38,17 @@ pub(super) async fn reconcile_one(
     key: &ClusterKey,
     migration_sources: &mut Vec<ClusterKey>,
     migrating: &Mutex<()>,
-) -> Result<Option<ReconcileOutcome>, LiveError> {
-    let underway = &request.ports.underway;
+) -> Result<Ran, LiveError> {
     let subject = Subject::applied(&request.fleet.key, request.id, request.revision);
-    let turn = match underway.begin(&subject).await {
+    let _turn = match request.ports.underway.begin(&subject) {
         Begun::Turn(turn) => turn,
-        Begun::PassedOver(reason) => return pass_over(request, key, reason).await.map(Some),
+        Begun::Wait(pause) => return Ok(Ran::NotYet(pause)),
+        Begun::PassedOver(reason, until) => {
+            return pass_over(request, key, reason, until).await.map(Box::new).map(Ran::Reconciled);
+        }
     };
     let reconciling = reconcile_noted(request, key, migration_sources, migrating);
     let result = AssertUnwindSafe(reconciling).catch_unwind().await;
-    underway.end(turn);
     result.unwrap_or_else(|_| {
         let (doing, reason) = (format!("reconciling {}", request.id), PANICKED.to_owned());
         Err(LiveError::Malformed { doing, reason })
@@ -49,16 +61,16 @@ async fn reconcile_noted(
     key: &ClusterKey,
     migration_sources: &mut Vec<ClusterKey>,
     migrating: &Mutex<()>,
-) -> Result<Option<ReconcileOutcome>, LiveError> {
+) -> Result<Ran, LiveError> {
     if !migration_sources.is_empty() {
         let _migrating = migrating.lock().await;
         match migrate(request, key, migration_sources).await? {
-            Migrated::Over(_) => return Ok(None),
+            Migrated::Over(_) => return Ok(Ran::Over),
             // Tried again at its next turn.
             Migrated::But(left) => migration_sources.retain(|source| !left.contains(source)),
         }
     }
-    reconcile(request, key).await.map(Some)
+    reconcile(request, key).await.map(Box::new).map(Ran::Reconciled)
 }
 
 /// Whether machines of it are being replaced.

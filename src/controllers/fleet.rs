@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::cluster::{is_rolling, reconcile_one, requeue};
+use super::cluster::{Ran, is_rolling, reconcile_one, requeue};
 use super::drift::Drift;
 use super::follow::{Followed, Follower, Problem};
 use super::gauges::Counted;
@@ -68,13 +68,12 @@ pub(super) struct FleetLoop {
 }
 
 /// A reconciliation that has ended.
-struct Ran {
+struct EndedTurn {
     id: ClusterId,
     took: Duration,
     /// The ManagedClusters that it took over something of.
     migration_sources: Vec<ClusterKey>,
-    /// `None` where it was over before it began.
-    result: Result<Option<ReconcileOutcome>, LiveError>,
+    result: Result<Ran, LiveError>,
 }
 
 /// What the loop knows while it runs.
@@ -103,7 +102,7 @@ struct State {
     migration_sources: BTreeMap<ClusterId, Vec<ClusterKey>>,
     /// Held while something is taken over, and while it is found out who has what to take over.
     migrating: Arc<Mutex<()>>,
-    running: JoinSet<Ran>,
+    running: JoinSet<EndedTurn>,
     /// When the Fleet's status is to be written: a thousand reconciliations are not a thousand writes.
     unsaid: Option<Instant>,
 }
@@ -447,16 +446,16 @@ impl FleetLoop {
                 };
                 let mut migrated = migration_sources;
                 let result = reconcile_one(&request, &key, &mut migrated, &migrating).await;
-                Ran { id: id.clone(), took: started.elapsed(), migration_sources: migrated, result }
+                EndedTurn { id: id.clone(), took: started.elapsed(), migration_sources: migrated, result }
             });
         }
     }
 
-    async fn end(&self, state: &mut State, ran: Ran) {
-        let Ran { id, took, migration_sources, result } = ran;
+    async fn end(&self, state: &mut State, ended: EndedTurn) {
+        let EndedTurn { id, took, migration_sources, result } = ended;
         let most = self.fleet.spec.guards.max_rolling_clusters;
         let need = match &result {
-            Ok(Some(outcome)) => {
+            Ok(Ran::Reconciled(outcome)) => {
                 state.counted.note(&self.fleet.key, &id, outcome, took);
                 let objects = outcome.status.inventory.objects().iter().map(|object| object.id()).collect();
                 if let Some(revision) = &state.revision {
@@ -470,7 +469,8 @@ impl FleetLoop {
                 }
                 requeue(outcome)
             }
-            Ok(None) => Requeue::Now,
+            Ok(Ran::Over) => Requeue::Now,
+            Ok(Ran::NotYet(_)) => Requeue::Usual,
             Err(error) => {
                 tracing::warn!(cluster = %id, %error, "the ManagedCluster cannot be read or written");
                 metrics::counter!("capstan_reconciler_failures_total", "cause" => error.kind()).increment(1);
@@ -480,8 +480,12 @@ impl FleetLoop {
                 Requeue::Retry
             }
         };
-        let put_off = result.as_ref().ok().and_then(Option::as_ref).and_then(|outcome| self.put_off(outcome));
-        if let Ok(Some(outcome)) = result {
+        let put_off = match &result {
+            Ok(Ran::Reconciled(outcome)) => self.put_off(outcome),
+            Ok(Ran::NotYet(pause)) => Some(*pause),
+            Ok(Ran::Over) | Err(_) => None,
+        };
+        if let Ok(Ran::Reconciled(outcome)) = result {
             state.generations.insert(id.clone(), outcome.generation);
             state.echoes.insert(id.clone(), outcome.written);
             if let Some(left) = state.migration_sources.get_mut(&id) {
@@ -512,7 +516,7 @@ impl FleetLoop {
         state.unsaid.get_or_insert_with(|| Instant::now() + SAY);
     }
 
-    /// In how long machines begin to roll that wait for their own time.
+    /// In how long machines begin to roll that wait for their own time, or a folder is tried again.
     fn put_off(&self, outcome: &ReconcileOutcome) -> Option<Duration> {
         let until = outcome.put_off_until?;
         Some(Duration::try_from(until.duration_since(self.ports.clock.now())).unwrap_or_default())

@@ -35,6 +35,24 @@ impl OperatorLeases {
         Self { posts, held: BTreeMap::new() }
     }
 
+    /// Begins to take the Leases of these namespaces, whose operators have stopped: each is had when it has run out.
+    pub fn begin(&mut self, namespaces: &[String]) {
+        for namespace in namespaces {
+            self.held.entry(namespace.clone()).or_insert_with(|| Held::begin(self.posts.of(namespace)));
+        }
+    }
+
+    /// Takes no Lease that is not held yet: an operator lives again.
+    pub fn end_waiting(&mut self) {
+        self.held.retain(|_, held| {
+            let is_held = *held.is_held.borrow();
+            if !is_held {
+                held.stop.cancel();
+            }
+            is_held
+        });
+    }
+
     /// Holds the Leases of these namespaces and no others. Those that are not held now: somebody else has them, or they
     /// cannot be had.
     pub async fn hold(&mut self, namespaces: &[String]) -> Vec<String> {
@@ -45,9 +63,7 @@ impl OperatorLeases {
                 held.stop.cancel();
             }
         }
-        for namespace in namespaces {
-            self.held.entry(namespace.clone()).or_insert_with(|| Held::begin(self.posts.of(namespace)));
-        }
+        self.begin(namespaces);
         let mut missing = Vec::new();
         for (namespace, held) in &mut self.held {
             let is_held = held.is_held.wait_for(|is_held| *is_held);

@@ -17,7 +17,7 @@ use super::operator_leases::OperatorLeases;
 use crate::app::ports::{
     As, LiveChanges, LiveError, ManagementCluster as _, NamespacedLeadership, Post, ServiceAccount,
 };
-use crate::app::providers::{self, Memory, pass, preview};
+use crate::app::providers::{self, Memory, pass, preview, say_waiting};
 use crate::app::reconcile::{DryRunCache, Ports};
 
 /// What installing providers takes beside the ports of everything else.
@@ -31,11 +31,15 @@ pub struct Providers {
     pub limit: SignedDuration,
 }
 
+/// How long after a Lease has run out it is looked again.
+const AFTER_LEASE: Duration = Duration::from_millis(500);
 /// How long nothing is looked at where nothing changes.
 const INTERVAL: Duration = Duration::from_secs(600);
 /// The first pause after a pass that waits for something, or failed, and the longest; a change ends it. The first is short:
 /// definitions are served, and webhooks called, a moment after they are written, and nobody tells the latter.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_millis(50)..=Duration::from_secs(60);
+/// The longest pause before it is looked again whether an operator lives still, which nobody tells.
+const OPERATORS: Duration = Duration::from_secs(15);
 /// What comes after the look of a pass and before its watches are open is told by nobody: it is looked at once more then.
 const OPENING: Duration = Duration::from_secs(5);
 /// Several changes at once make one pass.
@@ -62,6 +66,7 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
         said: String::new(),
         again: None,
         previewed: None,
+        told: None,
     };
     let mut fruitless: u32 = 0;
     let mut opening: Option<Instant> = None;
@@ -117,6 +122,8 @@ struct Installing {
     again: Option<Duration>,
     /// When it was said what taking over would change.
     previewed: Option<Instant>,
+    /// Of which namespaces it was said that their operators have stopped.
+    told: Option<Vec<String>>,
 }
 
 impl Installing {
@@ -126,6 +133,7 @@ impl Installing {
         match self.refusal().await {
             Ok(None) => self.said.clear(),
             Ok(Some(refusal)) => {
+                self.again = Some(self.again.map_or(OPERATORS, |again| again.min(OPERATORS)));
                 if self.said != refusal {
                     tracing::warn!(reason = OWNED_ELSEWHERE, "{refusal}");
                     self.said = refusal;
@@ -195,11 +203,28 @@ impl Installing {
     /// Why Capstan installs nothing; `None` where it may, and holds the Leases by which an operator would stand by.
     async fn refusal(&mut self) -> Result<Option<String>, LiveError> {
         let owner = self.ports.owner().await?;
+        if let Some((namespaces, left)) = owner.runs_out() {
+            self.leases.begin(&namespaces);
+            // The next look is when it has run out.
+            self.again = Some(left + AFTER_LEASE);
+            if self.told.as_ref() != Some(&namespaces) {
+                say_waiting(&self.ports, &namespaces, left).await?;
+                self.told = Some(namespaces);
+            }
+        } else {
+            self.told = None;
+        }
         if let Some(refusal) = owner.refusal() {
+            if self.told.is_none() {
+                self.leases.end_waiting();
+            }
             return Ok(Some(refusal));
         }
         let Owner::Capstan { hold } = owner else { return Ok(None) };
         let missing = self.leases.hold(&hold).await;
+        if !missing.is_empty() {
+            self.again = Some(AFTER_LEASE);
+        }
         Ok((!missing.is_empty()).then(|| {
             format!(
                 "providers are installed once the Lease {LEASE} is held in {}: somebody else has it, or it may not be written",

@@ -65,6 +65,11 @@ impl Reconciler {
             Arc::clone(&self.parts.health),
             stop.child_token(),
         ));
+        let (underway, leaving) = (Arc::clone(&self.parts.ports.underway), stop.clone());
+        tokio::spawn(async move {
+            leaving.cancelled().await;
+            underway.leave();
+        });
         while !stop.is_cancelled() {
             let Some(term) = self.parts.leadership.lead(stop).await else { break };
             tracing::info!("this process leads");

@@ -40,7 +40,8 @@ type DeliveryRow =
 type AuditRow = (i64, Option<String>, Option<String>, String, String, String);
 
 /// Every target that a campaign or a proposal knows, `t`, with its repository's job `j`: a target can stand in a
-/// campaign without a proposal, and the other way round.
+/// campaign without a proposal, and the other way round. A target that stands in any campaign stands there from each kind
+/// of source that is told of it: of a proposal of another kind nothing is told.
 const TARGETS: &str = "
     FROM (
         SELECT c.repository, c.target, c.source_kind, c.state, c.reason, c.at_source, c.offered, c.hold,
@@ -54,7 +55,7 @@ const TARGETS: &str = "
         FROM proposals p
         WHERE NOT EXISTS (
             SELECT 1 FROM campaign_targets c
-            WHERE c.repository = p.repository AND c.target = p.target AND c.source_kind = p.source_kind)
+            WHERE c.repository = p.repository AND c.target = p.target)
     ) t
     JOIN jobs j ON j.repository = t.repository";
 

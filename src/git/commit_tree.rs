@@ -1,6 +1,6 @@
 //! The content of a commit, or of a folder found by its tree id.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use capstan_model::tree::{EntryKind, Folder, RepoPath, StoredTree, Tree, TreeEntry, TreeId, Unreadable};
@@ -21,6 +21,22 @@ const MAXIMUM_PATH_BYTES: usize = 128 << 20;
 
 /// Bytes of one tree object: what is in one folder, those below it left out.
 const MAXIMUM_FOLDER_BYTES: u64 = 32 << 20;
+
+/// Entries that are listed of folders which the snapshot has already elsewhere, before anybody asks how many those are.
+const REPEATED_ENTRIES: usize = 20_000;
+
+/// A folder that holds others several times is not listed where those have more entries together than this.
+const COUNTLESS: u64 = 100_000;
+
+/// A folder that stands elsewhere too is not listed again where it has more entries than this.
+const COUNTLESS_AGAIN: u64 = 1_000;
+
+/// What stands in a folder that is not listed: it has the folder's id, so that it can never be read.
+const STAND_IN: &str = "files-without-number.yaml";
+
+/// Why a folder that is not listed is not read.
+const WITHOUT_NUMBER: &str =
+    "this folder holds the same folders again and again, so that nobody can list its files: take them out";
 
 /// Why something without a name is not read.
 pub(super) const UNNAMED: &str = "its name has a backslash or is no UTF-8";
@@ -62,10 +78,17 @@ impl CommitTree {
         earlier: Option<&Arc<Folder>>,
     ) -> Result<Option<Self>, ListError> {
         let mut listing = Listing::default();
-        let root =
-            objects.with(|repository| listing.folder(repository, root, RepoPath::root(), earlier, 0))?;
+        let list = |listing: &mut Listing| {
+            objects.with(|repository| listing.folder(repository, root, RepoPath::root(), earlier, 0))
+        };
+        let mut listed = list(&mut listing);
+        if listing.repeats() {
+            // Most snapshots never come here, and asking beforehand would read each of their folders.
+            listing = Listing { weights: Some(Weights::default()), ..Listing::default() };
+            listed = list(&mut listing);
+        }
         let folders_read = listing.folders_read;
-        Ok(root.map(|root| Self { objects, root, shows: Shows::All, folders_read }))
+        Ok(listed?.map(|root| Self { objects, root, shows: Shows::All, folders_read }))
     }
 
     /// Of the tree `root` this one file that lies in it directly, if it does: for what is too large to be listed.
@@ -108,7 +131,12 @@ impl Tree for CommitTree {
                 reason: "a submodule, whose content stands in another repository".to_owned(),
             });
         }
-        self.objects.blob(&entry.path, &entry.blob)
+        match entry.path.parent().filter(|_| entry.path.name() == STAND_IN) {
+            Some(folder) if self.folder_id(&folder).is_some_and(|id| id.as_str() == entry.blob.as_str()) => {
+                Err(Unreadable { path: folder, reason: WITHOUT_NUMBER.to_owned() })
+            }
+            _ => self.objects.blob(&entry.path, &entry.blob),
+        }
     }
 
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
@@ -143,9 +171,30 @@ struct Listing {
     /// Files, and folders that were read.
     entries: usize,
     path_bytes: usize,
+    /// The folders that were listed, wherever they stand.
+    seen: HashSet<ObjectId>,
+    /// Entries of those that were listed once more.
+    repeated: usize,
+    /// How much is in folders; `None` while nobody has asked.
+    weights: Option<Weights>,
 }
 
 impl Listing {
+    /// Whether it ended because it is to be begun again with the folders' weights.
+    const fn repeats(&self) -> bool {
+        self.weights.is_none() && self.repeated > REPEATED_ENTRIES
+    }
+
+    /// Whether a folder is not to be listed, since the snapshot has more entries than are listed: it holds another one
+    /// several times that is large, or is large and stands elsewhere too.
+    fn is_countless(&mut self, repository: &gix::Repository, id: ObjectId, is_again: bool) -> bool {
+        let Some(weights) = &mut self.weights else { return false };
+        let Weight { entries, in_twins } = weights.of(repository, id, 0);
+        // The root comes first, and is asked whether everything can be listed.
+        let all = *weights.all.get_or_insert(entries);
+        all > MAXIMUM_ENTRIES as u64 && (in_twins > COUNTLESS || is_again && entries > COUNTLESS_AGAIN)
+    }
+
     /// The tree `id` that stands at `path`. What has a name that is no part of a path here (no UTF-8, or a backslash in
     /// it) is kept as one entry under an escaped name, a folder too.
     fn folder(
@@ -163,6 +212,10 @@ impl Listing {
         if depth > MAXIMUM_DEPTH {
             let reason = format!("`{path}` is nested deeper than {MAXIMUM_DEPTH} folders: keep them flatter");
             return Err(ListError::TooLarge(reason));
+        }
+        let is_again = !self.seen.insert(id);
+        if self.is_countless(repository, id, is_again) && depth > 0 {
+            return self.not_listed(id, path).map(Some);
         }
         self.folders_read += 1;
         self.count(1, path.as_str().len(), &path)?;
@@ -187,6 +240,10 @@ impl Listing {
         let (mut files, mut folders) = (Vec::new(), Vec::new());
         let mut unnamed = Vec::new();
         for entry in tree.iter() {
+            self.repeated += usize::from(is_again);
+            if self.repeats() {
+                return Ok(None);
+            }
             let entry = entry.map_err(|error| broken(&error))?;
             let name = std::str::from_utf8(entry.filename()).ok();
             let Some((name, below)) =
@@ -228,6 +285,15 @@ impl Listing {
 }
 
 impl Listing {
+    /// A folder of which only that it is there is shown.
+    fn not_listed(&mut self, id: ObjectId, path: RepoPath) -> Result<Arc<Folder>, ListError> {
+        self.count(1, path.as_str().len() + 1 + STAND_IN.len(), &path)?;
+        let files = path.join(STAND_IN).ok().zip(blob_id(&id));
+        let files = files.map(|(path, blob)| TreeEntry { path, kind: EntryKind::File, blob });
+        let known = tree_id(&id).ok_or_else(|| ListError::Broken(format!("`{id}` is no object id")))?;
+        Ok(Arc::new(Folder::new(path, known, files.into_iter().collect(), Vec::new())))
+    }
+
     /// Counts entries before they are kept; `path` is the folder that holds them.
     fn count(&mut self, entries: usize, path_bytes: usize, path: &RepoPath) -> Result<(), ListError> {
         self.entries = self.entries.saturating_add(entries);
@@ -244,6 +310,54 @@ impl Listing {
             )));
         }
         Ok(())
+    }
+}
+
+/// How much is in folders, each looked at once however often it stands somewhere.
+#[derive(Default)]
+struct Weights {
+    known: HashMap<ObjectId, Weight>,
+    /// Entries of the whole snapshot.
+    all: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Weight {
+    /// Files and folders, to any depth.
+    entries: u64,
+    /// Those of them that lie in folders which stand in it directly, and several times.
+    in_twins: u64,
+}
+
+impl Weights {
+    /// What cannot be read weighs nothing: listing it says why.
+    fn of(&mut self, repository: &gix::Repository, id: ObjectId, depth: usize) -> Weight {
+        if let Some(known) = self.known.get(&id) {
+            return *known;
+        }
+        let mut weight = Weight::default();
+        let header = repository.try_find_header(id).ok().flatten();
+        let is_read =
+            depth <= MAXIMUM_DEPTH && header.is_some_and(|header| header.size() <= MAXIMUM_FOLDER_BYTES);
+        let object = if is_read { repository.try_find_object(id).ok().flatten() } else { None };
+        if let Some(tree) = object.and_then(|object| object.try_into_tree().ok()) {
+            let mut folders: HashMap<ObjectId, u64> = HashMap::new();
+            for entry in tree.iter().flatten() {
+                weight.entries = weight.entries.saturating_add(1);
+                if entry_kind(entry.mode()).is_none() {
+                    *folders.entry(entry.object_id()).or_default() += 1;
+                }
+            }
+            for (folder, times) in folders {
+                let below = self.of(repository, folder, depth + 1).entries.saturating_mul(times);
+                weight.entries = weight.entries.saturating_add(below);
+                if times > 1 {
+                    weight.in_twins = weight.in_twins.saturating_add(below);
+                }
+            }
+        }
+        self.known.insert(id, weight);
+        weight
     }
 }
 

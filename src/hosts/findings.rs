@@ -43,8 +43,27 @@ pub fn too_few_for_rollout(role: &str, count: Count, owners: &[Owner]) -> Option
     ))
 }
 
-/// `SelectorMissing`: a Metal3MachineTemplate of the cluster that would take hosts of others.
+/// The versions of Metal3's and kubeadm's kinds whose fields are read here: what is read stands in the same place in both, or is told
+/// by its shape. Of another version nothing is read.
+const KNOWN: [&str; 2] = ["v1beta1", "v1beta2"];
+
+/// The `apiVersion` of an object that is not read here.
+fn unread(object: &Value) -> Option<&str> {
+    let api_version = object["apiVersion"].as_str()?;
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    (!KNOWN.contains(&version)).then_some(api_version)
+}
+
+/// `SelectorMissing`: a Metal3MachineTemplate of the cluster that would take hosts of others, or of which nobody can tell.
 pub fn selector_missing(sip_cluster: &Named, template: &Value) -> Option<String> {
+    if let Some(api_version) = unread(template) {
+        let name = template.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        return Some(format!(
+            "whether Metal3MachineTemplate {name} keeps to the hosts of this SIPCluster is not known: `{api_version}` is not read \
+             here ({} are)",
+            KNOWN.join(" and ")
+        ));
+    }
     let selector = template.pointer("/spec/template/spec/hostSelector").cloned().unwrap_or_default();
     let is_confined = LabelSelector::deserialize(&selector).is_ok_and(|selector| {
         selector.confines(CLUSTER_NAME, &sip_cluster.name)
@@ -62,6 +81,9 @@ pub fn selector_missing(sip_cluster: &Named, template: &Value) -> Option<String>
 
 /// `endpoint-differs`: the infrastructure cluster names another endpoint than the load balancer has.
 pub fn endpoint_differs(endpoint: &Endpoint, infrastructure: &Value) -> Option<String> {
+    if unread(infrastructure).is_some() {
+        return None;
+    }
     let held = infrastructure.pointer("/spec/controlPlaneEndpoint")?;
     let (host, port) = (held["host"].as_str().unwrap_or_default(), held["port"].as_u64().unwrap_or(0));
     if host.is_empty() || (host == endpoint.host && port == u64::from(endpoint.port)) {
@@ -139,6 +161,9 @@ impl Oidc {
 
 /// `oidc-not-wired`: the control plane does not trust the issuer.
 pub fn oidc_not_wired(issuer: &Oidc, control_plane: &Value) -> Option<String> {
+    if unread(control_plane).is_some() {
+        return None;
+    }
     let spec = control_plane.pointer("/spec/kubeadmConfigSpec")?;
     let version = control_plane.pointer("/spec/version").and_then(Value::as_str).unwrap_or_default();
     let server = &spec["clusterConfiguration"]["apiServer"];
@@ -234,6 +259,32 @@ mod tests {
         assert!(
             selector_missing(&me, &none).unwrap().starts_with("Metal3MachineTemplate m has no hostSelector")
         );
+    }
+
+    #[test]
+    fn a_version_that_is_not_known_is_never_misread() {
+        let me = Named::new("gauss", "t");
+        let of = |version: &str| {
+            let api_version = format!("infrastructure.cluster.x-k8s.io/{version}");
+            let labels = json!({CLUSTER_NAMESPACE: "gauss", CLUSTER_NAME: "t"});
+            json!({"apiVersion": api_version, "metadata": {"name": "m"},
+                "spec": {"template": {"spec": {"hostSelector": {"matchLabels": labels}}}}})
+        };
+        assert_eq!(
+            (selector_missing(&me, &of("v1beta1")), selector_missing(&me, &of("v1beta2"))),
+            (None, None)
+        );
+        assert_eq!(
+            selector_missing(&me, &of("v1")).unwrap(),
+            "whether Metal3MachineTemplate m keeps to the hosts of this SIPCluster is not known: `infrastructure.cluster.x-k8s.io/v1` is not read here (v1beta1 and v1beta2 are)"
+        );
+        let endpoint = Endpoint { host: "192.0.2.1".to_owned(), port: 30000 };
+        let elsewhere = |version: &str| {
+            let api_version = format!("infrastructure.cluster.x-k8s.io/{version}");
+            json!({"apiVersion": api_version, "spec": {"controlPlaneEndpoint": {"host": "192.0.2.2", "port": 6443}}})
+        };
+        assert!(endpoint_differs(&endpoint, &elsewhere("v1beta2")).is_some());
+        assert_eq!(endpoint_differs(&endpoint, &elsewhere("v1")), None);
     }
 
     #[test]

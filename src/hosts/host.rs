@@ -100,9 +100,16 @@ impl Host {
         self.label(NODE_TYPE).unwrap_or_default()
     }
 
-    /// Whether somebody uses it.
-    pub const fn is_used(&self) -> bool {
-        self.consumer.is_some()
+    /// Whether somebody uses it: a machine, or one that comes back. Metal3 takes `consumerRef` away while a machine is replaced,
+    /// and finds the host again by a label.
+    pub fn is_used(&self) -> bool {
+        self.consumer.is_some() || self.comes_back_for().is_some()
+    }
+
+    /// For which control plane or MachineDeployment Metal3 keeps it
+    /// (<https://book.metal3.io/capm3/node_reuse>).
+    fn comes_back_for(&self) -> Option<&str> {
+        self.label(NODE_REUSE)
     }
 
     /// Whether it can be taken from its cluster: nobody uses it, and nothing is under way on it.
@@ -127,7 +134,7 @@ impl Host {
     /// [`choice`](crate::choice) to say, except for the words.
     pub fn why_not_free(&self) -> Option<String> {
         let whose = self.labelled_for().map(|owner| owner.to_string()).or_else(|| self.used_for());
-        if self.is_used() || self.externally_provisioned {
+        if self.consumer.is_some() || self.externally_provisioned {
             let state = if self.state.is_empty() { "used" } else { &self.state };
             return Some(whose.map_or_else(|| state.to_owned(), |whose| format!("{state} for {whose}")));
         }
@@ -147,7 +154,7 @@ impl Host {
         if self.annotated(&[DETACHED]) {
             return Some("detached".to_owned());
         }
-        self.label(NODE_REUSE).map(|owner| format!("kept for {owner} (label {NODE_REUSE})"))
+        self.comes_back_for().map(|owner| format!("kept for {owner} (label {NODE_REUSE})"))
     }
 
     fn annotated(&self, keys: &[&str]) -> bool {
@@ -280,7 +287,10 @@ mod tests {
             (host(json!({}), available(), json!({})), true),
             (host(json!({}), state("deprovisioning"), json!({})), false),
             (host(json!({}), broken.clone(), json!({})), true),
-            (host(used, broken, json!({})), false),
+            (host(used, broken.clone(), json!({})), false),
+            // Its machine is being replaced, and the next one comes back to it.
+            (host(json!({}), available(), json!({"labels": {NODE_REUSE: "gauss-cp"}})), false),
+            (host(json!({}), broken, json!({"labels": {NODE_REUSE: "gauss-cp"}})), false),
         ] {
             assert_eq!(host.is_idle(), idle, "{host:?}");
         }

@@ -276,6 +276,8 @@ impl Survey {
         let mut folders: BTreeMap<RepoPath, Place> = BTreeMap::new();
         let mut unused: BTreeMap<Place, (FieldPath, Origin)> = BTreeMap::new();
         let mut used: BTreeSet<Place> = BTreeSet::new();
+        // Levels and the fields that a template below reads, wherever the value there comes from.
+        let mut read: BTreeSet<(String, String)> = BTreeSet::new();
         for definition in self.inventory.clusters() {
             let member = match Member::of(&self.inventory, definition) {
                 Ok(member) => member,
@@ -306,6 +308,8 @@ impl Survey {
                     values.merged.leaves(&FieldPath::root(), &mut |path, leaf| {
                         let place = leaf.origin.place();
                         if !left.contains(&place) {
+                            let levels = member.objects.iter().map(|object| object.level.to_string());
+                            read.extend(levels.map(|level| (level, path.to_string())));
                             used.insert(place);
                         } else if has_templates {
                             unused.insert(place, (path.clone(), leaf.origin.clone()));
@@ -322,7 +326,10 @@ impl Survey {
             }
         }
         findings.extend(below.unknown_values(|release| self.releases.get(release)?.schema.as_ref()));
-        for (place, (path, origin)) in unused.into_iter().filter(|(place, _)| !used.contains(place)) {
+        unused.retain(|place, (path, origin)| {
+            !used.contains(place) && !read.contains(&(origin.level.to_string(), path.to_string()))
+        });
+        for (place, (path, origin)) in unused {
             let message =
                 format!("`{path}` of {} is read by no template of the releases below", origin.level);
             findings.push(Finding::new(rules::INVENTORY_UNUSED_VALUE, message).place(place).path(&path));

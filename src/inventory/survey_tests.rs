@@ -379,3 +379,29 @@ fn editing_the_place_that_explain_names_changes_the_value() {
     }
     assert!(edited > 600, "{edited}");
 }
+
+/// What a template reads is in use at every level, also where each definition that reads it has its own.
+#[test]
+fn a_value_that_is_read_and_overridden_below_is_not_unused() {
+    let prod = object("Environment", "prod", "  values:\n    network: {external: a, mtu: 9000}\n");
+    let definition = |name: &str, release: &str, values: &str| {
+        object(
+            "ClusterDefinition",
+            name,
+            &format!("  in: {{environment: prod}}\n  folder: acme/{name}\n  release: {release}\n{values}"),
+        )
+    };
+    let first = definition("peu01", "aws/v1.0.0", "  values:\n    network: {mtu: 1500}\n");
+    let second = definition("peu02", "aws/v2.0.0", "");
+    let reads = TEMPLATE.replace("network: {{ network.external }}", "mtu: {{ network.mtu }}");
+    let survey = survey(&[
+        ("inventory/prod.yaml", &prod),
+        ("inventory/a.yaml", &first),
+        ("inventory/b.yaml", &second),
+        ("aws/v1.0.0/schema.yaml", SCHEMA),
+        ("aws/v1.0.0/templates/all.yaml", &reads),
+        ("aws/v2.0.0/schema.yaml", SCHEMA),
+        ("aws/v2.0.0/templates/all.yaml", TEMPLATE),
+    ]);
+    assert_eq!(lines(&survey.judge()), [""; 0]);
+}

@@ -5,6 +5,7 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it | nothing |
+//! | [`deaths`] | which folder processes die of, and when it is tried again | nothing |
 //! | [`fencing`] | by what a leader knows that it leads still | nothing |
 //! | [`kept_tree`] | what may be done on the word of a tree that may be old | nothing |
 //! | [`rolling`] | how many clusters replace machines at a time | nothing |
@@ -22,6 +23,7 @@ pub mod agent;
 pub mod applying;
 pub mod cloud;
 pub mod credentials;
+pub mod deaths;
 pub mod fencing;
 pub mod installing;
 pub mod kept_tree;

@@ -1,11 +1,12 @@
-//! Patterns over paths: `aws/v*`, `*/*`, `customers/**`.
+//! Patterns over paths: `aws/v*`, `*/*`, `customers/**`, and `!gauss/*` for what is not meant.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 /// A pattern over paths: `*` and `?` stay within one part, `**` crosses parts, `{a,b}` and `[a-z]`
-/// choose.
+/// choose. `!` before it turns it round: alone it matches every other path, in a list it takes out what the others
+/// match ([`Self::any`]).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Glob(String);
@@ -24,6 +25,8 @@ impl Glob {
     /// Checks a pattern.
     pub fn parse(pattern: &str) -> Result<Self, InvalidGlob> {
         let refuse = |reason| Err(InvalidGlob { pattern: pattern.to_owned(), reason });
+        let whole = pattern;
+        let pattern = pattern.strip_prefix('!').unwrap_or(pattern);
         let parts = || pattern.split('/');
         if pattern.is_empty() {
             return refuse("it is empty");
@@ -37,17 +40,35 @@ impl Glob {
             return refuse("`.`, `..` and empty parts match nothing");
         }
         if pattern.starts_with('!') {
-            return refuse("exclusions are not known; list what should match");
+            return refuse("one `!` is enough");
         }
         if !is_balanced(pattern) {
             return refuse("a bracket or brace is not closed");
         }
-        Ok(Self(pattern.to_owned()))
+        Ok(Self(whole.to_owned()))
     }
 
     /// Whether the pattern matches the whole path.
     pub fn matches(&self, path: &str) -> bool {
-        glob_match::glob_match(&self.0, path)
+        match self.0.strip_prefix('!') {
+            Some(excluded) => !glob_match::glob_match(excluded, path),
+            None => glob_match::glob_match(&self.0, path),
+        }
+    }
+
+    /// Whether it takes out what others match.
+    pub fn is_exclusion(&self) -> bool {
+        self.0.starts_with('!')
+    }
+
+    /// Whether a list of patterns means a path: one of them matches it, and no exclusion takes it out. A list of
+    /// exclusions alone means every other path; an empty one none.
+    pub fn any(patterns: &[Self], path: &str) -> bool {
+        let (exclusions, others): (Vec<&Self>, Vec<&Self>) =
+            patterns.iter().partition(|pattern| pattern.is_exclusion());
+        !patterns.is_empty()
+            && exclusions.iter().all(|pattern| pattern.matches(path))
+            && (others.is_empty() || others.iter().any(|pattern| pattern.matches(path)))
     }
 
     /// As it was written.
@@ -109,6 +130,8 @@ mod tests {
             ("{gauss,euler}/*", "euler/peu01", true),
             ("gauss/peu0[1-3]", "gauss/peu02", true),
             ("gauss/peu0?", "gauss/peu04", true),
+            ("!gauss/*", "gauss/peu01", false),
+            ("!gauss/*", "euler/peu01", true),
         ];
         for (pattern, path, expected) in cases {
             assert_eq!(Glob::parse(pattern).unwrap().matches(path), expected, "{pattern} on {path}");
@@ -116,8 +139,26 @@ mod tests {
     }
 
     #[test]
+    fn in_a_list_an_exclusion_takes_out_what_others_match() {
+        for (patterns, path, expected) in [
+            (&["*/*", "!gauss/*"][..], "euler/1", true),
+            (&["*/*", "!gauss/*"], "gauss/1", false),
+            (&["!gauss/*", "*/*"], "gauss/1", false),
+            (&["euler/*", "!euler/2"], "gauss/1", false),
+            (&["!gauss/*"], "euler/1", true),
+            (&["!gauss/*", "!euler/*"], "euler/1", false),
+            (&[], "euler/1", false),
+        ] {
+            let patterns: Vec<Glob> = patterns.iter().map(|pattern| Glob::parse(pattern).unwrap()).collect();
+            assert_eq!(Glob::any(&patterns, path), expected, "{patterns:?} on {path}");
+        }
+    }
+
+    #[test]
     fn what_could_never_match_is_refused() {
-        for pattern in ["", "/aws", "aws/", "aws//v*", "../x", "./x", "[a", "{a,b", "a}", "!x", "x\\"] {
+        for pattern in
+            ["", "/aws", "aws/", "aws//v*", "../x", "./x", "[a", "{a,b", "a}", "!", "!!x", "!/x", "x\\"]
+        {
             assert!(Glob::parse(pattern).is_err(), "{pattern}");
         }
     }

@@ -20,6 +20,7 @@
 //! | [`tree`] | paths, Git ids and snapshots of a repository | `digest` |
 //! | [`version`] | how versions of releases, Kubernetes and components compare | nothing |
 //! | [`wording`] | small pieces of sentences | nothing |
+//! | [`chained_upgrade`] | how a topology goes over several minors, where its class lists versions | `version` |
 //! | [`cluster_api`] | which Kubernetes a release of Cluster API runs on and manages | `version` |
 //! | [`file_change`] | what becomes of a file | `tree` |
 //! | [`finding`] | places, findings, errors that stop a file, and the rules' entries with their severities | `object`, `tree` |
@@ -29,6 +30,7 @@
 //! | [`ids`] | names of clusters, releases, providers and a release's content | `digest`, `source`, `tree`, `version` |
 //! | [`target`] | what receives it: a cluster, a provider set, or several clusters that share a pull request | `ids`, `source`, `tree` |
 
+pub mod chained_upgrade;
 pub mod cluster_api;
 pub mod digest;
 pub mod dns_name;

@@ -2,9 +2,19 @@
 
 use std::fmt::Display;
 
+/// The one of two words that fits a number: `field` or `fields`, `is` or `are`.
+pub const fn fitting<'w>(number: usize, one: &'w str, many: &'w str) -> &'w str {
+    if number == 1 { one } else { many }
+}
+
 /// `1 field`, `2 fields`.
 pub fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
+    format!("{number} {}", fitting(number, one, many))
+}
+
+/// `2 of 3 clusters`, `1 of 1 cluster`.
+pub fn count_of(number: usize, all: usize, one: &str, many: &str) -> String {
+    format!("{number} of {}", count(all, one, many))
 }
 
 /// A text as a sentence begins: with a capital letter.
@@ -49,6 +59,19 @@ pub fn list(words: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_noun_fits_the_number_before_it() {
+        for (number, all, said) in [
+            (0, 0, "0 of 0 clusters"),
+            (0, 1, "0 of 1 cluster"),
+            (1, 1, "1 of 1 cluster"),
+            (1, 2, "1 of 2 clusters"),
+            (2, 2, "2 of 2 clusters"),
+        ] {
+            assert_eq!(count_of(number, all, "cluster", "clusters"), said);
+        }
+    }
 
     #[test]
     fn of_many_a_few_are_named() {

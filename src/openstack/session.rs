@@ -83,8 +83,8 @@ impl Session {
         let call = Call { method: Method::GET, url, token: Some(&self.token), body: None };
         let told = self.http.send(&call, Patience::FreshToken).await.map_err(|failed| match failed {
             Failed::NotAllowed(host) => Unanswered(format!(
-                "{host}, where the catalog has {}, is not among the hosts that the reconciler may ask ({}): name it by \
-                 `--cloud-hosts`",
+                "{host}, where the catalog has {}, is not among the hosts that the reconciler may ask ({}): name it in \
+                 its setting `cloud-hosts`",
                 service.name(),
                 self.http.hosts()
             )),
@@ -161,7 +161,7 @@ impl Session {
     }
 
     async fn images(&self, wanted: &BTreeSet<Named>) -> Answer<Vec<Image>> {
-        let mut found = Vec::new();
+        let (mut found, mut lacks_a_name) = (Vec::new(), false);
         for named in wanted {
             match named {
                 Named::Id(id) => {
@@ -172,9 +172,17 @@ impl Session {
                     let name = name.iter().map(|name| ("name", name.as_str()));
                     let query: Vec<(&str, &str)> =
                         name.chain(tags.iter().map(|tag| ("tag", tag.as_str()))).collect();
-                    found.extend(self.list(Service::Image, &["images"], &query, "images").await?);
+                    let meant = self.list(Service::Image, &["images"], &query, "images").await?;
+                    lacks_a_name |= meant.is_empty();
+                    found.extend(meant);
                 }
             }
+        }
+        if lacks_a_name {
+            // What is named nearly so is offered. An answer that does not come costs no more than that.
+            let all = self.url(Service::Image, &["images"], &[("limit", PAGE)])?;
+            let all = self.read(Service::Image, all).await.ok().flatten();
+            found.extend(all.iter().filter_map(|all| all["images"].as_array()).flatten().cloned());
         }
         let mut images: Vec<Image> = found
             .iter()

@@ -105,7 +105,14 @@ fn select(candidates: &[&Candidate<'_>], limits: &ProposalSettings, load: Load) 
             later.push(one.proposal.clone());
         }
     }
-    let why = if by_open <= by_hour {
+    let none = |key: &str| {
+        format!("No proposal is opened by itself (`{key}` is 0): the command `upgrade` opens this one.")
+    };
+    let why = if limits.open == 0 {
+        none("upgrade.proposals.open")
+    } else if limits.per_hour == 0 {
+        none("upgrade.proposals.perHour")
+    } else if by_open <= by_hour {
         format!(
             "{} of at most {} proposals are open (`upgrade.proposals.open`): it waits until one is merged or closed.",
             load.open.saturating_add(taken),
@@ -192,6 +199,22 @@ mod tests {
             chosen.waiting[0].why,
             "3 of at most 3 proposals are open (`upgrade.proposals.open`): it waits until one is merged or closed."
         );
+    }
+
+    #[test]
+    fn where_none_is_opened_by_itself_nobody_waits_for_one_to_be_closed() {
+        for (limits, key) in [
+            (limits(0, 20), "upgrade.proposals.open"),
+            (limits(20, 0), "upgrade.proposals.perHour"),
+            (limits(0, 0), "upgrade.proposals.open"),
+        ] {
+            let chosen = select(&clusters(&["a/1"]), &limits, Load::default());
+            assert_eq!(chosen.now, vec![]);
+            let why = format!(
+                "No proposal is opened by itself (`{key}` is 0): the command `upgrade` opens this one."
+            );
+            assert_eq!(chosen.waiting[0].why, why);
+        }
     }
 
     #[test]

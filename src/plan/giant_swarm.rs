@@ -11,6 +11,8 @@
 //! | App of a chart `release-<provider>` | `spec.version`: such a chart *is* a release |
 //! | HelmRelease of one | `spec.chart.spec.version`, where it is one version and no range |
 //!
+//! The chart of a HelmRelease with a `chartRef` is the one that the source holds, by its url, whatever the source is called.
+//!
 //! The charts `release-<provider>` are made of the cluster charts by
 //! <https://github.com/giantswarm/releases/blob/master/docs/workflows-retagging-cluster-charts.md>.
 //!
@@ -142,11 +144,45 @@ impl NamedRelease {
     }
 }
 
-/// Whether an object names a Giant Swarm release.
-pub(crate) fn names_giant_swarm_release(root: &Node) -> bool {
+/// Flux's sources of charts: what the chart reference of a HelmRelease names.
+#[derive(Debug, Default)]
+pub(crate) struct Sources<'n>(Vec<&'n Node>);
+
+impl<'n> Sources<'n> {
+    /// Those among objects.
+    pub(crate) fn of(objects: impl IntoIterator<Item = &'n Node>) -> Self {
+        let is_source = |root: &&Node| {
+            root.text_at("kind").is_some_and(is_source_kind)
+                && root.text_at("apiVersion").map(api_group) == Some("source.toolkit.fluxcd.io")
+        };
+        Self(objects.into_iter().filter(is_source).collect())
+    }
+
+    /// The one that a reference names.
+    fn named(&self, reference: &Node) -> Option<&'n Node> {
+        self.0.iter().copied().find(|source| is_named(source, reference))
+    }
+}
+
+fn is_source_kind(kind: &str) -> bool {
+    matches!(kind, "OCIRepository" | "HelmChart")
+}
+
+/// Whether a chart reference names a source.
+pub(crate) fn is_named(source: &Node, reference: &Node) -> bool {
+    let metadata = |key| source.get("metadata").and_then(|metadata| metadata.text_at(key));
+    let namespace = |one: Option<&str>, other: Option<&str>| one.is_none() || other.is_none() || one == other;
+    source.text_at("kind") == reference.text_at("kind")
+        && metadata("name") == reference.text_at("name")
+        && namespace(metadata("namespace"), reference.text_at("namespace"))
+}
+
+/// Whether an object names a Giant Swarm release. Where it is a HelmRelease, `sources` are those that its chart may be
+/// known by.
+pub(crate) fn names_giant_swarm_release(root: &Node, sources: &Sources<'_>) -> bool {
     let is_object = root.get("kind").is_some() || root.get("apiVersion").is_some();
     let is_version = |named: NamedRelease| ReleaseVersion::parse(&named.text).is_some();
-    !named_in(root).is_empty() || !is_object && in_values(root, "values").is_some_and(is_version)
+    !named_in(root, sources).is_empty() || !is_object && in_values(root, "values").is_some_and(is_version)
 }
 
 /// The release that a file of values names.
@@ -159,15 +195,17 @@ fn in_values(root: &Node, key: &str) -> Option<NamedRelease> {
 /// The scalars that count, with the index of their object: those of the cluster's own App or
 /// HelmRelease first, then in the order of the objects.
 pub(crate) fn named_releases(objects: &[Holder<'_>]) -> Vec<(usize, NamedRelease)> {
+    let sources = Sources::of(objects.iter().map(|holder| holder.root));
     let named = |holder: &Holder<'_>| match holder.key {
         Some(key) => in_values(holder.root, key).into_iter().collect(),
-        None => named_in(holder.root),
+        None => named_in(holder.root, &sources),
     };
     let all = || {
         let each = objects.iter().enumerate();
         each.flat_map(move |(at, holder)| named(holder).into_iter().map(move |named| (at, named)))
     };
-    let charts: Vec<usize> = (0..objects.len()).filter(|at| chart_of(objects[*at].root).is_some()).collect();
+    let charts: Vec<usize> =
+        (0..objects.len()).filter(|at| chart_of(objects[*at].root, &sources).is_some()).collect();
     let owned = |at: usize| {
         let names = |chart: &usize| {
             objects[*chart].root.get("spec").is_some_and(|spec| mentions(spec, &objects[at].id.name))
@@ -181,7 +219,9 @@ pub(crate) fn named_releases(objects: &[Holder<'_>]) -> Vec<(usize, NamedRelease
 
 /// The Apps and HelmReleases of charts that are or name what names the release; the only one where none does.
 pub(crate) fn deploys(objects: &[Holder<'_>], named: &[(usize, NamedRelease)]) -> Vec<usize> {
-    let charts: Vec<usize> = (0..objects.len()).filter(|at| chart_of(objects[*at].root).is_some()).collect();
+    let sources = Sources::of(objects.iter().map(|holder| holder.root));
+    let charts: Vec<usize> =
+        (0..objects.len()).filter(|at| chart_of(objects[*at].root, &sources).is_some()).collect();
     let names = |chart: usize, at: usize| {
         chart == at
             || objects[chart].root.get("spec").is_some_and(|spec| mentions(spec, &objects[at].id.name))
@@ -192,19 +232,24 @@ pub(crate) fn deploys(objects: &[Holder<'_>], named: &[(usize, NamedRelease)]) -
 }
 
 /// The scalars of one object that name a release.
-fn named_in(root: &Node) -> Vec<NamedRelease> {
+fn named_in(root: &Node, sources: &Sources<'_>) -> Vec<NamedRelease> {
     let text = |key: &str| root.text_at(key);
     if text("kind") == Some("ConfigMap") && text("apiVersion") == Some("v1") {
         let data = root.get("data").and_then(Node::as_mapping).unwrap_or_default();
         return data.iter().filter_map(|entry| in_string(&entry.key, &entry.value)).collect();
     }
-    let Some(chart) = chart_of(root) else { return Vec::new() };
+    let chart = chart_of(root, sources);
+    // What the source is that the chart comes from may stand elsewhere: then the values alone tell.
+    let is_open = chart.is_none() && is_chart_open(root, sources);
+    if chart.is_none() && !is_open {
+        return Vec::new();
+    }
     let kind = text("kind").unwrap_or_default();
     let mut places: Vec<Vec<&str>> = Vec::new();
     if kind == "HelmRelease" {
         places.push([&["spec", "values"], &PLACE[..]].concat());
     }
-    if chart.starts_with("release-") {
+    if chart.is_some_and(|chart| chart.starts_with("release-")) {
         let version: &[&str] =
             if kind == "App" { &["spec", "version"] } else { &["spec", "chart", "spec", "version"] };
         places.push(version.to_vec());
@@ -213,7 +258,7 @@ fn named_in(root: &Node) -> Vec<NamedRelease> {
         let scalar = keys.iter().try_fold(root, |node, key| node.get(key))?.as_scalar()?;
         let is_chart_version = keys.last() == Some(&"version") && !keys.contains(&PLACE[0]);
         // `>=34.0.0` leaves the choice to Flux.
-        let is_one = !is_chart_version || ReleaseVersion::parse(&scalar.text).is_some();
+        let is_one = !is_chart_version && !is_open || ReleaseVersion::parse(&scalar.text).is_some();
         let outer = FieldPath::of_keys(&keys);
         is_one.then(|| NamedRelease { outer, inside: None, text: scalar.text.clone(), key: None })
     });
@@ -290,14 +335,18 @@ pub(crate) fn find(files: &[(&RepoPath, &YamlFile)]) -> Option<ReleaseScalar> {
 }
 
 fn may_name_release(kind: &str) -> bool {
-    matches!(kind, "ConfigMap" | "App" | "HelmRelease")
+    matches!(kind, "ConfigMap" | "App" | "HelmRelease") || is_source_kind(kind)
 }
 
 /// The cluster chart that an App or HelmRelease deploys: the one that is or names the object at `at`,
 /// else the only one.
 fn chart(objects: &[Holder<'_>], at: usize) -> Option<String> {
-    let charts: Vec<(usize, &str)> =
-        objects.iter().enumerate().filter_map(|(at, holder)| Some((at, chart_of(holder.root)?))).collect();
+    let sources = Sources::of(objects.iter().map(|holder| holder.root));
+    let charts: Vec<(usize, &str)> = objects
+        .iter()
+        .enumerate()
+        .filter_map(|(at, holder)| Some((at, chart_of(holder.root, &sources)?)))
+        .collect();
     let name = &objects[at].id.name;
     let fits = |(chart, _): &&(usize, &str)| {
         *chart == at || objects[*chart].root.get("spec").is_some_and(|spec| mentions(spec, name))
@@ -307,23 +356,45 @@ fn chart(objects: &[Holder<'_>], at: usize) -> Option<String> {
 }
 
 /// The cluster chart of a known provider that an App or HelmRelease deploys.
-pub(crate) fn chart_of(root: &Node) -> Option<&str> {
-    chart_name(root).filter(|name| provider_of(name).is_some())
+pub(crate) fn chart_of<'n>(root: &'n Node, sources: &Sources<'n>) -> Option<&'n str> {
+    chart_name(root, sources).filter(|name| provider_of(name).is_some())
 }
 
 /// Whatever chart an App or HelmRelease deploys.
-pub(crate) fn chart_name(root: &Node) -> Option<&str> {
+pub(crate) fn chart_name<'n>(root: &'n Node, sources: &Sources<'n>) -> Option<&'n str> {
     let spec = root.get("spec")?;
     let group = api_group(root.get("apiVersion")?.as_str()?);
     match (group, root.get("kind")?.as_str()?) {
         ("application.giantswarm.io", "App") => spec.get("name")?.as_str(),
         ("helm.toolkit.fluxcd.io", "HelmRelease") => {
-            let chart = spec.get("chart").and_then(|chart| chart.get("spec")?.get("chart"));
-            // A chart reference names a source, which is called like its chart.
-            chart.or_else(|| spec.get("chartRef")?.get("name"))?.as_str()
+            if let Some(chart) = spec.get("chart").and_then(|chart| chart.get("spec")?.get("chart")) {
+                return chart.as_str().and_then(last_segment);
+            }
+            let reference = spec.get("chartRef")?;
+            // Of a source that stands elsewhere only the name is known: often it is called like its chart.
+            sources.named(reference).and_then(chart_of_source).or_else(|| reference.text_at("name"))
         }
         _ => None,
     }
+}
+
+/// The chart that a source holds: the last part of its url, or of the chart that it names.
+fn chart_of_source(source: &Node) -> Option<&str> {
+    let field = if source.text_at("kind") == Some("OCIRepository") { "url" } else { "chart" };
+    last_segment(source.get("spec")?.text_at(field)?)
+}
+
+/// A chart may be a path in a Git repository.
+fn last_segment(text: &str) -> Option<&str> {
+    text.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty())
+}
+
+/// Whether a HelmRelease takes its chart from a source that is not known.
+fn is_chart_open(root: &Node, sources: &Sources<'_>) -> bool {
+    let is_release = root.text_at("kind") == Some("HelmRelease")
+        && root.text_at("apiVersion").map(api_group) == Some("helm.toolkit.fluxcd.io");
+    let reference = root.get("spec").and_then(|spec| spec.get("chartRef"));
+    is_release && reference.is_some_and(|reference| sources.named(reference).is_none())
 }
 
 fn provider_of(chart: &str) -> Option<Provider> {

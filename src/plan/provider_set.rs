@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cluster::Cluster;
 use crate::layout::TargetFolder;
+use crate::release::place_of_version;
 use crate::settings::{ClusterSettings, ComponentsRecord, ProvidersBy, RepositorySettings};
 use capstan_kustomize::render::{Folders, Placed, Rendered, RenderedObject, render};
 use capstan_model::finding::{Finding, Place, rules};
@@ -17,6 +18,7 @@ use capstan_providers::{
     Facts, Inputs, Migration, ProviderChange, ProviderSet, Recorded, Refusal, RenderedSet, Supplied,
     Supplies, Values, Wanted, compare, digests, supply,
 };
+use capstan_yaml::manifest::objects;
 
 pub use capstan_providers::Workload;
 
@@ -66,8 +68,15 @@ pub struct JudgedSet {
 /// A cluster, as a set's rules know it; `None` where its files name no version of Kubernetes or cannot be read.
 pub fn workload(tree: &dyn Tree, folder: &TargetFolder) -> Option<Workload> {
     let cluster = Cluster::read(tree, folder).ok()?;
-    let first = cluster.base.first().map(|manifest| Place::whole(manifest.entry.path.clone()));
-    Some(Workload { name: folder.id.to_string(), version: cluster.kubernetes?, place: first })
+    let version = cluster.kubernetes.as_ref()?;
+    let at_version = cluster.base.iter().find_map(|manifest| {
+        let roots = manifest.file.documents().iter().flat_map(|document| objects(&document.root));
+        let start = roots.filter_map(|(_, object)| place_of_version(object, version)).next()?;
+        Some(Place::at(manifest.entry.path.clone(), manifest.file.position(start)))
+    });
+    let first = || cluster.base.first().map(|manifest| Place::whole(manifest.entry.path.clone()));
+    let place = at_version.or_else(first);
+    Some(Workload { name: folder.id.to_string(), version: version.clone(), place })
 }
 
 /// Those of these clusters that the management cluster of a set runs.

@@ -35,9 +35,15 @@ const READ: &[&str] = &["get", "list", "watch"];
 /// What a set's folder brings beside the provider objects: the Namespaces that they lie in.
 const BROUGHT: &[&str] = &["create", "get", "patch"];
 
+/// Namespaces that are there without anybody's doing.
+const OF_EVERY_CLUSTER: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
 /// The rights round a set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Installation {
+    /// The Namespaces that those Roles lie in, bare: what a set's folder says of them comes on top. Those that every cluster has
+    /// are left out.
+    pub namespaces: Vec<Value>,
     /// What the installer needs: a ClusterRole, and a Role per namespace.
     pub roles: Vec<Value>,
     /// What each subject of a provider's bindings may do: `{label, subject, rules}`, aggregated roles resolved within
@@ -187,9 +193,12 @@ fn of_parts(set: &[Part<'_>], before: &Before) -> Installation {
         }
         json!({"apiVersion": format!("{RBAC}/v1"), "kind": kind, "metadata": metadata, "rules": rules.written()})
     };
+    let own = of_namespace.keys().filter(|name| !OF_EVERY_CLUSTER.contains(&name.as_str()));
+    let bare = |name: &String| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+    let namespaces = own.map(bare).collect();
     let mut roles = vec![role("ClusterRole", None, whole)];
     roles.extend(of_namespace.into_iter().map(|(namespace, rules)| role("Role", Some(&namespace), rules)));
-    Installation { roles, providers: managers(set, &objects) }
+    Installation { namespaces, roles, providers: managers(set, &objects) }
 }
 
 /// What was there of a set that has it no more.

@@ -88,7 +88,9 @@ pub use published::{COMPONENTS_BYTES, METADATA_BYTES, Published};
 pub use refusal::{Cause, Refusal, Stage};
 pub use rendering::{Inputs, Rendered, Variable, render};
 pub use rights::{Grant, Right, RightSet, Rights, Subject, grants};
-pub use rules::{Facts, Live, Managed, Migration, Recorded, SetComparison, Workload, compare};
+pub use rules::{
+    Facts, Live, Managed, Migration, Recorded, SetComparison, Workload, accepts_contract, compare,
+};
 pub use set::ProviderSet;
 pub use source::{at_hand, check_metadata, digests, versions_at_hand};
 pub use spec::Provider;

@@ -37,8 +37,8 @@ pub struct Member {
     pub place: Option<Place>,
     /// `spec.version`, as it is written.
     pub asked: Option<String>,
-    /// Feature gates that the provider object sets, by its own words, not those of its components.
-    pub gates: BTreeSet<String>,
+    /// Feature gates that the provider object sets, by its own words, not those of its components; and where.
+    pub gates: BTreeMap<String, Option<Place>>,
     /// The contract of its version; `None` where no metadata is at hand that says it.
     pub contract: Option<String>,
     /// The versions that are at hand, with the contract of each; in no order.
@@ -151,7 +151,7 @@ fn member(provider: &Provider, inputs: Inputs<'_>) -> Member {
         namespace: provider.namespace.clone(),
         place: Some(provider.place.clone()),
         asked: provider.spec.version.clone(),
-        gates: provider.spec.feature_gates(),
+        gates: provider.feature_gates(),
         contract,
         at_hand: known.at_hand.into_iter().map(release).collect(),
         components,

@@ -2,6 +2,7 @@
 
 use capstan_model::finding::{Severities, Severity};
 use capstan_model::object::FieldPath;
+use capstan_model::source::SourceKind;
 use capstan_model::wording::count;
 use capstan_plan::command::{Denied, Push};
 use capstan_plan::policy::About;
@@ -14,6 +15,7 @@ use super::markdown::{MAX_BODY, code, prose};
 use super::pages::Refusal;
 use super::standing::{hold_in_words, override_in_words};
 use super::state::{Mood, STATES};
+use super::tables;
 
 /// For somebody who may not.
 pub fn refusal(command: &str) -> Answer {
@@ -131,6 +133,8 @@ pub fn rule_answer(rule: &About, severities: &Severities) -> Answer {
 pub struct Status<'a> {
     /// The cluster.
     pub target: &'a str,
+    /// What kind of source it is told of.
+    pub kind: &'a SourceKind,
     /// The state of its proposal in a word, and why in sentences.
     pub state: (&'a str, &'a str),
     /// Its upgrade, or why it has none.
@@ -154,22 +158,18 @@ pub fn status_answer(status: &Status<'_>) -> Answer {
                 .map_or_else(|| "unknown".to_owned(), |from| code(&from.to_string(), 200));
             rows.push(("Release", at));
             if let Some(to) = &upgrade.to {
-                rows.push(("Offered", code(&to.to_string(), 200)));
-                let blocking = upgrade.conflicts.iter().filter(|conflict| conflict.blocks).count();
-                let blocking =
-                    if blocking == 0 { String::new() } else { format!(", of which {blocking} block") };
-                rows.push(("Conflicts", format!("{}{blocking}", upgrade.conflicts.len())));
-                let errors =
-                    upgrade.findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
-                rows.push((
-                    "Findings",
-                    format!(
-                        "{}, of which {}",
-                        upgrade.findings.len(),
-                        count(errors, "is an error", "are errors")
-                    ),
-                ));
-                rows.push(("Machines", count(upgrade.rollouts.len(), "rollout", "rollouts")));
+                let offered = match &upgrade.from {
+                    Some(from) if from == to && *status.kind == SourceKind::RELEASE => {
+                        format!("{} as it is now", code(&to.to_string(), 200))
+                    }
+                    Some(from) if from == to => "other values".to_owned(),
+                    _ => code(&to.to_string(), 200),
+                };
+                rows.push(("Offered", offered));
+                rows.push(("Conflicts", tables::conflicts(&upgrade.conflicts)));
+                rows.push(("Findings", tables::findings(&upgrade.findings)));
+                let becomes = tables::what_becomes(&upgrade.rollouts);
+                rows.push(("Machines", becomes.unwrap_or_else(|| "none is replaced".to_owned())));
             }
         }
         Err(why) => rows.push(("Plan", prose(why, 900))),
@@ -182,19 +182,20 @@ pub fn status_answer(status: &Status<'_>) -> Answer {
     rows.extend(status.decisions.hold.as_ref().map(|hold| ("Hold", prose(&hold_in_words(hold), 900))));
     let overrides = status.decisions.overrides.iter();
     rows.extend(overrides.map(|one| ("Overridden", prose(&override_in_words(one), 900))));
-    rows.extend(status.decisions.settled.iter().map(|one| ("Settled", settled_in_words(one))));
+    rows.extend(status.decisions.settled.iter().map(|one| ("Settled", settled_in_words(one, status.kind))));
     rows.extend(status.approvals.iter().map(|words| ("Approvals", prose(words, 900))));
-    let mut text = format!("{}\n\n| | |\n|---|---|\n", code(status.target, 200));
+    let of = if *status.kind == SourceKind::RELEASE { String::new() } else { format!(", {}", status.kind) };
+    let mut text = format!("{}{of}\n\n| | |\n|---|---|\n", code(status.target, 200));
     for (what, value) in rows {
         text.push_str(&format!("| {what} | {} |\n", value.replace('|', "\\|").replace('\n', " ")));
     }
     Answer::told(text)
 }
 
-fn settled_in_words(one: &SettledConflict) -> String {
+fn settled_in_words(one: &SettledConflict, kind: &SourceKind) -> String {
     let whose = match one.side {
-        Side::Cluster => "the cluster's value is kept",
-        Side::Release => "the release's value is taken",
+        Side::Cluster => "the cluster's value is kept".to_owned(),
+        Side::Release => format!("the {kind}'s value is taken"),
     };
     format!(
         "{}: {whose}, as {} decided",
@@ -207,12 +208,25 @@ fn conflict_at(kind: &str, name: &str, path: &FieldPath) -> String {
     code(&format!("{kind}/{name} {path}"), 300)
 }
 
-/// That a conflict was settled.
-pub fn settled(target: &str, one: &SettledConflict) -> Answer {
+/// That conflicts with what that kind of source brings were settled.
+pub fn settled(target: &str, kind: &SourceKind, all: &[SettledConflict]) -> Answer {
+    const NAMED: usize = 20;
+    let target = code(target, 200);
+    let [one] = all else {
+        let line = |one: &SettledConflict| format!("- {}\n", settled_in_words(one, kind));
+        let mut text = format!(
+            "{target}: {} settled. Each is forgotten when one of its three values changes.\n\n{}",
+            count(all.len(), "conflict is", "conflicts are"),
+            all.iter().take(NAMED).map(line).collect::<String>()
+        );
+        if all.len() > NAMED {
+            text.push_str(&format!("- and {} more\n", all.len() - NAMED));
+        }
+        return Answer::shown(text);
+    };
     Answer::shown(format!(
-        "{}: {}. It is forgotten when one of the three values changes.\n",
-        code(target, 200),
-        settled_in_words(one)
+        "{target}: {}. It is forgotten when one of the three values changes.\n",
+        settled_in_words(one, kind)
     ))
 }
 

@@ -1,6 +1,7 @@
 //! What a cluster's next step waits for, in words.
 
 use super::preflight::not_enrolled;
+use super::rollout::as_wished;
 use capstan_live::agent::{Awaited, RolloutState};
 
 /// Why a cluster that the management cluster of that name and UID claims is not offered its next step yet, as sentences.
@@ -24,7 +25,7 @@ pub fn awaited_in_words(awaited: Awaited<'_>, name: &str, uid: &str) -> String {
             let words = report.words.as_ref().map(ToString::to_string);
             words.unwrap_or_else(|| "no machine is replaced yet".to_owned())
         }
-        RolloutState::Rolling => format!("{} of {} machines are as wished", report.ready, report.wanted),
+        RolloutState::Rolling => as_wished(report),
         RolloutState::Stuck => "it is stuck".to_owned(),
         RolloutState::Refused => "it was refused".to_owned(),
         RolloutState::Unknown => "nobody can tell about its machines".to_owned(),

@@ -1,18 +1,17 @@
 //! Title and body of a proposal's pull request.
 
 use super::block::{PreviousOffer, room_for, room_for_previous, room_for_sidebar};
-use super::markdown::{MAX_BODY, Page, code, one_line, prose};
+use super::markdown::{MAX_BODY, Page, code, more, one_line, prose};
 use super::merging::approvals_above;
 use super::pages::findings_head;
 use super::title::records_inferred;
 use super::{Block, BlockKey, provider_changes, service_changes, tables, values};
 use capstan_model::digest::sha256;
-use capstan_model::finding::Severity;
 use capstan_model::wording::{count, sentence};
 use capstan_plan::proposal::{
     Decisions, Drafted, PlanDigest, ReleasesOrigin, SidebarStanding, SourceState, TitleDigest,
 };
-use capstan_plan::upgrade::{Basis, Retarget, Upgrade};
+use capstan_plan::upgrade::{Basis, MachineCount, Retarget, Upgrade};
 
 /// What a proposal's text is made from.
 #[derive(Debug, Clone, Copy)]
@@ -136,14 +135,16 @@ pub(super) fn refused(sidebar: &SidebarStanding) -> String {
     if all.is_empty() {
         return String::new();
     }
+    let is_one = all.len() == 1;
     if all.len() > MOST_REFUSED {
         let more = all.len() - MOST_REFUSED;
         all.truncate(MOST_REFUSED);
         all.push(format!("and {more} more"));
     }
     format!(
-        "\n> GitHub does not take what `upgrade.proposals` asks for: {}. See that it exists and may read this repository; it is tried again.\n",
-        all.join(", ")
+        "\n> GitHub does not take what `upgrade.proposals` asks for: {}. See that {} and may read this repository; it is tried again.\n",
+        all.join(", "),
+        if is_one { "it exists" } else { "they exist" },
     )
 }
 
@@ -203,42 +204,40 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
             "> The {kind} that this cluster comes from is not recorded. It was inferred: all of that {kind}'s fields still stand in the base.\n\n",
         )),
         Basis::Unknown => text.push_str(&format!(
-            "> The {kind} that this cluster comes from is **not known**: the new {kind}'s fields overwrite the cluster's, and nothing is removed. Look at each change before you take it out of draft.\n\n",
+            "> The {kind} that this cluster comes from is **not known**, and so is which of its values are edits: what it lacks comes, what stands in it stays, but for versions and images that move with the {kind}. All that differs is listed below. Settle what is to go with {}, and look at each change before you take it out of draft.\n\n",
+            code(&format!("{} take PATH", one_line(proposal.command_prefix, 40)), 100),
         )),
     }
-    let errors = upgrade.findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
-    let warnings = upgrade.findings.len() - errors;
-    let kept = upgrade.conflicts.len();
     text.push_str("| | |\n|---|---|\n");
     text.push_str(&format!(
         "| Changes | {} in {} |\n",
         count(upgrade.changes.len(), "change", "changes"),
         count(upgrade.files.len(), "file", "files")
     ));
-    let conflicts = if kept == 0 { "none".to_owned() } else { format!("{kept}, settled as shown below") };
-    text.push_str(&format!("| Conflicts | {conflicts} |\n"));
-    let findings = if upgrade.findings.is_empty() {
-        "none".to_owned()
-    } else {
-        format!("{}, {}", count(errors, "error", "errors"), count(warnings, "warning", "warnings"))
-    };
-    text.push_str(&format!("| Findings | {findings} |\n"));
-    let replaced = if tables::replaces(&upgrade.rollouts) {
-        tables::machines(&upgrade.rollouts)
-    } else {
-        "no machine".to_owned()
-    };
-    text.push_str(&format!("| Will be replaced | {replaced} |\n"));
+    let is_settled =
+        !upgrade.conflicts.is_empty() && upgrade.conflicts.iter().all(|conflict| !conflict.blocks);
+    let settled = if is_settled { ", settled as shown below" } else { "" };
+    text.push_str(&format!("| Conflicts | {}{settled} |\n", tables::conflicts(&upgrade.conflicts)));
+    text.push_str(&format!("| Findings | {} |\n", tables::findings(&upgrade.findings)));
+    text.push_str(&machine_rows(upgrade));
     for note in upgrade.notes.iter().take(20) {
         text.push_str(&format!("\n> {}\n", prose(note, 600)));
     }
     text
 }
 
+/// How many machines are replaced, and where some go for good how many those are.
+pub(super) fn machine_rows(upgrade: &Upgrade) -> String {
+    let (replaced, lost) = (MachineCount::replaced(&upgrade.rollouts), MachineCount::lost(&upgrade.rollouts));
+    let row = |what: &str, number| format!("| Will be {what} | {} |\n", tables::machines(number));
+    let deleted = if lost.is_none() { String::new() } else { row("deleted", lost) };
+    row("replaced", replaced) + &deleted
+}
+
 pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
     let upgrade = proposal.upgrade;
     let source = proposal.source.source();
-    let kind = source.kind();
+    let kind = &upgrade.brought_by();
     // Only releases can be asked for by name.
     let asked = match source.release() {
         Some(_) if values::brought(upgrade).is_some() => String::new(),
@@ -246,11 +245,11 @@ pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         None => String::new(),
     };
     let all = code(&format!("capstan plan {}{asked}", shell_word(upgrade.target.path())), 500);
-    let more = |what: &str, left: usize| {
-        format!("\n… and {left} more {what}. {all} in a checkout shows all of them.\n")
+    let more = |[one, many]: [&str; 2], left: usize| {
+        format!("\n… and {}. {all} in a checkout shows all of them.\n", more(left, one, many))
     };
     let end = page.free().saturating_sub(room);
-    let mut section = |head: String, rows: &[String], budget: usize, what: &str| {
+    let mut section = |head: String, rows: &[String], budget: usize, what: [&str; 2]| {
         let budget = budget.min(page.free().saturating_sub(end));
         page.section(&head, rows, budget, |left| more(what, left));
     };
@@ -258,31 +257,42 @@ pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         format!("\n### Machines\n\n{}", tables::ROLLOUTS_HEAD),
         &tables::rollout_rows(&upgrade.rollouts),
         8_000,
-        "rollouts",
+        ["rollout", "rollouts"],
     );
     section(
         format!(
-            "\n### Conflicts, and how they were settled\n\nThe cluster and the {kind} both changed these since the old {kind}.\n\n{}",
+            "\n### Conflicts, and how they were settled\n\n{}\n\n{}",
+            tables::conflicts_said(upgrade),
             tables::conflicts_head(kind)
         ),
-        &tables::conflict_rows(&upgrade.conflicts, kind),
+        &tables::conflict_rows(upgrade),
         12_000,
-        "conflicts",
+        ["conflict", "conflicts"],
     );
-    section(provider_changes::HEAD.to_owned(), &provider_changes::rows(upgrade), 16_000, "providers");
-    section(service_changes::HEAD.to_owned(), &service_changes::rows(upgrade), 16_000, "services");
+    section(
+        provider_changes::HEAD.to_owned(),
+        &provider_changes::rows(upgrade),
+        16_000,
+        ["provider", "providers"],
+    );
+    section(
+        service_changes::HEAD.to_owned(),
+        &service_changes::rows(upgrade),
+        16_000,
+        ["service", "services"],
+    );
     section(
         format!("\n### Components and apps\n\n{}", tables::COMPONENTS_HEAD),
         &tables::component_rows(&upgrade.components),
         16_000,
-        "components and apps",
+        ["component or app", "components and apps"],
     );
-    section(findings_head(), &tables::finding_rows(&upgrade.findings), 10_000, "findings");
+    section(findings_head(), &tables::finding_rows(&upgrade.findings), 10_000, ["finding", "findings"]);
     section(
         format!("\n### What changes\n\n{}", tables::CHANGES_HEAD),
         &values::change_rows(upgrade).unwrap_or_else(|| tables::change_rows(&upgrade.changes, kind)),
         usize::MAX,
-        "changes",
+        ["change", "changes"],
     );
 }
 

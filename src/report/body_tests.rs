@@ -199,7 +199,8 @@ fn a_refresh_and_an_unknown_release_say_so() {
     let mut unknown = upgrade();
     unknown.from = None;
     unknown.basis = Basis::Unknown;
-    assert!(body_of(&unknown).contains("**not known**"));
+    let body = body_of(&unknown);
+    assert!(body.contains("**not known**") && body.contains("`/capstan take PATH`"), "{body}");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use capstan_model::tree::RepoPath;
 use capstan_model::wording::{count, few, list};
 use capstan_plan::upgrade::Upgrade;
 
-use super::markdown::{Page, code};
+use super::markdown::{Page, code, more, more_below};
+use super::step::step_in_words;
 use super::tables;
 
 /// The upgrades that a proposal carries, as they are planned now.
@@ -25,15 +26,16 @@ pub(super) fn sections(page: &mut Page, carried: &Carried, room: usize) {
     let end = page.free().saturating_sub(room);
     for (at, upgrade) in carried.upgrades.iter().enumerate() {
         let share = page.free().saturating_sub(end) / (carried.upgrades.len() - at);
-        let kind = upgrade.to.as_ref().map_or(SourceKind::RELEASE, |to| to.kind().clone());
+        let kind = upgrade.brought_by();
         let target = code(upgrade.target.path(), 200);
-        let rows = tables::conflict_rows(&upgrade.conflicts, &kind);
+        let rows = tables::conflict_rows(upgrade);
         let head = format!(
-            "\n### Conflicts of {target}, and how they are settled\n\nThe cluster and the {kind} both changed these since the old {kind}.\n\n{}",
+            "\n### Conflicts of {target}, and how they are settled\n\n{}\n\n{}",
+            tables::conflicts_said(upgrade),
             tables::conflicts_head(&kind)
         );
         let budget = if carried.edited.is_some() { share / 2 } else { share };
-        page.section(&head, &rows, budget, |left| format!("\n… and {left} more conflicts.\n"));
+        page.section(&head, &rows, budget, |left| more_below(left, "conflict", "conflicts"));
         if let Some(edited) = &carried.edited {
             without_edits(page, upgrade, (&kind, edited), share / 2);
         }
@@ -49,18 +51,16 @@ fn without_edits(
     const FOLD: &str = "<details><summary>The changes</summary>\n\n";
     const END: &str = "\n</details>\n";
     let target = code(upgrade.target.path(), 200);
-    let step = match (&upgrade.from, &upgrade.to) {
-        (Some(from), Some(to)) => {
-            format!("{} to {}", code(&from.to_string(), 200), code(&to.to_string(), 200))
-        }
-        (None, Some(to)) => code(&to.to_string(), 200),
-        (_, None) => return,
-    };
+    if upgrade.to.is_none() {
+        return;
+    }
+    let step = step_in_words(upgrade, |name| code(name, 200));
+    let step = step.strip_prefix(" from ").map_or_else(|| format!("{target}{step}"), str::to_owned);
     let of_it: Vec<String> = edited.iter().map(|path| code(path.as_str(), 300)).collect();
     let differs = if of_it.is_empty() {
         "The branch has just that.".to_owned()
     } else {
-        format!("The branch differs from it in {}.", list(&few(of_it, 10, "more files")))
+        format!("The branch differs from it in {}.", list(&few(of_it, 10, "more")))
     };
     page.push(&format!(
         "\n### What Capstan would have changed in {target}\n\n{step}: {} in {}. {differs}\n\n",
@@ -71,7 +71,8 @@ fn without_edits(
     let rows = tables::change_rows(&upgrade.changes, kind);
     let before = page.free();
     page.section(&head, &rows, room.saturating_sub(END.len() + 400), |left| {
-        format!("\n… and {left} more changes; `capstan plan` in a checkout shows all of them.\n")
+        let more = more(left, "change", "changes");
+        format!("\n… and {more}; `capstan plan` in a checkout shows all of them.\n")
     });
     if page.free() < before {
         page.push(END);

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::carried::{self, Carried};
 use super::head_lines::{HeadFile, HeadLine};
 use super::judged_services::{self, JudgedService};
-use super::markdown::{MAX_BODY, Page, code, one_line, prose};
+use super::markdown::{MAX_BODY, Page, code, more, more_below, more_items, one_line, prose};
 use super::outlook::{JudgedReleases, ReleaseOutlook, SettingsOutlook};
 use super::pages::{Refusal, blocked_head, findings_head};
 use super::{inventory_outlook, outlook, preflight, tables};
@@ -21,7 +21,7 @@ use capstan_live::agent::preflight::{Meaning, Preflight, meaning};
 use capstan_model::finding::{FileError, Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
-use capstan_model::wording::{count, sentence};
+use capstan_model::wording::{count, fitting, sentence};
 use capstan_plan::inventory::InventoryOutlook;
 use capstan_plan::settings::PreflightMode;
 use capstan_plan::upgrade::{Change, Rollout};
@@ -316,8 +316,6 @@ fn identity(finding: &Finding) -> impl Eq + std::hash::Hash + use<> {
 }
 
 fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
-    let rollouts: Vec<Rollout> =
-        judged.clusters.iter().flat_map(|cluster| cluster.judgement.rollouts.iter().cloned()).collect();
     let mut parts = Vec::new();
     if judged.failed.is_some() {
         parts.push("Capstan could not judge all of it".to_owned());
@@ -334,22 +332,24 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
         parts.push(count(warnings, "warning", "warnings"));
     }
     parts.extend(judged.outlook.as_ref().map(outlook::release_title));
-    parts.extend(judged.inventory.as_ref().map(inventory_outlook::title));
+    let beside = !judged.clusters.is_empty();
+    parts.extend(judged.inventory.as_ref().map(|inventory| inventory_outlook::title(inventory, beside)));
     parts.extend(judged.settings.as_ref().and_then(outlook::settings_title));
     let of_services =
         |judgement: &Judgement| judgement.services.iter().map(JudgedService::count).sum::<usize>();
     let all = |judgement: &Judgement| judgement.changes.len() + of_services(judgement);
     let changes: usize = judged.clusters.iter().map(|cluster| all(&cluster.judgement)).sum();
-    if !judged.clusters.is_empty() || judged.outlook.is_none() && judged.inventory.is_none() {
-        parts.push(format!(
+    match judged.clusters.len() {
+        0 if parts.is_empty() => parts.push("no cluster is touched".to_owned()),
+        0 => {}
+        clusters => parts.push(format!(
             "{} in {}",
             count(changes, "change", "changes"),
-            count(judged.clusters.len(), "cluster", "clusters")
-        ));
+            count(clusters, "cluster", "clusters")
+        )),
     }
-    if tables::replaces(&rollouts) {
-        parts.push(format!("{} {}", tables::machines(&rollouts), tables::what_becomes(&rollouts)));
-    }
+    parts
+        .extend(tables::what_becomes(judged.clusters.iter().flat_map(|cluster| &cluster.judgement.rollouts)));
     sentence(&parts.join(", "))
 }
 
@@ -370,13 +370,14 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
         page.push(&format!("> {}\n\n", prose(note, 900)));
     }
     let rows: Vec<String> = judged.blocked.iter().map(|why| format!("- {}\n", prose(why, 900))).collect();
-    page.section(&blocked_head(), &rows, 8_000, |left| format!("- … and {left} more\n"));
+    page.section(&blocked_head(), &rows, 8_000, |left| more_items(left, "reason", "reasons"));
     let rows = preflight::rows(&judged.preflights, judged.preflight_mode);
     page.section(&preflight::head(&judged.preflights, judged.preflight_mode), &rows, 12_000, |left| {
-        format!("- … and {left} more clusters\n")
+        more_items(left, "cluster", "clusters")
     });
     page.section(&findings_head(), &tables::finding_rows(new), 16_000, |left| {
-        format!("- … and {left} more; `capstan validate` in a checkout shows all of them.\n")
+        let more = more(left, "finding", "findings");
+        format!("- … and {more}; `capstan validate` in a checkout shows all of them.\n")
     });
     page.push(&not_annotated(new, annotated));
     if *older > 0 {
@@ -390,7 +391,7 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
         outlook::settings(&mut page, settings, 12_000);
     }
     if let Some(inventory) = &judged.inventory {
-        inventory_outlook::section(&mut page, inventory, 24_000);
+        inventory_outlook::section(&mut page, inventory, !judged.clusters.is_empty(), 24_000);
     }
     if let Some(releases) = &judged.outlook {
         outlook::releases(&mut page, releases, 24_000);
@@ -400,7 +401,7 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
     for (index, cluster) in judged.clusters.iter().enumerate() {
         let share = page.free().saturating_sub(300) / (clusters - index);
         if share < 1_000 {
-            page.push(&format!("\n… and {} more clusters.\n", clusters - index));
+            page.push(&more_below(clusters - index, "cluster", "clusters"));
             break;
         }
         one_cluster(&mut page, cluster, share);
@@ -421,12 +422,13 @@ fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
     }
     let head = format!("Machines:\n\n{}", tables::ROLLOUTS_HEAD);
     page.section(&head, &tables::rollout_rows(&judgement.rollouts), share / 3, |left| {
-        format!("\n… and {left} more rollouts.\n")
+        more_below(left, "rollout", "rollouts")
     });
     let used = start.saturating_sub(page.free());
     let head = "\nWhat is applied changes:\n\n| Object | Field | Old | New |\n|---|---|---|---|\n";
     page.section(head, &tables::difference_rows(&judgement.changes), share.saturating_sub(used), |left| {
-        format!("\n… and {left} more changes; `capstan diff` in a checkout shows all of them.\n")
+        let more = more(left, "change", "changes");
+        format!("\n… and {more}; `capstan diff` in a checkout shows all of them.\n")
     });
     let used = start.saturating_sub(page.free());
     judged_services::sections(page, &judgement.services, share.saturating_sub(used));
@@ -434,16 +436,20 @@ fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
 
 /// What is said of findings in files that are not annotated there.
 fn not_annotated(new: &[Finding], annotated: usize) -> String {
-    let left = new.iter().filter(|finding| finding.file().is_some()).count().saturating_sub(annotated);
+    let with_file = new.iter().filter(|finding| finding.file().is_some()).count();
+    let left = with_file.saturating_sub(annotated);
     if left == 0 {
         return String::new();
     }
-    format!(
-        "\n{annotated} of them {} annotated at {}; {left} more {} not: at most {MAX_ANNOTATIONS} are, in files that the head has.\n",
-        if annotated == 1 { "is" } else { "are" },
-        if annotated == 1 { "its line" } else { "their lines" },
-        if left == 1 { "is" } else { "are" },
-    )
+    let why = format!("at most {MAX_ANNOTATIONS} are, in files that the head has");
+    let [is, line] = [fitting(annotated, "is", "are"), fitting(annotated, "its line", "their lines")];
+    match annotated {
+        0 => format!("\n{} annotated: {why}.\n", fitting(with_file, "It is not", "None of them is")),
+        _ => format!(
+            "\n{annotated} of them {is} annotated at {line}; {left} more {} not: {why}.\n",
+            fitting(left, "is", "are"),
+        ),
+    }
 }
 
 /// The findings that have a place in a file, errors first, as many as are annotated.

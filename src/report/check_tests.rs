@@ -94,7 +94,7 @@ fn rollouts_and_differences_are_shown_cluster_by_cluster() {
         ..Judgement::default()
     };
     let report = check(&judged(judgement));
-    assert_eq!(report.title, "1 change in 1 cluster, at least 0 machines deleted");
+    assert_eq!(report.title, "1 change in 1 cluster, an unknown number of machines deleted");
     assert!(
         report.summary.contains("| `MachinePool mp` | `/spec/replicas` | `2` | `3` |"),
         "{}",
@@ -224,7 +224,7 @@ fn settings_are_told_with_what_would_be_otherwise() {
     };
     let report = check(&Judged { settings: Some(settings), ..Judged::default() });
     assert_eq!(report.conclusion, Conclusion::Success);
-    let title = "Under the new settings 1 cluster more and 1 cluster is offered something else, 0 changes in 0 clusters";
+    let title = "Under the new settings 1 cluster more and 1 cluster is offered something else";
     assert_eq!(report.title, title);
     for said in [
         "Clusters that would be found, and are not now: `flat/a`.",
@@ -247,4 +247,41 @@ fn what_people_have_to_do_first_wants_action_and_errors_go_before_it() {
     let after = vec![finding(rules::KUBERNETES_DOWNGRADE, 7, "/spec/version")];
     let failing = Judged { gates: vec![gate()], ..judged(Judgement { after, ..Judgement::default() }) };
     assert_eq!(check(&failing).conclusion, Conclusion::Failure);
+}
+
+#[test]
+fn the_title_counts_clusters_where_there_are_any() {
+    let cluster = |at: usize| JudgedCluster {
+        cluster: ClusterId::new(RepoPath::parse(&format!("gauss/p{at}")).unwrap()),
+        judgement: Judgement::default(),
+        unasked: vec![],
+    };
+    for (clusters, failed, said) in [
+        (0, false, "No cluster is touched"),
+        (0, true, "Capstan could not judge all of it"),
+        (1, false, "0 changes in 1 cluster"),
+        (2, true, "Capstan could not judge all of it, 0 changes in 2 clusters"),
+    ] {
+        let failed = failed.then(|| "It is known as 01ABC.".to_owned());
+        let clusters = (0..clusters).map(cluster).collect();
+        assert_eq!(check(&Judged { clusters, failed, ..Judged::default() }).title, said);
+    }
+}
+
+#[test]
+fn findings_that_are_not_annotated_are_counted() {
+    let some = |number: u32| -> Vec<Finding> {
+        (0..number).map(|line| finding(rules::OVERLAY_HIDES_CHANGE, line + 1, "/spec/x")).collect()
+    };
+    let why = "at most 200 are, in files that the head has.";
+    for (number, annotated, said) in [
+        (0, 0, String::new()),
+        (2, 2, String::new()),
+        (1, 0, format!("\nIt is not annotated: {why}\n")),
+        (3, 0, format!("\nNone of them is annotated: {why}\n")),
+        (3, 1, format!("\n1 of them is annotated at its line; 2 more are not: {why}\n")),
+        (3, 2, format!("\n2 of them are annotated at their lines; 1 more is not: {why}\n")),
+    ] {
+        assert_eq!(not_annotated(&some(number), annotated), said);
+    }
 }

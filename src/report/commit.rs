@@ -9,7 +9,7 @@ use capstan_plan::proposal::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE,
 };
 use capstan_plan::settings::TitleTemplate;
-use capstan_plan::upgrade::{Basis, Upgrade, Versions};
+use capstan_plan::upgrade::{Basis, MachineCount, Upgrade, Versions};
 
 /// The message: what (as the settings' title says it, where there is one), from where, how much, and the trailers by
 /// which the commit is found again. Where versions stay it is a rollback.
@@ -54,8 +54,11 @@ pub fn commit_message(
             count(upgrade.conflicts.len(), "conflict was", "conflicts were")
         ));
     }
-    if tables::replaces(&upgrade.rollouts) {
-        message.push_str(&format!("It replaces {}.\n", tables::machines(&upgrade.rollouts)));
+    let (replaced, lost) = (MachineCount::replaced(&upgrade.rollouts), MachineCount::lost(&upgrade.rollouts));
+    for (verb, number) in [("replaces", replaced), ("deletes", lost)] {
+        if !number.is_none() {
+            message.push_str(&format!("It {verb} {}.\n", tables::machines(number)));
+        }
     }
     message.push_str(&format!("\n{TRAILER_SOURCE}: {source}\n"));
     if let Some(origin) = origin {

@@ -1,16 +1,28 @@
-//! Where long values differ: of texts that begin alike, the part that is not alike, with a little around it.
+//! Where long values differ: of texts that begin alike, the part that is not alike, with a little around it. What is
+//! hidden for secrecy is said in words.
 
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::upgrade::redact;
+use capstan_plan::upgrade::Shown;
 use capstan_yaml::Value;
 
 /// What of a value is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The text of a string, else the value as JSON.
+    /// It.
     pub text: String,
-    /// Whether the value is a string.
-    pub is_string: bool,
+    /// What that is.
+    pub form: ExcerptForm,
+}
+
+/// What an excerpt shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExcerptForm {
+    /// The text of a string.
+    Text,
+    /// JSON.
+    Json,
+    /// Nothing of the value: words that say how long it is.
+    Words,
 }
 
 /// How much is shown around what differs.
@@ -24,19 +36,22 @@ pub fn excerpts(
     sides: &[Option<&Value>],
     max: usize,
 ) -> Vec<Option<Excerpt>> {
+    let first = sides.iter().copied().flatten().next();
     let mut shown: Vec<Option<Excerpt>> = sides
         .iter()
         .map(|side| {
-            let value = redact(object, path, Some((*side)?));
-            Some(match value {
-                Value::String(text) => Excerpt { text, is_string: true },
-                other => Excerpt { text: other.to_string(), is_string: false },
+            let value = (*side)?;
+            Some(match Shown::of(object, path, value, first) {
+                Shown::Words(text) => Excerpt { text, form: ExcerptForm::Words },
+                Shown::Value(Value::String(text)) => Excerpt { text, form: ExcerptForm::Text },
+                Shown::Value(other) => Excerpt { text: other.to_string(), form: ExcerptForm::Json },
             })
         })
         .collect();
-    let mut texts: Vec<&mut String> = shown.iter_mut().flatten().map(|side| &mut side.text).collect();
+    let readable = shown.iter_mut().flatten().filter(|side| side.form != ExcerptForm::Words);
+    let mut texts: Vec<&mut String> = readable.map(|side| &mut side.text).collect();
     if texts.iter().any(|text| is_longer(text, max)) {
-        differing_lines(&mut texts);
+        lines_that_differ(&mut texts);
         differing_part(&mut texts, max);
     }
     for text in texts {
@@ -52,7 +67,7 @@ fn is_longer(text: &str, max: usize) -> bool {
 }
 
 /// Of texts of several lines, the lines that not all of them have.
-fn differing_lines(texts: &mut [&mut String]) {
+fn lines_that_differ(texts: &mut [&mut String]) {
     let all: Vec<String> = texts.iter().map(|text| (**text).clone()).collect();
     let is_common = |line: &str| all.iter().all(|text| text.lines().any(|other| other == line));
     let kept: Vec<String> = all
@@ -145,6 +160,34 @@ mod tests {
         assert_eq!(
             shown(&[&json!(one), &json!(other)]),
             [format!("{}…", "1".repeat(39)), format!("{}…", "2".repeat(39))]
+        );
+    }
+
+    #[test]
+    fn what_is_hidden_is_said_in_words() {
+        let object = ObjectId {
+            group: String::new(),
+            kind: "KubeadmConfig".into(),
+            namespace: None,
+            name: "x".into(),
+        };
+        let said = |path: &str, sides: &[Value]| -> Vec<String> {
+            let sides: Vec<Option<&Value>> = sides.iter().map(Some).collect();
+            let shown = excerpts(&object, &FieldPath::parse(path).unwrap(), &sides, 200);
+            shown.into_iter().flatten().map(|side| side.text).collect()
+        };
+        assert_eq!(
+            said("/spec/files/0/content", &[json!("a\nb\nc\n"), json!("a\nB\nc\nd\n"), json!("a\nb\nC\n")]),
+            [
+                "a hidden text of 3 lines",
+                "a hidden text of 4 lines, 2 of which differ",
+                "a hidden text of 3 lines, 1 of which differs"
+            ]
+        );
+        assert_eq!(said("/spec/files/0/content", &[json!("s3cret")]), ["a hidden value"]);
+        assert_eq!(
+            said("/spec/files", &[json!([{"content": "a\nb\n"}])]),
+            [r#"[{"content":"a hidden text of 2 lines"}]"#]
         );
     }
 

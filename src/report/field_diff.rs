@@ -2,11 +2,12 @@
 //! hidden already.
 
 use capstan_model::wording::count;
-use capstan_plan::upgrade::{Change, Upgrade, ValueOrigin};
+use capstan_plan::upgrade::{Change, Upgrade, ValueOrigin, is_hidden};
 use capstan_yaml::{Node, Value, write};
 
 use super::markdown::one_line;
-use super::values::{self, origins_in_words};
+use super::tables::origins_in_words;
+use super::values;
 
 /// Characters of a line.
 const LINE: usize = 200;
@@ -68,6 +69,7 @@ fn one(change: &Change, origins: &[ValueOrigin]) -> String {
 
 fn lines(sign: char, value: &Value) -> String {
     let written = match value {
+        hidden if is_hidden(hidden) => "a hidden value".to_owned(),
         Value::String(text) if !text.contains('\n') => text.clone(),
         _ => write(&Node::from_value(value)),
     };
@@ -98,7 +100,7 @@ mod tests {
         assert_eq!(lines('+', &Value::from(3)), "+3\n");
         assert_eq!(lines('+', &serde_json::json!({"a": [1, "x"]})), "+a:\n+- 1\n+- x\n");
         assert_eq!(lines('+', &Value::from("")), "+\n");
-        assert_eq!(lines('+', &serde_json::json!({"redacted": true})), "+redacted: true\n");
+        assert_eq!(lines('+', &serde_json::json!({"redacted": true})), "+a hidden value\n");
         let long = Value::from((0..20).map(Value::from).collect::<Vec<_>>());
         assert!(lines('-', &long).ends_with("-- 11\n# … and 8 more lines\n"));
         assert_eq!(longest_run("a ```` b ``"), 4);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use capstan_model::finding::Severity;
 use capstan_model::source::SourceId;
 use capstan_model::target::{GroupName, Target};
 use capstan_model::wording::{count, list};
@@ -11,11 +10,13 @@ use capstan_plan::proposal::{
     TRAILER_RELEASES, TRAILER_SOURCE, TitleDigest,
 };
 use capstan_plan::settings::{TitleField, TitleTemplate};
-use capstan_plan::upgrade::Retarget;
+use capstan_plan::upgrade::{MachineCount, Retarget};
 
 use super::block::{BlockPart, PreviousOffer, room_for, room_for_parts, room_for_previous, room_for_sidebar};
 use super::body::{Proposal, offered_before, origin, refused, sections, shell_word, summary, text_digest};
-use super::markdown::{MAX_BODY, Page, code, code_cell, one_line, plain, prose_cell, text};
+use super::markdown::{
+    MAX_BODY, Page, code, code_cell, more_below, more_items, one_line, plain, prose_cell, text,
+};
 use super::merging::approvals_above;
 use super::title::{UNKNOWN, cut};
 use super::{Block, BlockKey, tables};
@@ -114,7 +115,7 @@ pub fn visible_group_text(group: &GroupProposal<'_>) -> String {
         "\n| Cluster | From | Changes | Conflicts | Findings | Will be replaced |\n|---|---|---|---|---|---|\n",
         &rows,
         room,
-        |left| format!("\n… and {left} more clusters.\n"),
+        |left| more_below(left, "cluster", "clusters"),
     );
     let left_out: Vec<String> = group.left_out.iter().take(MOST_LEFT_OUT).map(left_out_row).collect();
     let more = group.left_out.len() - left_out.len();
@@ -123,7 +124,7 @@ pub fn visible_group_text(group: &GroupProposal<'_>) -> String {
         "\n### Not in this pull request\n\nThese clusters of the group stay out of it, and stop nobody else.\n\n",
         &left_out,
         budget,
-        |left| format!("- … and {} more\n", left + more),
+        |left| more_items(left + more, "cluster", "clusters"),
     );
     let end = next.len() + 200;
     let mut unfolded = Vec::new();
@@ -150,29 +151,29 @@ fn row(part: &Proposal<'_>) -> String {
     let upgrade = part.upgrade;
     let from =
         upgrade.from.as_ref().map_or_else(|| UNKNOWN.to_owned(), |from| code_cell(&from.to_string(), 100));
-    let errors = upgrade.findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
-    let findings = match (errors, upgrade.findings.len() - errors) {
-        (0, 0) => "none".to_owned(),
-        (errors, warnings) => {
-            format!("{}, {}", count(errors, "error", "errors"), count(warnings, "warning", "warnings"))
-        }
-    };
     format!(
-        "| {} | {from} | {} in {} | {} | {findings} | {} |\n",
+        "| {} | {from} | {} in {} | {} | {} | {} |\n",
         code_cell(upgrade.target.path(), 120),
         upgrade.changes.len(),
         count(upgrade.files.len(), "file", "files"),
-        if upgrade.conflicts.is_empty() { "none".to_owned() } else { upgrade.conflicts.len().to_string() },
+        tables::conflicts(&upgrade.conflicts),
+        tables::findings(&upgrade.findings),
         replaced(part),
     )
 }
 
+/// `3 machines, and 2 machines deleted`
 fn replaced(part: &Proposal<'_>) -> String {
-    if tables::replaces(&part.upgrade.rollouts) {
-        tables::machines(&part.upgrade.rollouts)
-    } else {
-        "no machine".to_owned()
-    }
+    let rollouts = &part.upgrade.rollouts;
+    let lost = MachineCount::lost(rollouts);
+    let deleted =
+        if lost.is_none() { String::new() } else { format!(", and {} deleted", tables::machines(lost)) };
+    tables::machines(MachineCount::replaced(rollouts)) + &deleted
+}
+
+/// `3 machines replaced`
+fn becomes(part: &Proposal<'_>) -> String {
+    tables::what_becomes(&part.upgrade.rollouts).unwrap_or_else(|| "no machine replaced".to_owned())
 }
 
 fn left_out_row((target, why): &(Target, String)) -> String {
@@ -183,10 +184,10 @@ fn left_out_row((target, why): &(Target, String)) -> String {
 fn folded(part: &Proposal<'_>, budget: usize) -> String {
     const END: &str = "\n</details>\n";
     let head = format!(
-        "\n<details><summary>{}: {}, {} replaced</summary>\n\n",
+        "\n<details><summary>{}: {}, {}</summary>\n\n",
         text(part.upgrade.target.path(), 120),
         count(part.upgrade.changes.len(), "change", "changes"),
-        replaced(part),
+        becomes(part),
     );
     let mut page = Page::new(budget.saturating_sub(head.len() + END.len()));
     page.push(&summary(part));
@@ -211,7 +212,11 @@ fn next_steps(group: &GroupProposal<'_>) -> String {
     if unseen > 0 {
         rolling.push(format!(
             "No reconciler reports on {} here, so machines of an earlier upgrade may still be rolling: look before you merge.",
-            if unseen == group.parts.len() { "these clusters".to_owned() } else { count(unseen, "of these clusters", "of these clusters") }
+            match group.parts.len() {
+                1 => "this cluster".to_owned(),
+                all if all == unseen => "these clusters".to_owned(),
+                _ => format!("{unseen} of these clusters"),
+            }
         ));
     }
     format!(
@@ -286,12 +291,15 @@ pub fn group_commit_message(
     let mut message = format!("{title}\n\n");
     for part in group.parts {
         let upgrade = part.upgrade;
-        let from = upgrade.from.as_ref().map_or_else(
-            || format!("an unknown {}", group.source.source().kind()),
-            |from| plain(&from.to_string(), 120),
-        );
+        let from = match &upgrade.from {
+            None => format!("from an unknown {}", group.source.source().kind()),
+            Some(from) if from == group.source.source() => {
+                format!("at {} as it was", plain(&from.to_string(), 120))
+            }
+            Some(from) => format!("from {}", plain(&from.to_string(), 120)),
+        };
         message.push_str(&format!(
-            "{} from {from}: {} in {}.\n",
+            "{} {from}: {} in {}.\n",
             plain(upgrade.target.path(), 120),
             count(upgrade.changes.len(), "change", "changes"),
             count(upgrade.files.len(), "file", "files"),

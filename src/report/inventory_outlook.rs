@@ -1,11 +1,11 @@
 //! What the check says of a change of the inventory: whom it reaches, level by level, and what it does there.
 
 use capstan_model::ids::ClusterId;
-use capstan_model::wording::{few, list};
+use capstan_model::wording::{few, fitting, list, sentence};
 use capstan_plan::inventory::{InventoryOutlook, LevelReach};
 
 use super::field_diff;
-use super::markdown::{Page, code, prose};
+use super::markdown::{Page, code, more_items, prose};
 use super::outlook::one_upgrade;
 
 /// Clusters that are named in a sentence.
@@ -25,41 +25,75 @@ fn grouped(number: u64) -> String {
 }
 
 fn count(number: usize, one: &str, many: &str) -> String {
-    let noun = if number == 1 { one } else { many };
-    format!("{} {noun}", grouped(u64::try_from(number).unwrap_or(u64::MAX)))
+    format!("{} {}", grouped(u64::try_from(number).unwrap_or(u64::MAX)), fitting(number, one, many))
 }
 
 /// `214 of 10,000 clusters change, 12 roll 36 machines, 3 blocked`
 pub fn reach(level: &LevelReach) -> String {
     let number = |number: usize| grouped(u64::try_from(number).unwrap_or(u64::MAX));
-    let verb = if level.changed == 1 { "changes" } else { "change" };
-    let mut text = format!("{} of {} {verb}", number(level.changed), count(level.all, "cluster", "clusters"));
-    let machines = if level.machines == 1 { "machine" } else { "machines" };
-    match level.rolling {
-        0 => text.push_str(", no machine is replaced"),
-        _ if level.machines == 0 => {
-            let (clusters, roll) = (number(level.rolling), if level.rolling == 1 { "rolls" } else { "roll" });
-            text.push_str(&format!(", {clusters} {roll} machines, and Git does not say how many"));
-        }
-        1 => text.push_str(&format!(", 1 rolls {} {machines}", grouped(level.machines))),
-        rolling => {
-            text.push_str(&format!(", {} roll {} {machines}", number(rolling), grouped(level.machines)))
-        }
+    if level.all == 0 {
+        return "no cluster changes".to_owned();
     }
+    let verb = if level.changed == 1 || level.all == 1 { "changes" } else { "change" };
+    let mut text = format!("{} of {} {verb}", number(level.changed), count(level.all, "cluster", "clusters"));
+    let (clusters, roll) = (number(level.rolling), fitting(level.rolling, "rolls", "roll"));
+    let known = grouped(level.machines.known);
+    let machines = if level.machines.known == 1 { "machine" } else { "machines" };
+    text.push_str(&match (level.rolling, level.machines.known, level.machines.is_more) {
+        (0, _, _) => ", no machine is replaced".to_owned(),
+        (_, 0, _) => format!(", {clusters} {roll} machines, and Git does not say how many"),
+        (_, _, true) => format!(", {clusters} {roll} at least {known} {machines}"),
+        (_, _, false) => format!(", {clusters} {roll} {known} {machines}"),
+    });
     if level.blocked > 0 {
         text.push_str(&format!(", {} blocked", number(level.blocked)));
     }
     text
 }
 
-/// What the title says.
-pub(super) fn title(outlook: &InventoryOutlook) -> String {
-    format!("the inventory: {}", reach(&outlook.whole))
+/// The same of all of it, of which not everything was planned where it is too much. Where nothing is left for proposals,
+/// and clusters change here all the same, *0 of 2 clusters change* would be said beside what changes of them.
+fn whole(outlook: &InventoryOutlook, changes_here: bool) -> String {
+    if changes_here && outlook.whole.changed == 0 && outlook.unplanned == 0 {
+        return "no proposal follows".to_owned();
+    }
+    let least = if outlook.unplanned > 0 { "at least " } else { "" };
+    format!("{least}{}", reach(&outlook.whole))
+}
+
+/// What the title says; `changes_here`: whether clusters change with the pull request itself.
+pub(super) fn title(outlook: &InventoryOutlook, changes_here: bool) -> String {
+    format!("the inventory: {}", whole(outlook, changes_here))
+}
+
+/// What follows a merge, as a paragraph: only who does not block gets a proposal.
+fn proposals(outlook: &InventoryOutlook) -> String {
+    let LevelReach { changed, blocked, .. } = outlook.whole;
+    let proposed = changed.saturating_sub(blocked);
+    let own = "of its own, within the limits of `upgrade.proposals`";
+    let who = match (proposed, changed) {
+        (0, 0) => String::new(),
+        (0, 1) => "Merged, it gets no proposal: what blocks it comes first.".to_owned(),
+        (0, _) => "Merged, none of these clusters gets a proposal: what blocks them comes first.".to_owned(),
+        (1, 1) => format!("Merged, this cluster gets a proposal {own}."),
+        (all, changed) if all == changed => format!("Merged, each of these clusters gets a proposal {own}."),
+        (some, _) => format!(
+            "Merged, {} of these clusters {} a proposal {own}; where something blocks, that comes first.",
+            grouped(u64::try_from(some).unwrap_or(u64::MAX)),
+            fitting(some, "gets", "get"),
+        ),
+    };
+    let later = match (outlook.unplanned, who.is_empty()) {
+        (0, _) => "",
+        (_, true) => "Merged, what was not planned here is planned.",
+        (_, false) => " What was not planned here is planned then.",
+    };
+    if who.is_empty() && later.is_empty() { String::new() } else { format!("\n{who}{later}\n") }
 }
 
 /// The section.
-pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, budget: usize) {
-    page.push(&format!("\n### Inventory\n\n{}.\n", reach(&outlook.whole)));
+pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, changes_here: bool, budget: usize) {
+    page.push(&format!("\n### Inventory\n\n{}.\n", sentence(&whole(outlook, changes_here))));
     let rows: Vec<String> = outlook
         .levels
         .iter()
@@ -67,27 +101,34 @@ pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, budget: usize
             format!("- {}: {}\n", code(&format!("{kind} {name}"), 120), reach(level))
         })
         .collect();
-    page.section("\n", &rows, budget / 4, |left| format!("- … and {left} more levels\n"));
+    page.section("\n", &rows, budget / 4, |left| more_items(left, "level", "levels"));
     if outlook.unplanned > 0 {
         page.push(&format!(
-            "\nOf {} more something else is said: they were not planned, because there are so many.\n",
-            count(outlook.unplanned, "cluster", "clusters")
+            "\n{}, and {} not planned: only so many are.\n",
+            count(outlook.unplanned, "more cluster may change", "more clusters may change"),
+            fitting(outlook.unplanned, "was", "were"),
         ));
     }
     let named =
         |clusters: &[ClusterId]| list(&few(clusters.iter().map(|id| code(id.as_str(), 120)), NAMED, "more"));
     if !outlook.created.is_empty() {
-        page.push(&format!("\nCome: {}.\n", named(&outlook.created)));
+        page.push(&format!("\nCreated: {}.\n", named(&outlook.created)));
     }
     if !outlook.retired.is_empty() {
-        page.push(&format!("\n**Go**, with their machines: {}.\n", named(&outlook.retired)));
+        page.push(&format!(
+            "\n**Deleted**, with {} machines: {}.\n",
+            fitting(outlook.retired.len(), "its", "their"),
+            named(&outlook.retired)
+        ));
     }
     let rows: Vec<String> = outlook
         .errors
         .iter()
         .map(|(cluster, why)| format!("- {}: {}\n", code(cluster.as_str(), 200), prose(why, 600)))
         .collect();
-    page.section("\nCannot be planned:\n\n", &rows, budget / 4, |left| format!("- … and {left} more\n"));
+    page.section("\nCannot be planned:\n\n", &rows, budget / 4, |left| {
+        more_items(left, "cluster", "clusters")
+    });
     for (at, upgrade) in outlook.worst.iter().enumerate() {
         if at == 0 {
             page.push(match outlook.worst.len() {
@@ -98,31 +139,131 @@ pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, budget: usize
         one_upgrade(page, upgrade, budget / 8);
         page.push(&field_diff::changes(upgrade, budget / 8));
     }
-    page.push("\nMerged, each of these clusters gets a proposal of its own, within the limits of `upgrade.proposals`.\n");
+    page.push(&proposals(outlook));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capstan_plan::upgrade::MachineCount;
+
+    fn known(known: u64) -> MachineCount {
+        MachineCount { known, is_more: false }
+    }
 
     #[test]
     fn what_a_level_reaches_is_one_sentence() {
-        let level = |all, changed, rolling, machines, blocked| {
-            reach(&LevelReach { all, changed, rolling, machines, blocked })
-        };
-        assert_eq!(
-            level(10_000, 214, 12, 36, 3),
-            "214 of 10,000 clusters change, 12 roll 36 machines, 3 blocked"
-        );
-        assert_eq!(level(1, 1, 1, 1, 0), "1 of 1 cluster changes, 1 rolls 1 machine");
-        assert_eq!(
-            level(2, 2, 2, 0, 0),
-            "2 of 2 clusters change, 2 roll machines, and Git does not say how many"
-        );
-        assert_eq!(level(12, 2, 0, 0, 0), "2 of 12 clusters change, no machine is replaced");
-        assert_eq!(
-            level(1_234_567, 1_000, 0, 0, 1),
-            "1,000 of 1,234,567 clusters change, no machine is replaced, 1 blocked"
-        );
+        let some = MachineCount { known: 0, is_more: true };
+        let more = |known| MachineCount { known, is_more: true };
+        for (all, changed, rolling, machines, blocked, said) in [
+            (0, 0, 0, known(0), 0, "no cluster changes"),
+            (6, 6, 0, known(0), 6, "6 of 6 clusters change, no machine is replaced, 6 blocked"),
+            (1, 0, 0, known(0), 0, "0 of 1 cluster changes, no machine is replaced"),
+            (12, 0, 0, known(0), 0, "0 of 12 clusters change, no machine is replaced"),
+            (1, 1, 1, known(1), 0, "1 of 1 cluster changes, 1 rolls 1 machine"),
+            (12, 1, 1, known(3), 1, "1 of 12 clusters changes, 1 rolls 3 machines, 1 blocked"),
+            (12, 2, 0, known(0), 0, "2 of 12 clusters change, no machine is replaced"),
+            (2, 2, 2, some, 0, "2 of 2 clusters change, 2 roll machines, and Git does not say how many"),
+            (2, 2, 1, some, 0, "2 of 2 clusters change, 1 rolls machines, and Git does not say how many"),
+            (2, 2, 2, more(1), 0, "2 of 2 clusters change, 2 roll at least 1 machine"),
+            (10_000, 214, 12, known(36), 3, "214 of 10,000 clusters change, 12 roll 36 machines, 3 blocked"),
+            (
+                1_234_567,
+                1_000,
+                0,
+                known(0),
+                1,
+                "1,000 of 1,234,567 clusters change, no machine is replaced, 1 blocked",
+            ),
+        ] {
+            assert_eq!(reach(&LevelReach { all, changed, rolling, machines, blocked }), said);
+        }
+    }
+
+    #[test]
+    fn who_gets_a_proposal_is_said_of_those_that_get_one() {
+        const OWN: &str = "of its own, within the limits of `upgrade.proposals`";
+        for (changed, blocked, unplanned, said) in [
+            (0, 0, 0, String::new()),
+            (0, 0, 7, "\nMerged, what was not planned here is planned.\n".to_owned()),
+            (1, 0, 0, format!("\nMerged, this cluster gets a proposal {OWN}.\n")),
+            (1, 1, 0, "\nMerged, it gets no proposal: what blocks it comes first.\n".to_owned()),
+            (
+                3,
+                3,
+                0,
+                "\nMerged, none of these clusters gets a proposal: what blocks them comes first.\n"
+                    .to_owned(),
+            ),
+            (3, 0, 0, format!("\nMerged, each of these clusters gets a proposal {OWN}.\n")),
+            (
+                3,
+                2,
+                0,
+                format!(
+                    "\nMerged, 1 of these clusters gets a proposal {OWN}; where something blocks, that comes first.\n"
+                ),
+            ),
+            (
+                3,
+                1,
+                0,
+                format!(
+                    "\nMerged, 2 of these clusters get a proposal {OWN}; where something blocks, that comes first.\n"
+                ),
+            ),
+            (
+                1_000,
+                0,
+                1,
+                format!(
+                    "\nMerged, each of these clusters gets a proposal {OWN}. What was not planned here is planned then.\n"
+                ),
+            ),
+        ] {
+            let whole = LevelReach { all: 5_000, changed, blocked, ..LevelReach::default() };
+            let outlook = InventoryOutlook { whole, unplanned, ..InventoryOutlook::default() };
+            assert_eq!(proposals(&outlook), said);
+        }
+    }
+
+    #[test]
+    fn beyond_the_limits_it_is_said_that_there_may_be_more() {
+        for (unplanned, title_said, section_said) in [
+            (0, "the inventory: 2 of 9 clusters change, no machine is replaced", ""),
+            (
+                1,
+                "the inventory: at least 2 of 9 clusters change, no machine is replaced",
+                "\n1 more cluster may change, and was not planned: only so many are.\n",
+            ),
+            (
+                4_000,
+                "the inventory: at least 2 of 9 clusters change, no machine is replaced",
+                "\n4,000 more clusters may change, and were not planned: only so many are.\n",
+            ),
+        ] {
+            let whole = LevelReach { all: 9, changed: 2, ..LevelReach::default() };
+            let outlook = InventoryOutlook { whole, unplanned, ..InventoryOutlook::default() };
+            assert_eq!(title(&outlook, true), title_said);
+            let mut page = Page::new(10_000);
+            section(&mut page, &outlook, true, 10_000);
+            let text = page.finish();
+            assert!(text.contains(section_said), "{text}");
+            assert_eq!(text.contains("not planned:"), unplanned > 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_the_pull_request_already_is_not_called_unchanged() {
+        for (changed, unplanned, changes_here, said) in [
+            (0, 0, false, "the inventory: 0 of 2 clusters change, no machine is replaced"),
+            (0, 0, true, "the inventory: no proposal follows"),
+            (0, 1, true, "the inventory: at least 0 of 2 clusters change, no machine is replaced"),
+            (2, 0, true, "the inventory: 2 of 2 clusters change, no machine is replaced"),
+        ] {
+            let whole = LevelReach { all: 2, changed, ..LevelReach::default() };
+            let outlook = InventoryOutlook { whole, unplanned, ..InventoryOutlook::default() };
+            assert_eq!(title(&outlook, changes_here), said);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What the check says of services inside a cluster: which are switched, and what changes of each.
 
-use super::markdown::{Page, code, code_cell, prose};
+use super::markdown::{Page, code, code_cell, more, more_items, prose};
 use super::tables;
 use capstan_model::wording::count;
 use capstan_plan::settings::ServiceRole;
@@ -57,12 +57,13 @@ pub(super) fn sections(page: &mut Page, services: &[JudgedService], room: usize)
     }
     let lines: Vec<String> = services.iter().map(JudgedService::line).collect();
     page.section("\nServices inside it:\n\n", &lines, room / 4, |left| {
-        format!("- … and {left} more services\n")
+        more_items(left, "service", "services")
     });
     let rows: Vec<String> = services.iter().flat_map(rows).collect();
     let head = "\n| Service | Object | Field | Old | New |\n|---|---|---|---|---|\n";
     page.section(head, &rows, room - room / 4, |left| {
-        format!("\n… and {left} more changes; `capstan diff` in a checkout shows all of them.\n")
+        let more = more(left, "change", "changes");
+        format!("\n… and {more}; `capstan diff` in a checkout shows all of them.\n")
     });
 }
 

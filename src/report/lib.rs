@@ -21,17 +21,17 @@
 //! | [`workflow_command`] | findings in a workflow's log | nothing |
 //! | [`dashboard`] | the dashboard issue: its text, its boxes, what is noted in it | `block`, `markdown`, `pages`, `standing` |
 //! | [`preflight`] | what reconcilers answered before the merge | `comment`, `markdown`, `pages` |
-//! | [`awaited`] | what the next step of a cluster waits for | `preflight` |
 //! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
 //! | [`provider_changes`] | what becomes of the providers of a set | `markdown` |
 //! | [`service_changes`] | what becomes of what runs inside a cluster | `markdown` |
 //! | [`values`] | what is said of a proposal that the inventory brings | `markdown`, `tables` |
-//! | [`field_diff`] | changes of fields as a diff | `markdown`, `values` |
+//! | [`step`] | where an upgrade leads, in words | `values` |
+//! | [`field_diff`] | changes of fields as a diff | `markdown`, `tables`, `values` |
 //! | [`title`] | titles of proposals | `markdown`, `values` |
 //! | [`head_lines`] | where a line of a merge stands in the head | nothing |
-//! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `tables` |
+//! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `step`, `tables` |
 //! | [`inventory_outlook`] | whom a change of the inventory reaches | `field_diff`, `markdown`, `outlook` |
-//! | [`carried`] | what the upgrade of a proposal settles, and would be without people's edits | `markdown`, `tables` |
+//! | [`carried`] | what the upgrade of a proposal settles, and would be without people's edits | `markdown`, `step`, `tables` |
 //! | [`judged_services`] | what becomes of services inside a cluster | `markdown`, `tables` |
 //! | [`kubeconfig`] | the pull request that brings the key of a cluster's owners | `markdown` |
 //! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `comment`, `markdown`, `pages`, `tables` |
@@ -41,11 +41,12 @@
 //! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `provider_changes`, `service_changes`, `tables`, `title`, `values` |
 //! | [`group`] | the pull request that several clusters share | `block`, `body`, `markdown`, `merging`, `tables`, `title` |
 //! | [`onboarding`] | the pull request of first contact | `body`, `markdown` |
-//! | [`answer`] | what is said to commands | `body`, `comment`, `markdown`, `pages`, `standing`, `state` |
+//! | [`answer`] | what is said to commands | `body`, `comment`, `markdown`, `pages`, `standing`, `state`, `tables` |
 //! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title`, `values` |
 //! | [`fingerprint`] | what a report is keyed by | `check` |
 //! | [`check_run`] | which check run carries a report | `fingerprint` |
 //! | [`rollout`] | the check `capstan/rollout` and the deployment status | `check`, `markdown` |
+//! | [`awaited`] | what the next step of a cluster waits for | `preflight`, `rollout` |
 //! | [`rollout_comment`] | what the pull request is told of a rollout | `markdown`, `rollout` |
 
 mod answer;
@@ -81,6 +82,7 @@ mod sarif;
 mod service_changes;
 mod standing;
 mod state;
+mod step;
 mod tables;
 mod title;
 mod values;
@@ -113,7 +115,7 @@ pub use dashboard::{
     DashboardRecord, EarlierText, Entry, HeardTicks, Notice, TickedBoxes, closed_dashboard, dashboard_above,
     dashboard_text, is_worth_telling, newest_notices, read_dashboard, remembered_texts,
 };
-pub use excerpt::{Excerpt, excerpts};
+pub use excerpt::{Excerpt, ExcerptForm, excerpts};
 pub use fingerprint::{
     Fingerprint, ReportId, decisions_fingerprint, finding_fingerprint, preflight_fingerprint,
 };
@@ -137,7 +139,8 @@ pub use standing::{
     Missing, StandingInWords, hold_in_words, missing_in_words, override_in_words, pause_in_words,
     standing_in_words,
 };
-pub use state::{Mood, STATES, State, rest_in_a_word};
-pub use tables::becomes;
+pub use state::{Mood, STATES, State, is_told_beside, rest_in_a_word, rests};
+pub use step::step_in_words;
+pub use tables::{becomes, origins_in_words};
 pub use title::proposal_title;
 pub use workflow_command::workflow_command;

@@ -1,6 +1,7 @@
 //! GitHub-flavoured Markdown made from text that nobody vouches for.
 
 use super::pages::is_address;
+use capstan_model::wording::fitting;
 
 /// What GitHub takes of a body, in characters.
 pub(super) const MAX_BODY_CHARACTERS: usize = 65_536;
@@ -125,6 +126,21 @@ pub fn prose_cell(message: &str, max: usize) -> String {
         before = c;
     }
     out
+}
+
+/// How many rows of a table did not fit, below it: `… and 1 more cluster.`
+pub(super) fn more_below(left: usize, one: &str, many: &str) -> String {
+    format!("\n… and {}.\n", more(left, one, many))
+}
+
+/// The same as the last item of a list: `- … and 1 more cluster`
+pub(super) fn more_items(left: usize, one: &str, many: &str) -> String {
+    format!("- … and {}\n", more(left, one, many))
+}
+
+/// `1 more cluster`
+pub(super) fn more(left: usize, one: &str, many: &str) -> String {
+    format!("{left} more {}", fitting(left, one, many))
 }
 
 /// A text that grows row by row within a budget, and knows what did not fit.

@@ -1,7 +1,7 @@
 //! The pull request of first contact: what was found, what Capstan would do, and how to say no.
 
 use super::body::shell_word;
-use super::markdown::{Page, code, code_cell, prose, prose_cell};
+use super::markdown::{Page, code, code_cell, more_below, prose, prose_cell};
 use capstan_model::digest::sha256;
 use capstan_model::ids::ClusterId;
 use capstan_model::wording::count;
@@ -44,9 +44,9 @@ fn visible(onboarding: &Onboarding) -> String {
     );
     let (first, modes) = (first_release(onboarding), MODES);
     let end = NEXT_STEPS.len() + first.len() + modes.len();
-    let mut section = |head: &str, rows: &[String], budget: usize, what: &str| {
+    let mut section = |head: &str, rows: &[String], budget: usize, [one, many]: [&str; 2]| {
         let budget = budget.min(page.free().saturating_sub(end));
-        page.section(head, rows, budget, |left| format!("\n… and {left} more {what}.\n"));
+        page.section(head, rows, budget, |left| more_below(left, one, many));
     };
     let found = count(onboarding.clusters.len(), "cluster", "clusters");
     section(
@@ -56,12 +56,15 @@ fn visible(onboarding: &Onboarding) -> String {
         ),
         &onboarding.clusters.iter().map(cluster_row).collect::<Vec<_>>(),
         25_000,
-        "clusters",
+        ["cluster", "clusters"],
     );
     if onboarding.clusters.is_empty() {
-        let releases = count(onboarding.releases.len(), "release", "releases");
+        let releases = match onboarding.releases.len() {
+            0 => "no release".to_owned(),
+            some => count(some, "release", "releases"),
+        };
         let row = format!("No folder that is a cluster by itself, {releases}.\n");
-        section("\n### What was found\n\n", &[row], 1_000, "");
+        section("\n### What was found\n\n", &[row], 1_000, ["cluster", "clusters"]);
     }
     let set = |set: &ClusterId| format!("- {}\n", code(set.as_str(), 200));
     section(
@@ -69,23 +72,23 @@ fn visible(onboarding: &Onboarding) -> String {
          runs one stands in no file yet: name it in `managementClusters`, as the settings show.\n\n",
         &onboarding.sets.iter().map(set).collect::<Vec<_>>(),
         4_000,
-        "provider sets",
+        ["provider set", "provider sets"],
     );
     section(
-        "\n### Found, and not taken in\n\n",
+        "\n### Found, and left to you\n\n",
         &onboarding
             .left
             .iter()
             .map(|left| format!("- {}: {}\n", code(&left.place.to_string(), 300), prose(&left.message, 600)))
             .collect::<Vec<_>>(),
         12_000,
-        "places",
+        ["place", "places"],
     );
     section(
         "\n### What would be offered first, with `mode: propose`\n\n| Cluster | To | What it would do |\n|---|---|---|\n",
         &onboarding.clusters.iter().filter_map(offer_row).collect::<Vec<_>>(),
         12_000,
-        "clusters",
+        ["cluster", "clusters"],
     );
     page.push(&first);
     page.push(modes);

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::markdown::{Page, code, code_cell, prose, prose_cell};
+use super::markdown::{Page, code, code_cell, more_below, more_items, prose, prose_cell};
 use super::state::rest_in_a_word;
+use super::step::step_in_words;
 use super::tables;
 use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::{ClusterId, ReleaseId};
-use capstan_model::source::{SourceId, SourceKind};
-use capstan_model::wording::{count, few, list};
+use capstan_model::source::SourceId;
+use capstan_model::wording::{count, few, fitting, list};
 use capstan_plan::forecast::Prospect;
 use capstan_plan::upgrade::Upgrade;
 use serde::{Deserialize, Serialize};
@@ -103,12 +104,32 @@ pub fn is_offered(releases: &[ChangedRelease], upgrade: &Upgrade) -> bool {
 /// What the title says of releases.
 pub(super) fn release_title(outlook: &ReleaseOutlook) -> String {
     let offered = outlook.offered().count();
-    let more = if outlook.prospects.len() < outlook.clusters { "at least " } else { "" };
-    format!(
-        "{} that would be offered to {more}{}",
-        count(outlook.releases.len(), "release", "releases"),
-        count(offered, "cluster", "clusters")
-    )
+    let gone = outlook.releases.iter().filter(|one| one.becomes == Becomes::Removed).count();
+    let there = outlook.releases.len() - gone;
+    let is_part = outlook.prospects.len() < outlook.clusters;
+    let would = match (outlook.prospects.len(), offered, is_part) {
+        (0, _, true) => format!("{}, and no cluster was looked at", count(there, "release", "releases")),
+        (seen, 0, true) => format!(
+            "{} that would be offered to no cluster of the {seen} that {} looked at",
+            count(there, "release", "releases"),
+            fitting(seen, "was", "were")
+        ),
+        (_, 0, false) => {
+            format!("{} that would be offered to no cluster", count(there, "release", "releases"))
+        }
+        (_, some, is_part) => format!(
+            "{} that would be offered to {}{}",
+            count(there, "release", "releases"),
+            if is_part { "at least " } else { "" },
+            count(some, "cluster", "clusters")
+        ),
+    };
+    let goes = format!("{} removed", count(gone, "release", "releases"));
+    match (there, gone) {
+        (0, _) => goes,
+        (_, 0) => would,
+        _ => format!("{would}, {goes}"),
+    }
 }
 
 /// What the title says of settings.
@@ -140,14 +161,17 @@ pub(super) fn releases(page: &mut Page, outlook: &ReleaseOutlook, budget: usize)
             format!("- {} {becomes}\n", code(changed.release.as_str(), 200))
         })
         .collect();
-    page.section("\n### Releases\n\n", &rows, budget / 6, |left| format!("- … and {left} more\n"));
+    page.section("\n### Releases\n\n", &rows, budget / 6, |left| more_items(left, "release", "releases"));
     page.push(&format!("\n{}\n", looked_at(outlook.prospects.len(), outlook.clusters)));
     let rows: Vec<String> =
         outlook.offered().map(|(cluster, prospect)| offered_row(cluster, prospect)).collect();
     let head = format!("\nWould be offered to {}:\n\n", count(rows.len(), "cluster", "clusters"));
-    page.section(&head, &rows, budget / 4, |left| format!("- … and {left} more clusters\n"));
-    if rows.is_empty() {
-        page.push("\nNone of them would be offered to any.\n");
+    page.section(&head, &rows, budget / 4, |left| more_items(left, "cluster", "clusters"));
+    if rows.is_empty() && !outlook.prospects.is_empty() {
+        page.push(match outlook.releases.len() {
+            1 => "\nIt would be offered to none of them.\n",
+            _ => "\nNone of these releases would be offered to any of them.\n",
+        });
     }
     page.push(&not_offered(outlook));
     if !outlook.withdrawn.is_empty() {
@@ -173,16 +197,17 @@ pub(super) fn releases(page: &mut Page, outlook: &ReleaseOutlook, budget: usize)
 }
 
 fn looked_at(looked_at: usize, clusters: usize) -> String {
+    if looked_at == 0 {
+        return "No cluster was looked at.".to_owned();
+    }
     if looked_at < clusters {
         return format!(
-            "{looked_at} of {} were looked at, those of the releases' own provider first, then in the order of `upgrade.proposals.order`.",
-            count(clusters, "cluster", "clusters")
+            "{looked_at} of {} {} looked at, those of the releases' own provider first, then in the order of `upgrade.proposals.order`.",
+            count(clusters, "cluster", "clusters"),
+            fitting(looked_at, "was", "were"),
         );
     }
-    format!(
-        "{} looked at.",
-        if clusters == 1 { "1 cluster was".to_owned() } else { format!("{clusters} clusters were") }
-    )
+    format!("{} looked at.", count(clusters, "cluster was", "clusters were"))
 }
 
 fn offered_row(cluster: &ClusterId, prospect: &Prospect) -> String {
@@ -192,8 +217,8 @@ fn offered_row(cluster: &ClusterId, prospect: &Prospect) -> String {
 
 fn prospect_in_words(prospect: &Prospect) -> String {
     match prospect {
-        Prospect::Offered(to) => code(&to.to_string(), 200),
-        Prospect::Blocked(to) => format!("{}, which **blocks**", code(&to.to_string(), 200)),
+        Prospect::Offered(to) => code_cell(&to.to_string(), 200),
+        Prospect::Blocked(to) => format!("{}, which **blocks**", code_cell(&to.to_string(), 200)),
         Prospect::Nothing(rest) => format!("nothing ({})", rest_in_a_word(*rest)),
         Prospect::Unplannable(why) => format!("cannot be planned ({})", prose_cell(why, 300)),
     }
@@ -211,13 +236,15 @@ fn not_offered(outlook: &ReleaseOutlook) -> String {
             Prospect::Offered(_) | Prospect::Blocked(_) => others += 1,
         }
     }
-    others = others.saturating_sub(outlook.offered().count());
+    let offered = outlook.offered().count();
+    others = others.saturating_sub(offered);
     let mut parts: Vec<String> = counts.iter().map(|(word, number)| format!("{number} {word}")).collect();
     parts.extend((others > 0).then(|| format!("{others} offered something else")));
     parts.extend((!unplannable.is_empty()).then(|| format!("{} that cannot be planned", unplannable.len())));
     let mut text = match parts.as_slice() {
         [] => String::new(),
-        parts => format!("\nThe others: {}.\n", list(parts)),
+        parts if offered > 0 => format!("\nThe others: {}.\n", list(parts)),
+        parts => format!("\nThe clusters: {}.\n", list(parts)),
     };
     if let Some(first) = unplannable.first() {
         text.push_str(&format!("\nThe first that cannot be planned: {}\n", prose(first, 600)));
@@ -227,23 +254,19 @@ fn not_offered(outlook: &ReleaseOutlook) -> String {
 
 /// An upgrade in short: what blocks it, its errors, conflicts and machines.
 pub(super) fn one_upgrade(page: &mut Page, upgrade: &Upgrade, share: usize) {
-    let from = upgrade
-        .from
-        .as_ref()
-        .map_or_else(String::new, |from| format!(" from {}", code(&from.to_string(), 200)));
-    let to = upgrade.to.as_ref().map_or_else(String::new, |to| format!(" to {}", code(&to.to_string(), 200)));
-    page.push(&format!("\n**{}**{from}{to}\n", code(upgrade.target.path(), 200)));
+    let step = step_in_words(upgrade, |name| code(name, 200));
+    page.push(&format!("\n**{}**{step}\n", code(upgrade.target.path(), 200)));
     let blocked: Vec<String> = upgrade.blocked.iter().map(|why| format!("- {}\n", prose(why, 600))).collect();
-    page.section("\nIt blocks:\n\n", &blocked, share / 3, |left| format!("- … and {left} more\n"));
+    page.section("\nIt blocks:\n\n", &blocked, share / 3, |left| more_items(left, "reason", "reasons"));
     let errors: Vec<Finding> =
         upgrade.findings.iter().filter(|one| one.severity() == Severity::Error).cloned().collect();
-    page.section("\n", &tables::finding_rows(&errors), share / 3, |left| format!("- … and {left} more\n"));
-    let conflicts = tables::conflict_rows(&upgrade.conflicts, &SourceKind::RELEASE);
-    let head = format!("\n{}", tables::conflicts_head(&SourceKind::RELEASE));
-    page.section(&head, &conflicts, share / 3, |left| format!("\n… and {left} more conflicts.\n"));
+    page.section("\n", &tables::finding_rows(&errors), share / 3, |left| more_items(left, "error", "errors"));
+    let conflicts = tables::conflict_rows(upgrade);
+    let head = format!("\n{}", tables::conflicts_head(&upgrade.brought_by()));
+    page.section(&head, &conflicts, share / 3, |left| more_below(left, "conflict", "conflicts"));
     let rollouts = tables::rollout_rows(&upgrade.rollouts);
     page.section(&format!("\n{}", tables::ROLLOUTS_HEAD), &rollouts, share / 3, |left| {
-        format!("\n… and {left} more rollouts.\n")
+        more_below(left, "rollout", "rollouts")
     });
     if blocked.is_empty() && errors.is_empty() && conflicts.is_empty() && rollouts.is_empty() {
         page.push(&format!(
@@ -278,7 +301,7 @@ pub(super) fn settings(page: &mut Page, outlook: &SettingsOutlook, budget: usize
         .collect();
     nothing &= rows.is_empty();
     let head = "\n| Cluster | Applied by | would be applied by |\n|---|---|---|\n";
-    page.section(head, &rows, budget / 3, |left| format!("\n… and {left} more clusters.\n"));
+    page.section(head, &rows, budget / 3, |left| more_below(left, "cluster", "clusters"));
     let rows: Vec<String> = outlook
         .prospects
         .iter()
@@ -289,16 +312,114 @@ pub(super) fn settings(page: &mut Page, outlook: &SettingsOutlook, budget: usize
         .collect();
     nothing &= rows.is_empty();
     let head = "\n| Cluster | Is offered | would be offered |\n|---|---|---|\n";
-    page.section(head, &rows, budget / 3, |left| format!("\n… and {left} more clusters.\n"));
+    page.section(head, &rows, budget / 3, |left| more_below(left, "cluster", "clusters"));
     if nothing {
         page.push("\nThe same clusters, applied by the same, and offered the same.\n");
     }
     let [looked_at, all] = outlook.looked_at;
     if looked_at < all {
-        page.push(&format!("\nWhat is offered was compared for {looked_at} of {all} clusters.\n"));
+        let compared = if looked_at == 0 { "none".to_owned() } else { looked_at.to_string() };
+        page.push(&format!(
+            "\nWhat is offered was compared for {compared} of {}.\n",
+            count(all, "cluster", "clusters")
+        ));
     }
 }
 
 fn named(clusters: &[ClusterId]) -> String {
     list(&few(clusters.iter().map(|cluster| code(cluster.as_str(), 200)), NAMED, "more"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capstan_model::rest::Rest;
+    use capstan_model::tree::RepoPath;
+
+    fn outlook(becomes: &[Becomes], [clusters, looked_at, offered]: [usize; 3]) -> ReleaseOutlook {
+        let releases = becomes.iter().enumerate().map(|(at, becomes)| ChangedRelease {
+            release: ReleaseId::from_path(&format!("aws/v{at}")),
+            becomes: *becomes,
+        });
+        let prospect = |at: usize| {
+            let id = ClusterId::new(RepoPath::parse(&format!("c/n{at}")).unwrap());
+            let to = || SourceId::parse("aws/v0").unwrap();
+            (id, if at < offered { Prospect::Offered(to()) } else { Prospect::Nothing(Rest::Current) })
+        };
+        let prospects = (0..looked_at).map(prospect).collect();
+        ReleaseOutlook { releases: releases.collect(), clusters, prospects, ..ReleaseOutlook::default() }
+    }
+
+    #[test]
+    fn the_title_says_whom_releases_would_be_offered_to() {
+        use Becomes::{Added, Changed, Removed};
+        for (becomes, numbers, said) in [
+            (&[Added][..], [0, 0, 0], "1 release that would be offered to no cluster"),
+            (&[Added], [3, 3, 0], "1 release that would be offered to no cluster"),
+            (&[Added], [3, 3, 1], "1 release that would be offered to 1 cluster"),
+            (&[Added, Changed], [3, 3, 3], "2 releases that would be offered to 3 clusters"),
+            (
+                &[Added],
+                [300, 200, 0],
+                "1 release that would be offered to no cluster of the 200 that were looked at",
+            ),
+            (
+                &[Added],
+                [300, 1, 0],
+                "1 release that would be offered to no cluster of the 1 that was looked at",
+            ),
+            (&[Added], [300, 200, 1], "1 release that would be offered to at least 1 cluster"),
+            (&[Added], [300, 200, 200], "1 release that would be offered to at least 200 clusters"),
+            (&[Added], [300, 0, 0], "1 release, and no cluster was looked at"),
+            (&[Removed], [3, 3, 0], "1 release removed"),
+            (
+                &[Added, Removed],
+                [3, 3, 2],
+                "1 release that would be offered to 2 clusters, 1 release removed",
+            ),
+        ] {
+            assert_eq!(release_title(&outlook(becomes, numbers)), said);
+        }
+    }
+
+    #[test]
+    fn the_section_counts_whoever_was_looked_at() {
+        for (numbers, said, not_said) in [
+            ([0, 0, 0], &["No cluster was looked at."][..], "offered to"),
+            (
+                [1, 1, 0],
+                &[
+                    "1 cluster was looked at.",
+                    "It would be offered to none of them.",
+                    "The clusters: 1 current.",
+                ],
+                "others",
+            ),
+            ([1, 1, 1], &["1 cluster was looked at.", "Would be offered to 1 cluster:"], "others"),
+            (
+                [3, 3, 1],
+                &["3 clusters were looked at.", "Would be offered to 1 cluster:", "The others: 2 current."],
+                "none of them",
+            ),
+            ([300, 1, 0], &["1 of 300 clusters was looked at,"], "others"),
+            (
+                [300, 2, 2],
+                &["2 of 300 clusters were looked at,", "Would be offered to 2 clusters:"],
+                "others",
+            ),
+        ] {
+            let mut page = Page::new(20_000);
+            releases(&mut page, &outlook(&[Becomes::Added], numbers), 20_000);
+            let text = page.finish();
+            for said in said {
+                assert!(text.contains(said), "{said}: {text}");
+            }
+            assert!(!text.contains(not_said), "{not_said}: {text}");
+        }
+        let mut page = Page::new(20_000);
+        releases(&mut page, &outlook(&[Becomes::Added], [61, 61, 61]), 4_000);
+        let text = page.finish();
+        let shown = text.matches("- `c/n").count();
+        assert!(text.contains(&format!("- … and {} more clusters\n", 61 - shown)), "{text}");
+    }
 }

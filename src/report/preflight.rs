@@ -107,7 +107,7 @@ pub(super) fn head(preflights: &[Preflight], mode: PreflightMode) -> String {
 
 /// The section's rows, one for each cluster that was asked about.
 pub(super) fn rows(preflights: &[Preflight], mode: PreflightMode) -> Vec<String> {
-    preflights.iter().flat_map(|preflight| rows_of(preflight, mode)).take(MAX_ROWS).collect()
+    preflights.iter().flat_map(|preflight| rows_of(preflight, mode)).collect()
 }
 
 fn rows_of(preflight: &Preflight, mode: PreflightMode) -> Vec<String> {
@@ -268,7 +268,7 @@ mod tests {
                 answered(PreflightVerdict::Accepted, ""),
                 Required,
                 Conclusion::Success,
-                "0 changes",
+                "No cluster is touched",
                 "would take",
             ),
             (

@@ -13,7 +13,7 @@
 use jiff::Timestamp;
 
 use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
-use super::markdown::{MAX_BODY, Page, code, code_cell, one_line, prose_cell};
+use super::markdown::{MAX_BODY, Page, code, code_cell, more_below, more_items, one_line, prose_cell};
 use capstan_live::agent::{
     Kubeconfig, KubeconfigForm, KubeconfigPlace, MachineAge, Progress, RolloutReport, RolloutState,
     TransitionKind,
@@ -21,7 +21,7 @@ use capstan_live::agent::{
 use capstan_model::finding::Severity;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
-use capstan_model::wording::{count, sentence};
+use capstan_model::wording::{count, count_of, sentence};
 
 /// Annotations of one check: one call.
 const MAX_ANNOTATIONS: usize = 50;
@@ -103,6 +103,7 @@ pub fn rollout_status(subjects: &[RolloutSubject]) -> (StatusState, String) {
             .collect();
         match found.as_slice() {
             [only] => (*only).to_owned(),
+            [] => "no cluster".to_owned(),
             several => count(several.len(), "cluster", "clusters"),
         }
     };
@@ -126,10 +127,14 @@ pub fn rollout_status(subjects: &[RolloutSubject]) -> (StatusState, String) {
 }
 
 const fn verb(clusters: usize) -> &'static str {
-    if clusters == 1 { "is" } else { "are" }
+    // No cluster is as Git says.
+    if clusters < 2 { "is" } else { "are" }
 }
 
 fn title(subjects: &[RolloutSubject]) -> String {
+    if subjects.is_empty() {
+        return "No cluster is followed".to_owned();
+    }
     if let [only] = subjects {
         let said = headline(&only.progress);
         return one_line(&format!("{}: {said}", only.cluster), 200);
@@ -173,7 +178,7 @@ fn headline(progress: &Progress) -> String {
             RolloutState::Waiting | RolloutState::Refused | RolloutState::Unknown => {}
         }
     }
-    let machines = format!("{} of {} machines are as wished", report.ready, report.wanted);
+    let machines = as_wished(report);
     match report.state {
         RolloutState::Waiting if report.words.is_some() => "waiting, no machine is being replaced".to_owned(),
         RolloutState::Waiting => "waiting, no machine is replaced yet".to_owned(),
@@ -183,6 +188,13 @@ fn headline(progress: &Progress) -> String {
         RolloutState::Refused => "refused, nothing of it is applied".to_owned(),
         RolloutState::Unknown => "applied; nobody can tell about its machines".to_owned(),
     }
+}
+
+/// `2 of 3 machines are as wished`
+pub(super) fn as_wished(report: &RolloutReport) -> String {
+    let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let of = count_of(number(report.ready), number(report.wanted), "machine", "machines");
+    format!("{of} {} as wished", if report.wanted == 1 { "is" } else { "are" })
 }
 
 fn count_machines(number: u32) -> String {
@@ -203,7 +215,7 @@ fn summary(subjects: &[RolloutSubject], merge_commit: &CommitId, html_url: &str)
     for (index, subject) in ordered.into_iter().enumerate() {
         let share = page.free().saturating_sub(300) / (clusters - index);
         if share < 900 {
-            page.push(&format!("\n… and {} more clusters.\n", clusters - index));
+            page.push(&more_below(clusters - index, "cluster", "clusters"));
             break;
         }
         one_cluster(&mut page, subject, share, web, merge_commit);
@@ -238,7 +250,7 @@ fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &st
                 format!("- {}{place}\n", prose_cell(&reason.sentence(), 800))
             })
             .collect();
-        page.section("\n", &rows, share / 3, |left| format!("- … and {left} more\n"));
+        page.section("\n", &rows, share / 3, |left| more_items(left, "reason", "reasons"));
         if let Some(said) = report.kubeconfig.as_ref() {
             owners_key(page, said, subject, share / 4);
         }
@@ -253,7 +265,7 @@ fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &st
             format!("- {} {}{words}\n", minute(turn.at), transition_word(turn.kind))
         })
         .collect();
-    page.section("\n", &rows, share / 3, |left| format!("- … and {left} more turns\n"));
+    page.section("\n", &rows, share / 3, |left| more_items(left, "turn", "turns"));
     if let Some(report) = &progress.report {
         let left = share.saturating_sub(start.saturating_sub(page.free()));
         machines(page, report, left);
@@ -285,7 +297,7 @@ fn owners_key(page: &mut Page, said: &Kubeconfig, subject: &RolloutSubject, budg
     if rows.is_empty() {
         page.push(&head);
     } else {
-        page.section(&head, &rows, budget.max(head.len() + 400), |left| format!("- … and {left} more\n"));
+        page.section(&head, &rows, budget.max(head.len() + 400), |left| more_items(left, "owner", "owners"));
     }
 }
 
@@ -305,9 +317,15 @@ fn machines(page: &mut Page, report: &RolloutReport, budget: usize) {
     let rows: Vec<String> = report.machines.iter().map(row).collect();
     let unnamed = usize::try_from(report.machines_left_out).unwrap_or(usize::MAX);
     let head = "\n| Machine | Of | State | |\n|---|---|---|---|\n";
+    // Those that no report names stand below, whether or not the named ones fit.
+    let all = std::cell::Cell::new(unnamed);
     page.section(head, &rows, budget, |left| {
-        format!("\n… and {} more machines.\n", left.saturating_add(unnamed))
+        all.set(0);
+        more_below(left.saturating_add(unnamed), "machine", "machines")
     });
+    if all.get() > 0 {
+        page.push(&more_below(all.get(), "machine", "machines"));
+    }
 }
 
 /// `, 12 min 30 s` once it is done.

@@ -225,3 +225,42 @@ fn owners_are_told_where_their_key_is_and_by_what_they_know_it() {
     );
     assert!(check.summary.contains(&told), "{}", check.summary);
 }
+
+#[test]
+fn counts_of_machines_and_clusters_read_as_one_speaks() {
+    for (ready, wanted, said) in [
+        (0, 1, "0 of 1 machine is as wished"),
+        (1, 1, "1 of 1 machine is as wished"),
+        (0, 3, "0 of 3 machines are as wished"),
+        (1, 3, "1 of 3 machines are as wished"),
+        (3, 3, "3 of 3 machines are as wished"),
+    ] {
+        let report = RolloutReport { ready, wanted, ..report(1, "gauss/peu01", RolloutState::Rolling) };
+        assert_eq!(as_wished(&report), said);
+    }
+    let done = subject("gauss/peu01", &[report(1, "gauss/peu01", RolloutState::Done)]);
+    for (subjects, status, title) in [
+        (vec![], "no cluster is as Git says", "No cluster is followed"),
+        (vec![done.clone()], "gauss/peu01 is as Git says", "gauss/peu01: done"),
+        (vec![done; 2], "2 clusters are as Git says", "2 clusters: 2 done"),
+    ] {
+        assert_eq!(rollout_status(&subjects).1, status);
+        let check = rollout_check(&subjects, &commit(), WEB);
+        assert!(check.title.starts_with(title), "{}", check.title);
+    }
+}
+
+#[test]
+fn machines_that_no_report_names_are_counted_below_those_that_it_names() {
+    for (left_out, said) in
+        [(0, None), (1, Some("… and 1 more machine.")), (7, Some("… and 7 more machines."))]
+    {
+        let report =
+            RolloutReport { machines_left_out: left_out, ..report(1, "gauss/peu01", RolloutState::Rolling) };
+        let summary = rollout_check(&[subject("gauss/peu01", &[report])], &commit(), WEB).summary;
+        match said {
+            Some(said) => assert_eq!(summary.matches(said).count(), 1, "{summary}"),
+            None => assert!(!summary.contains("more machine"), "{summary}"),
+        }
+    }
+}

@@ -58,6 +58,17 @@ const fn state(word: &'static str, mood: Mood, meaning: &'static str) -> State {
     State { word, mood, meaning }
 }
 
+/// Whether a target's state from one kind of source is told beside those from the others. *Current* is said of the target
+/// as a whole, so it is not said where another kind of source has something for it.
+pub fn is_told_beside<'w>(word: &str, others: impl IntoIterator<Item = &'w str>) -> bool {
+    word != "current" || others.into_iter().all(rests)
+}
+
+/// Whether a source has nothing for a target in that state.
+pub fn rests(word: &str) -> bool {
+    matches!(word, "current" | "gone")
+}
+
 /// The word for why nothing is offered.
 pub const fn rest_in_a_word(rest: Rest) -> &'static str {
     match rest {
@@ -66,5 +77,26 @@ pub const fn rest_in_a_word(rest: Rest) -> &'static str {
         Rest::Pinned => "pinned",
         Rest::Unknown => "unknown",
         Rest::Gone => "gone",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn current_is_said_of_a_target_for_which_no_source_has_anything() {
+        for (word, others, told) in [
+            ("current", &[][..], true),
+            ("current", &["current"], true),
+            ("current", &["gone", "current"], true),
+            ("current", &["blocked"], false),
+            ("current", &["current", "waiting"], false),
+            ("current", &["declined"], false),
+            ("blocked", &["blocked"], true),
+            ("pinned", &["proposed"], true),
+        ] {
+            assert_eq!(is_told_beside(word, others.iter().copied()), told, "{word} beside {others:?}");
+        }
     }
 }

@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::excerpt::{Excerpt, excerpts};
-use super::markdown::{code, code_cell, one_line, prose_cell};
-use capstan_model::finding::{Finding, Severity};
+use super::excerpt::{Excerpt, ExcerptForm, excerpts};
+use super::markdown::{code, code_cell, one_line, plain, prose_cell};
+use capstan_model::finding::{Finding, Place, Severity};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::SourceKind;
-use capstan_model::wording::{count, few};
+use capstan_model::wording::{count, few, list};
 use capstan_plan::upgrade::{
-    Certainty, Change, ComponentChange, Conflict, Part, Reason, Rollout, Side, whole_of,
+    Basis, Certainty, Change, ComponentChange, Conflict, MachineCount, Part, Reason, Rollout, Side, Upgrade,
+    ValueOrigin, whole_of,
 };
 use capstan_yaml::Value;
 
@@ -19,6 +20,19 @@ pub(super) const COMPONENTS_HEAD: &str = "| | Name | Old | New | Changelog |\n|-
 
 const VALUE: usize = 160;
 const NAME: usize = 120;
+
+/// What the conflicts of an upgrade are, a sentence above [`conflicts_head`].
+pub(super) fn conflicts_said(upgrade: &Upgrade) -> String {
+    let kind = upgrade.brought_by();
+    match upgrade.basis {
+        Basis::Known | Basis::Inferred => {
+            format!("The cluster and the {kind} both changed these since the old {kind}.")
+        }
+        Basis::Unknown => format!(
+            "These stand in the cluster, and the {kind} has something else: taken over, what stands there would be lost."
+        ),
+    }
+}
 
 /// The heading over [`conflict_rows`].
 pub(super) fn conflicts_head(kind: &SourceKind) -> String {
@@ -68,11 +82,22 @@ pub(super) fn difference_rows(changes: &[Change]) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn conflict_rows(conflicts: &[Conflict], kind: &SourceKind) -> Vec<String> {
-    conflicts
+/// Rows of an upgrade's conflicts; of what an inventory brings with the places of its values.
+pub(super) fn conflict_rows(upgrade: &Upgrade) -> Vec<String> {
+    let kind = upgrade.brought_by();
+    let origins =
+        upgrade.values.as_deref().map(|values| values.conflict_origins.as_slice()).unwrap_or_default();
+    upgrade
+        .conflicts
         .iter()
-        .map(|conflict| {
-            let sides = [&conflict.base, &conflict.cluster, &conflict.release];
+        .enumerate()
+        .map(|(at, conflict)| {
+            let from = match origins.get(at).map(Vec::as_slice) {
+                None | Some([]) => String::new(),
+                Some(origins) => format!(", {}", places(origins)),
+            };
+            let sides = conflict.lines_in_dispute();
+            let sides = sides.as_ref().map_or_else(|| conflict.sides(), |sides| sides.each_ref());
             let [base, cluster, release] = value_cells(&conflict.object, &conflict.path, sides);
             let by = conflict.settling.by.as_ref().map(|by| format!(", as {} decided", code_cell(by, 80)));
             let settled = match (conflict.blocks, conflict.kept) {
@@ -81,13 +106,36 @@ pub(super) fn conflict_rows(conflicts: &[Conflict], kind: &SourceKind) -> Vec<St
                 (false, Side::Release) => format!("the {kind}'s value is taken"),
             };
             format!(
-                "| {} | {} | {base} | {cluster} | {release} | {settled}{} |\n",
+                "| {} | {} | {base} | {cluster} | {release}{from} | {settled}{} |\n",
                 object_cell(&conflict.object),
                 field_cell(&conflict.object, &conflict.path),
                 by.unwrap_or_default(),
             )
         })
         .collect()
+}
+
+/// `Environment prod` in `inventory/prod.yaml:9:16`
+pub(super) fn places(origins: &[ValueOrigin]) -> String {
+    origins_in_words(origins, |place| code(&place.to_string(), 200))
+}
+
+/// The same with the places as `quoted` shows them.
+pub fn origins_in_words(origins: &[ValueOrigin], quoted: impl Fn(&Place) -> String) -> String {
+    const MOST: usize = 3;
+    let told = origins.iter().take(MOST).map(|origin| {
+        let name = if origin.level == "default" {
+            "the default".to_owned()
+        } else {
+            format!("{} {}", origin.level, origin.name)
+        };
+        format!("{} in {}", plain(&name, 120), quoted(&origin.place))
+    });
+    let mut told: Vec<String> = told.collect();
+    if origins.len() > MOST {
+        told.push(format!("and {} more", count(origins.len() - MOST, "place", "places")));
+    }
+    told.join(", ")
 }
 
 pub(super) fn component_rows(changes: &[ComponentChange]) -> Vec<String> {
@@ -177,7 +225,7 @@ pub(super) fn place(finding: &Finding) -> Option<String> {
 
 /// What becomes of machines, in words: `replaces 3, adds 2`.
 pub fn becomes(rollout: &Rollout) -> String {
-    if rollout.because.iter().any(FieldPath::is_root) {
+    if rollout.loses_its_owner() {
         let machines = rollout.machines.map(|machines| format!("removes {machines}"));
         return machines.unwrap_or_else(|| "removes an unknown number (replicas are not in Git)".to_owned());
     }
@@ -194,26 +242,47 @@ pub fn becomes(rollout: &Rollout) -> String {
     if words.is_empty() { "replaces none".to_owned() } else { words.join(", ") }
 }
 
-/// Whether any machine is replaced or lost, as far as is known.
-pub(super) fn replaces(rollouts: &[Rollout]) -> bool {
-    rollouts.iter().any(|rollout| rollout.machines != Some(0))
+/// So many machines: `5 machines`, `at least 5 machines`, `no machine`.
+pub(super) fn machines(number: MachineCount) -> String {
+    let known = count(usize::try_from(number.known).unwrap_or(usize::MAX), "machine", "machines");
+    match (number.known, number.is_more) {
+        (0, false) => "no machine".to_owned(),
+        (0, true) => "an unknown number of machines".to_owned(),
+        (_, false) => known,
+        (_, true) => format!("at least {known}"),
+    }
 }
 
-/// `replaced`, or `deleted` where no new ones come.
-pub(super) fn what_becomes(rollouts: &[Rollout]) -> &'static str {
-    let for_good = |rollout: &Rollout| rollout.because.iter().any(FieldPath::is_root);
-    let mut some = rollouts.iter().filter(|rollout| rollout.machines != Some(0));
-    if some.all(for_good) { "deleted" } else { "replaced" }
+/// What becomes of machines: `3 machines replaced and 2 machines deleted`; `None` where nothing does.
+pub(super) fn what_becomes<'r>(
+    rollouts: impl IntoIterator<Item = &'r Rollout, IntoIter: Clone>,
+) -> Option<String> {
+    let rollouts = rollouts.into_iter();
+    let (replaced, lost) = (MachineCount::replaced(rollouts.clone()), MachineCount::lost(rollouts));
+    let parts = [(replaced, "replaced"), (lost, "deleted")];
+    let parts = parts.iter().filter(|(number, _)| !number.is_none());
+    let parts: Vec<String> = parts.map(|(number, what)| format!("{} {what}", machines(*number))).collect();
+    (!parts.is_empty()).then(|| list(&parts))
 }
 
-/// How many machines are replaced in words: `5 machines`, `at least 5 machines`.
-pub(super) fn machines(rollouts: &[Rollout]) -> String {
-    let known: u32 = rollouts.iter().filter_map(|rollout| rollout.machines).fold(0, u32::saturating_add);
-    let number = count(usize::try_from(known).unwrap_or(usize::MAX), "machine", "machines");
-    if rollouts.iter().any(|rollout| rollout.machines.is_none()) {
-        format!("at least {number}")
-    } else {
-        number
+/// `1 error, 2 warnings`, or `none`.
+pub(super) fn findings(findings: &[Finding]) -> String {
+    let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
+    match findings.len() {
+        0 => "none".to_owned(),
+        all => {
+            format!("{}, {}", count(errors, "error", "errors"), count(all - errors, "warning", "warnings"))
+        }
+    }
+}
+
+/// `3, of which 1 blocks`, or `none`.
+pub(super) fn conflicts(conflicts: &[Conflict]) -> String {
+    let blocking = conflicts.iter().filter(|conflict| conflict.blocks).count();
+    match (conflicts.len(), blocking) {
+        (0, _) => "none".to_owned(),
+        (all, 0) => all.to_string(),
+        (all, _) => format!("{all}, of which {}", count(blocking, "blocks", "block")),
     }
 }
 
@@ -242,12 +311,62 @@ fn value_cells<const N: usize>(
     values.map(|value| match (value, shown.next().flatten()) {
         // A whole object in a cell helps nobody: the files show it.
         (Some(_), _) if path.is_root() => "present".to_owned(),
-        (Some(_), Some(Excerpt { text, is_string: false })) if text == REDACTED => "*redacted*".to_owned(),
-        (Some(_), Some(Excerpt { text, is_string: true })) => code_cell(&text, VALUE),
+        (Some(_), Some(Excerpt { text, form: ExcerptForm::Words })) => format!("*{text}*"),
+        (Some(_), Some(Excerpt { text, form: ExcerptForm::Text })) => code_cell(&text, VALUE),
         (Some(_), Some(Excerpt { text, .. })) => code_cell(&one_line(&text, VALUE), VALUE + 1),
         _ => "absent".to_owned(),
     })
 }
 
-/// A secret value, as JSON.
-const REDACTED: &str = r#"{"redacted":true}"#;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::tests::upgrade;
+
+    fn rollout(machines: Option<u32>, lost: bool) -> Rollout {
+        let because = vec![if lost { FieldPath::root() } else { FieldPath::parse("/spec/version").unwrap() }];
+        Rollout { machines, because, ..upgrade().rollouts[0].clone() }
+    }
+
+    #[test]
+    fn machines_are_counted_as_far_as_git_knows_them_and_lost_ones_by_themselves() {
+        let (keeps, loses) = (false, true);
+        for (rollouts, said) in [
+            (vec![], None),
+            (vec![(Some(0), keeps)], None),
+            (vec![(Some(1), keeps)], Some("1 machine replaced")),
+            (vec![(Some(1), keeps), (Some(2), keeps)], Some("3 machines replaced")),
+            (vec![(None, keeps)], Some("an unknown number of machines replaced")),
+            (vec![(None, keeps), (Some(0), keeps)], Some("an unknown number of machines replaced")),
+            (vec![(None, keeps), (Some(1), keeps)], Some("at least 1 machine replaced")),
+            (vec![(Some(1), loses)], Some("1 machine deleted")),
+            (vec![(None, loses)], Some("an unknown number of machines deleted")),
+            (vec![(Some(3), keeps), (Some(2), loses)], Some("3 machines replaced and 2 machines deleted")),
+            (vec![(Some(u32::MAX), keeps); 2], Some("8589934590 machines replaced")),
+        ] {
+            let rollouts: Vec<Rollout> =
+                rollouts.into_iter().map(|(number, lost)| rollout(number, lost)).collect();
+            assert_eq!(what_becomes(&rollouts).as_deref(), said);
+        }
+    }
+
+    #[test]
+    fn conflicts_and_findings_are_counted_in_the_same_words_everywhere() {
+        let conflict = |blocks| Conflict { blocks, ..upgrade().conflicts[0].clone() };
+        for (blocking, said) in [
+            (&[][..], "none"),
+            (&[false], "1"),
+            (&[false, false], "2"),
+            (&[true], "1, of which 1 blocks"),
+            (&[true, false], "2, of which 1 blocks"),
+            (&[true, true], "2, of which 2 block"),
+        ] {
+            let all: Vec<Conflict> = blocking.iter().map(|blocks| conflict(*blocks)).collect();
+            assert_eq!(conflicts(&all), said);
+        }
+        let error = upgrade().findings[0].clone();
+        for (number, said) in [(0, "none"), (1, "1 error, 0 warnings"), (2, "2 errors, 0 warnings")] {
+            assert_eq!(findings(&vec![error.clone(); number]), said);
+        }
+    }
+}

@@ -1,8 +1,6 @@
 //! What is said of a proposal that the inventory brings: other values, a cluster that comes, a cluster that goes.
 
-use capstan_model::finding::Place;
-use capstan_model::wording::count;
-use capstan_plan::upgrade::{Basis, Upgrade, ValueOrigin, ValuesCourse, ValuesStep};
+use capstan_plan::upgrade::{Basis, Upgrade, ValuesCourse, ValuesStep};
 
 use super::markdown::{code, plain};
 use super::tables;
@@ -66,7 +64,7 @@ pub(super) fn summary(upgrade: &Upgrade, source: &str) -> Option<String> {
             "> The values that this cluster's base was made from are not recorded. All of what the inventory says stands in it already: this records that.\n\n",
         ),
         Basis::Unknown if values.course == ValuesCourse::Changes => text.push_str(
-            "> The values that this cluster's base was made from are **not known**: what the inventory says overwrites the cluster's fields, and nothing is removed. Look at each change before you take it out of draft.\n\n",
+            "> The values that this cluster's base was made from are **not known**, and so is which of its fields are edits: what it lacks comes, and what stands in it stays, but for versions and images. All that differs is listed below. Look at each change before you take it out of draft.\n\n",
         ),
         Basis::Unknown => {}
     }
@@ -98,31 +96,8 @@ pub(super) fn change_rows(upgrade: &Upgrade) -> Option<Vec<String>> {
     let row = |(at, row): (usize, String)| match values.origins.get(at).map(Vec::as_slice) {
         None | Some([]) => row,
         Some(origins) => {
-            format!("{}: {} |\n", row.trim_end().trim_end_matches('|').trim_end(), places(origins))
+            format!("{}: {} |\n", row.trim_end().trim_end_matches('|').trim_end(), tables::places(origins))
         }
     };
     Some(rows.into_iter().enumerate().map(row).collect())
-}
-
-/// `Environment prod` in `inventory/prod.yaml:9:16`
-fn places(origins: &[ValueOrigin]) -> String {
-    origins_in_words(origins, |place| code(&place.to_string(), 200))
-}
-
-/// The same with the places as `quoted` shows them.
-pub(super) fn origins_in_words(origins: &[ValueOrigin], quoted: impl Fn(&Place) -> String) -> String {
-    const MOST: usize = 3;
-    let told = origins.iter().take(MOST).map(|origin| {
-        let name = if origin.level == "default" {
-            "the default".to_owned()
-        } else {
-            format!("{} {}", origin.level, origin.name)
-        };
-        format!("{} in {}", plain(&name, 120), quoted(&origin.place))
-    });
-    let mut told: Vec<String> = told.collect();
-    if origins.len() > MOST {
-        told.push(format!("and {} more", count(origins.len() - MOST, "place", "places")));
-    }
-    told.join(", ")
 }

@@ -381,7 +381,7 @@ fn not_made(shared: &Shared, error: &NotSetUp) -> Response {
         NotSetUp::Manifest(error @ ManifestError::Unreachable(_)) => (
             StatusCode::BAD_GATEWAY,
             format!("{error}."),
-            "Load this page again within the hour: the code is good still. The log says more; a proxy or a CA of your own stands in the environment (docs/install-bot.md).",
+            "Load this page again within the hour: the code is still valid. The log says more; set your proxy or CA through environment variables (docs/install-bot.md).",
             None,
         ),
         NotSetUp::Manifest(error) => (StatusCode::BAD_GATEWAY, format!("{error}."), settings, None),

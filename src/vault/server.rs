@@ -199,6 +199,24 @@ impl Vault for Server {
         })
     }
 
+    async fn knows(&self, token: &SecretString, lease: &str) -> Result<bool, VaultError> {
+        let call = Call {
+            doing: "looking up a lease".to_owned(),
+            method: Method::PUT,
+            path: vec!["sys", "leases", "lookup"],
+            query: None,
+            token: Some(token),
+            body: Some(json!({"lease_id": lease})),
+        };
+        let told = self.http.send(&call).await?;
+        // A 404 may be of a server that has no such call.
+        match told.status.as_u16() {
+            400 => Ok(false),
+            _ if told.status.is_success() => Ok(true),
+            _ => Err(self.http.refused(&call, &told)),
+        }
+    }
+
     async fn renew(&self, token: &SecretString, lease: &str, seconds: i64) -> Result<i64, VaultError> {
         let call = Call {
             doing: "renewing a lease".to_owned(),

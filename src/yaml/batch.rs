@@ -6,7 +6,7 @@ use super::change::{Change, Refusal};
 use super::comments;
 use super::document_edit::DocumentEdit;
 use super::file::YamlFile;
-use super::node::Node;
+use super::node::{Document, Node};
 use super::source::{Source, Splice};
 use capstan_model::object::FieldPath;
 
@@ -15,6 +15,8 @@ pub(super) struct Batch<'a> {
     pub(super) file: &'a YamlFile,
     /// Changes inside of documents.
     pub(super) changes: BTreeMap<usize, Change>,
+    /// What documents with changes will mean.
+    pub(super) intended: BTreeMap<usize, Node>,
     /// Documents that go.
     pub(super) removed: BTreeSet<usize>,
     /// Documents that come, with their value.
@@ -24,8 +26,13 @@ pub(super) struct Batch<'a> {
 impl<'a> Batch<'a> {
     /// Sorts the edits; refuses with the number of the document.
     pub(super) fn new(file: &'a YamlFile, edits: &[DocumentEdit]) -> Result<Self, (usize, Refusal)> {
-        let mut batch =
-            Self { file, changes: BTreeMap::new(), removed: BTreeSet::new(), appended: Vec::new() };
+        let mut batch = Self {
+            file,
+            changes: BTreeMap::new(),
+            intended: BTreeMap::new(),
+            removed: BTreeSet::new(),
+            appended: Vec::new(),
+        };
         for (index, document) in file.documents().iter().enumerate() {
             if let Some(sops) = document.root.entry("sops") {
                 let reason = "the file was encrypted by sops, and an edit would break its seal";
@@ -47,6 +54,8 @@ impl<'a> Batch<'a> {
                 DocumentEdit::Append { text } => batch.append(text).map_err(|refusal| (0, refusal))?,
             }
         }
+        batch.drop_blank();
+        batch.mark_appended();
         if let Some(both) = batch.removed.iter().find(|index| batch.changes.contains_key(index)) {
             let reason = "the document is removed and edited at once";
             return Err((*both, Refusal::new(reason, &FieldPath::root(), 0)));
@@ -76,14 +85,40 @@ impl<'a> Batch<'a> {
             return Err(refuse(format!("{} documents where one is added", read.documents().len())));
         };
         let root = document.root.clone();
-        let marker = if document.marker.is_empty() && self.has_documents() { "---\n" } else { "" };
         let end = if text.ends_with('\n') { "" } else { "\n" };
-        self.appended.push((format!("{marker}{text}{end}"), root));
+        self.appended.push((format!("{text}{end}"), root));
         Ok(())
     }
 
-    fn has_documents(&self) -> bool {
-        !self.appended.is_empty() || self.file.documents().len() > self.removed.len()
+    /// Documents that hold nothing go with the one before them, and make room at the end for one that comes: else one
+    /// marker would stand above another.
+    fn drop_blank(&mut self) {
+        let documents = self.file.documents();
+        let makes_room = |index: usize| index + 1 == documents.len() && !self.appended.is_empty();
+        let mut gone = self.removed.clone();
+        for (index, document) in documents.iter().enumerate() {
+            let follows = index.checked_sub(1).is_some_and(|before| gone.contains(&before));
+            let is_kept = self.changes.contains_key(&index) || !self.is_blank(document);
+            if !is_kept && (follows || makes_room(index)) {
+                gone.insert(index);
+            }
+        }
+        self.removed = gone;
+    }
+
+    fn is_blank(&self, document: &Document) -> bool {
+        let text = self.file.text().get(document.marker.end..document.span.end).unwrap_or_default();
+        !document.marker.is_empty() && text.trim().is_empty()
+    }
+
+    /// Sets a document that comes off from what stands before it.
+    fn mark_appended(&mut self) {
+        let mut is_first = self.file.documents().len() == self.removed.len();
+        for (text, _) in &mut self.appended {
+            if !std::mem::take(&mut is_first) && !has_marker(text) {
+                text.insert_str(0, "---\n");
+            }
+        }
     }
 
     /// The bytes of a document that goes, with the comments that are its own: those directly above it, set
@@ -95,7 +130,9 @@ impl<'a> Batch<'a> {
         } else {
             source.line_start(document.root.span.start)
         };
-        let start = comments::above_document(source.text(), start, 0);
+        // What is said above a document that holds nothing is not said of it.
+        let is_blank = self.is_blank(document);
+        let start = if is_blank { start } else { comments::above_document(source.text(), start, 0) };
         let end = match self.file.documents().get(index + 1) {
             None => source.text().len(),
             Some(next) if next.marker.is_empty() => document.span.end,
@@ -112,4 +149,8 @@ impl<'a> Batch<'a> {
         let added = self.appended.iter().map(|(text, _)| Splice { range: end..end, text: text.clone() });
         removed.chain(added).collect()
     }
+}
+
+fn has_marker(text: &str) -> bool {
+    YamlFile::read(text).is_ok_and(|file| file.documents().iter().all(|document| !document.marker.is_empty()))
 }

@@ -57,7 +57,8 @@ impl Refusal {
     }
 }
 
-const SHARED: &str = "an anchor, alias, merge key or explicit tag stands here, which Capstan does not edit";
+pub(super) const SHARED: &str =
+    "an anchor, alias or merge key stands here, and what the edit is to change of it cannot be told apart";
 const TWICE: &str = "two edits concern the same value";
 
 impl Change {
@@ -112,7 +113,7 @@ impl Change {
         Refusal::new(reason, &self.path, node.span.start)
     }
 
-    /// The change and the node at a path, nothing shared on the way.
+    /// The change and the node at a path.
     fn reach<'c, 'n>(
         &'c mut self,
         root: &'n Node,
@@ -120,9 +121,6 @@ impl Change {
     ) -> Result<(&'c mut Self, &'n Node), Refusal> {
         let (mut change, mut node) = (self, root);
         for step in path.steps() {
-            if node.shared {
-                return Err(Refusal::new(SHARED, path, node.span.start));
-            }
             if !matches!(change.own, Own::Keep) {
                 return Err(Refusal::new(TWICE, path, node.span.start));
             }
@@ -132,12 +130,39 @@ impl Change {
             let child_path = change.path.join(step.clone());
             change = change.below.entry(index).or_default();
             change.path = child_path;
-            node = child(node, index).unwrap_or(node);
-        }
-        if node.shared {
-            return Err(Refusal::new(SHARED, path, node.span.start));
+            node = node.child(index).unwrap_or(node);
         }
         Ok((change, node))
+    }
+
+    /// The change and the node at the end of some indexes.
+    pub(super) fn at_trail<'c, 'n>(
+        &'c mut self,
+        root: &'n Node,
+        trail: &[usize],
+    ) -> (&'c mut Self, &'n Node) {
+        let (mut change, mut node) = (self, root);
+        for index in trail {
+            let path =
+                step_of(node, *index).map_or_else(|| change.path.clone(), |step| change.path.join(step));
+            change = change.below.entry(*index).or_default();
+            change.path = path;
+            node = node.child(*index).unwrap_or(node);
+        }
+        (change, node)
+    }
+
+    /// Drops what happens at the end of some indexes, and below.
+    pub(super) fn forget(&mut self, trail: &[usize]) {
+        let Some((last, way)) = trail.split_last() else { return };
+        let mut change = self;
+        for index in way {
+            match change.below.get_mut(index) {
+                Some(below) => change = below,
+                None => return,
+            }
+        }
+        change.below.remove(last);
     }
 
     /// Nothing was decided about the node itself yet.
@@ -150,7 +175,7 @@ impl Change {
         if !self.below.is_empty() || !self.keys.is_empty() || !self.items.is_empty() {
             return Err(self.refuse(TWICE, node));
         }
-        if is_shared(node) { Err(self.refuse(SHARED, node)) } else { Ok(()) }
+        Ok(())
     }
 
     fn remove(&mut self, node: &Node) -> Result<(), Refusal> {
@@ -193,9 +218,6 @@ impl Change {
     fn set(&mut self, old: &Node, new: &Node) -> Result<(), Refusal> {
         if same_meaning(old, new) {
             return self.untouched(old);
-        }
-        if old.shared {
-            return Err(self.refuse(SHARED, old));
         }
         match (&old.kind, &new.kind) {
             (NodeKind::Mapping(a), NodeKind::Mapping(b)) if !a.is_empty() && !b.is_empty() => {
@@ -320,7 +342,7 @@ impl Change {
             }));
         }
         for (index, change) in &mut self.below {
-            if let Some(child) = child(node, *index) {
+            if let Some(child) = node.child(*index) {
                 change.settle_within(child, edit)?;
             }
         }
@@ -340,19 +362,11 @@ fn child_index(node: &Node, step: &Step) -> Option<usize> {
     }
 }
 
-fn child(node: &Node, index: usize) -> Option<&Node> {
+/// How a path names an entry or item.
+pub(super) fn step_of(node: &Node, index: usize) -> Option<Step> {
     match &node.kind {
-        NodeKind::Mapping(entries) => entries.get(index).map(|entry| &entry.value),
-        NodeKind::Sequence(items) => items.get(index),
+        NodeKind::Mapping(entries) => entries.get(index).map(|entry| Step::Key(entry.key.clone())),
+        NodeKind::Sequence(_) => Some(Step::Index(index)),
         NodeKind::Scalar(_) => None,
     }
-}
-
-fn is_shared(node: &Node) -> bool {
-    node.shared
-        || match &node.kind {
-            NodeKind::Scalar(_) => false,
-            NodeKind::Sequence(items) => items.iter().any(is_shared),
-            NodeKind::Mapping(entries) => entries.iter().any(|entry| is_shared(&entry.value)),
-        }
 }

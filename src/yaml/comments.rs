@@ -3,6 +3,7 @@
 //! the next document, belongs to that value.
 
 use super::file::YamlFile;
+use super::node::{Node, NodeKind, Span};
 
 /// Where the comment lines begin that stand directly above a line, as far in as its content; the line's own
 /// start where there are none. Nothing before `floor` counts.
@@ -49,4 +50,50 @@ pub fn own_text(file: &YamlFile, document: usize) -> Option<&str> {
         text[span.end..].find('\n').map_or(text.len(), |feed| span.end + feed + 1)
     };
     text.get(start..ended)
+}
+
+/// All comments of a file, by the byte of their `#`; without the blank space at their end.
+pub fn all(file: &YamlFile) -> Vec<(usize, &str)> {
+    fn scalars(node: &Node, found: &mut Vec<Span>) {
+        match &node.kind {
+            NodeKind::Scalar(_) => found.push(node.span.clone()),
+            NodeKind::Mapping(entries) => entries.iter().for_each(|entry| {
+                found.push(entry.key_span.clone());
+                scalars(&entry.value, found);
+            }),
+            NodeKind::Sequence(items) => items.iter().for_each(|item| scalars(item, found)),
+        }
+    }
+    let text = file.text();
+    let mut spans = Vec::new();
+    file.documents().iter().for_each(|document| scalars(&document.root, &mut spans));
+    spans.sort_by_key(|span| span.start);
+    let (mut found, mut next, mut at) = (Vec::new(), 0, 0);
+    while let Some(offset) = text[at..].find('#').map(|offset| at + offset) {
+        while spans.get(next).is_some_and(|span| span.end <= offset) {
+            next += 1;
+        }
+        let is_text = spans.get(next).is_some_and(|span| span.contains(&offset));
+        if is_text || !text[..offset].ends_with([' ', '\t', '\n', '\r']) && offset > 0 {
+            at = offset + 1;
+            continue;
+        }
+        let end = text[offset..].find('\n').map_or(text.len(), |feed| offset + feed);
+        found.push((offset, text[offset..end].trim_end()));
+        at = end;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_are_told_from_texts() {
+        let text = "# head\na: b # beside\nc: 'x # y'\nd: |\n  # a text\n  z\n# last\ne: f#g\n";
+        let file = YamlFile::read(text).unwrap();
+        let found: Vec<&str> = all(&file).into_iter().map(|(_, comment)| comment).collect();
+        assert_eq!(found, ["# head", "# beside", "# last"]);
+    }
 }

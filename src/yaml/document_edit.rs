@@ -50,6 +50,15 @@ pub enum Edit {
     },
 }
 
+/// A place that shared its text with others by an alias or a merge, and has a text of its own after an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenOut {
+    /// The field.
+    pub path: FieldPath,
+    /// The alias's byte in the text before the edit.
+    pub offset: usize,
+}
+
 /// An edit of a file's documents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DocumentEdit {

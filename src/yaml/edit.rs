@@ -1,8 +1,9 @@
 //! Edits of a file behind a gate: what comes out was read again and is exactly what was intended.
 
+use super::aliases;
 use super::batch::Batch;
 use super::change::Refusal;
-use super::document_edit::DocumentEdit;
+use super::document_edit::{DocumentEdit, WrittenOut};
 use super::file::YamlFile;
 use super::gate;
 use super::node::Node;
@@ -42,12 +43,28 @@ const WITHIN_DEPTH: usize = 4;
 /// no other line changed. A set value that means what stands there already changes nothing.
 ///
 /// Refused, beside what cannot be done: a file with a document that `sops` encrypted; a document with
-/// duplicate keys; an anchor, alias, merge key or explicit tag on the way to, or in, what is edited.
+/// duplicate keys; what an anchor, alias or merge key shares and nobody can tell apart.
 pub fn edit(file: &YamlFile, edits: &[DocumentEdit]) -> Result<YamlFile, EditRefused> {
-    edit_at_depth(file, edits, 0)
+    edit_telling(file, edits).map(|(edited, _)| edited)
 }
 
-fn edit_at_depth(file: &YamlFile, edits: &[DocumentEdit], depth: usize) -> Result<YamlFile, EditRefused> {
+/// [`edit`], with the places that shared their text and do so no more, in the order of the file.
+pub fn edit_telling(
+    file: &YamlFile,
+    edits: &[DocumentEdit],
+) -> Result<(YamlFile, Vec<WrittenOut>), EditRefused> {
+    let mut written = Vec::new();
+    let edited = edit_at_depth(file, edits, 0, &mut written)?;
+    written.sort_by_key(|place| place.offset);
+    Ok((edited, written))
+}
+
+fn edit_at_depth(
+    file: &YamlFile,
+    edits: &[DocumentEdit],
+    depth: usize,
+    written: &mut Vec<WrittenOut>,
+) -> Result<YamlFile, EditRefused> {
     if edits.is_empty() {
         return Ok(file.clone());
     }
@@ -58,11 +75,15 @@ fn edit_at_depth(file: &YamlFile, edits: &[DocumentEdit], depth: usize) -> Resul
         position: file.position(refusal.offset),
     };
     let mut batch = Batch::new(file, edits).map_err(|(document, refusal)| refuse(document, refusal))?;
-    for (document, change) in &mut batch.changes {
-        let Some(root) = file.documents().get(*document).map(|document| &document.root) else { continue };
-        change
-            .settle_within(root, &mut |path, node, text, edits| edit_within(path, node, text, edits, depth))
-            .map_err(|refusal| refuse(*document, refusal))?;
+    for (index, change) in &mut batch.changes {
+        let Some(document) = file.documents().get(*index) else { continue };
+        let within = &mut |path: &FieldPath, node: &Node, text: &str, edits: &[DocumentEdit]| {
+            edit_within(path, node, text, edits, depth)
+        };
+        change.settle_within(&document.root, within).map_err(|refusal| refuse(*index, refusal))?;
+        batch.intended.insert(*index, change.intend(&document.root));
+        let apart = aliases::settle(file.text(), document, change);
+        written.extend(apart.map_err(|refusal| refuse(*index, refusal))?);
     }
     let source = Source::new(file.text());
     let mut splices = batch.splice_documents(&source);
@@ -99,7 +120,7 @@ fn edit_within(
         return Err(refuse(format!("YAML in strings more than {WITHIN_DEPTH} levels deep")));
     }
     let inner = YamlFile::read(text).map_err(|error| refuse(format!("the text here is no YAML: {error}")))?;
-    let edited = edit_at_depth(&inner, edits, depth + 1).map_err(|refused| {
+    let edited = edit_at_depth(&inner, edits, depth + 1, &mut Vec::new()).map_err(|refused| {
         let steps = path.steps().iter().chain(refused.path.steps()).cloned();
         Refusal::new(refused.reason.clone(), &steps.collect(), node.span.start)
     })?;

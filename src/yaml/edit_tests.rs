@@ -123,14 +123,15 @@ fn the_cases_come_out_as_written() {
 
 #[test]
 fn refusals_name_document_path_and_place() {
-    let file = YamlFile::read("a: 1\n---\nb:\n  c: &x 1\n").unwrap();
+    let text = "a: 1\n---\nd: &x {k: 1}\nb:\n  <<: *x\n";
+    let file = YamlFile::read(text).unwrap();
     let edits = [DocumentEdit::Edit {
         document: 1,
-        edit: Edit::Set { path: FieldPath::root().key("b").key("c"), node: Node::string("2") },
+        edit: Edit::Remove { path: FieldPath::root().key("b").key("k") },
     }];
     let refused = edit(&file, &edits).unwrap_err();
     assert_eq!(refused.document, 1);
-    assert_eq!(refused.path.to_string(), "/b/c");
-    assert_eq!(refused.position, Position { line: 4, column: 9 });
-    assert_eq!(file.text(), "a: 1\n---\nb:\n  c: &x 1\n");
+    assert_eq!(refused.path.to_string(), "/b");
+    assert_eq!(refused.position, Position { line: 5, column: 3 });
+    assert_eq!(file.text(), text);
 }

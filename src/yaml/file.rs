@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::error::YamlError;
 use super::node::{Document, Entry, Node, NodeKind};
 use super::position::{Position, floor_boundary, place, position_in};
-use super::{quick, read};
+use super::quick;
+use super::read::{self, ReadKey};
 
 /// A file that was read strictly. Cloning is cheap; text and tree never change.
 #[derive(Debug, Clone)]
@@ -46,6 +47,11 @@ impl YamlFile {
             None => read::read(text)?,
         };
         Ok(Self::new(text, documents))
+    }
+
+    /// [`Self::read`] for somebody who calls keys by other names than Kubernetes does.
+    pub fn read_with_keys(text: &str, read_key: ReadKey) -> Result<Self, YamlError> {
+        read::read_with_keys(text, read_key).map(|documents| Self::new(text, documents))
     }
 
     /// The file of a text and what was read in it.

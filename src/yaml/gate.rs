@@ -24,10 +24,7 @@ pub(super) fn check(batch: &Batch<'_>, source: &Source, text: &str) -> Result<Ya
     };
     let kept = batch.file.documents().iter().enumerate().filter(|(index, _)| !batch.removed.contains(index));
     let intended = kept
-        .map(|(index, document)| match batch.changes.get(&index) {
-            Some(change) => (index, Some(change.intend(&document.root)), &document.root),
-            None => (index, None, &document.root),
-        })
+        .map(|(index, document)| (index, batch.intended.get(&index), &document.root))
         .chain(batch.appended.iter().map(|(_, node)| (batch.file.documents().len(), None, node)))
         .collect::<Vec<_>>();
     if intended.len() != file.documents().len() {
@@ -39,7 +36,7 @@ pub(super) fn check(batch: &Batch<'_>, source: &Source, text: &str) -> Result<Ya
         return refuse(0, reason, &root, 0);
     }
     for ((index, edited, old), new) in intended.iter().zip(file.documents()) {
-        let wanted = edited.as_ref().unwrap_or(old);
+        let wanted = edited.unwrap_or(old);
         if !same_meaning(wanted, &new.root) {
             let path = first_difference(wanted, &new.root, &root);
             let reason = format!("the edited text would mean something else at `{path}`");

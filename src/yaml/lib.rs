@@ -25,10 +25,11 @@
 //! | [`file`] | a file: its text and its documents | `error`, `node`, `position`, `quick`, `read` |
 //! | [`template`] | texts that are YAML once their expressions have values | `error`, `file`, `node`, `position`, `read` |
 //! | [`inside`] | places in a string, as places of its file | `file` |
-//! | [`comments`] | which comments belong to what | `file` |
+//! | [`comments`] | which comments there are, and which belong to what | `file`, `node` |
 //! | [`source`] | the text under edit, and splices into it | `comments` |
 //! | [`document_edit`] | what may be asked of documents | `node` |
 //! | [`change`] | a batch as one tree of changes, and what it intends | `document_edit`, `meaning`, `node` |
+//! | [`aliases`] | what shares its text with others, under edit | `change`, `document_edit`, `meaning`, `node` |
 //! | [`batch`] | a batch of edits, sorted and checked | `change`, `comments`, `document_edit`, `file`, `node`, `source` |
 //! | [`gate`] | what was made, read again and compared | `batch`, `change`, `file`, `meaning`, `node`, `read`, `source` |
 //! | [`slot`] | where a value hangs | nothing |
@@ -37,13 +38,14 @@
 //! | [`touch`] | a small change in a string of several lines | `file`, `node`, `source` |
 //! | [`flow`] | collections in brackets | `change`, `node`, `quoting`, `source`, `writer` |
 //! | [`splicer`] | from changes to splices | `change`, `flow`, `layout`, `literal`, `node`, `quoting`, `read`, `slot`, `source`, `touch`, `writer` |
-//! | [`edit`] | edits behind the gate | `batch`, `change`, `document_edit`, `file`, `gate`, `node`, `position`, `slot`, `source`, `splicer` |
+//! | [`edit`] | edits behind the gate | `aliases`, `batch`, `change`, `document_edit`, `file`, `gate`, `node`, `position`, `slot`, `source`, `splicer` |
 //! | [`carry`] | values that go elsewhere as text | `file`, `layout`, `node`, `quoting`, `source`, `writer` |
 
+mod aliases;
 mod batch;
 mod carry;
 mod change;
-mod comments;
+pub mod comments;
 mod document_edit;
 mod edit;
 mod error;
@@ -72,13 +74,14 @@ mod writer;
 
 pub use carry::{Carriage, Carried, as_arguments, emptied};
 pub use comments::own_text;
-pub use document_edit::{DocumentEdit, Edit};
-pub use edit::{EditRefused, edit};
+pub use document_edit::{DocumentEdit, Edit, WrittenOut};
+pub use edit::{EditRefused, edit, edit_telling};
 pub use error::YamlError;
 pub use file::{YamlFile, texts_alone};
 pub use meaning::same_meaning;
 pub use node::{Document, DuplicateKey, Entry, Node, NodeKind, Scalar, ScalarStyle, Span};
 pub use position::Position;
+pub use read::ReadKey;
 pub use readable::Readable;
 pub use template::with_words;
 pub use writer::{flow_text, write};

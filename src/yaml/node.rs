@@ -28,6 +28,8 @@ pub struct Document {
 pub struct DuplicateKey {
     /// The key.
     pub key: String,
+    /// Byte offset of the first one.
+    pub first: usize,
     /// Byte offset of the second one.
     pub offset: usize,
 }
@@ -42,8 +44,7 @@ pub struct Node {
     /// end of its last value. The value that nothing is (`key:`) is empty, right after `:` or `-`.
     pub span: Span,
     /// It carries an anchor or an explicit tag, or is (or stands inside) the expansion of an alias, or
-    /// comes from a merge key (`<<`): it is never edited. Keys that a merge brings in are entries like
-    /// others, `<<` itself is none.
+    /// comes from a merge key (`<<`). Keys that a merge brings in are entries like others, `<<` itself is none.
     pub shared: bool,
 }
 
@@ -145,6 +146,15 @@ impl Node {
                 entries.iter().map(|entry| entry.key.len() + entry.value.text_bytes()).sum()
             }
             NodeKind::Sequence(items) => items.iter().map(Self::text_bytes).sum(),
+        }
+    }
+
+    /// The value of an entry, or the item, of that index.
+    pub(super) fn child(&self, index: usize) -> Option<&Self> {
+        match &self.kind {
+            NodeKind::Mapping(entries) => entries.get(index).map(|entry| &entry.value),
+            NodeKind::Sequence(items) => items.get(index),
+            NodeKind::Scalar(_) => None,
         }
     }
 

@@ -23,8 +23,22 @@ const HASH_FROM: usize = 16;
 /// <https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>
 const LFS_POINTER: &str = "version https://git-lfs.github.com/spec/";
 
+/// What a key is called to whoever reads it, or why it is none.
+pub type ReadKey = fn(&Scalar) -> Result<String, String>;
+
+/// A key as Kubernetes reads it.
+fn key_of_kubernetes(scalar: &Scalar) -> Result<String, String> {
+    let wrong = || "a key that is null or beyond 64 bits, which Kubernetes refuses".to_owned();
+    scalar::key_text(scalar).ok_or_else(wrong)
+}
+
 /// Reads all documents of a text.
 pub(super) fn read(text: &str) -> Result<Vec<Document>, YamlError> {
+    read_with_keys(text, key_of_kubernetes)
+}
+
+/// [`read`] for somebody who reads keys otherwise.
+pub(super) fn read_with_keys(text: &str, read_key: ReadKey) -> Result<Vec<Document>, YamlError> {
     if text.len() > limits::BYTES {
         let message = format!("{} bytes are more than the {} that are read", text.len(), limits::BYTES);
         return Err(YamlError { message, position: position_in(text, 0) });
@@ -41,7 +55,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Document>, YamlError> {
         block_nesting_limit: limits::DEPTH,
     };
     options.set_emit_comments(false);
-    let mut builder = Builder::new(text);
+    let mut builder = Builder::new(text, read_key);
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.map_err(|error| builder.scan_error(&error))?;
         builder.event(event, &span)?;
@@ -92,6 +106,7 @@ struct Anchored {
 
 struct Builder<'a> {
     text: &'a str,
+    read_key: ReadKey,
     documents: Vec<Document>,
     frames: Vec<Frame>,
     anchors: HashMap<usize, Anchored>,
@@ -108,9 +123,10 @@ struct Builder<'a> {
 type Step<T = ()> = Result<T, YamlError>;
 
 impl<'a> Builder<'a> {
-    fn new(text: &'a str) -> Self {
+    fn new(text: &'a str, read_key: ReadKey) -> Self {
         Self {
             text,
+            read_key,
             documents: Vec::new(),
             frames: Vec::new(),
             anchors: HashMap::new(),
@@ -421,11 +437,10 @@ impl<'a> Builder<'a> {
                         return self
                             .error("a key that is no scalar, which Kubernetes refuses", node.span.start);
                     };
-                    let Some(name) = scalar::key_text(scalar) else {
-                        return self.error(
-                            "a key that is null or beyond 64 bits, which Kubernetes refuses",
-                            node.span.start,
-                        );
+                    let name = match (self.read_key)(scalar) {
+                        Ok(name) => name,
+                        Err(_) if merge => "<<".to_owned(),
+                        Err(wrong) => return self.error(wrong, node.span.start),
                     };
                     *key = Some(Key { text: name, span: node.span, merge });
                 }
@@ -433,8 +448,8 @@ impl<'a> Builder<'a> {
                 Some(key) => {
                     let offset = key.span.start;
                     let entry = Entry { key: key.text, key_span: key.span, value: node };
-                    if let Some(twice) = add(text, entries, seen, entry) {
-                        self.duplicate.get_or_insert(DuplicateKey { key: twice, offset });
+                    if let Some((key, first)) = add(text, entries, seen, entry) {
+                        self.duplicate.get_or_insert(DuplicateKey { key, first, offset });
                     }
                 }
             },
@@ -520,11 +535,12 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Adds an entry; where its key stands already, the new one takes its place. The key, if two that
-/// were written here collide; one that a merge brought in gives way without a word.
-fn add(text: &str, entries: &mut Vec<Entry>, seen: &mut Seen, entry: Entry) -> Option<String> {
+/// Adds an entry; where its key stands already, the new one takes its place. The key and where it stood, if two
+/// that were written here collide; one that a merge brought in gives way without a word.
+fn add(text: &str, entries: &mut Vec<Entry>, seen: &mut Seen, entry: Entry) -> Option<(String, usize)> {
     let merged = |entry: &Entry| text.get(entry.key_span.clone()) == Some("<<");
-    let collide = |old: &Entry| (!merged(old) && !merged(&entry)).then(|| entry.key.clone());
+    let collide =
+        |old: &Entry| (!merged(old) && !merged(&entry)).then(|| (entry.key.clone(), old.key_span.start));
     let mut twice = None;
     if entries.len() < HASH_FROM && seen.at.is_empty() {
         if let Some(old) = entries.iter().position(|other| other.key == entry.key) {

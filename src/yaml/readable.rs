@@ -12,6 +12,8 @@ pub trait Readable: Sized {
     fn items(&self) -> &[Self];
     /// The text of a scalar that is a string.
     fn text(&self) -> Option<&str>;
+    /// The fields of a mapping with their names; empty for anything else.
+    fn fields(&self) -> Vec<(&str, &Self)>;
 }
 
 impl Readable for Node {
@@ -24,6 +26,10 @@ impl Readable for Node {
     fn text(&self) -> Option<&str> {
         self.as_scalar().map(|scalar| scalar.text.as_str())
     }
+    fn fields(&self) -> Vec<(&str, &Self)> {
+        let entries = self.as_mapping().unwrap_or_default().iter();
+        entries.map(|entry| (entry.key.as_str(), &entry.value)).collect()
+    }
 }
 
 impl Readable for Value {
@@ -35,5 +41,8 @@ impl Readable for Value {
     }
     fn text(&self) -> Option<&str> {
         self.as_str()
+    }
+    fn fields(&self) -> Vec<(&str, &Self)> {
+        self.as_object().into_iter().flatten().map(|(key, value)| (key.as_str(), value)).collect()
     }
 }

@@ -260,6 +260,16 @@ impl<'a> Splicer<'a> {
 
     /// Puts a value in the place of another.
     fn replace(&mut self, old: &Node, new: &Node, slot: Slot, path: &FieldPath) -> Done {
+        let alias;
+        let is_alias =
+            old.shared && self.source.text().get(old.span.clone()).is_some_and(|own| own.starts_with('*'));
+        let old = if is_alias {
+            // Its text is a name, whatever it stands for.
+            alias = Node { span: old.span.clone(), ..Node::scalar(Scalar::plain("")) };
+            &alias
+        } else {
+            old
+        };
         if let Slot::Flow { head } = slot {
             if let (NodeKind::Scalar(scalar), NodeKind::Scalar(new)) = (&old.kind, &new.kind)
                 && let Some(splice) = touch(self.source, old, scalar, &restyle(scalar, new, Context::Flow))

@@ -115,7 +115,7 @@ impl Limit {
             Self::ContentAMinute => "GitHub's limit of 80 requests a minute that create content",
             Self::ContentAnHour => "GitHub's limit of 500 requests an hour that create content",
             Self::Concurrent => "GitHub's limit of 100 requests at once",
-            Self::AskedToWait => "GitHub's wish to be left alone",
+            Self::AskedToWait => "GitHub's Retry-After",
         }
     }
 }

@@ -109,7 +109,7 @@ impl Asked for Components {
 /// How a host is named.
 const REMEDY: Remedy = Remedy {
     hosts: "the reconciler may speak to",
-    act: "name it by `--provider-hosts`, or put the components into a ConfigMap, as `capstan providers fetch --config-maps` prints it",
+    act: "name it in its setting `provider-hosts`, or put the components into a ConfigMap, as `capstan providers fetch` prints it",
 };
 
 /// How soon those are asked for again that are on their way.

@@ -274,8 +274,7 @@ impl Shared {
     fn credentials(&self, origin: &Origin, repository: &RepositoryName) -> SourceCredentials {
         let name = repository.to_string();
         let fits = |one: &&HostCredentials| {
-            one.host.eq_ignore_ascii_case(origin.host())
-                && one.repositories.iter().any(|glob| glob.matches(&name))
+            one.host.eq_ignore_ascii_case(origin.host()) && Glob::any(&one.repositories, &name)
         };
         let found = self.sources.credentials.iter().find(fits);
         found.map(|found| found.credentials.clone()).unwrap_or_default()
@@ -359,7 +358,7 @@ impl Errand {
                 Supply::Moved { known: recorded.clone(), found: found.clone() }
             }
             FetchError::Unauthorized { address, status, .. } => Supply::Missing(format!(
-                "{address} answers {status}: whoever runs Capstan gives it credentials for that host, by `--provider-credentials-file`"
+                "{address} answers {status}: whoever runs Capstan gives it credentials for that host, in the file of its setting `provider-credentials-file`"
             )),
             error => {
                 let why = not_named(error, &self.asked.hosts, &REMEDY);

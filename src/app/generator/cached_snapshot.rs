@@ -16,7 +16,7 @@ use capstan_model::tree::{Folder, Tree, TreeId, changed_files};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::SettledConflict;
+use capstan_plan::upgrade::{Overwrite, SettledConflict};
 use capstan_providers::Supplies;
 
 use super::cached_plan::CachedPlan;
@@ -56,6 +56,7 @@ pub(super) struct FromOutside {
     pub(super) asked: BTreeMap<ClusterId, ReleaseName>,
     pub(super) settled: BTreeMap<ClusterId, Vec<SettledConflict>>,
     pub(super) rolled_back: BTreeSet<ClusterId>,
+    pub(super) overwrite: Overwrite,
     pub(super) names: BTreeMap<ClusterId, Arc<TemplateNames>>,
     pub(super) supplies: Arc<Supplies>,
     pub(super) contents: BTreeSet<ContentId>,

@@ -16,7 +16,10 @@ impl Fleet {
         cluster: &ClusterId,
         classes: impl IntoIterator<Item = &'c str>,
     ) -> Vec<String> {
-        let kept = |folder: &TargetFolder| Some(self.kept(&folder.id)?.classes_used.clone());
+        let kept = |folder: &TargetFolder| match self.unread.contains(&folder.id) {
+            true => Some(Vec::new()),
+            false => Some(self.kept(&folder.id)?.classes_used.clone()),
+        };
         let users = self.wide.class_users(|| read_class_users(self.tree.as_ref(), &self.layout, kept));
         let elsewhere = |class: &&str| {
             let mut of_name = users.iter().filter(|(used, _)| used.name == *class);

@@ -220,6 +220,7 @@ impl Fleet {
             retarget: self.retarget_in(&step.offered.brought_by, &cluster.id),
             settled: self.settled_in(&step.offered.brought_by, &cluster.id),
             versions: self.versions_in(&step.offered.brought_by, &cluster.id),
+            overwrite: self.overwrite.clone(),
             cluster_api: self.cluster_api().cloned(),
             names,
             workloads: self.workloads(&cluster.id),
@@ -345,6 +346,7 @@ impl Fleet {
             retarget: self.retarget_in(brought_by, cluster),
             settled: self.settled_in(brought_by, cluster),
             versions: self.versions_in(brought_by, cluster),
+            overwrite: self.overwrite.clone(),
             cluster_api: self.cluster_api().cloned(),
             names: match self.applied_by(cluster).ok()? {
                 AppliedBy::Reconciler => self.live_names(cluster).cloned(),

@@ -22,7 +22,7 @@ use capstan_plan::policy::CoreVersion;
 use capstan_plan::provider_set::Workload;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::{Retarget, SettledConflict, Versions};
+use capstan_plan::upgrade::{Overwrite, Retarget, SettledConflict, Versions};
 use capstan_providers::Wanted;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -121,6 +121,9 @@ pub(super) struct StepInputs {
     pub(super) settled: Vec<SettledConflict>,
     /// Whether its versions and images move.
     pub(super) versions: Versions,
+    /// What may be overwritten where its release is unknown.
+    #[serde(default)]
+    pub(super) overwrite: Overwrite,
     /// The version of Cluster API that the repository installs.
     pub(super) cluster_api: Option<CoreVersion>,
     /// The live names of its templates.

@@ -7,9 +7,10 @@ use capstan_inventory::ReleasesBelow;
 use capstan_inventory::components::no_component;
 use capstan_inventory::kinds::Object;
 use capstan_inventory::survey::folder_clash;
+use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::ids::{ClusterId, ReleaseId};
-use capstan_model::tree::TreeId;
+use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId};
 use capstan_plan::inventory::{
     FleetInventory, InventoryChange, LevelName, Reach, ReleaseTemplates, Said, Stands, record_of,
 };
@@ -43,10 +44,15 @@ impl Fleet {
             .collect();
         let reach = old.zip(new).map(|(old, new)| Reach::of(old, new));
         let totals = self.totals(inventory, levels.values().flatten().collect());
+        let is_uncounted = |id: &&ClusterId| inventory.definition_in(id.folder()).is_none();
+        let uncounted = clusters.iter().filter(is_uncounted).cloned().collect();
+        let without_level = clusters.iter().filter(|id| self.levels_of(id).is_none()).cloned().collect();
         let changed: Vec<LevelName> =
             reach.iter().flat_map(|reach| &reach.objects).map(|object| name_of(object)).collect();
         Some(InventoryChange {
             all: inventory.defined(),
+            uncounted,
+            without_level,
             place: reach.as_ref().zip(new).and_then(|(reach, new)| reach.place(new)),
             before: before.findings_of(&clusters, &changed),
             after: self.findings_of(&clusters, &changed),
@@ -54,6 +60,45 @@ impl Fleet {
             levels,
             totals,
         })
+    }
+
+    /// What the inventory here says, over the clusters as they are in another snapshot, which is what is merged there;
+    /// `None` where their folders are the same in both, but for the customers' overlays.
+    pub fn over_clusters_of(&self, merged: &Self, clusters: &[ClusterId]) -> Option<Self> {
+        let inventory = Contents::inventory(self)?;
+        let mut files = Vec::new();
+        for id in clusters.iter().filter(|id| inventory.definition_in(id.folder()).is_some()) {
+            if self.tree.folder_id(id.folder()) == merged.tree.folder_id(id.folder()) {
+                continue;
+            }
+            let overlay = self.settings.clusters.overlay.inside(id.folder());
+            let own = |tree: &dyn Tree| -> BTreeMap<RepoPath, TreeEntry> {
+                let entries = tree.entries_in(id.folder()).iter();
+                let own = entries.filter(|entry| !entry.path.is_in(&overlay));
+                own.map(|entry| (entry.path.clone(), entry.clone())).collect()
+            };
+            let (now, then) = (own(self.tree.as_ref()), own(merged.tree.as_ref()));
+            let both: BTreeSet<&RepoPath> = now.keys().chain(then.keys()).collect();
+            for path in both {
+                let [here, there] = [now.get(path), then.get(path)];
+                if here.map(|entry| &entry.blob) == there.map(|entry| &entry.blob) {
+                    continue;
+                }
+                let [before, after] = [text_in(self, here), text_in(merged, there)];
+                if here.is_some() == before.is_some() && there.is_some() == after.is_some() {
+                    files.push(FileChange { path: path.clone(), before, after });
+                }
+            }
+        }
+        if files.is_empty() {
+            return None;
+        }
+        let mut over = self.after(&files);
+        over.provided = self.provided.clone();
+        over.provided.extend(merged.provided.clone());
+        over.past = self.past.clone();
+        over.past.extend(merged.past.clone());
+        Some(over)
     }
 
     /// How many clusters the inventory defines.
@@ -227,6 +272,11 @@ impl Fleet {
     }
 }
 
+fn text_in(fleet: &Fleet, entry: Option<&TreeEntry>) -> Option<String> {
+    let bytes = fleet.tree.read(entry?).ok()?;
+    std::str::from_utf8(&bytes).ok().map(str::to_owned)
+}
+
 fn name_of(object: &Object) -> LevelName {
     (object.level.kind.kind().to_owned(), object.level.name.clone())
 }
@@ -253,7 +303,7 @@ fn same_findings(old: Option<&FleetInventory>, new: Option<&FleetInventory>) -> 
 
 /// Definitions that would lie in the folder of another one.
 fn clashes(inventory: &FleetInventory) -> Vec<Finding> {
-    let one = |(name, folder): (&str, &capstan_model::tree::RepoPath)| {
+    let one = |(name, folder): (&str, &RepoPath)| {
         let definition = inventory.inventory.cluster(name)?;
         let first = inventory.definition_in(folder)?;
         Some(folder_clash(definition, folder, &first.level.place(first.offset)))

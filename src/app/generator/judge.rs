@@ -1,6 +1,6 @@
 //! What only the rendered objects can tell: rollouts, the overlay's findings, skew.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_kustomize::render::{self, Edited, Rendered, RenderedObject};
@@ -65,6 +65,8 @@ impl Step<'_> {
         // them, every file of the repository would be read.
         let inside = policy::inside(tree, &folders, &after, None, &prepared.parsed);
         let scopes = Scopes::default();
+        let none = BTreeMap::new();
+        let variables = cluster.settings.as_ref().map_or(&none, |settings| &settings.variables);
         let facts = Facts {
             folders: &folders,
             before,
@@ -82,6 +84,7 @@ impl Step<'_> {
                 scopes: &scopes,
                 neighbours: None,
             }),
+            values: given.flux.as_ref().map(|flux| policy::Values { own: variables, flux }),
             today: conditions.today,
         };
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));

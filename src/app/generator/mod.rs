@@ -52,6 +52,7 @@ mod service_step;
 mod services;
 mod sources;
 mod step_facts;
+mod trial;
 mod valued;
 mod valued_plan;
 mod wide;
@@ -78,7 +79,7 @@ use capstan_plan::settings::{
     ComponentsRecord, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
 };
 use capstan_plan::templates::{self, NamedTemplate, TemplateNames};
-use capstan_plan::upgrade::{Retarget, SettledConflict, Upgrade, Versions};
+use capstan_plan::upgrade::{Overwrite, Retarget, SettledConflict, Upgrade, Versions};
 use capstan_providers::Supplies;
 use jiff::civil::Date;
 
@@ -133,6 +134,10 @@ pub struct Fleet {
     retarget_of_inventory: BTreeSet<ClusterId>,
     /// Clusters whose versions and images stay.
     rolled_back: BTreeSet<ClusterId>,
+    /// What may be overwritten in clusters whose release is unknown, beside what the settings say.
+    overwrite: Overwrite,
+    /// Clusters that are not read for others.
+    unread: BTreeSet<ClusterId>,
     /// The live names of templates, by cluster.
     names: BTreeMap<ClusterId, Arc<TemplateNames>>,
     /// What came of asking for components of providers.
@@ -186,8 +191,10 @@ impl Fleet {
 
     /// Where clusters lie that nobody looks for, and the settings that take them in. Reads every manifest
     /// outside of clusters and releases.
-    pub fn outside(&self) -> Option<FileError> {
-        layout::outside(self.tree.as_ref(), self.layout(), &self.settings)
+    pub fn outside(&self) -> Vec<FileError> {
+        let tree = self.tree.as_ref();
+        let outside = layout::outside(tree, self.layout(), &self.settings);
+        outside.into_iter().chain(layout::crowded(tree, self.layout())).collect()
     }
 
     /// The releases that could be read, and those that could not.
@@ -268,6 +275,11 @@ impl Fleet {
         self.supplies = supplies;
     }
 
+    /// Has these clusters not read for what others want to know of them, as if they could not be: they are beyond limits.
+    pub fn leave_unread(&mut self, clusters: impl IntoIterator<Item = ClusterId>) {
+        self.unread.extend(clusters);
+    }
+
     /// What is known of a claimed cluster's live names.
     fn live_names(&self, cluster: &ClusterId) -> Option<&Arc<TemplateNames>> {
         self.names.get(cluster)
@@ -305,6 +317,11 @@ impl Fleet {
             Versions::Stay => drop(self.rolled_back.insert(cluster)),
             Versions::Move => drop(self.rolled_back.remove(&cluster)),
         }
+    }
+
+    /// Says what may be overwritten in clusters whose release is unknown.
+    pub fn allow_overwriting(&mut self, overwrite: Overwrite) {
+        self.overwrite = overwrite;
     }
 
     fn versions(&self, cluster: &ClusterId) -> Versions {

@@ -9,7 +9,7 @@ use capstan_plan::inference::{Candidate, Inference, Verdict};
 use capstan_plan::onboarding::{
     FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines, propose,
 };
-use capstan_plan::upgrade::Upgrade;
+use capstan_plan::upgrade::{MachineCount, Upgrade};
 use jiff::civil::Date;
 
 use super::render_reads::WatchRenders;
@@ -93,7 +93,7 @@ fn of_upgrade(upgrade: &Upgrade) -> FirstOffer {
     let Some(to) = upgrade.to.as_ref() else {
         return FirstOffer::Nothing(upgrade.notes.first().cloned());
     };
-    let known: Option<u64> = upgrade.rollouts.iter().map(|rollout| rollout.machines.map(u64::from)).sum();
+    let known = MachineCount::of(&upgrade.rollouts).exactly();
     FirstOffer::Offered {
         to: to.to_string(),
         changes: upgrade.changes.len(),

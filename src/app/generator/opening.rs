@@ -7,6 +7,7 @@ use capstan_model::finding::FileError;
 use capstan_model::tree::Tree;
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::settings::RepositorySettings;
+use capstan_plan::upgrade::Overwrite;
 use jiff::civil::Date;
 
 use super::fleet_inputs::ReleasesIn;
@@ -103,6 +104,8 @@ impl Fleet {
             settled_of_inventory: BTreeMap::new(),
             retarget_of_inventory: BTreeSet::new(),
             rolled_back: BTreeSet::new(),
+            overwrite: Overwrite::default(),
+            unread: BTreeSet::new(),
             names: BTreeMap::new(),
             supplies: Arc::default(),
             wide: Arc::default(),

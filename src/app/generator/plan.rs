@@ -1,9 +1,11 @@
 //! One cluster's plan, and where it stands.
 
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
+use capstan_model::source::SourceKind;
 use capstan_model::target::TargetKind;
 use capstan_plan::path::{self, NoSuchRelease, UpgradePath};
-use capstan_plan::upgrade::{Explanation, Provenance, Upgrade, explain};
+use capstan_plan::proposal::{Wanted, wanted};
+use capstan_plan::upgrade::{Explanation, Provenance, Upgrade, ValuesCourse, explain};
 
 use super::planning::{Reading, require_readable};
 use super::{Fleet, Refused};
@@ -35,31 +37,84 @@ pub struct Summary {
     pub kind: TargetKind,
     /// Its release; `None` = unknown.
     pub current: Option<ReleaseId>,
-    /// The release that it is offered next.
+    /// The release that it is offered next: one to which its upgrade would be written.
     pub offered: Option<ReleaseId>,
+    /// The same where its upgrade must not be written before somebody has decided something.
+    pub blocked: Option<ReleaseId>,
+    /// Whether something that is meant for it cannot be planned; the notes say why.
+    pub failed: bool,
     /// Why nothing is offered, and what else a person should know.
     pub notes: Vec<String>,
 }
 
+impl Summary {
+    /// What is offered by the step alone is none where its plan brings nothing, or must not be written.
+    fn see(&mut self, planned: &Planned) {
+        let Some(to) = self.offered.take() else { return };
+        match wanted(&SourceKind::RELEASE, &planned.as_ref().map_err(ToString::to_string)) {
+            Wanted::Offer(_) => self.offered = Some(to),
+            Wanted::Blocked { why } => {
+                self.notes.insert(0, format!("Its upgrade to {to} is blocked. {}", why.join(" ")));
+                self.blocked = Some(to);
+            }
+            Wanted::Nothing { why, .. } => self.notes.insert(0, why),
+            Wanted::Unplannable { why } => {
+                self.failed = true;
+                let why = why.trim_end_matches('.');
+                self.notes.insert(0, format!("Its upgrade to {to} cannot be planned: {why}."));
+            }
+        }
+    }
+
+    /// Nobody reads that all is well beside what the inventory cannot bring.
+    fn see_inventory(&mut self, planned: Option<&Planned>) {
+        let Some(planned) = planned else { return };
+        let planned = planned.as_ref().map_err(ToString::to_string);
+        match wanted(&SourceKind::INVENTORY, &planned) {
+            Wanted::Blocked { why } => {
+                self.notes.push(format!("What the inventory says of it is blocked. {}", why.join(" ")));
+            }
+            Wanted::Unplannable { why } => {
+                self.failed = true;
+                let why = why.trim_end_matches('.');
+                self.notes.push(format!("What the inventory says of it cannot be planned: {why}."));
+            }
+            Wanted::Offer(_) => {
+                let goes = planned.iter().filter_map(|upgrade| upgrade.values.as_ref());
+                let says = match goes.map(|values| values.course).next() {
+                    Some(ValuesCourse::Goes) => "The inventory says that it goes.",
+                    _ => "The inventory says other values of it than it has.",
+                };
+                self.notes.push(says.to_owned());
+            }
+            Wanted::Nothing { .. } => {}
+        }
+    }
+}
+
 impl Fleet {
-    /// Where a cluster stands and what it is offered.
+    /// Where a cluster stands and what it is offered, by its plan: what blocks is not offered.
     ///
     /// # Errors
     /// A file of it that cannot be read.
-    pub fn summary(&self, id: &ClusterId) -> Result<Summary, Refused> {
+    pub fn summary(&self, id: &ClusterId, planned: &Planned) -> Result<Summary, Refused> {
         let offered = self.offered(id, None)?;
         let (unknown, _) = offered.unknown_release(self.conditions(), self);
         let mut notes: Vec<String> = unknown.into_iter().map(|finding| finding.message + ".").collect();
         notes.extend(offered.reason());
         let offer = &offered.offer;
         notes.extend(offer.notes.iter().cloned());
-        let kind = offered.reading.cluster.folder.kind;
-        Ok(Summary {
-            kind,
+        let mut summary = Summary {
+            kind: offered.reading.cluster.folder.kind,
             offered: offer.step().map(|step| step.to.clone()),
+            blocked: None,
+            failed: false,
             current: offer.from.clone(),
             notes,
-        })
+        };
+        summary.see(planned);
+        summary.see_inventory(self.plan_values(id).as_ref());
+        Ok(summary)
     }
 
     /// The whole upgrade path of a cluster: to the newest release that it may have, or to the one asked for.

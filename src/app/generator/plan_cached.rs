@@ -128,6 +128,7 @@ impl Fleet {
             asked: self.asked.clone(),
             settled: self.settled.clone(),
             rolled_back: self.rolled_back.clone(),
+            overwrite: self.overwrite.clone(),
             names: self.names.clone(),
             supplies: Arc::clone(&self.supplies),
             contents: self.provided.keys().cloned().collect(),

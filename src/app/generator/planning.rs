@@ -23,7 +23,7 @@ use capstan_plan::path::{self, NotOffered, Offer, Outcome, OwnContent, Standing}
 use capstan_plan::policy;
 use capstan_plan::release::{Catalogue, Release};
 use capstan_plan::settings::{EffectiveSettings, WhenReleaseUnknown};
-use capstan_plan::upgrade::{self, Basis, MergeSettings, OldSource, Provenance, Request, Upgrade};
+use capstan_plan::upgrade::{self, Basis, MergeSettings, OldSource, Overwrite, Provenance, Request, Upgrade};
 use capstan_providers::Wanted;
 
 pub(super) use super::contents::Contents;
@@ -441,10 +441,15 @@ impl<'a> Step<'a> {
         let classes = used_elsewhere(&given.own_classes);
         let facts = cluster_facts(tree, cluster, effective, offer.from.clone(), flux, classes)?;
         let facts = merge::ClusterFacts { contents: files, ..facts };
+        let settings = merge_settings(conditions.settings);
         let settings = MergeSettings {
             settled: given.settled.clone(),
             versions: given.versions,
-            ..merge_settings(conditions.settings)
+            overwrite: match &given.overwrite {
+                Overwrite::Nothing => settings.overwrite,
+                named => named.clone(),
+            },
+            ..settings
         };
         let request = Request {
             cluster: &facts,

@@ -30,6 +30,7 @@ pub(super) enum Home {
 }
 
 /// The content of a release that is no longer in any folder, found in the history of its path.
+#[derive(Clone)]
 pub struct PastRelease {
     /// Its folder; paths start there.
     pub content: Arc<dyn Tree>,

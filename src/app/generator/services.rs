@@ -70,14 +70,6 @@ impl Fleet {
         Ok(render::render(self.tree().as_ref(), &folders)?)
     }
 
-    /// Renders what there is of services, whatever comes of it: by whoever tries whether that does harm.
-    pub fn try_services(&self, id: &ClusterId) {
-        let Ok(folder) = self.folder(id) else { return };
-        for service in &folder.services {
-            let _rendered = self.render_service(id, &service.folder).is_ok();
-        }
-    }
-
     fn text(&self, entry: &TreeEntry) -> Result<String, Refused> {
         let bytes = self.tree().read(entry).map_err(|error: Unreadable| FileError::from(error))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())

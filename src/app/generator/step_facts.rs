@@ -9,8 +9,8 @@ use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::PostBuild;
 use capstan_plan::merge::{self, AppliedBy, Source, SourceFile};
 use capstan_plan::release::Release;
-use capstan_plan::settings::{EffectiveSettings, RepositorySettings};
-use capstan_plan::upgrade::{self, ChangeSource, MergeSettings, Upgrade};
+use capstan_plan::settings::{EffectiveSettings, RepositorySettings, WhenReleaseUnknown};
+use capstan_plan::upgrade::{self, ChangeSource, MergeSettings, Overwrite, Upgrade};
 
 use super::contents::Contents;
 use super::refused::Refused;
@@ -54,7 +54,11 @@ pub(super) const fn applied_by(effective: &EffectiveSettings) -> AppliedBy {
 /// The part of the settings that the merge wants, in its words.
 pub(super) fn merge_settings(settings: &RepositorySettings) -> MergeSettings {
     let (conflicts, owners) = (settings.upgrade.conflicts, settings.upgrade.fields.clone());
-    MergeSettings { conflicts, owners, ..MergeSettings::default() }
+    let overwrite = match settings.upgrade.when_release_unknown {
+        WhenReleaseUnknown::Overwrite => Overwrite::All,
+        WhenReleaseUnknown::Infer | WhenReleaseUnknown::Block => Overwrite::Nothing,
+    };
+    MergeSettings { conflicts, owners, overwrite, ..MergeSettings::default() }
 }
 
 /// Adds the links that the releases on the way give in their own notes, archived ones included.

@@ -19,7 +19,8 @@ use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::creation::Makes;
 use capstan_plan::inventory::{
-    FleetInventory, ReleaseTemplates, ReleaseWithValues, Said, Seen, Stands, record_of, without_pending,
+    FleetInventory, ReleaseTemplates, ReleaseWithValues, Said, Seen, Stands, name_inventory, record_of,
+    without_pending,
 };
 use capstan_plan::path::Standing;
 use capstan_plan::release::Release;
@@ -447,9 +448,13 @@ impl ValuedStep {
                 }
             }
         }
-        let origins = match &self.made {
-            Some((made, values)) if self.brought_by == SourceKind::INVENTORY => made.origins(upgrade, values),
-            _ => Vec::new(),
+        let (origins, conflict_origins) = match &self.made {
+            Some((made, values)) if self.brought_by == SourceKind::INVENTORY => {
+                let changes = upgrade.changes.iter().map(|change| (&change.object, &change.path));
+                let conflicts = upgrade.conflicts.iter().map(|conflict| (&conflict.object, &conflict.path));
+                (made.origins(changes, values), made.origins(conflicts, values))
+            }
+            _ => (Vec::new(), Vec::new()),
         };
         upgrade.values = Some(Box::new(ValuesStep {
             brought_by: self.brought_by.clone(),
@@ -458,7 +463,11 @@ impl ValuedStep {
             to: self.to.as_ref().map(ValuesRecord::digest),
             levels: self.levels.clone(),
             origins,
+            conflict_origins,
         }));
+        if self.brought_by == SourceKind::INVENTORY {
+            name_inventory(upgrade);
+        }
     }
 }
 

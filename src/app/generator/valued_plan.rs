@@ -334,6 +334,7 @@ impl Fleet {
             to: None,
             levels: Vec::new(),
             origins: Vec::new(),
+            conflict_origins: Vec::new(),
         };
         let mut upgrade = Upgrade {
             from: release.as_ref().map(SourceId::from),
@@ -459,7 +460,9 @@ impl Fleet {
             from: None,
             to: templates.use_values().then(|| record.digest()),
             levels: subject.levels(),
-            origins: source.origins(&upgrade, &values),
+            origins: source
+                .origins(upgrade.changes.iter().map(|change| (&change.object, &change.path)), &values),
+            conflict_origins: Vec::new(),
         };
         upgrade.values = Some(Box::new(values));
         Ok(Some(upgrade))

@@ -61,7 +61,7 @@ pub enum CloudError {
     Unusable(String),
     /// The host is not named.
     #[error(
-        "{host} is not among the hosts that the reconciler may ask ({allowed}): name it by `--cloud-hosts`"
+        "{host} is not among the hosts that the reconciler may ask ({allowed}): name it in its setting `cloud-hosts`"
     )]
     HostNotAllowed {
         /// Host and port.
@@ -148,6 +148,8 @@ impl Clouds for NoClouds {
     }
 
     async fn log_in(&self, _credential: &CloudCredential) -> Result<Arc<dyn CloudSession>, CloudError> {
-        Err(CloudError::Unusable("no cloud may be asked: name hosts by `--cloud-hosts`".to_owned()))
+        Err(CloudError::Unusable(
+            "no cloud may be asked: name hosts in the setting `cloud-hosts` of the reconciler".to_owned(),
+        ))
     }
 }

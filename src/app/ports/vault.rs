@@ -124,6 +124,8 @@ pub trait Vault: Send + Sync {
         method: LeaseMethod,
         parameters: &Map<String, Value>,
     ) -> Result<NewLease, VaultError>;
+    /// Whether Vault knows a lease still: somebody may have revoked it.
+    async fn knows(&self, token: &SecretString, lease: &str) -> Result<bool, VaultError>;
     /// Renews a lease; how long it lives from now on, in seconds.
     async fn renew(&self, token: &SecretString, lease: &str, seconds: i64) -> Result<i64, VaultError>;
     /// Ends a lease; one that is not there is no error.

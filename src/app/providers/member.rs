@@ -37,6 +37,8 @@ pub(super) struct Member {
     pub(super) wanted: Wanted,
     /// Why it is not gone on with.
     pub(super) halted: Option<Halted>,
+    /// Why a step of it could not be performed in this pass.
+    pub(super) failed: Option<String>,
     /// What it was rendered to, where it could be.
     pub(super) prepared: Option<Arc<Prepared>>,
     pub(super) remembered: Option<Remembered>,
@@ -65,6 +67,7 @@ impl Member {
             wanted: self.wanted.clone(),
             record: self.record(),
             look: None,
+            failed: self.failed.clone(),
         }
     }
 

@@ -29,8 +29,10 @@ mod records;
 mod saying;
 mod sights;
 mod sources;
+mod waiting;
 mod webhooks;
 
 pub use memory::Memory;
 pub use pass::{Outcome, pass, preview};
 pub use ports::Ports;
+pub use waiting::say_waiting;

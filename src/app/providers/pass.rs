@@ -55,16 +55,16 @@ pub async fn pass(
         Some(members) => members,
         None => begin(ports, memory, &by).await?,
     };
+    members.all.iter_mut().for_each(|member| member.failed = None);
     // Of whom was asked a moment ago whether somebody else installed it.
     let mut checked: Option<ObjectId> = None;
     let mut outcome = Outcome { again: members.again, ..Outcome::default() };
-    let mut failed: Option<(ObjectId, String)> = None;
     let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
     let (facts, decision) = loop {
         ports.watch(members.posts());
         let facts = look(ports, &members, &mut memory.sights).await?;
         let decision = next(&facts, ports.patience());
-        if decision.step.is_none() || failed.is_some() || outcome.steps >= STEPS {
+        if decision.step.is_none() || outcome.steps >= STEPS {
             break (facts, decision);
         }
         if is_over() {
@@ -86,15 +86,20 @@ pub async fn pass(
         repeated = if is_same { repeated + 1 } else { 0 };
         if repeated > REPEATED {
             tracing::warn!(provider = %id, step = words(&step), "somebody undoes this step again and again: it is tried again later");
-            failed = Some((id, format!("somebody undoes it again and again: {}", words(&step))));
-            break (facts, decision);
+            if let Some(member) = members.member_mut(&id) {
+                member.failed = Some(format!("somebody undoes it again and again: {}", words(&step)));
+            }
+            continue;
         }
         last = Some((id.clone(), step.clone()));
         tracing::info!(provider = %id, step = words(&step), "installing providers");
         match perform(ports, &by, &mut members, &mut memory.sights, &id, step).await? {
             Performed::Done => outcome.steps += 1,
+            // It is tried again by the next pass; the others go on.
             Performed::Waits(why) => {
-                failed = Some((id, why));
+                if let Some(member) = members.member_mut(&id) {
+                    member.failed = Some(why);
+                }
             }
         }
     };
@@ -103,11 +108,11 @@ pub async fn pass(
         matches!(member.halted, Some(Halted::Check(Check::MissingRights(_))))
             || matches!(member.deletion, Some(Deletion::Blocked(_)))
     };
-    outcome.is_waiting = failed.is_some()
+    outcome.is_waiting = members.all.iter().any(|member| member.failed.is_some())
         || !decision.waits.is_empty()
         || outcome.is_over
         || members.all.iter().any(is_untold);
-    say(ports, &by, &mut members, &memory.sights, &facts, &decision, failed.as_ref()).await?;
+    say(ports, &by, &mut members, &memory.sights, &facts, &decision).await?;
     if !outcome.is_waiting {
         sweep(ports, &by, &members).await?;
         adopting::clear(ports, &by, &members).await?;

@@ -17,7 +17,7 @@ use super::members::{Members, kind_of};
 use super::memory::{Memory, render_all};
 use super::ports::Ports;
 use super::prepared::Prepared;
-use super::records::{read_all, text};
+use super::records::{Remembered, read_all, text};
 use super::sources::Sources;
 use crate::app::ports::{ApiObject, LiveError, ManagementCluster as _};
 
@@ -50,11 +50,22 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
     let installed: BTreeMap<ObjectId, &Value> =
         objects.iter().filter_map(|object| Some((ApiObject::of(object)?.id(), object))).collect();
     let checked: Vec<Checked<'_>> = objects.iter().filter_map(checked).collect();
-    // That core comes first is the order of the pass, and nobody is told to wait for it.
+    let own = |kind: ProviderKind, namespace: &str, name: &str| {
+        let is_own = |one: &&Remembered| one.kind == kind && one.name == name && one.namespace == namespace;
+        remembered.iter().find(is_own)
+    };
     let refused = |kind: ProviderKind, namespace: &str, name: &str| {
         let is_it = |one: &&Checked<'_>| one.kind == kind && one.namespace == namespace && one.name == name;
-        match check(checked.iter().find(is_it)?, &checked) {
-            Err(Check::WaitingForCoreProviderReady) | Ok(()) => None,
+        let checks = checked.iter().find(is_it)?;
+        match check(checks, &checked) {
+            Ok(()) => None,
+            // Of one that is installed, the order of the pass says what waits: drift of it is repaired all the same.
+            Err(Check::WaitingForCoreProviderReady)
+                if checks.installed.is_some_and(|version| !version.is_empty())
+                    || own(kind, namespace, name).is_some_and(|one| one.record.installed.is_some()) =>
+            {
+                None
+            }
             Err(check) => Some(Halted::Check(check)),
         }
     };
@@ -65,9 +76,7 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
         let halted = refused(provider.kind, &provider.namespace, &provider.name);
         let forbidden = sources.forbidden.get(&provider.namespace).cloned();
         let halted = halted.or_else(|| forbidden.map(|why| Halted::Check(Check::MissingRights(why))));
-        let own = remembered.iter().find(|one| {
-            one.kind == provider.kind && one.name == provider.name && one.namespace == provider.namespace
-        });
+        let own = own(provider.kind, &provider.namespace, &provider.name);
         let mut member = Member {
             kind: provider.kind,
             namespace: provider.namespace.clone(),
@@ -76,6 +85,7 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
             version: provider.version().map(str::to_owned),
             wanted: Wanted::Nothing,
             halted,
+            failed: None,
             prepared: None,
             remembered: own.cloned(),
             deletion: None,
@@ -112,9 +122,7 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
     for (id, refusal) in &named.unreadable {
         let Some(kind) = ProviderKind::parse(&id.kind) else { continue };
         let namespace = id.namespace.clone().unwrap_or_default();
-        let own = remembered
-            .iter()
-            .find(|one| one.kind == kind && one.name == id.name && one.namespace == namespace);
+        let own = own(kind, &namespace, &id.name);
         let message = refusal.message().to_owned();
         let halted = refused(kind, &namespace, &id.name)
             .unwrap_or(Halted::Failed(Failure::ComponentsCustomization, message));
@@ -127,6 +135,7 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
             version: None,
             wanted: Wanted::Halted(halted.message()),
             halted: Some(halted),
+            failed: None,
             prepared: None,
             remembered: own.cloned(),
             deletion: None,
@@ -155,6 +164,7 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
             version: None,
             wanted: Wanted::Nothing,
             halted: None,
+            failed: None,
             prepared: None,
             remembered: Some(left),
             deletion: None,

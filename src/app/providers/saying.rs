@@ -23,11 +23,10 @@ pub(super) async fn say(
     sights: &Sights,
     facts: &[ProviderFacts],
     decision: &Decision,
-    failed: Option<&(ObjectId, String)>,
 ) -> Result<(), LiveError> {
     for member in &mut members.all {
         let Some(object) = &member.object else { continue };
-        let failure = failed.filter(|(id, _)| *id == member.id).map(|(_, why)| why.as_str());
+        let failure = member.failed.as_deref();
         let look = facts.iter().find(|one| one.id == member.id).and_then(|one| one.look.as_ref());
         let wait = decision.waits.get(&member.id);
         let standing = standing(member, sights, look, wait, failure);
@@ -105,6 +104,7 @@ fn standing(
         (None, Some(Halted::Failed(failure, message)), _) => {
             Course::Failed { failure: *failure, message: message.clone() }
         }
+        (None, None, Some(Wait::ForCore)) => Course::Halted(Check::WaitingForCoreProviderReady),
         (None, None, Some(Wait::ForSet(why))) => Course::Halted(Check::WaitingForSet(why.clone())),
         (None, None, Some(Wait::Refused { object, why })) => {
             Course::Halted(refused(object, why, sights.refusal(&member.id, object)))

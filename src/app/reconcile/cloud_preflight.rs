@@ -71,7 +71,7 @@ pub(super) async fn look(
     let rolls = rollouts_live(&before, after, [known, &observed.names], &Classes::default());
     let asks = asks_of(&observed.objects, &observed.live, &rolls);
     let (by, objects) = (observed.wanted.by.clone(), observed.objects.clone());
-    let unjudged = unjudged(after);
+    let unjudged = unjudged(&observed.objects, &observed.live, &rolls);
     let is_anything = !asks.is_empty() || !unjudged.is_empty();
     let credentials = observed.credentials.clone();
     is_anything.then(|| CloudLook { cluster: id.clone(), by, asks, unjudged, credentials, objects })

@@ -26,7 +26,7 @@ use super::secrets;
 use super::services;
 use super::set_preflight;
 use super::templates::kept_names;
-use super::underway::{Begun, Subject};
+use super::underway::Subject;
 use super::unwanted::Unwanted;
 
 /// The kind of a reason that says nothing of the commit: what was to render it was killed.
@@ -65,15 +65,14 @@ pub async fn preflight(
             });
             continue;
         }
-        answers.push(match ports.underway.begin(&Subject::head(&fleet.key, id, head)).await {
-            Begun::Turn(turn) => {
+        answers.push(match ports.underway.wait(&Subject::head(&fleet.key, id, head)).await {
+            Ok(_turn) => {
                 let tried = try_alone(ports, fleet, head, id, &status).await;
                 clouds.extend(tried.clouds);
                 hosts.extend(tried.hosts);
-                ports.underway.end(turn);
                 tried.answer
             }
-            Begun::PassedOver(reason) => PreflightAnswer {
+            Err(reason) => PreflightAnswer {
                 cluster: id.clone(),
                 verdict: PreflightVerdict::NotVerifiable,
                 reasons: vec![Reason { severity: Severity::Warning, ..reason }],

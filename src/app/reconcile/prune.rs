@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::{Deletions, PruneFacts, Withholding, prune};
 use capstan_live::rollout::observed::State;
 use capstan_model::finding::{Place, Severity};
 use capstan_model::kinds::is_cluster;
-use capstan_model::object::ObjectId;
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::wording;
 
 use super::apply::uid;
 use super::observation::Observation;
@@ -39,6 +41,11 @@ impl Reconciliation<'_> {
             let kept = remove_definitions(self.live(), by, tombstones, &observed.objects).await?;
             self.kept.extend(kept);
         }
+        self.kept.extend(observed.wanted.left_over.iter().map(|object| {
+            let message = "no provider of the set lies in its namespace any more: it is neither applied nor deleted. Take it out of the set";
+            let reason = Reason::of_object("LeftOver", message, object, &FieldPath::root());
+            Reason { severity: Severity::Warning, ..reason }
+        }));
         Ok(ended)
     }
 
@@ -81,7 +88,9 @@ impl Reconciliation<'_> {
             return Ok(Ended::Waiting(vec![left]));
         }
         self.again = true;
-        let message = format!("{} objects are left", self.status.inventory.objects().len());
+        let left = self.status.inventory.objects().len();
+        let are = if left == 1 { "is" } else { "are" };
+        let message = format!("{} {are} left", wording::count(left, "object", "objects"));
         let mut reasons = vec![Reason::plain("Deleting", message)];
         reasons.append(&mut self.kept);
         Ok(Ended::Waiting(reasons))
@@ -91,10 +100,19 @@ impl Reconciliation<'_> {
         let withheld =
             if self.status.withheld.is_empty() { Withholding::Nothing } else { Withholding::Workers };
         let budget = self.request.fleet.spec.guards.max_deletions;
+        // What is left of a provider that a set dropped stays, and nothing more.
+        let left_over = &observed.wanted.left_over;
+        let beside: Vec<RenderedObject>;
+        let rendered = if left_over.is_empty() {
+            observed.objects.as_slice()
+        } else {
+            beside = observed.objects.iter().chain(left_over).cloned().collect();
+            beside.as_slice()
+        };
         prune(&PruneFacts {
             folder: self.request.id,
             inventory: &self.status.inventory,
-            rendered: Some(&observed.objects),
+            rendered: Some(rendered),
             templates: &observed.templates,
             delete: &observed.wanted.tombstones,
             namespace: observed.wanted.home.namespace(),

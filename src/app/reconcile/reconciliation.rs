@@ -75,7 +75,7 @@ pub struct ReconcileOutcome {
     pub written: BTreeMap<ObjectId, String>,
     /// Whether something is waited for besides machines: an object that is being deleted, say.
     pub again: bool,
-    /// When nothing of the machines happens before: until then nobody needs to observed.
+    /// When nothing of the machines happens before, or nothing is tried: until then nobody needs to look.
     pub put_off_until: Option<Timestamp>,
     /// The generation of the ManagedCluster that was looked at.
     pub generation: i64,
@@ -105,7 +105,7 @@ pub async fn reconcile(
     reconciliation.conclude(ended).await
 }
 
-/// Says why a cluster's folder is not looked at.
+/// Says why a cluster's folder is not looked at until then.
 ///
 /// # Errors
 /// As [`reconcile`].
@@ -113,9 +113,11 @@ pub async fn pass_over(
     request: &ReconcileRequest<'_>,
     key: &ClusterKey,
     reason: Reason,
+    until: Timestamp,
 ) -> Result<ReconcileOutcome, LiveError> {
     let record = record(request, key).await?;
-    Reconciliation::new(request, record).conclude(Ended::Refused(vec![reason])).await
+    let outcome = Reconciliation::new(request, record).conclude(Ended::Refused(vec![reason])).await?;
+    Ok(ReconcileOutcome { put_off_until: Some(until), ..outcome })
 }
 
 /// The cluster's ManagedCluster, made where it is not there; what was asked by it is done now.

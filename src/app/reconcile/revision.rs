@@ -175,14 +175,13 @@ impl Revision {
 
     fn of(
         commit: CommitId,
-        fleet: Fleet,
+        mut fleet: Fleet,
         base: Option<&Self>,
         view: &Viewpoint<'_>,
         settled: bool,
     ) -> Result<Opened, Unusable> {
         let (name, uid) = (view.name, view.uid);
         check_name(&fleet, name, uid)?;
-        let fleet = Arc::new(fleet);
         let mut claims = claims(&fleet, uid);
         let same = base.map(|base| base.same(&claims, &fleet, view.trial)).unwrap_or_default();
         let mut owners = base.map(|base| base.owners.rendered_by(&same)).unwrap_or_default();
@@ -196,6 +195,9 @@ impl Revision {
         let claimed = claims.iter().filter(|(id, claim)| claim.is_ok() && !same.contains(*id));
         let subjects = subjects(&fleet, claimed.map(|(id, _)| id));
         let untried = view.trial.try_all(&fleet, subjects).map_err(Unusable::Untried)?;
+        // A folder that names templates asks who else uses its classes.
+        fleet.leave_unread(untried.keys().cloned());
+        let fleet = Arc::new(fleet);
         // Templates live under names of their own.
         let live_of = |id: &ClusterId, is_rendered: &dyn Fn(&ObjectId) -> bool| -> Vec<ObjectId> {
             let recorded = view.recorded.get(id).map(Inventory::objects).unwrap_or_default();

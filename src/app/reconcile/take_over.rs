@@ -40,6 +40,7 @@ impl Reconciliation<'_> {
             .iter()
             .filter_map(|object| Some((&object.id, observed.live.get(&object.id)?)))
             .filter(|(id, live)| !is_known(id, live) && !is_applied_by_capstan(live))
+            .filter(|(id, live)| observed.set.is_none() || !is_free_namespace(id, live, observed))
             .map(|(id, live)| (id.clone(), appliers(live)))
             .collect()
     }
@@ -80,6 +81,23 @@ impl Reconciliation<'_> {
     pub(super) fn is_stranger(&self, id: &ObjectId) -> bool {
         self.status.inventory.get(id).is_none_or(|entry| entry.uid.is_none())
     }
+}
+
+/// Whether it is a Namespace of which a provider set says nothing that somebody else says otherwise. Whoever grants an installer its
+/// rights makes the Namespaces that they lie in, and nothing more is meant by that.
+fn is_free_namespace(id: &ObjectId, live: &Value, observed: &Observation) -> bool {
+    let rendered = observed.objects.iter().find(|object| object.id == *id);
+    let agrees = |part: &str| {
+        let wanted = rendered.and_then(|object| object.value.pointer(part)?.as_object());
+        let is_other = |(key, value): (&String, &Value)| {
+            live.pointer(part).and_then(|live| live.get(key)).is_some_and(|live| live != value)
+        };
+        !wanted.into_iter().flatten().any(is_other)
+    };
+    id.group.is_empty()
+        && id.kind == "Namespace"
+        && agrees("/metadata/labels")
+        && agrees("/metadata/annotations")
 }
 
 /// What taking over would change, as a sentence.

@@ -1,65 +1,36 @@
 //! What is reconciled now, noted before it is begun: so whoever follows a process that died knows what it was at.
 //!
-//! *Guarantee*: a folder at which the process died is reconciled alone after that, behind the others; one at which it
-//! died three times more while it did nothing else is passed over until the folder changes, for an hour at most. So no
-//! folder ends the reconciler at each start, whatever Capstan's fault with it is.
-//!
-//! *Caveat*: whoever kills the process from outside cannot be told from that; three times in a row at one and the same
-//! folder is no chance. *Assumption*: one process at a time has the notes.
+//! Which folder is to blame, and when it is tried again, [`capstan_live::deaths`] decides; what of a folder's content
+//! takes too much is found out before, by a process with limits ([`trial`](super::trial)). *Guarantee*: what was
+//! [left](Underway::leave) in order accuses nobody, and neither does a turn that was dropped. *Assumption*: one process
+//! at a time has the notes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use capstan_live::deaths::{BEAT, Begun as Decided, Turns};
 use capstan_model::ids::ClusterId;
-use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use jiff::Timestamp;
+use tokio::task::AbortHandle;
 
 use super::ports::{FleetKey, Notes};
 use super::reason::Reason;
 use super::revision::Revision;
 use crate::app::ports::Clock;
 
-/// So many deaths alone make a folder one that is passed over.
-const DEATHS: u32 = 3;
-/// So long it is passed over.
-const PASSED_OVER: SignedDuration = SignedDuration::from_hours(1);
-/// What was not begun for so long is not suspected any more: a head that nobody asks about again, say.
-const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
-/// How often is looked whether nothing else runs.
-const LOOK: Duration = Duration::from_millis(50);
-/// So long is looked; after that nothing else is begun until what runs has ended.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Whoever waits for a turn looks that often whether there is any sense in it still.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What is reconciled now, and where processes before this one died.
 pub struct Underway {
     notes: Arc<dyn Notes>,
     clock: Arc<dyn Clock>,
     /// `None` until the notes were read.
-    entries: Mutex<Option<Entries>>,
-    turns: Arc<RwLock<()>>,
+    turns: Mutex<Option<Turns>>,
     /// That it could not be noted was said, and it could not be noted since.
     is_told: AtomicBool,
-}
-
-/// By Fleet and by cluster, or cluster and head.
-type Entries = BTreeMap<String, Entry>;
-
-/// A folder that is, or was, reconciled.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Entry {
-    /// What tells its contents apart.
-    content: String,
-    /// It is reconciled now.
-    runs: bool,
-    /// Nothing else is meanwhile.
-    alone: bool,
-    /// How often a process died at it, alone.
-    deaths: u32,
-    /// When it was begun last, in seconds of Unix time.
-    begun: i64,
 }
 
 /// What is to be reconciled: a folder of a Fleet as it is in a commit.
@@ -85,145 +56,138 @@ impl Subject {
 
 /// What may be done with a folder.
 pub enum Begun {
-    /// It is its turn, which [ends](Underway::end).
+    /// It is its turn, until that is dropped.
     Turn(Turn),
-    /// It is passed over, for that reason.
-    PassedOver(Reason),
+    /// It waits, for two minutes at most, and is begun again then.
+    Wait(Duration),
+    /// It is passed over until then, for that reason.
+    PassedOver(Reason, Timestamp),
 }
 
-/// A turn. Whoever drops it without ending it leaves it noted.
+/// A turn: it ends when it is dropped, for then the process lives.
 pub struct Turn {
+    underway: Arc<Underway>,
     key: String,
-    _among: Among,
+    beats: Option<AbortHandle>,
 }
 
-/// Beside others, or alone.
-enum Among {
-    #[expect(dead_code, reason = "held until the turn ends")]
-    Others(OwnedRwLockReadGuard<()>),
-    #[expect(dead_code, reason = "held until the turn ends")]
-    Nobody(OwnedRwLockWriteGuard<()>),
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(beats) = &self.beats {
+            beats.abort();
+        }
+        self.underway.change(|turns, now| turns.end(&self.key, now));
+    }
 }
 
 impl Underway {
     /// Noted there. They are read when something is begun first: by then this process has them alone.
     pub fn new(notes: Arc<dyn Notes>, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            notes,
-            clock,
-            entries: Mutex::default(),
-            turns: Arc::default(),
-            is_told: AtomicBool::new(false),
-        }
+        Self { notes, clock, turns: Mutex::default(), is_told: AtomicBool::new(false) }
     }
 
     /// The clusters of a Fleet at which a process died: they come behind the others. Blocks for a moment, once.
     pub fn suspects(&self, fleet: &FleetKey) -> BTreeSet<String> {
         let begins = format!("{fleet} ");
-        let mut all = self.entries();
-        let suspects = self.known(&mut all).iter().filter(|(_, entry)| !entry.runs);
+        let mut turns = self.turns();
+        let suspects = self.known(&mut turns).suspects();
         suspects.filter_map(|(key, _)| key.strip_prefix(&begins)).map(str::to_owned).collect()
     }
 
-    /// Notes that a folder is reconciled from now on.
-    pub async fn begin(&self, subject: &Subject) -> Begun {
-        let suspected = {
-            let mut all = self.entries();
-            let known = self.known(&mut all);
-            known.retain(|key, entry| *key != subject.key || entry.content == subject.content);
-            known.get(&subject.key).cloned()
-        };
-        let now = self.clock.now();
-        if let Some(entry) = &suspected
-            && entry.deaths >= DEATHS
-            && now.duration_since(at(entry.begun)) < PASSED_OVER
-        {
-            return Begun::PassedOver(Reason::plain(
-                "EndsReconciler",
-                format!(
-                    "the reconciler ended {} times in a row while it was at this folder and at nothing else: it is \
-                     passed over until the folder changes, or until {}; what the log said last before those ends \
-                     belongs into a report of this fault of Capstan's",
-                    entry.deaths,
-                    at(entry.begun).saturating_add(PASSED_OVER).unwrap_or(Timestamp::MAX)
-                ),
-            ));
+    /// Notes that a folder is reconciled from now on, where it may be.
+    pub fn begin(self: &Arc<Self>, subject: &Subject) -> Begun {
+        match self.change(|turns, now| turns.begin(&subject.key, &subject.content, now)) {
+            Decided::Turn { is_tried } => {
+                let beats = is_tried.then(|| self.beat());
+                Begun::Turn(Turn { underway: Arc::clone(self), key: subject.key.clone(), beats })
+            }
+            Decided::Wait(pause) => Begun::Wait(pause.unsigned_abs()),
+            Decided::Known { deaths, until } => {
+                let message = format!(
+                    "the reconciler ended {deaths} times while it was at this folder, and hardly by chance: it is tried \
+                     again at {until:.0}, and as soon as the folder changes; what the log said last before those ends \
+                     belongs into a report of this fault of Capstan's"
+                );
+                Begun::PassedOver(Reason::plain("EndsReconciler", message), until)
+            }
         }
-        let among = match &suspected {
-            Some(_) => Among::Nobody(self.alone().await),
-            None => Among::Others(Arc::clone(&self.turns).read_owned().await),
-        };
-        let entry = Entry {
-            content: subject.content.clone(),
-            runs: true,
-            alone: suspected.is_some(),
-            deaths: suspected.map_or(0, |entry| entry.deaths),
-            begun: self.clock.now().as_second(),
-        };
-        let mut all = self.entries();
-        self.known(&mut all).insert(subject.key.clone(), entry);
-        self.write(&all);
-        Begun::Turn(Turn { key: subject.key.clone(), _among: among })
     }
 
-    /// Notes that it has ended: the process lives.
-    pub fn end(&self, turn: Turn) {
-        let mut all = self.entries();
-        self.known(&mut all).remove(&turn.key);
-        self.write(&all);
+    /// The same, and waits for it.
+    ///
+    /// # Errors
+    /// It is passed over, for that reason.
+    pub async fn wait(self: &Arc<Self>, subject: &Subject) -> Result<Turn, Reason> {
+        loop {
+            match self.begin(subject) {
+                Begun::Turn(turn) => return Ok(turn),
+                Begun::PassedOver(reason, _) => return Err(reason),
+                Begun::Wait(pause) => tokio::time::sleep(pause.min(LOOK)).await,
+            }
+        }
     }
 
-    /// Waits until nothing else runs. What waits for its turn meanwhile has it first, for a while.
-    async fn alone(&self) -> OwnedRwLockWriteGuard<()> {
-        let looking = async {
+    /// The process ends in order: whatever becomes of it now, nothing that it is at is to blame.
+    pub fn leave(&self) {
+        let mut turns = self.turns();
+        match turns.as_mut() {
+            Some(known) => {
+                known.leave();
+                self.write(known);
+            }
+            // They may be another process's still.
+            None => *turns = Some(Turns::default()),
+        }
+    }
+
+    /// Notes while a suspect is tried that the process lives.
+    fn beat(self: &Arc<Self>) -> AbortHandle {
+        let underway = Arc::clone(self);
+        let beats = async move {
             loop {
-                if let Ok(alone) = Arc::clone(&self.turns).try_write_owned() {
-                    return alone;
-                }
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(BEAT.unsigned_abs()).await;
+                underway.change(Turns::live);
             }
         };
-        match tokio::time::timeout(PATIENCE, looking).await {
-            Ok(alone) => alone,
-            Err(_) => Arc::clone(&self.turns).write_owned().await,
+        tokio::spawn(beats).abort_handle()
+    }
+
+    /// Changes what is known, and notes it.
+    fn change<T>(&self, change: impl FnOnce(&mut Turns, Timestamp) -> T) -> T {
+        let mut turns = self.turns();
+        let known = self.known(&mut turns);
+        let changed = change(known, self.clock.now());
+        if !known.is_left() {
+            self.write(known);
         }
+        changed
     }
 
-    fn entries(&self) -> MutexGuard<'_, Option<Entries>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    fn turns(&self) -> MutexGuard<'_, Option<Turns>> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is noted, with the deaths that it tells of.
-    fn known<'e>(&self, entries: &'e mut Option<Entries>) -> &'e mut Entries {
-        entries.get_or_insert_with(|| {
+    /// What is noted, with the death that it tells of.
+    fn known<'t>(&self, turns: &'t mut Option<Turns>) -> &'t mut Turns {
+        turns.get_or_insert_with(|| {
             let read = self.notes.read().and_then(|note| match note {
-                None => Ok(Entries::default()),
-                Some(note) => serde_json::from_str::<Entries>(&note).map_err(|error| error.to_string()),
+                None => Ok(Turns::default()),
+                Some(note) => serde_json::from_str(&note).map_err(|error| error.to_string()),
             });
             let mut found = read.unwrap_or_else(|error| {
                 tracing::warn!(error, "what an earlier process was at when it ended cannot be read");
-                Entries::default()
+                Turns::default()
             });
-            let now = self.clock.now();
-            found.retain(|_, entry| now.duration_since(at(entry.begun)) < REMEMBERED);
-            for (key, entry) in &mut found {
-                if entry.runs {
-                    entry.runs = false;
-                    entry.deaths += u32::from(std::mem::take(&mut entry.alone));
-                    tracing::warn!(
-                        subject = key,
-                        deaths_alone = entry.deaths,
-                        "the process before this one ended while it was at this"
-                    );
-                }
+            for (subject, suspect) in found.take_over(self.clock.now()) {
+                let deaths = suspect.deaths;
+                tracing::warn!(subject, deaths, "processes before this one ended while they were at this");
             }
             found
         })
     }
 
-    fn write(&self, entries: &Option<Entries>) {
-        let Some(entries) = entries else { return };
-        let written = serde_json::to_string(entries)
+    fn write(&self, turns: &Turns) {
+        let written = serde_json::to_string(turns)
             .map_err(|error| error.to_string())
             .and_then(|note| self.notes.write(&note));
         let was_told = self.is_told.swap(written.is_err(), Ordering::Relaxed);
@@ -236,10 +200,6 @@ impl Underway {
             );
         }
     }
-}
-
-fn at(seconds: i64) -> Timestamp {
-    Timestamp::from_second(seconds).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -268,12 +228,18 @@ mod tests {
 
     impl Clock for Memory {
         fn now(&self) -> Timestamp {
-            at(self.now.load(Ordering::Relaxed))
+            Timestamp::from_second(self.now.load(Ordering::Relaxed)).unwrap()
         }
     }
 
-    fn process(memory: &Arc<Memory>) -> Underway {
-        Underway::new(memory.clone(), memory.clone())
+    impl Memory {
+        fn pass(&self, seconds: i64) {
+            self.now.fetch_add(seconds, Ordering::Relaxed);
+        }
+    }
+
+    fn process(memory: &Arc<Memory>) -> Arc<Underway> {
+        Arc::new(Underway::new(memory.clone(), memory.clone()))
     }
 
     fn subject(cluster: &str, content: &str) -> Subject {
@@ -285,59 +251,93 @@ mod tests {
         process.suspects(&fleet).into_iter().collect()
     }
 
-    async fn turn(process: &Underway, subject: &Subject) -> Turn {
-        match process.begin(subject).await {
+    fn turn(process: &Arc<Underway>, subject: &Subject) -> Turn {
+        match process.begin(subject) {
             Begun::Turn(turn) => turn,
-            Begun::PassedOver(reason) => panic!("{}", reason.message),
+            Begun::Wait(pause) => panic!("it waits for {pause:?}"),
+            Begun::PassedOver(reason, _) => panic!("{}", reason.message),
         }
     }
 
+    /// The process dies: nothing of it is dropped.
+    fn dies<T>(under_way: T) {
+        std::mem::forget(under_way);
+    }
+
     #[tokio::test]
-    async fn a_folder_that_ends_the_process_alone_three_times_is_passed_over_until_it_changes_or_for_an_hour()
-    {
+    async fn a_folder_of_which_processes_die_is_tried_ever_more_seldom_and_told() {
         let memory = Arc::new(Memory::default());
         let (good, bad) = (subject("a/good", "1"), subject("a/bad", "1"));
         let first = process(&memory);
-        let ended = turn(&first, &subject("a/ended", "1")).await;
-        first.end(ended);
-        let _both_die = (turn(&first, &good).await, turn(&first, &bad).await);
-
-        for deaths in 0..3 {
+        drop(turn(&first, &subject("a/ended", "1")));
+        dies([turn(&first, &good), turn(&first, &bad)]);
+        // Who only was there is cleared by a turn. The other one waits for a minute, for two, and is told then.
+        for pause in [0, 60, 120, 120, 240, 480, 960, 960] {
             let next = process(&memory);
-            let expected = if deaths == 0 { vec!["a/bad", "a/good"] } else { vec!["a/bad"] };
+            let expected = if pause == 0 { vec!["a/bad", "a/good"] } else { vec!["a/bad"] };
             assert_eq!(suspects(&next), expected);
-            let turn_of_good = turn(&next, &good).await;
-            // Alone: as long as another one runs it is not begun.
-            let waiting = tokio::time::timeout(Duration::from_millis(200), next.begin(&bad)).await;
-            assert!(waiting.is_err());
-            next.end(turn_of_good);
-            let _it_dies = turn(&next, &bad).await;
-            assert!(tokio::time::timeout(Duration::from_millis(200), next.begin(&good)).await.is_err());
+            let beside = turn(&next, &good);
+            let begun = next.begin(&bad);
+            match pause {
+                // One after the other.
+                0 => assert!(matches!(begun, Begun::Wait(wait) if wait.as_secs() == 1)),
+                60 | 120 => assert!(matches!(begun, Begun::Wait(wait) if wait.as_secs() == pause)),
+                _ => {
+                    let Begun::PassedOver(reason, until) = begun else { panic!("it is begun") };
+                    let now = memory.now.load(Ordering::Relaxed);
+                    assert_eq!(until.as_second() - now, i64::try_from(pause).unwrap());
+                    assert_eq!(reason.kind, "EndsReconciler");
+                }
+            }
+            drop(beside);
+            memory.pass(i64::try_from(pause).unwrap().max(10));
+            dies(turn(&next, &bad));
         }
         let next = process(&memory);
-        let Begun::PassedOver(reason) = next.begin(&bad).await else { panic!("it is begun") };
-        assert_eq!(reason.kind, "EndsReconciler");
-        assert!(reason.message.contains("ended 3 times"), "{}", reason.message);
-        memory.now.fetch_add(3_600, Ordering::Relaxed);
-        let again = turn(&next, &bad).await;
-        next.end(again);
-        assert_eq!(suspects(&process(&memory)), [""; 0], "it did no harm");
+        let Begun::PassedOver(reason, _) = next.begin(&bad) else { panic!("it is begun") };
+        assert!(reason.message.starts_with("the reconciler ended 9 times"), "{}", reason.message);
+        // Another content is another chance, and so is every try.
+        drop(turn(&next, &subject("a/bad", "2")));
+        assert_eq!(suspects(&process(&memory)), [""; 0]);
     }
 
     #[tokio::test]
-    async fn another_content_is_another_chance() {
+    async fn an_end_in_order_accuses_nobody_and_a_dropped_turn_is_no_death() {
         let memory = Arc::new(Memory::default());
-        let bad = subject("a/bad", "1");
-        for _ in 0..4 {
-            let _it_dies = turn(&process(&memory), &bad).await;
-        }
-        assert!(matches!(process(&memory).begin(&bad).await, Begun::PassedOver(_)));
-        let next = process(&memory);
-        let beside = turn(&next, &subject("a/good", "1")).await;
-        let mended = turn(&next, &subject("a/bad", "2")).await;
-        next.end(beside);
-        next.end(mended);
+        let first = process(&memory);
+        drop(turn(&first, &subject("a/cut", "1")));
+        let hand = turn(&first, &subject("a/hand", "1"));
+        first.leave();
+        dies((hand, turn(&first, &subject("a/late", "1"))));
         assert_eq!(suspects(&process(&memory)), [""; 0]);
+
+        // One that never had the notes leaves them alone.
+        let second = process(&memory);
+        dies(turn(&second, &subject("a/bad", "1")));
+        process(&memory).leave();
+        assert_eq!(suspects(&process(&memory)), ["a/bad"]);
+    }
+
+    #[tokio::test]
+    async fn a_process_lives_as_long_as_it_says_so_while_a_suspect_is_tried() {
+        let memory = Arc::new(Memory::default());
+        let slow = subject("a/slow", "1");
+        dies(turn(&process(&memory), &slow));
+        let next = process(&memory);
+        assert_eq!(suspects(&next), ["a/slow"]);
+        memory.pass(100);
+        let tried = turn(&next, &slow);
+        let begun = memory.read();
+        memory.pass(100);
+        while memory.read() == begun {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        dies(tried);
+        // Killed in the middle of its life: that says next to nothing.
+        let next = process(&memory);
+        assert!(matches!(next.begin(&slow), Begun::Wait(wait) if wait.as_secs() == 20));
+        memory.pass(20);
+        assert!(next.wait(&slow).await.is_ok());
     }
 
     #[tokio::test]
@@ -346,7 +346,6 @@ mod tests {
         memory.write("{").unwrap();
         let next = process(&memory);
         assert_eq!(suspects(&next), [""; 0]);
-        let ended = turn(&next, &subject("a/good", "1")).await;
-        next.end(ended);
+        drop(turn(&next, &subject("a/good", "1")));
     }
 }

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use capstan_kustomize::render::Rendered;
+use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_live::applying::{
     Beyond, Home, LiveCluster, Outside, Surroundings, boundary, overlay_selects, place_in_namespaces,
     strangers,
 };
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::names;
+use capstan_plan::boundary::left_over;
 use capstan_plan::settings::Deletion;
 
 use super::acceptance::unusable;
@@ -37,6 +38,8 @@ pub(super) struct Wanted {
     pub(super) cleanup: bool,
     /// With whose rights it is applied.
     pub(super) by: As,
+    /// What a provider set has still of providers that it dropped: neither applied nor deleted.
+    pub(super) left_over: Vec<RenderedObject>,
     /// Objects that another folder renders too, and that nobody had applied when the commit was opened.
     pub(super) disputed: Vec<Outside>,
 }
@@ -84,11 +87,18 @@ pub(super) async fn read(
     if !beyond.is_empty() {
         return Err(Unwanted::Refused(beyond.into_iter().map(outside).collect()));
     }
+    let left_over = match provider_sets::by(revision.fleet.settings(), id) {
+        Some(_) => {
+            let left = left_over(&rendered, &home);
+            rendered.objects.extract_if(.., |object| left.contains(&object.id)).collect()
+        }
+        None => Vec::new(),
+    };
     // After the boundary: nobody else sets such a mark.
     provider_sets::note_components(&revision.fleet, id, &mut rendered.objects)
         .map_err(|refused| Unwanted::Refused(vec![Reason::of_refused("RenderFailed", refused)]))?;
     let by = applier(account, &home)?;
-    Ok(Wanted { rendered, home, tombstones, cleanup, by, disputed })
+    Ok(Wanted { rendered, home, tombstones, cleanup, by, left_over, disputed })
 }
 
 /// The Clusters in a folder's namespaces, its own and others', with the reconciler's own rights: some are nobody's folder's.

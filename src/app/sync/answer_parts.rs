@@ -1,5 +1,6 @@
 //! What is said to each command of a request, in their order; how it is delivered is [`super::answers`]' matter.
 
+use capstan_model::wording::count;
 use capstan_plan::command::{self, Hearing};
 use capstan_plan::policy;
 use capstan_plan::proposal::{Drafted, ProposalId, SidebarStanding, Wanted, wanted};
@@ -77,14 +78,17 @@ impl Run<'_> {
                     let each = Each {
                         none: ", so there is nothing to plan",
                         most: MAX_PLANS,
-                        more: ": `capstan plan` in a checkout shows them",
+                        more: ": `capstan plan` in a checkout shows what becomes of them",
                     };
                     let one = |proposal: &ProposalId, of: usize| one_plan(proposal, planned, prefix, of);
                     self.text_of_each((request, command), planned, each, one).await?
                 }
                 Command::Status(_) => {
                     let each = Each { none: "", most: MAX_STATUSES, more: "" };
-                    let one = |proposal: &ProposalId, _| self.one_status(proposal, planned, outcome);
+                    let one = |proposal: &ProposalId, _| -> Answer {
+                        let told = outcome.told_of(proposal);
+                        told.iter().map(|one| self.one_status(one, planned, outcome)).collect()
+                    };
                     let pause = planned.decided.pause().map(pause_in_words);
                     let pause = pause.map(|pause| {
                         Answer::told(format!("{}\n", capstan_report::markdown::prose(&pause, 600)))
@@ -168,6 +172,7 @@ impl Run<'_> {
         let state = outcome.proposals.get(proposal);
         status_answer(&Status {
             target: proposal.target.path(),
+            kind: &proposal.kind,
             state: state.map_or(("unknown", missing.as_str()), |state| (state.word, state.why.as_str())),
             upgrade: match planned.plans.get(proposal) {
                 Some(Ok(upgrade)) => Ok(upgrade.as_ref()),
@@ -297,7 +302,7 @@ fn more_clusters(left: usize, where_to: &str) -> Answer {
     if left == 0 {
         Answer::default()
     } else {
-        Answer::told(format!("… and {left} more clusters{where_to}.\n"))
+        Answer::told(format!("… and {}{where_to}.\n", count(left, "more cluster", "more clusters")))
     }
 }
 

@@ -10,7 +10,7 @@ use capstan_plan::proposal::{
     ApprovalFacts, Approved, Authorship, Decisions, OnHold, ProposalId, Review, Voice, judge_approvals,
     judge_head, logins,
 };
-use capstan_plan::settings::{Mode, RepositorySettings};
+use capstan_plan::settings::{Glob, Mode, RepositorySettings};
 use capstan_plan::verbs::Verb;
 use capstan_report::{approvals_gate, approvals_in_words, decisions_fingerprint, room_for};
 
@@ -26,7 +26,7 @@ use crate::app::ports::PullRequest;
 /// Whether what changes these clusters is merged without a word from anybody.
 pub(super) fn is_automatic(settings: &RepositorySettings, members: &[ProposalId]) -> bool {
     let automatic = &settings.upgrade.merge.automatic;
-    let is_one = |target: &Target| automatic.iter().any(|glob| glob.matches(target.path()));
+    let is_one = |target: &Target| Glob::any(automatic, target.path());
     !members.is_empty() && members.iter().all(|member| is_one(&member.target))
 }
 

@@ -549,7 +549,7 @@ impl Run<'_> {
             per_hour: planned.settings.upgrade.proposals.per_hour,
         });
         let campaign = |(kind, source): (&SourceKind, &String)| {
-            let own = outcome.proposals.iter().filter(|(proposal, _)| proposal.kind == *kind);
+            let own = outcome.told().filter(|(proposal, _)| proposal.kind == *kind);
             let targets = own.map(|(proposal, state)| {
                 let plan = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
                 let by_command = planned.decided.of(proposal).hold_on(self.today).map(hold_in_words);

@@ -9,7 +9,7 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Approved, Override, PlanDigest, ProposalId, Stage};
 use capstan_plan::upgrade::Upgrade;
-use capstan_report::{Answer, CampaignStanding, Gate};
+use capstan_report::{Answer, CampaignStanding, Gate, is_told_beside, rests};
 use jiff::Timestamp;
 
 use super::facts::GitHubFacts;
@@ -118,6 +118,28 @@ pub(super) struct ProposalState {
 }
 
 impl Outcome {
+    /// The states as tables show them: *current* is not said of a target for which another kind of source has something.
+    pub(super) fn told(&self) -> impl Iterator<Item = (&ProposalId, &ProposalState)> {
+        self.proposals.iter().filter(move |(id, state)| self.is_told(id, state))
+    }
+
+    fn is_told(&self, id: &ProposalId, state: &ProposalState) -> bool {
+        state.word != "current" || is_told_beside(state.word, self.of_target(id).map(|(_, state)| state.word))
+    }
+
+    /// The states of a proposal's target as a status tells them: its own, and those from other kinds of source that have
+    /// something for it.
+    pub(super) fn told_of(&self, id: &ProposalId) -> Vec<ProposalId> {
+        let own = self.proposals.get(id).is_none_or(|state| self.is_told(id, state));
+        let others = self.of_target(id).filter(|(_, state)| !rests(state.word));
+        own.then_some(id).into_iter().chain(others.map(|(other, _)| other)).cloned().collect()
+    }
+
+    /// Those of the same target from other kinds of source.
+    fn of_target(&self, id: &ProposalId) -> impl Iterator<Item = (&ProposalId, &ProposalState)> {
+        self.proposals.iter().filter(move |(other, _)| other.target == id.target && *other != id)
+    }
+
     /// The proposals whose changes an open pull request brings now.
     pub(super) fn members_of(&self, facts: &GitHubFacts, id: &ProposalId) -> Vec<ProposalId> {
         self.carried.get(id).cloned().unwrap_or_else(|| facts.members_of(id))

@@ -34,7 +34,13 @@ pub(super) struct Preflights {
 impl Preflights {
     /// Whether there may be more to say soon.
     pub(super) fn look_again(&self) -> bool {
-        !self.is_settled || self.all.iter().any(|preflight| preflight.standing == Standing::Asked)
+        let is_open = |preflight: &Preflight| match &preflight.standing {
+            Standing::Asked => true,
+            // A cloud that failed is asked again.
+            Standing::Answered(answer) => answer.lacks_a_cloud(),
+            Standing::Unanswered | Standing::NotAsked(_) => false,
+        };
+        !self.is_settled || self.all.iter().any(is_open)
     }
 }
 
@@ -217,6 +223,7 @@ impl Run<'_> {
             digest = digest.field("preflight", &known.id);
             digest = match &known.state {
                 PreflightState::Asked if known.until > now => return Ok(None),
+                PreflightState::Answered(answer) if answer.lacks_a_cloud() => return Ok(None),
                 PreflightState::Asked => digest.field("state", "unanswered"),
                 PreflightState::NotAsked(why) => digest.field("state", "not-asked").field("why", why),
                 PreflightState::Answered(answer) => {

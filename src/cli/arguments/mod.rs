@@ -5,6 +5,8 @@ mod inventory;
 
 use std::path::PathBuf;
 
+use capstan_model::object::FieldPath;
+use capstan_plan::upgrade::Overwrite;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(super) use campaign::{Campaign, CampaignCommand};
@@ -305,9 +307,38 @@ pub struct Plan {
     /// Also tell where in the release each change comes from, and how lists and values were compared
     #[arg(long, conflicts_with = "path")]
     pub explain: bool,
+    #[command(flatten)]
+    pub overwriting: Overwriting,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: Format,
+}
+
+/// What may be overwritten in a cluster of which nobody recorded the release.
+#[derive(Debug, Args)]
+pub struct Overwriting {
+    /// Where the cluster's release is unknown, take the release's value over what stands there: of one field by its path
+    /// (may be given several times), or of all without one
+    #[arg(long = "overwrite", value_name = "PATH", num_args = 0..=1, default_missing_value = "", value_parser = field)]
+    fields: Vec<FieldPath>,
+}
+
+impl Overwriting {
+    /// The same for a plan.
+    pub fn allowed(&self) -> Overwrite {
+        match self.fields.as_slice() {
+            [] => Overwrite::Nothing,
+            fields if fields.iter().any(FieldPath::is_root) => Overwrite::All,
+            fields => Overwrite::Fields(fields.to_vec()),
+        }
+    }
+}
+
+fn field(text: &str) -> Result<FieldPath, String> {
+    FieldPath::parse(text).ok_or_else(|| {
+        "a field's path begins with `/`, as in `/spec/replicas`; write the clusters before `--overwrite`"
+            .to_owned()
+    })
 }
 
 /// `capstan upgrade`
@@ -325,6 +356,8 @@ pub struct Upgrade {
     /// Let patches in the overlay follow templates that get a new name: edits just those names
     #[arg(long)]
     pub retarget: bool,
+    #[command(flatten)]
+    pub overwriting: Overwriting,
     /// Change the work tree instead of printing a diff: all files or none
     #[arg(long, conflicts_with = "at")]
     pub write: bool,

@@ -56,7 +56,7 @@ fn as_json(difference: &Difference) -> Value {
     let levels = outlook.levels.iter().map(|((level, name), reach)| {
         json!({
             "level": level, "name": name, "changed": reach.changed,
-            "rolling": reach.rolling, "machines": reach.machines,
+            "rolling": reach.rolling, "machines": reach.machines.known,
         })
     });
     let plans = outlook.worst.iter().map(|upgrade| upgrade::element_to_json(upgrade));
@@ -66,7 +66,7 @@ fn as_json(difference: &Difference) -> Value {
         "retired": outlook.retired,
         "unchanged": difference.unchanged(),
         "errors": errors.collect::<Vec<_>>(),
-        "rolling": {"clusters": outlook.whole.rolling, "machines": outlook.whole.machines},
+        "rolling": {"clusters": outlook.whole.rolling, "machines": outlook.whole.machines.known},
         "levels": levels.collect::<Vec<_>>(),
         "plans": plans.collect::<Vec<_>>(),
     })
@@ -74,9 +74,7 @@ fn as_json(difference: &Difference) -> Value {
 
 fn told(difference: &Difference) -> String {
     let outlook = &difference.outlook;
-    let mut whole = outlook.whole.clone();
-    whole.all = difference.change.all;
-    let mut out = format!("{}\n", inventory_reach(&whole));
+    let mut out = format!("{}\n", inventory_reach(&outlook.whole));
     for ((level, name), reach) in &outlook.levels {
         out.push_str(&format!("{level} {name}: {}\n", inventory_reach(reach)));
     }

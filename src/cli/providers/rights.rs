@@ -25,12 +25,15 @@ pub(super) fn run(
         before.objects = then.rendered.iter().flat_map(|one| &one.objects).filter_map(identity).collect();
     }
     let all: Vec<_> = now.set.providers().iter().zip(&now.rendered).collect();
-    let Installation { roles, providers } = installation(&all, &before);
+    let Installation { namespaces, roles, providers } = installation(&all, &before);
     match format {
-        Format::Json => output::print_json(&serde_json::json!({"installer": roles, "providers": providers}))?,
-        Format::Yaml => roles.iter().try_for_each(|role: &Value| {
+        Format::Json => output::print_json(
+            &serde_json::json!({"namespaces": namespaces, "installer": roles, "providers": providers}),
+        )?,
+        // In the order in which an API server takes them.
+        Format::Yaml => namespaces.iter().chain(&roles).try_for_each(|object: &Value| {
             output::print("---\n")?;
-            output::print_yaml(role)
+            output::print_yaml(object)
         })?,
         _ => {
             for provider in &providers {

@@ -185,6 +185,36 @@ fn shrinking_gives_back_standby_first_and_what_is_used_waits() {
     assert_eq!(chosen.cannot_go.len(), 1);
 }
 
+/// Metal3 takes `consumerRef` away while a machine is replaced, and finds the host again by the label.
+#[test]
+fn a_host_that_its_machine_comes_back_to_is_in_use() {
+    let idle = |name: &str| had(host(name, &format!("r-{name}")), "t", "ControlPlane");
+    let comes_back = |name: &str| with(idle(name), "infrastructure.cluster.x-k8s.io/node-reuse", "t-cp");
+    let running = used(idle("b"), "t");
+    for (hosts, goes) in [
+        ([running.clone(), comes_back("c"), idle("d")], "d"),
+        ([running.clone(), idle("c"), comes_back("d")], "c"),
+    ] {
+        let with_notes =
+            noted(cluster("t", spread(3, 0)), &choice(&cluster("t", spread(3, 0)), &hosts).hosts);
+        let smaller = noted(cluster("t", spread(2, 0)), &with_notes.status.hosts);
+        let chosen = choice(&smaller, &hosts);
+        assert_eq!(chosen.released.iter().map(|one| one.host.name.as_str()).collect::<Vec<_>>(), [goes]);
+        // Nor does it become standby before one that nobody uses.
+        let standby = choice(&noted(cluster("t", spread(2, 1)), &with_notes.status.hosts), &hosts);
+        let standby: Vec<&str> =
+            standby.hosts.iter().filter(|one| one.standby).map(|one| one.name.as_str()).collect();
+        assert_eq!(standby, [goes]);
+    }
+    // Nothing goes where all are in use, nor with the role.
+    let hosts = [running, comes_back("c")];
+    let chosen = choice(&cluster("t", spread(1, 0)), &hosts);
+    assert_eq!((chosen.released.len(), chosen.cannot_go.len()), (0, 1));
+    let chosen = choice(&cluster("t", json!({})), &hosts);
+    assert_eq!((told(&chosen).as_str(), chosen.released.len()), ("ControlPlane: b, c", 0));
+    assert!(chosen.cannot_go[1].contains("c is kept for t-cp (label "), "{chosen:?}");
+}
+
 #[test]
 fn hosts_of_a_role_that_is_gone_go_once_idle() {
     let hosts = [had(host("a", ""), "t", "Gpu"), used(had(host("b", ""), "t", "Gpu"), "t")];

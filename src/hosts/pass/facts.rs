@@ -59,6 +59,15 @@ impl Facts<'_> {
         }
     }
 
+    /// Whether the pods of a service mount a Secret.
+    pub(super) fn mounts(&self, service: &str, secret: &str) -> bool {
+        let pods = |live: &&Value| live["kind"] == "Deployment" && live["metadata"]["name"] == service;
+        self.services.iter().filter(pods).any(|live| {
+            let volumes = live.pointer("/spec/template/spec/volumes").and_then(Value::as_array);
+            volumes.into_iter().flatten().any(|volume| volume["secret"]["secretName"] == secret)
+        })
+    }
+
     /// Whether a Secret holds the credentials of a host's management controller. Such a one is neither read nor mounted,
     /// whoever names it.
     pub fn is_of_controllers(&self, namespace: &str, name: Option<&str>) -> bool {

@@ -14,6 +14,7 @@ use crate::services::balancer::{self, API_PORT, Before, Reached};
 use crate::services::dex::{self, ClientId};
 use crate::services::issuer::{self, Authority, Issued, Needs, NoLogin, Serving};
 use crate::services::jump_host::{self, FINGERPRINT, NoJumpHost};
+use crate::services::objects::{SERVICE, is_of_sort};
 
 /// A CA that ends sooner is told.
 const ENDS_SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -23,8 +24,10 @@ const ENDS_SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
 pub(super) struct Services {
     /// Objects as they should be.
     pub(super) objects: Vec<Value>,
-    /// Names of objects that stay as they are, though they cannot be made now.
+    /// Names of services that stay as they are, though they cannot be made now.
     names: Vec<String>,
+    /// The services that are wished, each with its sort.
+    wished: Vec<(&'static str, String)>,
     /// Secrets with host keys or certificates: they are made elsewhere, and kept.
     secrets: Vec<String>,
     /// Those with host keys that are still to be made.
@@ -57,6 +60,7 @@ impl Services {
         ] {
             for (number, wish) in list.iter().enumerate() {
                 let name = balancer::name_of(cluster, before, number, wish);
+                services.wished.push((before.word(), name.clone()));
                 let hosts = services.reached(choice, facts, Some(role), &wish.node_interface_id, &name);
                 match balancer::objects(cluster, before, number, wish, &hosts, facts.ca) {
                     Ok(objects) => services.objects.extend(objects),
@@ -70,7 +74,8 @@ impl Services {
                     }
                 }
                 if before == Before::ControlPlane && services.endpoint.is_none() {
-                    services.endpoint = endpoint(wish, &name, facts);
+                    services.endpoint =
+                        endpoint(wish, &name, facts).or_else(|| endpoint_before(cluster, &name, facts));
                 }
             }
         }
@@ -79,6 +84,7 @@ impl Services {
         }
         for (number, wish) in wished.jump_host.iter().enumerate() {
             let name = jump_host::name_of(cluster, number, wish);
+            services.wished.push((jump_host::WORD, name.clone()));
             let hosts = services.reached(choice, facts, None, &wish.node_interface_id, &name);
             let api = services
                 .endpoint
@@ -89,8 +95,11 @@ impl Services {
                 services.waits.push(format!(
                     "{name}: nodeSSHPrivateKeys names the Secret of a management controller, which is not mounted: name another"
                 ));
-                // What would mount it goes, where it is there.
                 services.secrets.push(format!("{name}-host-keys"));
+                // What runs without it stays as it is; what mounts it goes.
+                if !facts.mounts(&name, &wish.node_ssh_private_keys) {
+                    services.names.push(name);
+                }
                 continue;
             }
             match jump_host::objects(cluster, number, wish, &hosts, api) {
@@ -108,16 +117,66 @@ impl Services {
                 Err(why) => {
                     services.waits.push(format!("{name}: {why}"));
                     services.secrets.push(format!("{name}-host-keys"));
-                    // It stays as it was before hosts that it has still; not for keys that were taken back.
-                    let is_of_hosts = matches!(why, NoJumpHost::NoHosts);
-                    if is_of_hosts && !choice.hosts.is_empty() && choice.released.is_empty() {
+                    // It stays as it was before hosts that it has still; not where all keys were taken back.
+                    let are_taken_back = matches!(why, NoJumpHost::NoKeys);
+                    if !are_taken_back && !choice.hosts.is_empty() && choice.released.is_empty() {
                         services.names.push(name);
                     }
                 }
             }
         }
         services.wait_for_pods(facts);
+        services.keep_until_replaced(cluster, facts);
         services
+    }
+
+    /// A service is known by its port, so one whose port changes is another one. What ran stays until that is there: a port
+    /// may be refused, and what else is wished of it may be wrong. Not where it holds a port of a node that another one wants.
+    fn keep_until_replaced(&mut self, cluster: &SipCluster, facts: &Facts<'_>) {
+        let mut kept = Vec::new();
+        for live in facts.services.iter().filter(|live| live["kind"] == "Service") {
+            let name = live["metadata"]["name"].as_str().unwrap_or_default();
+            if self.wished.iter().any(|(_, wished)| wished == name) || self.wants_a_port_of(live) {
+                continue;
+            }
+            let replaces = |(sort, wished): &&(&'static str, String)| {
+                is_of_sort(cluster, name, sort) && !self.is_there(wished, facts)
+            };
+            if let Some((_, new)) = self.wished.iter().find(replaces) {
+                kept.push((name.to_owned(), new.clone()));
+            }
+        }
+        for (name, new) in kept {
+            self.waits.push(format!("{name}: stays as it is until {new} is there"));
+            self.names.push(name);
+        }
+    }
+
+    /// Whether another service wants a port of the nodes that this one holds.
+    fn wants_a_port_of(&self, live: &Value) -> bool {
+        let ports = |service: &Value| -> Vec<u64> {
+            let ports = service.pointer("/spec/ports").and_then(Value::as_array).into_iter().flatten();
+            ports.filter_map(|port| port["nodePort"].as_u64()).collect()
+        };
+        let held = ports(live);
+        let wished = self.objects.iter().filter(|object| object["kind"] == "Service").flat_map(ports);
+        wished.into_iter().any(|port| held.contains(&port))
+    }
+
+    /// Whether all of a service is there, and its pods were once.
+    fn is_there(&self, name: &str, facts: &Facts<'_>) -> bool {
+        let live = |kind: &str| {
+            facts.services.iter().find(|live| live["kind"] == kind && live["metadata"]["name"] == name)
+        };
+        let has_run = live("Deployment").is_some_and(|live| {
+            let conditions = live.pointer("/status/conditions").and_then(Value::as_array);
+            // <https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#complete-deployment>
+            let is_complete = |one: &Value| one["reason"] == "NewReplicaSetAvailable";
+            live["spec"]["replicas"] == 0
+                || live.pointer("/status/availableReplicas").and_then(Value::as_i64).unwrap_or(0) > 0
+                || conditions.into_iter().flatten().any(is_complete)
+        });
+        has_run && live("Service").is_some()
     }
 
     /// Hosts that have an address; the others are told. A host without one is not reached, whatever its other networks say.
@@ -149,6 +208,7 @@ impl Services {
     /// An issuer of tokens. Its Service is there from the start: the cloud may give its address only then.
     fn issue(&mut self, cluster: &SipCluster, number: usize, wish: &Auth, facts: &Facts<'_>) {
         let name = issuer::name_of(cluster, number, wish);
+        self.wished.push((issuer::WORD, name.clone()));
         self.objects.push(issuer::service(cluster, &name, wish));
         self.secrets.push(issuer::certificate_name(&name));
         match self.issued(cluster, &name, wish, facts) {
@@ -243,11 +303,11 @@ impl Services {
     /// Whether a live object is still wished.
     pub(super) fn keeps(&self, live: &Value) -> bool {
         let name = live["metadata"]["name"].as_str().unwrap_or_default();
-        let is_named = |names: &[String]| names.iter().any(|held| held == name);
+        let service = live["metadata"]["labels"][SERVICE].as_str().unwrap_or(name);
         // What cannot be made now is not taken away: a load balancer whose hosts lost their addresses stays as it was.
         self.objects.iter().any(|wished| is_same(live, wished))
-            || is_named(&self.secrets)
-            || is_named(&self.names)
+            || self.secrets.iter().any(|held| held == name)
+            || self.names.iter().any(|held| held == name || held == service)
     }
 
     /// Fingerprints of the host keys that are there.
@@ -267,7 +327,7 @@ fn no_host(wish: &Auth) -> &'static str {
     match (wish.host.is_empty(), wish.exposure) {
         (false, _) => "its host is neither a name nor an address",
         (true, Exposure::NodePort) => {
-            "where it is reached is not known: say host, or --node-ports-at of the reconciler"
+            "where it is reached is not known: say host, or let the reconciler's setting `node-ports-at` say it"
         }
         (true, Exposure::LoadBalancer) => "its Service has no address yet",
     }
@@ -282,6 +342,17 @@ pub(super) fn is_same(live: &Value, wished: &Value) -> bool {
 
 fn told(service: &str, host: &Host, why: &str) -> String {
     format!("{service}: {} is no backend: {why}", host.metadata.name)
+}
+
+/// Where it was reached, while one runs that this one is to take the place of.
+fn endpoint_before(cluster: &SipCluster, name: &str, facts: &Facts<'_>) -> Option<Endpoint> {
+    let names = || {
+        let live = facts.services.iter().filter(|live| live["kind"] == "Service");
+        live.filter_map(|live| live["metadata"]["name"].as_str())
+    };
+    let runs = names().all(|live| live != name)
+        && names().any(|live| is_of_sort(cluster, live, Before::ControlPlane.word()));
+    cluster.status.endpoints.control_plane.clone().filter(|_| runs)
 }
 
 /// Where the first load balancer of the control plane is reached.

@@ -98,15 +98,30 @@ impl Standing<'_> {
         }
         match self.facts.selector_missing {
             Some(why) => (false, "SelectorMissing", why.to_owned()),
-            None => (true, "HostsLabelled", format!("{} hosts are labelled", had.len())),
+            None => {
+                let are = if had.len() == 1 { "is" } else { "are" };
+                (
+                    true,
+                    "HostsLabelled",
+                    format!("{} {are} labelled", wording::count(had.len(), "host", "hosts")),
+                )
+            }
         }
+    }
+}
+
+/// A host in use; with the label that keeps it, where that alone does.
+fn named(host: &Host) -> String {
+    let name = host.metadata.name.clone();
+    match host.why_not_free().filter(|_| host.consumer.is_none()) {
+        Some(why) => format!("{name} ({why})"),
+        None => name,
     }
 }
 
 /// Of a deleted one whose hosts somebody uses.
 pub(super) fn of_kept(cluster: &SipCluster, had: &[&Host], facts: &Facts<'_>) -> Status {
-    let mut names: Vec<&str> =
-        had.iter().filter(|host| host.is_used()).map(|host| host.metadata.name.as_str()).collect();
+    let mut names: Vec<String> = had.iter().filter(|host| host.is_used()).map(|host| named(host)).collect();
     names.sort_unstable();
     let told = format!(
         "it is being deleted, and {} in use: delete the Cluster whose machines run there first",

@@ -1,4 +1,5 @@
 mod issuers;
+mod wrong;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ use crate::host::{CLUSTER_NAME, CLUSTER_NAMESPACE, Host, NODE_TYPE};
 use crate::selector::Labels;
 use crate::services::issuer::Needs;
 use crate::services::jump_host::FINGERPRINT;
+use crate::services::objects::SERVICE;
 
 const NOW: &str = "2026-11-25T00:00:00Z";
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl a@b";
@@ -61,6 +63,10 @@ impl World {
     }
 
     fn steps(&self, name: &str) -> Vec<Step> {
+        self.ask(name, next)
+    }
+
+    fn ask(&self, name: &str, asked: fn(&SipCluster, &Facts<'_>) -> Vec<Step>) -> Vec<Step> {
         let Some(cluster) = self.clusters.iter().find(|cluster| cluster.metadata.name == name) else {
             return Vec::new();
         };
@@ -80,7 +86,7 @@ impl World {
             trouble: None,
             now: NOW,
         };
-        next(cluster, &facts)
+        asked(cluster, &facts)
     }
 
     fn perform(&mut self, name: &str, step: Step) {
@@ -105,7 +111,8 @@ impl World {
             Step::MakeHostKeys(secret) => {
                 self.log.push(format!("{name}: host key"));
                 self.services.push(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {
-                    "namespace": "gauss", "name": secret, "uid": version, "labels": {CLUSTER_NAME: name},
+                    "namespace": "gauss", "name": secret, "uid": version,
+                    "labels": {CLUSTER_NAME: name, SERVICE: secret.trim_end_matches("-host-keys")},
                     "annotations": {FINGERPRINT: "SHA256:abc"}}}));
             }
             Step::MakeCertificate { secret, host, .. } => {

@@ -32,6 +32,16 @@ pub enum Before {
     Workers,
 }
 
+impl Before {
+    /// What its services' names have before their port.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::ControlPlane => "control-plane",
+            Self::Workers => "worker",
+        }
+    }
+}
+
 /// Why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoBalancer {
@@ -106,12 +116,11 @@ pub fn objects(
 
 /// The name of its objects: by its port, so that an entry that goes does not change the others.
 pub fn name_of(cluster: &SipCluster, before: Before, number: usize, wish: &LoadBalancer) -> String {
-    let what = match before {
-        Before::ControlPlane => "control-plane",
-        Before::Workers => "worker",
-    };
     let port = wish.node_port_range.map(|range| range.start).or(wish.node_port);
-    name(cluster, &format!("{what}-{}", port.map_or_else(|| number.to_string(), |port| port.to_string())))
+    name(
+        cluster,
+        &format!("{}-{}", before.word(), port.map_or_else(|| number.to_string(), |port| port.to_string())),
+    )
 }
 
 fn ports(before: Before, wish: &LoadBalancer) -> Result<Vec<Port>, NoBalancer> {

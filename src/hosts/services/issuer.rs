@@ -18,6 +18,8 @@ use super::objects::{
 };
 use crate::cluster::{Auth, Exposure, SipCluster};
 
+/// What its name has before its port.
+pub const WORD: &str = "auth";
 /// Where it listens in its pod.
 const PORT: u16 = 5556;
 /// The port of its Service.
@@ -79,7 +81,7 @@ pub fn is_due(serving: &Serving, authority: &Authority, now: Timestamp) -> bool 
 /// The name of its objects.
 pub fn name_of(cluster: &SipCluster, number: usize, wish: &Auth) -> String {
     let port = wish.node_port.map_or_else(|| number.to_string(), |port| port.to_string());
-    name(cluster, &format!("auth-{port}"))
+    name(cluster, &format!("{WORD}-{port}"))
 }
 
 /// The name of the Secret with the certificate that it serves.

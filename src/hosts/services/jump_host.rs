@@ -15,6 +15,8 @@ use super::objects::{
 use super::ssh::{Access, Place, PublicKey, authorized_keys, server_configuration};
 use crate::cluster::{JumpHost, SipCluster};
 
+/// What its name has before its port.
+pub const WORD: &str = "jump";
 /// The port of sshd on hosts.
 const SSH_PORT: u16 = 22;
 /// Where it listens in its pod.
@@ -107,7 +109,7 @@ pub fn objects(
 /// The name of its objects.
 pub fn name_of(cluster: &SipCluster, number: usize, wish: &JumpHost) -> String {
     let port = wish.node_port.map_or_else(|| number.to_string(), |port| port.to_string());
-    name(cluster, &format!("jump-{port}"))
+    name(cluster, &format!("{WORD}-{port}"))
 }
 
 /// The Secret with a host key, from a private key in OpenSSH's format.

@@ -26,6 +26,16 @@ pub fn name(cluster: &SipCluster, what: &str) -> String {
     name[..name.len().min(LONGEST_LABEL)].trim_end_matches('-').to_owned()
 }
 
+/// Whether a service of this name is of a sort: the word that its name has before the port.
+pub fn is_of_sort(cluster: &SipCluster, name: &str, sort: &str) -> bool {
+    let short = &digest(&[&cluster.metadata.name])[..8];
+    [cluster.metadata.name.as_str(), &format!("sip-{short}")].iter().any(|first| {
+        name.strip_prefix(first)
+            .and_then(|rest| rest.strip_prefix('-'))
+            .is_some_and(|rest| rest.strip_prefix(sort).is_some_and(|rest| rest.starts_with('-')))
+    })
+}
+
 /// Metadata of an object that belongs to the SIPCluster and goes with it.
 pub(super) fn metadata(cluster: &SipCluster, name: &str) -> Value {
     json!({
@@ -185,6 +195,10 @@ mod tests {
             let name = of(other);
             assert!(is_label(&name), "{name}");
             assert!(name.starts_with("sip-") && name.ends_with("-control-plane-30000"), "{name}");
+        }
+        for cluster in ["gauss", "a.b"].map(|name| cluster(name, json!({}))) {
+            let name = name(&cluster, "control-plane-30000");
+            assert!(is_of_sort(&cluster, &name, "control-plane") && !is_of_sort(&cluster, &name, "jump"));
         }
         assert_ne!(of("a.b"), of("a.c"));
         let long = of(&"x".repeat(63));

@@ -305,64 +305,74 @@ impl Walk {
         Ok(())
     }
 
-    /// Takes from a reference what the newer version does not have.
     fn reference(&mut self, path: &FieldPath, node: &Node, version: Version) -> Result<(), Box<Refusal>> {
-        let wanted = |why: String, at: FieldPath, node: &Node| {
-            Refusal::new(at, node, why, "write a reference: apiVersion, kind and name")
-        };
-        let Some(entries) = node.as_mapping() else {
-            return Err(wanted("a mapping is needed here".to_owned(), path.clone(), node));
-        };
-        for entry in entries {
-            let at = path.key(&entry.key);
-            let text = entry.value.as_str();
-            if text.is_none()
-                && !entry.value.is_null()
-                && self.from.field("ObjectReference", &entry.key).is_some()
-            {
-                return Err(wanted("a string is needed here".to_owned(), at, &entry.value));
-            }
-            match entry.key.as_str() {
-                "kind" | "name" => {}
-                "apiVersion" if version == Version::Whole => {}
-                "apiVersion" => {
-                    let text = text.unwrap_or_default();
-                    let group = api_group(text);
-                    if text.split('/').count() > 2
-                        || (text.contains("${") && group.is_empty())
-                        || group.contains("${")
-                    {
-                        return Err(wanted(
-                            "the API group must be known to convert this reference".to_owned(),
-                            at,
-                            &entry.value,
-                        ));
-                    }
-                    if group.is_empty() {
-                        self.steps.push(Remove { at });
-                    } else {
-                        self.steps.push(Replace { at: at.clone(), value: Node::string(group) });
-                        self.steps.push(Move { from: at, to: path.key("apiGroup") });
-                    }
-                }
-                "apiGroup" if version == Version::GroupOnly => {
-                    return Err(Refusal::new(
-                        at,
-                        &entry.value,
-                        "the older version has no such field, and the newer one would act on it",
-                        "remove the field, or bring the object to the newer version by hand",
-                    ));
-                }
-                _ => self.steps.push(Remove { at }),
-            }
-        }
+        let is_known = |key: &str| self.from.field("ObjectReference", key).is_some();
+        let steps = reference_steps(path, node, version, &is_known)?;
+        self.steps.extend(steps);
         Ok(())
     }
 }
 
+/// Takes from a reference what the newer version does not have. `is_known` says whether the older one has a field.
+pub(super) fn reference_steps(
+    path: &FieldPath,
+    node: &Node,
+    version: Version,
+    is_known: &dyn Fn(&str) -> bool,
+) -> Result<Vec<ConversionStep>, Box<Refusal>> {
+    let mut steps = Vec::new();
+    let wanted = |why: String, at: FieldPath, node: &Node| {
+        Refusal::new(at, node, why, "write a reference: apiVersion, kind and name")
+    };
+    let Some(entries) = node.as_mapping() else {
+        return Err(wanted("a mapping is needed here".to_owned(), path.clone(), node));
+    };
+    for entry in entries {
+        let at = path.key(&entry.key);
+        let text = entry.value.as_str();
+        if text.is_none() && !entry.value.is_null() && is_known(&entry.key) {
+            return Err(wanted("a string is needed here".to_owned(), at, &entry.value));
+        }
+        match entry.key.as_str() {
+            "kind" | "name" => {}
+            "apiVersion" if version == Version::Whole => {}
+            "apiVersion" => {
+                let text = text.unwrap_or_default();
+                let group = api_group(text);
+                if text.split('/').count() > 2
+                    || (text.contains("${") && group.is_empty())
+                    || group.contains("${")
+                {
+                    return Err(wanted(
+                        "the API group must be known to convert this reference".to_owned(),
+                        at,
+                        &entry.value,
+                    ));
+                }
+                if group.is_empty() {
+                    steps.push(Remove { at });
+                } else {
+                    steps.push(Replace { at: at.clone(), value: Node::string(group) });
+                    steps.push(Move { from: at, to: path.key("apiGroup") });
+                }
+            }
+            "apiGroup" if version == Version::GroupOnly => {
+                return Err(Refusal::new(
+                    at,
+                    &entry.value,
+                    "the older version has no such field, and the newer one would act on it",
+                    "remove the field, or bring the object to the newer version by hand",
+                ));
+            }
+            _ => steps.push(Remove { at }),
+        }
+    }
+    Ok(steps)
+}
+
 /// What of `apiVersion` a reference keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Version {
+pub(super) enum Version {
     GroupOnly,
     Whole,
 }
@@ -395,12 +405,12 @@ fn fits(of: &Of, scalar: &Scalar) -> bool {
     }
 }
 
-fn number(value: i128) -> Node {
+pub(super) fn number(value: i128) -> Node {
     Node::scalar(Scalar::plain(value.to_string()))
 }
 
 /// The whole seconds of a duration; what is longer than 32 bits hold is cut.
-fn seconds_of(path: &FieldPath, node: &Node) -> Result<i128, Box<Refusal>> {
+pub(super) fn seconds_of(path: &FieldPath, node: &Node) -> Result<i128, Box<Refusal>> {
     let refused = |why: &str, advice: &str| Err(Refusal::new(path.clone(), node, why, advice));
     let Some(text) = node.as_str() else {
         return refused("a duration is needed here", "write it as a string such as 10m");

@@ -68,7 +68,7 @@ fn steps(
     }
     let own = |version: &str| Fields::of(kind, &format!("{group}/{version}"));
     let (Some((name, beta1)), Some((_, beta2))) = (own("v1beta1"), own("v1beta2")) else {
-        definitions::same_shape(object, kind, from, to, schemas)?;
+        done.all(definitions::same_shape(object, kind, from, to, schemas)?);
         return Ok(done.steps);
     };
     match (version(from), version(to)) {

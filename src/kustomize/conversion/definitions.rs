@@ -3,20 +3,29 @@
 //!
 //! The same shape need not mean the same; but a provider that gives a field another meaning under its
 //! old name and type has broken Kubernetes' own rules for versions.
+//!
+//! What Cluster API's contract moves is followed where the definitions show it:
+//!
+//! | older | newer |
+//! |---|---|
+//! | a duration `x`: `nodeDrainTimeout: 10m` | whole seconds in `xSeconds`, `deletion.xSeconds` or `spec.deletion.xSeconds` |
+//! | a reference with `apiVersion` | one with `apiGroup` there, or below `spec` |
 
+use super::cluster_api::{Version, number, reference_steps, seconds_of};
 use super::refusal::{Refusal, Refusals};
-use crate::schema::{Schema, Schemas, Unlisted};
+use super::step::ConversionStep;
+use crate::schema::{Schema, Schemas, Type, Unlisted};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Entry, Node, NodeKind};
 
-/// Refuses what has another shape in the newer version.
+/// The steps but for `apiVersion`. Refuses what else has another shape in the newer version.
 pub(super) fn same_shape(
     object: &Node,
     kind: &str,
     from: &str,
     to: &str,
     schemas: &Schemas,
-) -> Result<(), Refusals> {
+) -> Result<Vec<ConversionStep>, Refusals> {
     let definition = |version| schemas.definitions(kind, version).map(|(schema, _)| schema).next();
     let missing = |version: &str| {
         let why = format!("no definition of {kind} in {version} is known, so nobody can tell what moved");
@@ -26,24 +35,39 @@ pub(super) fn same_shape(
     };
     let older = definition(from).ok_or_else(|| missing(from))?;
     let newer = definition(to).ok_or_else(|| missing(to))?;
-    let mut refused = Vec::new();
+    let mut found = Found::default();
     for entry in object.as_mapping().unwrap_or_default() {
         if !matches!(entry.key.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
-            let path = FieldPath::root().key(&entry.key);
-            field(&path, entry, (older, newer), &mut refused);
+            field(&FieldPath::root(), entry, (older, newer), &mut found);
         }
     }
-    Refusals::none(refused)
+    Refusals::none(found.refused).map(|()| found.steps)
+}
+
+/// What one walk finds.
+#[derive(Default)]
+struct Found {
+    steps: Vec<ConversionStep>,
+    refused: Vec<Refusal>,
 }
 
 fn field(
-    path: &FieldPath,
+    above: &FieldPath,
     Entry { key, value: node, .. }: &Entry,
     (older, newer): (&Schema, &Schema),
-    refused: &mut Vec<Refusal>,
+    found: &mut Found,
 ) {
+    let path = &above.key(key);
+    if let Some(steps) = moved(above, key, node, (older, newer)) {
+        match steps {
+            Ok(steps) => found.steps.extend(steps),
+            Err(refusal) => found.refused.push(*refusal),
+        }
+        return;
+    }
+    let refused = &mut found.refused;
     match (older.field(key), newer.field(key)) {
-        (Some(older), Some(newer)) => value(path, node, (older, newer), refused),
+        (Some(older), Some(newer)) => value(path, node, (older, newer), found),
         (None, None) if keeps(older) == keeps(newer) => {}
         (None, _) if !keeps(older) => refused.push(*Refusal::new(
             path.clone(),
@@ -55,14 +79,60 @@ fn field(
     }
 }
 
+/// The steps of a field that Cluster API's contract moves; `None` where the definitions show nothing of the kind.
+fn moved(
+    above: &FieldPath,
+    key: &str,
+    node: &Node,
+    (older, newer): (&Schema, &Schema),
+) -> Option<Result<Vec<ConversionStep>, Box<Refusal>>> {
+    let own = older.listed(key)?;
+    let from = above.key(key);
+    let below = |path: &[&str]| path.iter().try_fold(newer, |schema, key| schema.listed(key));
+    let to = |path: &[&str]| path.iter().fold(above.clone(), |path, key| path.key(key));
+    if own.kind == Type::String && newer.listed(key).is_none() {
+        let seconds = format!("{key}Seconds");
+        let seconds = seconds.as_str();
+        let places: [&[&str]; 3] = [&[seconds], &["deletion", seconds], &["spec", "deletion", seconds]];
+        let place =
+            places.into_iter().find(|path| below(path).is_some_and(|field| field.kind == Type::Integer))?;
+        if node.is_null() {
+            return Some(Ok(vec![ConversionStep::Remove { at: from }]));
+        }
+        let steps = seconds_of(&from, node).map(|value| {
+            let replaced = ConversionStep::Replace { at: from.clone(), value: number(value) };
+            vec![replaced, ConversionStep::Move { from: from.clone(), to: to(place) }]
+        });
+        return Some(steps);
+    }
+    let has = |schema: &Schema, key: &str| schema.listed(key).is_some();
+    let is_older = has(own, "apiVersion") && has(own, "kind") && has(own, "name") && !has(own, "apiGroup");
+    let is_newer =
+        |schema: &Schema| has(schema, "apiGroup") && has(schema, "kind") && !has(schema, "apiVersion");
+    let places: [&[&str]; 2] = [&[key], &["spec", key]];
+    let place = places.into_iter().find(|path| is_older && below(path).is_some_and(is_newer))?;
+    if node.is_null() {
+        return Some(Ok(vec![ConversionStep::Remove { at: from }]));
+    }
+    let mut steps = match reference_steps(&from, node, Version::GroupOnly, &|key| has(own, key)) {
+        Ok(steps) => steps,
+        Err(refusal) => return Some(Err(refusal)),
+    };
+    if place.len() > 1 {
+        steps.push(ConversionStep::Move { from, to: to(place) });
+    }
+    Some(Ok(steps))
+}
+
 fn keeps(schema: &Schema) -> bool {
     schema.unlisted == Unlisted::Kept
 }
 
-fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), refused: &mut Vec<Refusal>) {
+fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), found: &mut Found) {
     if node.is_null() {
         return;
     }
+    let refused = &mut found.refused;
     if older.kind != newer.kind || older.list != newer.list || older.value != newer.value {
         return refused.push(by_hand(path, node, differs(older, newer)));
     }
@@ -72,12 +142,12 @@ fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), refu
     }
     match &node.kind {
         NodeKind::Mapping(entries) => {
-            entries.iter().for_each(|entry| field(&path.key(&entry.key), entry, (older, newer), refused));
+            entries.iter().for_each(|entry| field(path, entry, (older, newer), found));
         }
         NodeKind::Sequence(items) => match (older.item(), newer.item()) {
             (Some(older), Some(newer)) => {
                 let items = items.iter().enumerate();
-                items.for_each(|(at, item)| value(&path.index(at), item, (older, newer), refused));
+                items.for_each(|(at, item)| value(&path.index(at), item, (older, newer), found));
             }
             (None, None) => {}
             _ => refused.push(by_hand(path, node, "the two versions' lists hold different things")),

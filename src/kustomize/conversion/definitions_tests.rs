@@ -126,3 +126,38 @@ fn without_both_definitions_nobody_can_tell() {
          CustomResourceDefinition into .capstan/crds, or bring the object to that version by hand"
     );
 }
+
+/// As Cluster API's contract moves them, in whatever provider's kind.
+#[test]
+fn drain_timeouts_and_references_move_where_both_definitions_show_it() {
+    const REFERENCE: &str = "{type: object, properties: {apiVersion: {type: string}, kind: {type: string}, name: {type: string}, namespace: {type: string}}}";
+    const NEWER: &str =
+        "{type: object, properties: {apiGroup: {type: string}, kind: {type: string}, name: {type: string}}}";
+    let seconds = "nodeDrainTimeoutSeconds: {type: integer}, nodeDeletionTimeoutSeconds: {type: integer}";
+    let schemas = schemas(
+        "replicas: {type: integer}, ",
+        &format!(
+            "nodeDrainTimeout: {{type: string}}, wait: {{type: string}}, machineTemplate: {{type: object, properties: {{infrastructureRef: {REFERENCE}, nodeDrainTimeout: {{type: string}}, nodeDeletionTimeout: {{type: string}}}}}}"
+        ),
+        &format!(
+            "deletion: {{type: object, properties: {{nodeDrainTimeoutSeconds: {{type: integer}}}}}}, waitSeconds: {{type: integer}}, machineTemplate: {{type: object, properties: {{spec: {{type: object, properties: {{infrastructureRef: {NEWER}, deletion: {{type: object, properties: {{{seconds}}}}}}}}}}}}}"
+        ),
+    );
+    for (before, after) in [
+        (
+            "{machineTemplate: {infrastructureRef: {apiVersion: infrastructure.example.org/v1, kind: M, name: m, namespace: ns}, nodeDrainTimeout: 10m, nodeDeletionTimeout: 90s}}",
+            "{machineTemplate: {spec: {infrastructureRef: {apiGroup: infrastructure.example.org, kind: M, name: m}, deletion: {nodeDrainTimeoutSeconds: 600, nodeDeletionTimeoutSeconds: 90}}}}",
+        ),
+        (
+            "{replicas: 3, nodeDrainTimeout: 0s, wait: 1h}",
+            "{replicas: 3, deletion: {nodeDrainTimeoutSeconds: 0}, waitSeconds: 3600}",
+        ),
+    ] {
+        let mut object = rack(before);
+        let conversion = convert(&object, "metal.example.org/v2", &schemas).unwrap();
+        apply(&mut object, &conversion);
+        assert_eq!(object.value()["spec"], rack(after).value()["spec"], "{before}");
+    }
+    let refused = convert(&rack("{wait: '${WAIT}'}"), "metal.example.org/v2", &schemas).unwrap_err();
+    assert_eq!(refused.field.to_string(), "/spec/wait");
+}

@@ -81,6 +81,8 @@ pub(super) const RULES: &[(&[&str], &[Rule])] = &[
     (
         &["MachineDeploymentClass", "MachineDeploymentTopology"],
         &[
+            // No webhook fills it in here, and the newer version requires it.
+            Default("strategy", "type", "RollingUpdate"),
             Move("strategy.rollingUpdate.deletePolicy", "deletion.order"),
             Move("strategy.remediation.maxInFlight", "healthCheck.remediation.maxInFlight"),
             Drop("strategy.remediation"),

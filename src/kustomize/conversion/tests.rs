@@ -53,6 +53,12 @@ const CONVERTED: &[(&str, &str, &str)] = &[
         "{clusterName: c, bootstrap: {dataSecretName: ''}, nodeDrainTimeout: 1m30.9s, nodeVolumeDetachTimeout: 0s, nodeDeletionTimeout: 1000000h}",
         "{clusterName: c, bootstrap: {dataSecretName: ''}, deletion: {nodeDrainTimeoutSeconds: 90, nodeVolumeDetachTimeoutSeconds: 0, nodeDeletionTimeoutSeconds: 2147483647}}",
     ),
+    // A topology's strategy needs its type, which nobody else fills in.
+    (
+        "Cluster",
+        "{topology: {class: k, version: v1.33.1, workers: {machineDeployments: [{class: w, name: md, strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}}]}}}",
+        "{topology: {classRef: {name: k}, version: v1.33.1, workers: {machineDeployments: [{class: w, name: md, rollout: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}}}]}}}",
+    ),
     // A strategy is taken apart; what it leaves empty goes.
     (
         "MachineDeployment",

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use regex::{Regex, RegexBuilder};
 
 use super::error::RenderError;
+use super::go_expression;
 use super::placed::{Content, Placed, Scalar, SourceOffset};
 use capstan_model::finding::Place;
 use capstan_model::tree::RepoPath;
@@ -210,7 +211,7 @@ impl Budget {
         self.steps(some.saturating_mul(others), at)
     }
 
-    /// A regular expression; the inner error says why the text is none.
+    /// A regular expression of Go's; the inner error says why the text is none.
     pub(super) fn expression<'a>(
         &self,
         text: &str,
@@ -220,10 +221,17 @@ impl Budget {
             return Ok(known.clone());
         }
         let at = at.into();
-        let mut compiled = Err(String::new());
+        self.pairs(text.len(), COMPILING, at)?;
+        let (mut compiled, spelled) = match go_expression::spelled(text) {
+            Ok(spelled) => (Err(String::new()), spelled),
+            Err(reason) => {
+                self.expressions.borrow_mut().insert(text.to_owned(), Err(reason.clone()));
+                return Ok(Err(reason));
+            }
+        };
         for bytes in EXPRESSION_BYTES {
             self.pairs(bytes, COMPILING, at)?;
-            match RegexBuilder::new(text).size_limit(bytes).dfa_size_limit(SEEN_BYTES).build() {
+            match RegexBuilder::new(&spelled).size_limit(bytes).dfa_size_limit(SEEN_BYTES).build() {
                 Ok(regex) => {
                     compiled = Ok(Expression { regex, steps: bytes / FITTING });
                     break;

@@ -6,7 +6,8 @@
 
 use serde_json::Value;
 
-use capstan_yaml::{Scalar as Written, ScalarStyle};
+use capstan_yaml::scalar::Reading;
+use capstan_yaml::{Entry, Node, NodeKind, Scalar as Written, ScalarStyle, YamlError, YamlFile};
 
 /// Who reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,6 +19,15 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
+    /// A file with its keys as they read them: `on` is a text for kustomize, and `"true"` for Kubernetes.
+    pub(super) fn with_keys(self, file: YamlFile) -> Result<YamlFile, YamlError> {
+        let mut roots = file.documents().iter().map(|document| &document.root);
+        if self == Self::Kubernetes || roots.all(|root| agree_on_keys(root, file.text())) {
+            return Ok(file);
+        }
+        YamlFile::read_with_keys(file.text(), key)
+    }
+
     /// The value that the scalar has for them.
     pub(super) fn value(self, scalar: &Written) -> Value {
         let value = scalar.value();
@@ -25,6 +35,33 @@ impl Dialect {
             return value;
         }
         read_plain(value, &scalar.text)
+    }
+}
+
+/// A key as kustomize reads it: what its YAML takes for anything but a text makes no JSON, so that it stops.
+fn key(scalar: &Written) -> Result<String, String> {
+    // What is no number in JSON is its own text as a value.
+    let is_float = matches!(scalar.reading(), Reading::Float(_));
+    match Dialect::Kustomize.value(scalar) {
+        Value::String(text) if text == scalar.text && !is_float => Ok(text),
+        _ => Err(format!("the key `{}` is no text to kustomize, which stops at it: quote it", scalar.text)),
+    }
+}
+
+/// Whether every key is called the same by both.
+fn agree_on_keys(node: &Node, text: &str) -> bool {
+    let is_alike = |entry: &Entry| {
+        let written = text.get(entry.key_span.clone()).unwrap_or_default();
+        let is_plain_text = || written == entry.key && key(&Written::plain(written)).is_ok();
+        // What `<<` brings in stands elsewhere under its own key.
+        written == "<<" || written.starts_with(['"', '\'']) || is_plain_text()
+    };
+    match &node.kind {
+        NodeKind::Scalar(_) => true,
+        NodeKind::Sequence(items) => items.iter().all(|item| agree_on_keys(item, text)),
+        NodeKind::Mapping(entries) => {
+            entries.iter().all(|entry| is_alike(entry) && agree_on_keys(&entry.value, text))
+        }
     }
 }
 

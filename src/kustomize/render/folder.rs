@@ -70,7 +70,27 @@ pub(super) fn kustomized(
     let mut builder = Builder::new(&loader, Vec::new());
     let objects = builder.build_top(folder, entry, Accumulated::default())?.finish(&loader.budget)?;
     refuse_twins(&objects)?;
+    refuse_lost(&builder.patches)?;
     finish_all(objects).map(Some)
+}
+
+/// Where nobody makes findings of lost patches, what lacks them is not rendered: kustomize does not either.
+fn refuse_lost(patches: &[PatchUse]) -> Result<(), RenderError> {
+    let lost = patches.iter().find_map(|patch| Some((patch, patch.lost.as_ref()?)));
+    lost.map_or(Ok(()), |(patch, why)| {
+        let what = format!("a patch of {} is lost: {why}. Correct it, or remove it", patch.target);
+        Err(RenderError::reference(&patch.place, what))
+    })
+}
+
+impl Rendered {
+    /// What was rendered with every patch of it.
+    ///
+    /// # Errors
+    /// A patch that was left out.
+    pub fn with_all_patches(self) -> Result<Self, RenderError> {
+        refuse_lost(&self.patches).map(|()| self)
+    }
 }
 
 struct Cluster<'a> {

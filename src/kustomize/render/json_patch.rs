@@ -1,4 +1,9 @@
-//! JSON patches (RFC 6902) on values that remember their places.
+//! JSON patches (RFC 6902) on values that remember their places, as kustomize applies them.
+//!
+//! Its library (<https://github.com/evanphx/json-patch/tree/v4.13.0>) is more generous than the RFC: a mapping has
+//! every key, with null where nothing stands, so that `replace` adds, `test` finds null and `copy` takes it; `add` and
+//! `replace` without a value bring null; a negative index counts from the end; and of a pointer that does not begin with
+//! `/` the first part is ignored. It has no `add`, `move` or `copy` of the whole object.
 
 use std::sync::Arc;
 
@@ -45,25 +50,26 @@ fn parse_operation(item: &Placed) -> Result<Operation, RenderError> {
     };
     let pointer = |field: &str| {
         let value = item.field(field).ok_or_else(|| wants(field))?;
-        let text =
-            value.as_str().filter(|text| text.is_empty() || text.starts_with('/')).ok_or_else(|| {
-                RenderError::malformed(
-                    &value.place,
-                    format!("`{field}` is a JSON Pointer and starts with `/`"),
-                )
-            })?;
+        let text = value.as_str().ok_or_else(|| {
+            RenderError::malformed(&value.place, format!("`{field}` is a JSON Pointer, a text: quote it"))
+        })?;
         let parts = text.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
         Ok(Pointer { text: text.to_owned(), parts: parts.collect() })
     };
-    let value = || item.field("value").cloned().ok_or_else(|| wants("value"));
+    let value = || {
+        let null = || Placed::from_value(&serde_json::Value::Null, &item.place);
+        item.field("value").cloned().unwrap_or_else(null)
+    };
     let op = item.field("op").ok_or_else(|| wants("op"))?;
     let action = match op.as_str() {
-        Some("add") => Action::Add(pointer("path")?, value()?),
+        Some("add") => Action::Add(pointer("path")?, value()),
         Some("remove") => Action::Remove(pointer("path")?),
-        Some("replace") => Action::Replace(pointer("path")?, value()?),
+        Some("replace") => Action::Replace(pointer("path")?, value()),
         Some("move") => Action::Move(pointer("from")?, pointer("path")?),
         Some("copy") => Action::Copy(pointer("from")?, pointer("path")?),
-        Some("test") => Action::Test(pointer("path")?, value()?),
+        Some("test") => {
+            Action::Test(pointer("path")?, item.field("value").cloned().ok_or_else(|| wants("value"))?)
+        }
         _ => {
             return Err(RenderError::malformed(
                 &op.place,
@@ -120,8 +126,7 @@ impl Step<'_> {
             Action::Remove(path) => self.remove(object, path).map(drop),
             Action::Replace(path, value) => {
                 self.charge(Size::of(value), path)?;
-                *self.find(object, path)? = value.clone();
-                Ok(())
+                self.replace(object, path, value.clone())
             }
             Action::Move(from, path) => {
                 let value = self.remove(object, from)?;
@@ -133,16 +138,23 @@ impl Step<'_> {
                 self.add(object, path, value)
             }
             Action::Copy(from, path) => {
-                let value = self.find(object, from)?;
+                let null = Placed::from_value(&serde_json::Value::Null, self.place);
+                let value = self.find(object, from)?.unwrap_or(&null);
                 self.charge(Size::of(value), path)?;
                 let value = value.clone();
                 self.add(object, path, value)
             }
             Action::Test(path, value) => {
-                let found = self.find(object, path)?;
-                self.budget.copy(found, self.place)?;
-                self.budget.copy(value, self.place)?;
-                if found.to_value() == value.to_value() {
+                let found = if path.text.is_empty() { Some(&*object) } else { self.find(object, path)? };
+                let is_same = match found.filter(|found| !found.is_null()) {
+                    None => value.is_null(),
+                    Some(found) => {
+                        self.budget.copy(found, self.place)?;
+                        self.budget.copy(value, self.place)?;
+                        found.to_value() == value.to_value()
+                    }
+                };
+                if is_same {
                     Ok(())
                 } else {
                     Err(format!("the test of `{}` finds another value", path.text).into())
@@ -158,76 +170,88 @@ impl Step<'_> {
         self.budget.size(Size { bytes: size.bytes + key, ..size }, self.place)
     }
 
-    fn find<'a>(&self, object: &'a mut Placed, path: &Pointer) -> Result<&'a mut Placed, Refused> {
-        self.walk(object, &path.parts)?.ok_or_else(|| nothing(path).into())
-    }
-
-    fn walk<'a>(
+    /// The mapping or sequence that the last part of a path lies in, and that part.
+    fn container<'a, 'p>(
         &self,
         object: &'a mut Placed,
-        parts: &[String],
-    ) -> Result<Option<&'a mut Placed>, RenderError> {
+        path: &'p Pointer,
+    ) -> Result<(&'a mut Placed, &'p str), Refused> {
+        let nothing = || format!("the object has nothing that `{}` lies in", path.text);
+        let (last, way) = path.parts.split_last().ok_or_else(nothing)?;
         let mut value = object;
-        for part in parts {
+        for part in way {
             let next = match &mut value.content {
                 Content::Mapping(entries) => {
                     self.budget.steps(entries.len(), self.place)?;
                     entries.iter_mut().find(|(key, _)| key == part).map(|(_, value)| value)
                 }
-                Content::Sequence(items) => index(part).and_then(|at| items.get_mut(at)),
+                Content::Sequence(items) => index(part, items.len()).and_then(|at| items.get_mut(at)),
                 Content::Scalar(_) => None,
             };
-            match next {
-                Some(next) => value = next,
-                None => return Ok(None),
-            }
+            value = next.ok_or_else(nothing)?;
         }
-        Ok(Some(value))
+        if matches!(value.content, Content::Scalar(_)) {
+            return Err(nothing().into());
+        }
+        self.budget.steps(width(value), self.place)?;
+        Ok((value, last))
+    }
+
+    /// What stands at a path: of a mapping perhaps nothing, of a list some item.
+    fn find<'a>(&self, object: &'a mut Placed, path: &Pointer) -> Result<Option<&'a Placed>, Refused> {
+        let (parent, last) = self.container(object, path)?;
+        match &parent.content {
+            Content::Sequence(items) => Ok(items.get(item(last, items.len(), path)?)),
+            _ => Ok(parent.field(last)),
+        }
+    }
+
+    fn replace(&self, object: &mut Placed, path: &Pointer, value: Placed) -> Result<(), Refused> {
+        if path.text.is_empty() {
+            if !value.is_mapping() {
+                return Err("the whole object can only be replaced by a mapping".to_owned().into());
+            }
+            *object = value;
+            return Ok(());
+        }
+        let (parent, last) = self.container(object, path)?;
+        match &mut parent.content {
+            Content::Sequence(items) => {
+                let at = item(last, items.len(), path)?;
+                if let Some(old) = items.get_mut(at) {
+                    *old = value;
+                }
+            }
+            _ => drop(parent.set(last, value)),
+        }
+        Ok(())
     }
 
     fn add(&self, object: &mut Placed, path: &Pointer, value: Placed) -> Result<(), Refused> {
-        let Some((last, way)) = path.parts.split_last() else {
-            *object = value;
-            return Ok(());
-        };
-        let parent = self
-            .walk(object, way)?
-            .ok_or_else(|| format!("the object has nothing that `{}` could be added to", path.text))?;
-        self.budget.steps(width(parent), self.place)?;
+        let (parent, last) = self.container(object, path)?;
         match &mut parent.content {
-            Content::Mapping(_) => {
-                parent.set(last, value);
-                Ok(())
-            }
             Content::Sequence(items) => {
-                let at = if last == "-" { Some(items.len()) } else { index(last) };
-                match at.filter(|at| *at <= items.len()) {
-                    Some(at) => {
-                        items.insert(at, value);
-                        Ok(())
-                    }
-                    None => {
-                        Err(format!("`{}` lies outside a list of {} items", path.text, items.len()).into())
-                    }
-                }
+                // The place behind the last item counts too.
+                let places = items.len() + 1;
+                let at = if last == "-" { items.len() } else { item(last, places, path)? };
+                items.insert(at, value);
             }
-            Content::Scalar(_) => Err(format!("`{}` would lie inside a single value", path.text).into()),
+            _ => drop(parent.set(last, value)),
         }
+        Ok(())
     }
 
     fn remove(&self, object: &mut Placed, path: &Pointer) -> Result<Placed, Refused> {
-        let Some((last, way)) = path.parts.split_last() else {
-            let why = "the whole object cannot be removed by a JSON patch: use `$patch: delete`";
-            return Err(why.to_owned().into());
-        };
-        let parent = self.walk(object, way)?.ok_or_else(|| nothing(path))?;
-        self.budget.steps(width(parent), self.place)?;
-        let removed = match &mut parent.content {
-            Content::Mapping(_) => parent.remove(last),
-            Content::Sequence(items) => index(last).filter(|at| *at < items.len()).map(|at| items.remove(at)),
-            Content::Scalar(_) => None,
-        };
-        removed.ok_or_else(|| nothing(path).into())
+        let (parent, last) = self.container(object, path)?;
+        match &mut parent.content {
+            Content::Sequence(items) => {
+                let at = item(last, items.len(), path)?;
+                Ok(items.remove(at))
+            }
+            _ => {
+                parent.remove(last).ok_or_else(|| format!("the object has nothing at `{}`", path.text).into())
+            }
+        }
     }
 }
 
@@ -236,14 +260,16 @@ fn width(value: &Placed) -> usize {
     value.entries().len() + value.items().len()
 }
 
-fn nothing(path: &Pointer) -> String {
-    format!("the object has nothing at `{}`", path.text)
+/// The item of a list of that length which a path ends with.
+fn item(part: &str, length: usize, path: &Pointer) -> Result<usize, Refused> {
+    index(part, length).ok_or_else(|| format!("`{}` is no item of the list", path.text).into())
 }
 
-/// Digits without a leading zero, as RFC 6901 has it.
-fn index(part: &str) -> Option<usize> {
-    let plain = part == "0" || !part.starts_with('0');
-    (plain && part.bytes().all(|byte| byte.is_ascii_digit())).then(|| part.parse().ok())?
+/// A number as Go reads it; one below zero counts from the end.
+fn index(part: &str, length: usize) -> Option<usize> {
+    let at: isize = part.parse().ok()?;
+    let at = if at < 0 { at.checked_add_unsigned(length)? } else { at };
+    usize::try_from(at).ok().filter(|at| *at < length)
 }
 
 /// A plain value with a JSON patch applied; what is asked for is bounded as in a render.
@@ -262,5 +288,73 @@ pub fn apply_json_patch(
         Ok(()) => Ok(patched.to_value()),
         Err(Unapplied::Misfit(misfit)) => Err(misfit.message),
         Err(Unapplied::TooLarge(error)) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::apply_json_patch;
+
+    /// Operations, and what kubectl makes of `object()` with them; `None` where it stops.
+    fn cases() -> Vec<(Value, Option<Value>)> {
+        let with = |key: &str, value: Value| {
+            let mut object = object();
+            object[key] = value;
+            Some(object)
+        };
+        let op = |op: &str, path: &str, value: Value| json!([{"op": op, "path": path, "value": value}]);
+        let from = |op: &str, from: &str, path: &str| json!([{"op": op, "from": from, "path": path}]);
+        vec![
+            (op("replace", "/new", json!(1)), with("new", json!(1))),
+            (op("replace", "/null", json!(1)), with("null", json!(1))),
+            (op("replace", "/none/new", json!(1)), None),
+            (op("replace", "/null/new", json!(1)), None),
+            (op("replace", "/text/new", json!(1)), None),
+            (op("replace", "/list/1", json!("z")), with("list", json!(["a", "z"]))),
+            (op("replace", "/list/-1", json!("z")), with("list", json!(["a", "z"]))),
+            (op("replace", "/list/2", json!("z")), None),
+            (op("replace", "/list/x", json!("z")), None),
+            (op("replace", "", json!({"a": 1})), Some(json!({"a": 1}))),
+            (op("replace", "", json!("a")), None),
+            (op("add", "/list/-", json!("z")), with("list", json!(["a", "b", "z"]))),
+            (op("add", "/list/-1", json!("z")), with("list", json!(["a", "b", "z"]))),
+            (op("add", "/list/-3", json!("z")), with("list", json!(["z", "a", "b"]))),
+            (op("add", "/list/01", json!("z")), with("list", json!(["a", "z", "b"]))),
+            (op("add", "/list/3", json!("z")), None),
+            (op("add", "", json!({"a": 1})), None),
+            (op("add", "spec/new", json!(1)), with("new", json!(1))),
+            (op("add", "new", json!(1)), None),
+            (op("add", "/a~1b~0c", json!(1)), with("a/b~c", json!(1))),
+            (op("test", "/none", json!(null)), Some(object())),
+            (op("test", "/null", json!(null)), Some(object())),
+            (op("test", "/none", json!(1)), None),
+            (op("test", "/text", json!(null)), None),
+            (op("test", "/none/deeper", json!(null)), None),
+            (op("test", "/list/2", json!(null)), None),
+            (op("test", "", object()), Some(object())),
+            (json!([{"op": "test", "path": "/none"}]), None),
+            (json!([{"op": "add", "path": "/new"}]), with("new", json!(null))),
+            (from("copy", "/none", "/new"), with("new", json!(null))),
+            (from("copy", "/list/-1", "/new"), with("new", json!("b"))),
+            (from("copy", "", "/new"), None),
+            (from("move", "/none", "/new"), None),
+            (from("move", "/list/-1", "/list/0"), with("list", json!(["b", "a"]))),
+            (json!([{"op": "remove", "path": "/none"}]), None),
+            (json!([{"op": "remove", "path": "/list/-1"}]), with("list", json!(["a"]))),
+            (json!([{"op": "remove", "path": ""}]), None),
+        ]
+    }
+
+    fn object() -> Value {
+        json!({"list": ["a", "b"], "null": null, "text": "t"})
+    }
+
+    #[test]
+    fn operations_do_what_kustomizes_library_does() {
+        for (patch, expected) in cases() {
+            assert_eq!(apply_json_patch(&object(), &patch).ok(), expected, "{patch}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::keys::KUSTOMIZATION_NAMES;
 use super::placed::{Content, Placed, Source, SourceOffset};
 use super::resource::Resource;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry};
-use capstan_yaml::{Node, NodeKind, YamlFile};
+use capstan_yaml::{Node, NodeKind, YamlError, YamlFile};
 
 /// The annotation that keeps an object out of what is applied.
 const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
@@ -34,6 +34,8 @@ pub(super) struct Loaded {
     size: Size,
     /// Of the file's text.
     bytes: usize,
+    /// A key that stands twice in a mapping of it.
+    twice: Option<RenderError>,
 }
 
 /// Files parsed before, by the id of their content: whoever renders a cluster before and after a change
@@ -95,7 +97,9 @@ impl<'a> Loader<'a> {
                 file
             }
         };
+        let file = dialect.with_keys(file).map_err(|error| no_yaml(entry, error))?;
         let source = Arc::new(Source::new(entry.path.clone(), file.clone()));
+        let twice = refuse_twice(&file, &source).err();
         let documents: Vec<Placed> = file
             .documents()
             .iter()
@@ -103,10 +107,17 @@ impl<'a> Loader<'a> {
             .filter(|document| !document.is_null())
             .collect();
         let (size, bytes) = (Size::of_all(&documents), file.text().len());
-        let loaded = Arc::new(Loaded { start: SourceOffset::new(source, 0), documents, size, bytes });
+        let loaded = Arc::new(Loaded { start: SourceOffset::new(source, 0), documents, size, bytes, twice });
         self.budget.size(size, &loaded.start)?;
         self.parsed.loaded.borrow_mut().insert(known, Arc::clone(&loaded));
         Ok(loaded)
+    }
+
+    /// The documents of a file that kustomize reads: a key that stands twice stops it in objects, and elsewhere one
+    /// of the two is dropped without a word.
+    pub(super) fn read_named(&self, entry: &TreeEntry, dialect: Dialect) -> Result<Arc<Loaded>, RenderError> {
+        let loaded = self.read(entry, dialect)?;
+        loaded.twice.clone().map_or(Ok(loaded), Err)
     }
 
     /// Charges the reading of a file before it is done, once a render, and whoever did it for another render.
@@ -145,7 +156,7 @@ impl<'a> Loader<'a> {
 
     /// The objects of a file as kustomize takes them.
     pub(super) fn kustomize_objects(&self, entry: &TreeEntry) -> Result<Vec<Resource>, RenderError> {
-        let loaded = self.read(entry, Dialect::Kustomize)?;
+        let loaded = self.read_named(entry, Dialect::Kustomize)?;
         let objects = expand(&loaded.documents)?;
         self.budget.objects(objects.len(), &loaded.start)?;
         Ok(objects)
@@ -174,10 +185,25 @@ fn missing(entry: &TreeEntry, message: &str) -> RenderError {
 }
 
 fn parse(bytes: &[u8], entry: &TreeEntry) -> Result<YamlFile, RenderError> {
-    YamlFile::read_bytes(bytes).map_err(|error| {
-        let message = format!("this is no YAML: {}", error.message);
-        RenderError::no_yaml(&entry.path, error.position, message)
-    })
+    YamlFile::read_bytes(bytes).map_err(|error| no_yaml(entry, error))
+}
+
+fn no_yaml(entry: &TreeEntry, error: YamlError) -> RenderError {
+    let message = format!("this is no YAML: {}", error.message);
+    RenderError::no_yaml(&entry.path, error.position, message)
+}
+
+fn refuse_twice(file: &YamlFile, source: &Arc<Source>) -> Result<(), RenderError> {
+    let Some(twice) = file.documents().iter().find_map(|document| document.duplicate_key.as_ref()) else {
+        return Ok(());
+    };
+    let at = |offset| SourceOffset::new(Arc::clone(source), offset);
+    let message = format!(
+        "the key `{}` stands twice in one mapping, here and in line {}: kustomize stops at that or drops one of them. Keep one",
+        twice.key,
+        at(twice.first).position().line
+    );
+    Err(RenderError::malformed(&at(twice.offset), message))
 }
 
 /// The documents of YAML that stands inside a file as a string; `None` where it is no YAML.
@@ -199,9 +225,12 @@ pub(super) fn read_inline(
     budget: &Budget,
 ) -> Result<Vec<Placed>, RenderError> {
     budget.pairs(text.len(), READING, place)?;
-    let file = YamlFile::read(text)
-        .map_err(|error| RenderError::malformed(place, format!("the text here is no YAML: {error}")))?;
+    let file = YamlFile::read(text).map_err(|error| no_inner_yaml(place, &error))?;
     place_inline(&file, place, dialect, budget)
+}
+
+fn no_inner_yaml(place: &SourceOffset, error: &YamlError) -> RenderError {
+    RenderError::malformed(place, format!("the text here is no YAML: {error}"))
 }
 
 fn place_inline(
@@ -210,7 +239,9 @@ fn place_inline(
     dialect: Dialect,
     budget: &Budget,
 ) -> Result<Vec<Placed>, RenderError> {
+    let file = dialect.with_keys(file.clone()).map_err(|error| no_inner_yaml(place, &error))?;
     let source = Arc::new(Source::inside(place, file.clone()));
+    refuse_twice(&file, &source)?;
     let documents = file.documents().iter().map(|document| place_node(&document.root, &source, dialect));
     let documents: Vec<Placed> = documents.filter(|value| !value.is_null()).collect();
     budget.size(Size::of_all(&documents), place)?;

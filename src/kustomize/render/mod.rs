@@ -26,6 +26,7 @@ mod directive;
 mod edited;
 mod error;
 mod folder;
+mod go_expression;
 mod json_patch;
 mod keys;
 mod kustomize;

@@ -294,4 +294,7 @@ impl Readable for Placed {
     fn text(&self) -> Option<&str> {
         self.as_str()
     }
+    fn fields(&self) -> Vec<(&str, &Self)> {
+        self.entries().iter().map(|(key, value)| (key.as_str(), value)).collect()
+    }
 }

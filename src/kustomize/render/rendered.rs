@@ -31,6 +31,8 @@ pub struct RenderedObject {
     pub value: Value,
     /// The same value with the place of every field.
     pub placed: Placed,
+    /// Names that it had before a kustomization gave it this one.
+    pub former_names: Vec<String>,
 }
 
 impl RenderedObject {

@@ -145,7 +145,9 @@ impl Resource {
 
     pub(super) fn finish(self) -> Result<RenderedObject, RenderError> {
         let identity = self.identity()?;
+        let former = self.former.iter().map(|former| &former.name).filter(|name| *name != identity.name);
         Ok(RenderedObject {
+            former_names: former.cloned().collect(),
             id: identity.object_id(),
             api_version: identity.api_version.to_owned(),
             value: self.value.to_value(),

@@ -67,7 +67,8 @@ impl RenderedObject {
         let place = |path: &FieldPath| self.placed.nearest(&conversion.before(path)).place.clone();
         put(&mut placed, &FieldPath::root(), &place);
         let value = placed.to_value();
-        Some(Self { id: self.id.clone(), api_version: api_version.to_owned(), value, placed })
+        let (id, former_names) = (self.id.clone(), self.former_names.clone());
+        Some(Self { id, api_version: api_version.to_owned(), value, placed, former_names })
     }
 }
 

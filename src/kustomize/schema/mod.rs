@@ -8,6 +8,7 @@
 //! | `cursor` | a place in an object as its schemas see it |
 //! | `value` | quantities, durations, versions |
 //! | `immutable` | validation rules that forbid a change |
+//! | `limits` | how many, how long, how large, what must be there |
 //! | `built_in` | what Capstan brings along, of Cluster API's own kinds every field |
 //!
 //! *Who decides*: the merge's own table goes before all of this (`capstan_plan::merge::lists`). Then the
@@ -24,6 +25,7 @@ mod built_in;
 mod cursor;
 mod definition;
 mod immutable;
+mod limits;
 mod node;
 mod read;
 mod sniff;
@@ -35,9 +37,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 pub use built_in::fields::{Field, Fields, NEWEST_MINOR as CLUSTER_API_MINOR, Of, Zero};
+pub use built_in::limits::is_filled_in;
 pub use cursor::{Cursor, Origin};
 pub use definition::Flaw;
 pub use immutable::{Absent, Allowed, Immutable};
+pub use limits::{Limits, Pattern, Range};
 pub use node::{ListType, MapKey, Schema, Type, Unlisted};
 pub use sniff::may_define as seems_to_define;
 pub use value::ValueKind;

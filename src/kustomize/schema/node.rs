@@ -1,9 +1,10 @@
 //! One schema: what may stand in a field, and how it is merged and compared.
 //!
-//! The compact form of an OpenAPI v3 schema as custom resource definitions use it. Descriptions,
-//! limits and formats that decide nothing here are left out.
+//! The compact form of an OpenAPI v3 schema as custom resource definitions use it. Descriptions and formats that
+//! decide nothing here are left out.
 
 use super::value::ValueKind;
+use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::Value;
 
 /// What is known of one field, or of an object as a whole.
@@ -27,6 +28,8 @@ pub struct Schema {
     pub value: Option<ValueKind>,
     /// The values allowed; empty where any is.
     pub choices: Box<[Value]>,
+    /// What else is asked of it; `None` where nothing is.
+    pub limits: Option<Box<super::limits::Limits>>,
     /// The value that the server fills in, where that is a string (keys of lists need it).
     pub default: Option<Box<str>>,
     /// The rules that forbid changing it or fields below it.
@@ -120,6 +123,19 @@ impl Schema {
     /// The schema of a list's items.
     pub fn item(&self) -> Option<&Self> {
         self.items.as_deref()
+    }
+
+    /// The schema at a path below.
+    pub fn at(&self, path: &FieldPath) -> Option<&Self> {
+        path.steps().iter().try_fold(self, |schema, step| match step {
+            Step::Key(key) => schema.field(key),
+            Step::Index(_) | Step::New => schema.item(),
+        })
+    }
+
+    /// Whether a list or mapping may hold nothing.
+    pub fn may_be_empty(&self) -> bool {
+        self.limits.as_ref().is_none_or(|limits| limits.items.holds(0) && limits.properties.holds(0))
     }
 
     /// The fields that are listed, ordered by name.

@@ -2,6 +2,7 @@
 //! definition is anybody's input.
 
 use super::immutable;
+use super::limits::Limits;
 use super::node::{ListType, MapKey, Schema, Type, Unlisted};
 use super::value::ValueKind;
 use capstan_yaml::{Entry, Node, Value};
@@ -87,6 +88,7 @@ impl<'n> Reader<'_, 'n> {
             nullable: flag("nullable"),
             default: node.get("default").and_then(Node::as_scalar).map(|scalar| scalar.text.as_str().into()),
             choices: self.choices(node),
+            limits: Limits::of(node),
             immutable: immutable::rules_of(node),
             ..Schema::default()
         };

@@ -17,6 +17,9 @@ use jiff::{SignedDuration, Timestamp};
 const PASSING: [&str; 5] =
     ["SkipsMinor", "StillRolling", "StillCompleting", "ClusterTerminating", "QuotaExceeded"];
 
+/// The reason of a cloud that did not answer: it may, the next time.
+const UNANSWERED_BY_CLOUD: &str = "CloudNotAnswered";
+
 /// A question is not asked again within so long.
 const JUST_NOW: SignedDuration = SignedDuration::from_secs(30);
 
@@ -89,6 +92,18 @@ impl PreflightAnswer {
         let mut unwilling =
             self.clusters.iter().filter(|one| one.verdict != PreflightVerdict::Accepted).peekable();
         unwilling.peek().is_some() && unwilling.all(|one| may(&one))
+    }
+}
+
+impl PreflightAnswer {
+    /// Whether a cloud failed to say what it can give, so that the question is worth asking once more, whatever happens
+    /// meanwhile.
+    pub fn lacks_a_cloud(&self) -> bool {
+        let lacks = |one: &ClusterAnswer| {
+            one.verdict == PreflightVerdict::NotVerifiable
+                && one.reasons.iter().any(|reason| reason.kind == UNANSWERED_BY_CLOUD)
+        };
+        self.clusters.iter().any(lacks)
     }
 }
 
@@ -165,6 +180,8 @@ impl AskedBefore<'_> {
             {
                 None
             }
+            // Who has to wait between two looks is whoever looks; a command meanwhile is heard by the next one.
+            PreflightState::Answered(answer) if answer.lacks_a_cloud() && !self.is_fresh(now) => None,
             PreflightState::Answered(answer) => Some(Standing::Answered(answer.clone())),
             PreflightState::NotAsked(why) => Some(Standing::NotAsked(why.clone())),
         }
@@ -424,6 +441,30 @@ mod tests {
             let before = AskedBefore { state: &state, asked_at: asked, until, machines };
             assert_eq!(before.standing(wish, now), standing, "row {at}");
         }
+        let words = Reason {
+            severity: Severity::Warning,
+            kind: "CloudNotAnswered".to_owned(),
+            message: Words::new("Nova at cloud.example.com answers 503"),
+            object: None,
+            field: None,
+            file: None,
+            line: None,
+            column: None,
+        };
+        let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
+        let failed = ClusterAnswer {
+            cluster,
+            verdict: PreflightVerdict::NotVerifiable,
+            reasons: vec![words],
+            names: vec![],
+        };
+        let failed = PreflightAnswer { clusters: vec![failed], duration_ms: 5 };
+        let state = PreflightState::Answered(failed.clone());
+        let before = AskedBefore { state: &state, asked_at: asked, until, machines: AsThen };
+        // The cloud is asked again by itself, and not at once.
+        let soon = at("2026-11-24T10:00:29Z");
+        assert_eq!(before.standing(AsItIs, soon), Some(Standing::Answered(failed)));
+        assert_eq!(before.standing(AsItIs, at("2026-11-24T10:00:30Z")), None);
         let before = AskedBefore { state: &PreflightState::Asked, asked_at: asked, until, machines: AsThen };
         assert!(before.is_fresh(at("2026-11-24T10:00:29Z")) && !before.is_fresh(at("2026-11-24T10:00:30Z")));
     }

@@ -136,7 +136,8 @@ pub(super) fn named_by<'v>(template: &ObjectId, value: &'v Value) -> Vec<Named<'
     found.extend(text(spec, "/image/imageRef/name").map(|name| Named::OfKind("Image", By::Object, name)));
     found.extend(one("Image", spec, "/image/filter/name"));
     found.extend(one("ServerGroup", spec, "/serverGroup/filter/name"));
-    found.extend(one("Flavor", spec, "/flavor"));
+    // A name up to v1beta1, then a filter.
+    found.extend(one("Flavor", spec, "/flavor").or_else(|| one("Flavor", spec, "/flavor/filter/name")));
     found.extend(one("KeyPair", spec, "/sshKeyName"));
     let mut groups: Vec<&'v Value> = items(spec, "securityGroups").collect();
     for port in items(spec, "ports") {

@@ -13,6 +13,8 @@ use super::facts::Resource;
 use super::group::Group;
 use super::identity::Identity;
 use super::named::Named;
+use super::reason::{CloudReason, Weight};
+use super::version::{self, Version};
 use crate::live_objects::LiveObjects;
 
 /// What one folder asks of one cloud.
@@ -104,11 +106,15 @@ pub fn asks_of(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout
     };
     for object in after.iter().filter(|object| object.id.kind == names::OPENSTACK_CLUSTER) {
         let (Some(identity), true) = (identity_of(object), live.get(&object.id).is_none()) else { continue };
-        let cluster = Asked::Cluster(Box::new(new_cluster(object)));
+        let Ok(version) = Version::of(&object.value) else { continue };
+        let cluster = Asked::Cluster(Box::new(new_cluster(object, version)));
         ask(identity, object.id.clone(), FieldPath::of_keys(["spec", "identityRef"]), cluster);
     }
     for owner in after {
         let Some(group) = Group::of(owner, after, live, rollouts) else { continue };
+        if !group.machine.is_read {
+            continue;
+        }
         if let Some(identity) = group.machine.identity.clone() {
             let field = FieldPath::of_keys(["spec", "template", "spec", "identityRef"]);
             ask(identity, group.machine.template.clone(), field, Asked::Machines(Box::new(group)));
@@ -127,6 +133,35 @@ pub fn asks_of(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout
     asks.into_values().collect()
 }
 
+/// What of a folder is of a version that is not read: new clusters, and templates of which machines are made.
+pub(super) fn unread(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout]) -> Vec<CloudReason> {
+    let is_new = |object: &&RenderedObject| {
+        object.id.kind == names::OPENSTACK_CLUSTER && live.get(&object.id).is_none()
+    };
+    let groups = after.iter().filter_map(|owner| Group::of(owner, after, live, rollouts));
+    let made = groups.filter(Group::makes_machines).flat_map(|group| {
+        let cluster =
+            after.iter().find(|owner| owner.id == group.owner).and_then(|owner| cluster_of(owner, after));
+        [Some(group.machine.template), cluster.map(|cluster| cluster.id.clone())]
+    });
+    let asked: BTreeSet<ObjectId> =
+        after.iter().filter(is_new).map(|object| object.id.clone()).chain(made.flatten()).collect();
+    let value = |id: &ObjectId| {
+        after.iter().find(|object| object.id == *id).map(|object| &object.value).or_else(|| live.get(id))
+    };
+    let reason = |object: ObjectId| {
+        let api_version = Version::of(value(&object)?).err()?;
+        Some(CloudReason {
+            kind: "CloudVersionUnknown",
+            weight: Weight::Untold,
+            message: version::unread(&api_version),
+            object,
+            field: FieldPath::of_keys(["apiVersion"]),
+        })
+    };
+    asked.into_iter().filter_map(reason).collect()
+}
+
 /// One part of what is asked.
 enum Asked {
     Machines(Box<Group>),
@@ -134,7 +169,9 @@ enum Asked {
     Brought(Brought),
 }
 
+/// Where its identity stands is one place in all versions that are read.
 fn identity_of(cluster: &RenderedObject) -> Option<Identity> {
+    Version::of(&cluster.value).ok()?;
     Identity::of(cluster.value.get("spec")?, cluster.id.namespace.as_deref())
 }
 
@@ -160,11 +197,12 @@ fn cluster_of<'a>(owner: &RenderedObject, after: &'a [RenderedObject]) -> Option
     })
 }
 
-fn new_cluster(object: &RenderedObject) -> NewCluster {
+fn new_cluster(object: &RenderedObject, version: Version) -> NewCluster {
     let at = FieldPath::of_keys(["spec"]);
     let nothing = Value::Null;
     let spec = object.value.get("spec").unwrap_or(&nothing);
-    let is = |pointer: &str| spec.pointer(pointer).and_then(Value::as_bool) == Some(true);
+    let said = |pointer: &str| spec.pointer(pointer).and_then(Value::as_bool);
+    let is = |pointer: &str| said(pointer) == Some(true);
     let has = |pointer: &str| spec.pointer(pointer).is_some_and(|value| !value.is_null());
     let mut networks = Vec::new();
     for key in ["network", "externalNetwork"] {
@@ -172,19 +210,33 @@ fn new_cluster(object: &RenderedObject) -> NewCluster {
             networks.push((network, at.key(key)));
         }
     }
+    // Up to v1alpha7.
+    if let Some(id) = spec.get("externalNetworkId").and_then(Value::as_str).filter(|id| !id.is_empty()) {
+        networks.push((Named::Id(id.to_owned()), at.key("externalNetworkId")));
+    }
     let zones = spec.get("controlPlaneAvailabilityZones").and_then(Value::as_array).into_iter().flatten();
     let zones = zones.enumerate().filter_map(|(index, zone)| {
         Some((zone.as_str()?.to_owned(), at.key("controlPlaneAvailabilityZones").index(index)))
     });
-    let outside = !is("/disableExternalNetwork");
+    let (outside, floats, has_address) = match version {
+        Version::Beta1 => {
+            (!is("/disableExternalNetwork"), !is("/disableAPIServerFloatingIP"), has("/apiServerFloatingIP"))
+        }
+        Version::Beta2 => (
+            said("/enableExternalNetwork") != Some(false),
+            said("/apiServer/enableFloatingIP") != Some(false),
+            has("/apiServer/floatingIP"),
+        ),
+    };
     let mut needs = Vec::new();
-    if outside && !is("/disableAPIServerFloatingIP") && !has("/apiServerFloatingIP") {
+    if outside && floats && !has_address {
         needs.push((Resource::FloatingIps, 1, "the API server"));
     }
     if is("/bastion/enabled") && !has("/bastion/floatingIP") {
         needs.push((Resource::FloatingIps, 1, "the bastion"));
     }
-    if has("/managedSecurityGroups") {
+    // A switch up to v1alpha7.
+    if has("/managedSecurityGroups") && said("/managedSecurityGroups") != Some(false) {
         needs.push((Resource::SecurityGroups, 2, "control plane and workers"));
         if is("/bastion/enabled") {
             needs.push((Resource::SecurityGroups, 1, "the bastion"));
@@ -196,7 +248,7 @@ fn new_cluster(object: &RenderedObject) -> NewCluster {
     NewCluster {
         object: object.id.clone(),
         networks,
-        finds_external: outside && !has("/externalNetwork"),
+        finds_external: outside && !has("/externalNetwork") && !has("/externalNetworkId"),
         zones: zones.collect(),
         needs,
     }

@@ -16,7 +16,7 @@ pub type Answer<T> = Result<T, Unanswered>;
 pub struct CloudFacts {
     /// Every flavor that the project may use.
     pub flavors: Answer<Vec<Flavor>>,
-    /// Images that a question means.
+    /// Images that a question means; where none is meant by a name, others too.
     pub images: Answer<Vec<Image>>,
     /// Every network that the project sees.
     pub networks: Answer<Vec<Network>>,

@@ -55,7 +55,9 @@ impl Group {
             None => live_machine(&reference, namespace, live)?,
         };
         let live_owner = live.get(&owner.id);
-        let was = live_owner.and_then(|value| live_machine(&template_of(&owner.id, value)?, namespace, live));
+        let was = live_owner
+            .and_then(|value| live_machine(&template_of(&owner.id, value)?, namespace, live))
+            .filter(|was| was.is_read);
         let wanted = wanted(&owner.value, live_owner);
         let there = there(&owner.id, live_owner, live);
         let replaces = |rollout: &&Rollout| {

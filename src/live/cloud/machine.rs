@@ -5,12 +5,15 @@ use capstan_yaml::Value;
 
 use super::identity::Identity;
 use super::named::Named;
+use super::version::Version;
 
 /// What a machine of one template is made from. Fields are those of `spec.template.spec`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Machine {
     /// The template.
     pub(super) template: ObjectId,
+    /// Whether its version is known; else all that follows is empty.
+    pub(super) is_read: bool,
     /// Its own identity; that of its cluster where `None`.
     pub(super) identity: Option<Identity>,
     pub(super) flavor: Option<(Named, FieldPath)>,
@@ -26,15 +29,19 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Reads a template.
+    /// Reads a template; nothing of one whose version is not known.
     pub(super) fn of(template: &ObjectId, value: &Value) -> Option<Self> {
+        let Ok(version) = Version::of(value) else { return Some(Self::unread(template)) };
         let at = FieldPath::of_keys(["spec", "template", "spec"]);
         let spec = value.pointer("/spec/template/spec")?;
         let text = |key: &str| spec.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         let by_param = |key: &str| Some((Named::of(spec.get(key)?)?, at.key(key)));
-        let flavor = text("flavorID")
-            .map(|id| (Named::Id(id.to_owned()), at.key("flavorID")))
-            .or_else(|| Some((Named::name(text("flavor")?), at.key("flavor"))));
+        let flavor = match version {
+            Version::Beta1 => text("flavorID")
+                .map(|id| (Named::Id(id.to_owned()), at.key("flavorID")))
+                .or_else(|| Some((Named::name(text("flavor")?), at.key("flavor")))),
+            Version::Beta2 => by_param("flavor"),
+        };
         // Up to v1alpha7 an image was a name.
         let image = by_param("image").or_else(|| Some((Named::name(text("image")?), at.key("image"))));
         let size = |value: &Value| ["sizeGiB", "diskSize"].iter().find_map(|key| value.get(key)?.as_u64());
@@ -50,6 +57,7 @@ impl Machine {
         };
         Some(Self {
             template: template.clone(),
+            is_read: true,
             identity: Identity::of(spec, template.namespace.as_deref()),
             flavor,
             image,
@@ -61,6 +69,22 @@ impl Machine {
             // Without a list the provider makes one, on the cluster's network.
             ports: ports.map_or(1, |ports| ports.len() as u64),
         })
+    }
+
+    fn unread(template: &ObjectId) -> Self {
+        Self {
+            template: template.clone(),
+            is_read: false,
+            identity: None,
+            flavor: None,
+            image: None,
+            key_pair: None,
+            server_group: None,
+            networks: Vec::new(),
+            root_volume: None,
+            volumes: Vec::new(),
+            ports: 0,
+        }
     }
 
     /// What it is called in sentences: by its flavor.

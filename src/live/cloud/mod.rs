@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `identity` | with whose credential a cloud is asked |
 //! | `named` | an id, or what a filter says |
+//! | `version` | which versions of the provider's kinds are read |
 //! | `machine` | what one machine template asks for |
 //! | `group` | how many machines an owner adds and replaces, beside those that there are |
 //! | `brought` | what objects of the OpenStack resource controller take, that a folder brings |
@@ -29,6 +30,7 @@
 //! | another flavor | new machines take the place of old ones; what counts is the moment at which the two together are most |
 //! | an owner that goes | counts until it is gone |
 //! | a managed topology | comes from a class and its variables, and is not judged |
+//! | a version of the provider's kinds that is not known here | is told, and nothing of it is read |
 
 mod ask;
 mod brought;
@@ -44,6 +46,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod version;
 
 pub use ask::{CloudAsk, Questions, asks_of};
 pub use facts::{

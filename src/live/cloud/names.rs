@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::spelling;
 
 use super::ask::CloudAsk;
 use super::brought::Made;
@@ -15,6 +16,9 @@ use super::reason::{CloudReason, Weight};
 /// (<https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/install-kubeadm/#before-you-begin>).
 const LEAST_CORES: u64 = 2;
 const LEAST_RAM_MIB: u64 = 2048;
+
+/// What Glance says of an image that machines boot.
+const ACTIVE: &str = "active";
 
 /// So many ids of several that are meant are told.
 const MOST_IDS: usize = 5;
@@ -118,8 +122,9 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
         && !all.contains(name)
         && !found.makes("KeyPair", &Named::name(name))
     {
+        let near = hint(&Named::name(name), all.iter().map(String::as_str));
         let message = format!(
-            "there is no key pair `{name}`: key pairs belong to a user, so it must be that of this credential's own user"
+            "there is no key pair `{name}`: key pairs belong to a user, so it must be that of this credential's own user{near}"
         );
         found.impossible("KeyPairNotThere", object, field, message);
     }
@@ -128,7 +133,8 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
             found.known(&facts.server_groups, &format!("a server group {group}"), object, field)
     {
         let ids = all.iter().filter(|one| group.means(&one.id, &one.name, &[])).map(|one| one.id.as_str());
-        exactly_one("server group", "ServerGroup", group, ids, object, field, found);
+        let near = hint(group, all.iter().map(|one| one.name.as_str()));
+        exactly_one(("server group", "ServerGroup"), group, (ids, &near), object, field, found);
     }
     for (network, field) in &machine.networks {
         self::network(network, object, field, facts, found);
@@ -148,7 +154,10 @@ fn flavor<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option
             "FlavorNotThere",
             object,
             field,
-            format!("there is no flavor {named} that the project may use"),
+            format!(
+                "there is no flavor {named} that the project may use{}",
+                hint(named, all.iter().map(|flavor| flavor.name.as_str()))
+            ),
         );
     }
     flavor
@@ -158,14 +167,19 @@ fn image<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<
     let object = &group.machine.template;
     let (named, field) = group.machine.image.as_ref()?;
     let all = found.known(&facts.images, &format!("an image {named}"), object, field)?;
-    let meant: Vec<&Image> =
+    let mut meant: Vec<&Image> =
         all.iter().filter(|image| named.means(&image.id, &image.name, &image.tags)).collect();
+    // Beside one that machines boot, those that are on their way or gone are nobody's choice.
+    if meant.iter().any(|image| image.status == ACTIVE) {
+        meant.retain(|image| image.status == ACTIVE);
+    }
     let ids = meant.iter().map(|image| image.id.as_str());
-    if !exactly_one("image", "Image", named, ids, object, field, found) {
+    let near = hint(named, all.iter().map(|image| image.name.as_str()));
+    if !exactly_one(("image", "Image"), named, (ids, &near), object, field, found) {
         return None;
     }
     let image = meant.first()?;
-    if image.status != "active" {
+    if image.status != ACTIVE {
         let message = format!(
             "the image {named} is `{}`, and no machine boots one that is not `active`: upload it, or wait until it is",
             image.status
@@ -218,7 +232,8 @@ fn network(named: &Named, object: &ObjectId, field: &FieldPath, facts: &CloudFac
         return;
     };
     let ids = all.iter().filter(|one| named.means(&one.id, &one.name, &one.tags)).map(|one| one.id.as_str());
-    exactly_one("network", "Network", named, ids, object, field, found);
+    let near = hint(named, all.iter().map(|one| one.name.as_str()));
+    exactly_one(("network", "Network"), named, (ids, &near), object, field, found);
 }
 
 /// Without a name the provider takes the one external network that there is; none is allowed, several are not.
@@ -249,12 +264,18 @@ fn zone(zone: &str, object: &ObjectId, field: &FieldPath, facts: &CloudFacts, fo
     }
 }
 
-/// Says so where not exactly one thing is meant.
+/// `; did you mean `ubuntu-24.04`?`, where something is named like that.
+fn hint<'n>(named: &Named, known: impl Iterator<Item = &'n str>) -> String {
+    let Named::Filter { name: Some(name), .. } = named else { return String::new() };
+    let near = spelling::nearest(name, known.filter(|known| *known != name.as_str()));
+    near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
+/// Says so where not exactly one thing is meant; where none is, with what is named nearly so.
 fn exactly_one<'i>(
-    what: &str,
-    word: &str,
+    (what, word): (&str, &str),
     named: &Named,
-    ids: impl Iterator<Item = &'i str>,
+    (ids, near): (impl Iterator<Item = &'i str>, &str),
     object: &ObjectId,
     field: &FieldPath,
     found: &mut Found,
@@ -273,7 +294,7 @@ fn exactly_one<'i>(
                 kind,
                 object,
                 field,
-                format!("there is no {what} {named} that the project sees"),
+                format!("there is no {what} {named} that the project sees{near}"),
             );
         }
         (_, several) => {

@@ -536,11 +536,11 @@ fn a_managed_topology_is_not_judged_and_that_is_said() {
         "  topology: {class: openstack, version: v1.35.1}\n  infrastructureRef:",
     );
     let objects = rendered(&text);
-    let said = unjudged(&objects);
+    let said = unjudged(&objects, &LiveObjects::default(), &[]);
     assert_eq!(said.len(), 1);
     assert_eq!((said[0].kind, said[0].weight), ("CloudDemandUnknown", Weight::Told));
     assert_eq!(said[0].object.to_string(), "Cluster my-org/peu01");
-    assert_eq!(unjudged(&rendered(&whole())), []);
+    assert_eq!(unjudged(&rendered(&whole()), &LiveObjects::default(), &[]), []);
 }
 
 #[test]
@@ -562,4 +562,121 @@ fn identities_are_read_in_the_words_of_each_version() {
     ] {
         assert_eq!(of(spec.clone()).map(|(shown, _)| shown).as_deref(), shown, "{spec}");
     }
+}
+
+/// The same folder at the provider's v1beta2: what was a text is a filter, and switches say the contrary.
+fn whole_in_beta2() -> String {
+    whole()
+        .replace("infrastructure.cluster.x-k8s.io/v1beta1", "infrastructure.cluster.x-k8s.io/v1beta2")
+        .replace("flavor: SCS-2V-4-20", "flavor: {filter: {name: SCS-2V-4-20}}")
+        .replace("flavor: SCS-4V-16", "flavor: {id: id-SCS-4V-16}")
+}
+
+fn of_api_server(text: &str) -> Vec<String> {
+    let asks = asks_of(&rendered(text), &LiveObjects::default(), &[]);
+    let all = needs(&asks[0], &cloud());
+    let of = |resource| all.iter().find(|need| need.resource == resource);
+    [Resource::Cores, Resource::FloatingIps, Resource::Ports]
+        .map(|one| {
+            of(one).map_or_else(|| "none".to_owned(), |need| format!("{} ({})", need.amount, need.why))
+        })
+        .to_vec()
+}
+
+#[test]
+fn the_same_is_asked_in_every_version_that_is_read() {
+    let beta1 = of_api_server(&whole());
+    let by_id =
+        beta1.iter().map(|line| line.replace("3 machines of SCS-4V-16", "3 machines of id-SCS-4V-16"));
+    assert_eq!(of_api_server(&whole_in_beta2()), by_id.collect::<Vec<_>>());
+    let asks = asks_of(&rendered(&whole_in_beta2()), &LiveObjects::default(), &[]);
+    assert_eq!(judge(&asks[0], &cloud(), &[]), []);
+    let wrong = whole_in_beta2().replace("name: SCS-2V-4-20", "name: SCS-2V-4-21");
+    let asks = asks_of(&rendered(&wrong), &LiveObjects::default(), &[]);
+    let reasons = judge(&asks[0], &cloud(), &[]);
+    assert_eq!(reasons[0].kind, "FlavorNotThere");
+    assert_eq!(
+        reasons[0].message,
+        "there is no flavor `SCS-2V-4-21` that the project may use; did you mean `SCS-2V-4-20`?"
+    );
+    // Switches: at v1beta1 they turn off, at v1beta2 on; what is of the other version says nothing.
+    let none = "none".to_owned();
+    for (text, spec, address, ports) in [
+        (whole(), "disableAPIServerFloatingIP: true", none.clone(), beta1[2].clone()),
+        (whole(), "apiServerFloatingIP: 192.0.2.9", none.clone(), beta1[2].clone()),
+        (whole(), "apiServer: {enableFloatingIP: false}", beta1[1].clone(), beta1[2].clone()),
+        (whole_in_beta2(), "apiServer: {enableFloatingIP: false}", none.clone(), beta1[2].clone()),
+        (whole_in_beta2(), "apiServer: {enableFloatingIP: true}", beta1[1].clone(), beta1[2].clone()),
+        (whole_in_beta2(), "apiServer: {floatingIP: 192.0.2.9}", none.clone(), beta1[2].clone()),
+        (whole_in_beta2(), "disableAPIServerFloatingIP: true", beta1[1].clone(), beta1[2].clone()),
+        (whole_in_beta2(), "enableExternalNetwork: true", beta1[1].clone(), beta1[2].clone()),
+        (
+            whole_in_beta2(),
+            "enableExternalNetwork: false",
+            none.clone(),
+            beta1[2].replace("7 (", "6 (").replace(", 1 for the router", ""),
+        ),
+    ] {
+        let text = text.replace("  managedSubnets", &format!("  {spec}\n  managedSubnets"));
+        let said = of_api_server(&text);
+        let ports = ports.replace(
+            "of SCS-4V-16",
+            if text.contains("id-SCS") { "of id-SCS-4V-16" } else { "of SCS-4V-16" },
+        );
+        assert_eq!(said[1..], [address, ports], "{spec}");
+    }
+}
+
+#[test]
+fn a_version_that_is_not_known_is_told_by_name_and_never_misread() {
+    let next =
+        whole().replace("infrastructure.cluster.x-k8s.io/v1beta1", "infrastructure.cluster.x-k8s.io/v1beta3");
+    let objects = rendered(&next);
+    assert_eq!(asks_of(&objects, &LiveObjects::default(), &[]).len(), 0);
+    let said = unjudged(&objects, &LiveObjects::default(), &[]);
+    let told: Vec<String> =
+        said.iter().map(|reason| format!("{} {}", reason.object.kind, reason.object.name)).collect();
+    assert_eq!(
+        told,
+        ["OpenStackCluster peu01", "OpenStackMachineTemplate cp", "OpenStackMachineTemplate md"]
+    );
+    assert!(
+        said.iter().all(|reason| reason.weight == Weight::Untold && reason.kind == "CloudVersionUnknown")
+    );
+    assert_eq!(
+        said[0].message,
+        "what it asks of the cloud is not known: `infrastructure.cluster.x-k8s.io/v1beta3` is a version of the OpenStack provider that is not read here (v1alpha5, v1alpha6, v1alpha7, v1beta1 and v1beta2 are)"
+    );
+    // What adds and replaces nothing asks for nothing, in whichever version.
+    let there = live(&objects, &[("u-cp", 3), ("peu01-md", 3)]);
+    assert_eq!(unjudged(&objects, &there, &[]), []);
+}
+
+#[test]
+fn of_a_queued_and_an_active_image_of_one_name_the_active_one_is_meant() {
+    let asks = asks_of(&rendered(&whole()), &LiveObjects::default(), &[]);
+    let with = |statuses: &[&str]| {
+        let mut facts = cloud();
+        let images = facts.images.as_mut().unwrap();
+        let first = images.remove(0);
+        for (at, status) in statuses.iter().enumerate() {
+            images.push(Image { id: format!("i-{at}"), status: (*status).to_owned(), ..first.clone() });
+        }
+        judge(&asks[0], &facts, &[]).into_iter().map(|reason| reason.message).collect::<Vec<_>>()
+    };
+    assert_eq!(with(&["queued", "active"]), Vec::<String>::new());
+    assert_eq!(with(&["active", "deactivated", "saving"]), Vec::<String>::new());
+    assert!(
+        with(&["active", "active", "queued"])[0].starts_with("2 images are meant by `ubuntu` (`i-0`, `i-1`)")
+    );
+    assert!(with(&["queued", "queued"])[0].starts_with("2 images are meant by `ubuntu`"));
+}
+
+#[test]
+fn an_image_of_nearly_that_name_is_offered() {
+    let asks = asks_of(&rendered(&whole()), &LiveObjects::default(), &[]);
+    let mut facts = cloud();
+    facts.images.as_mut().unwrap()[0].name = "ubunto".to_owned();
+    let said = judge(&asks[0], &facts, &[]);
+    assert_eq!(said[0].message, "there is no image `ubuntu` that the project sees; did you mean `ubunto`?");
 }

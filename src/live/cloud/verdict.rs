@@ -3,15 +3,24 @@
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::FieldPath;
+use capstan_plan::upgrade::Rollout;
 
-use super::ask::CloudAsk;
+use super::ask::{CloudAsk, unread};
 use super::facts::{CloudFacts, Unanswered};
 use super::names::{self, Found};
 use super::quota::{Need, needs};
 use super::reason::{CloudReason, Weight};
+use crate::live_objects::LiveObjects;
 
-/// What of a folder is not judged: Clusters of a managed topology beside templates of OpenStack.
-pub fn unjudged(after: &[RenderedObject]) -> Vec<CloudReason> {
+/// What of a folder is not judged: Clusters of a managed topology beside templates of OpenStack, which is only told; and what
+/// is asked for by objects of a version that is not known.
+pub fn unjudged(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout]) -> Vec<CloudReason> {
+    let mut reasons = of_topologies(after);
+    reasons.extend(unread(after, live, rollouts));
+    reasons
+}
+
+fn of_topologies(after: &[RenderedObject]) -> Vec<CloudReason> {
     if !after.iter().any(|object| object.id.kind.starts_with("OpenStack")) {
         return Vec::new();
     }

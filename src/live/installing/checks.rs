@@ -55,9 +55,9 @@ pub enum Check {
     SecondCore,
     /// There is another one of that kind and name.
     Second(ProviderKind, String),
-    /// The core provider is not ready.
+    /// There is no core provider, or it is not ready.
     WaitingForCoreProviderReady,
-    /// Others of the set come first, or one of them is refused: which, in words.
+    /// Others of the set come first: which, and why they are waited for, in words.
     WaitingForSet(String),
     /// Capstan's service account may not: rule and verb, in words.
     MissingRights(String),

@@ -29,6 +29,9 @@ pub const UPGRADED: &str = "ProviderUpgraded";
 /// Whether every workload runs, at the version that is asked for.
 pub const READY: &str = "Ready";
 
+/// Why nothing is done while the Lease of an operator that stopped has not run out.
+const WAITING_FOR_LEASE: &str = "WaitingForLease";
+
 /// Why a provider is not ready whose Deployment has no condition `Available`.
 const NO_CONDITION: &str = "NoDeploymentAvailableConditionReason";
 /// The same in words.
@@ -182,6 +185,16 @@ pub fn status(standing: &Standing, previous: &Value, now: Timestamp) -> Value {
             status.shift_remove("contract");
         }
     }
+    Value::Object(status)
+}
+
+/// The status of a provider object whose operator has stopped: what is waited for before Capstan takes it over. Everything else is
+/// as the operator left it.
+pub fn with_wait(previous: &Value, generation: i64, message: &str, now: Timestamp) -> Value {
+    let mut said = Said::over(previous, generation, now);
+    said.set(PREFLIGHT, "False", WAITING_FOR_LEASE, message);
+    let mut status = previous.as_object().cloned().unwrap_or_default();
+    status.insert("conditions".to_owned(), Value::Array(said.conditions));
     Value::Object(status)
 }
 

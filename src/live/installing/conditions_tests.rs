@@ -307,3 +307,21 @@ fn a_workload_is_available_when_all_its_pods_are_of_its_generation() {
     assert_eq!(workload(&id("Deployment"), None).unwrap().health, Health::Absent);
     assert_eq!(workload(&id("ReplicaSet"), None), None);
 }
+
+#[test]
+fn what_is_waited_for_of_an_operator_that_stopped_is_said_and_nothing_else_changes() {
+    let now = "2026-11-23T00:00:00Z".parse().unwrap();
+    let previous = serde_json::json!({"installedVersion": "v1.12.8", "observedGeneration": 3, "conditions": [
+        {"type": "Ready", "status": "True", "reason": "MinimumReplicasAvailable", "message": "all runs"},
+        {"type": "PreflightCheckPassed", "status": "True", "reason": "PreflightChecksPassed", "message": "yes"}]});
+    let said = with_wait(&previous, 4, "its Lease runs out", now);
+    assert_eq!(
+        (&said["installedVersion"], &said["observedGeneration"]),
+        (&previous["installedVersion"], &previous["observedGeneration"])
+    );
+    assert_eq!(said["conditions"][0], previous["conditions"][0]);
+    let told = &said["conditions"][1];
+    assert_eq!((told["status"].as_str(), told["reason"].as_str()), (Some("False"), Some("WaitingForLease")));
+    assert_eq!(told["message"], "its Lease runs out");
+    assert_eq!(with_wait(&said, 4, "its Lease runs out", now), said);
+}

@@ -23,7 +23,9 @@ mod verdict;
 mod workloads;
 
 pub use checks::{ADOPT, Check, Checked, check};
-pub use conditions::{Course, Failure, INSTALLED, Installed, PREFLIGHT, READY, Standing, UPGRADED, status};
+pub use conditions::{
+    Course, Failure, INSTALLED, Installed, PREFLIGHT, READY, Standing, UPGRADED, status, with_wait,
+};
 pub use deletion::{
     Blocked, DEFINITION, DELETION_BLOCKED, Deletion, DeletionFacts, InUse, definition_may_go, deletion,
     with_deletion,

@@ -31,6 +31,9 @@ pub const OWNED_ELSEWHERE: &str = "OwnedElsewhere";
 /// How long a Lease lasts that does not say it.
 const USUAL_DURATION: Duration = Duration::from_secs(15);
 
+/// Who holds a Lease renews it every two seconds: one that is not renewed for so long has stopped, wherever it ran.
+const SILENT: Duration = Duration::from_secs(5);
+
 /// What was seen of Leases, and when. Kept from look to look by whoever looks.
 #[derive(Debug, Clone, Default)]
 pub struct Sightings {
@@ -60,17 +63,20 @@ impl Sightings {
 
     /// Whether somebody may hold a Lease still.
     fn is_held(&self, lease: &Value, at: Duration) -> bool {
-        if text(lease, "/spec/holderIdentity").is_none() {
-            return false;
-        }
-        let lasts = lease.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64);
-        let lasts = lasts.map_or(USUAL_DURATION, Duration::from_secs);
-        match self.seen.get(namespace(lease)).filter(|seen| seen.mark == mark(lease)) {
-            Some(seen) => at.saturating_sub(seen.since) <= lasts,
-            // Never seen before.
-            None => true,
-        }
+        text(lease, "/spec/holderIdentity").is_some() && self.unchanged(lease, at) <= lasts(lease)
     }
+
+    /// For how long nobody was seen to renew a Lease.
+    fn unchanged(&self, lease: &Value, at: Duration) -> Duration {
+        let seen = self.seen.get(namespace(lease)).filter(|seen| seen.mark == mark(lease));
+        seen.map_or(Duration::ZERO, |seen| at.saturating_sub(seen.since))
+    }
+}
+
+/// How long a Lease is held that nobody renews.
+fn lasts(lease: &Value) -> Duration {
+    let seconds = lease.pointer("/spec/leaseDurationSeconds").and_then(Value::as_u64);
+    seconds.map_or(USUAL_DURATION, Duration::from_secs)
 }
 
 fn mark(lease: &Value) -> [String; 3] {
@@ -117,6 +123,8 @@ pub struct Operator {
     pub deployment: Option<String>,
     /// Who holds its Lease; `None` where nobody does.
     pub holder: Option<String>,
+    /// Of one that has stopped: after how long its Lease has run out, if nobody renews it.
+    pub runs_out: Option<Duration>,
 }
 
 impl std::fmt::Display for Operator {
@@ -141,9 +149,27 @@ impl std::fmt::Display for Operator {
 }
 
 impl Owner {
+    /// Where all operators have stopped, so that their Leases alone are waited for: in which namespaces, and for how long.
+    pub fn runs_out(&self) -> Option<(Vec<String>, Duration)> {
+        let Self::Elsewhere(operators) = self else { return None };
+        let left: Option<Vec<Duration>> = operators.iter().map(|operator| operator.runs_out).collect();
+        let namespaces = operators.iter().map(|operator| operator.namespace.clone()).collect();
+        Some((namespaces, left?.into_iter().max()?))
+    }
+
     /// Why Capstan installs nothing, in words; `None` where it may.
     pub fn refusal(&self) -> Option<String> {
         let Self::Elsewhere(operators) = self else { return None };
+        if let Some((namespaces, left)) = self.runs_out() {
+            let leases: Vec<String> =
+                namespaces.iter().map(|namespace| format!("{namespace}/{LEASE}")).collect();
+            return Some(format!(
+                "the Cluster API operator has stopped. Capstan installs providers once its Lease has run out, which is in {} s \
+                 if nobody renews it: {}",
+                left.as_secs() + 1,
+                leases.join(", ")
+            ));
+        }
         let named: Vec<String> = operators.iter().map(ToString::to_string).collect();
         Some(format!(
             "the Cluster API operator installs providers here: {}. Scale it to 0 and wait for its Lease to run out, or \
@@ -177,8 +203,12 @@ pub fn owner(facts: &OwnerFacts<'_>) -> Owner {
         let stands_by = is_ours && elects(deployment);
         if asks_for_pods(deployment) && !stands_by {
             let holder = holder.filter(|_| !is_ours).map(str::to_owned);
-            let operator =
-                Operator { namespace: namespace.to_owned(), deployment: Some(name.to_owned()), holder };
+            let operator = Operator {
+                namespace: namespace.to_owned(),
+                deployment: Some(name.to_owned()),
+                holder,
+                runs_out: None,
+            };
             operators.entry(namespace.to_owned()).or_default().push(operator);
         }
     }
@@ -193,10 +223,13 @@ pub fn owner(facts: &OwnerFacts<'_>) -> Owner {
             // One at 0 whose pod goes on, or one whose labels are others.
             let is_there =
                 facts.deployments.iter().find(|deployment| self::namespace(deployment) == namespace);
+            let unchanged = facts.sightings.unchanged(lease, facts.at);
+            let has_stopped = is_there.is_some() || unchanged >= SILENT;
             named.push(Operator {
                 namespace: namespace.to_owned(),
                 deployment: is_there.and_then(|found| text(found, "/metadata/name")).map(str::to_owned),
                 holder: Some(holder.to_owned()),
+                runs_out: has_stopped.then(|| lasts(lease).saturating_sub(unchanged)),
             });
         }
     }

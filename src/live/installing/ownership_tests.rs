@@ -82,6 +82,29 @@ fn a_deployment_at_0_and_a_dead_lease_are_no_operator() {
     assert!(after(&[ending], &[(0, vec![])]).refusal().is_some());
 }
 
+/// What is waited for is said, and until when; one that nobody knows to have stopped is no such one.
+#[test]
+fn of_an_operator_that_stopped_its_lease_alone_is_waited_for() {
+    let held = || vec![lease("operators", "pod-1_a", FIRST)];
+    let stopped = [deployment("operators", 0, ELECTS)];
+    let runs_out = |deployments: &[Value], looks: &[(u64, Vec<Value>)]| after(deployments, looks).runs_out();
+    let within = |left: u64| Some((vec!["operators".to_owned()], seconds(left)));
+    assert_eq!(runs_out(&stopped, &[(0, held())]), within(15));
+    assert_eq!(runs_out(&stopped, &[(0, held()), (9, held())]), within(6));
+    assert_eq!(
+        after(&stopped, &[(0, held()), (9, held())]).refusal().unwrap(),
+        "the Cluster API operator has stopped. Capstan installs providers once its Lease has run out, which is in 7 s if \
+         nobody renews it: operators/controller-leader-election-capi-operator"
+    );
+    assert_eq!(runs_out(&[deployment("operators", 1, ELECTS)], &[(0, held()), (9, held())]), None);
+    // Its Deployment is gone: it has stopped once it renews no more.
+    assert_eq!(runs_out(&[], &[(0, held()), (4, held())]), None);
+    assert_eq!(runs_out(&[], &[(0, held()), (5, held())]), within(10));
+    // One of two lives.
+    let both = [deployment("operators", 0, ELECTS), deployment("two", 1, ELECTS)];
+    assert_eq!(runs_out(&both, &[(0, held())]), None);
+}
+
 #[test]
 fn one_whose_labels_were_changed_is_told_by_its_lease() {
     let mut forked = deployment("fork", 1, ELECTS);

@@ -92,7 +92,7 @@ fn standing(facts: &SetFacts<'_>, asked: &RenderedObject) -> (State, Option<Time
         let words = format!("{}: {}", condition.reason, condition.message);
         // What waits for others, or is on its way, passes by itself.
         let state = match condition.reason {
-            "WaitingForCoreProviderReady" | "WaitingForSet" => State::Waiting,
+            "WaitingForCoreProviderReady" | "WaitingForSet" | "WaitingForLease" => State::Waiting,
             _ => State::Rolling,
         };
         return (state, since(Some(&condition)), Some(words));

@@ -159,6 +159,12 @@ pub(crate) fn pool_infrastructure(kind: &str) -> PoolInfrastructure {
     }
 }
 
+/// Where the infrastructure object of a MachinePool says that a change replaces no instance that is there: Cluster API
+/// Provider AWS begins no instance refresh then (exp/controllers/awsmachinepool_controller.go).
+pub(super) fn refresh_disabled(kind: &str) -> Option<&'static str> {
+    (kind == "AWSMachinePool").then_some("/spec/refreshPreferences/disable")
+}
+
 /// Annotations by which an autoscaler, or somebody else, owns the number of machines.
 pub(super) const COUNT_OWNED: &[&str] = &[
     "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size",

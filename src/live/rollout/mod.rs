@@ -21,6 +21,7 @@
 //! | `elsewhere` | classes that lie elsewhere than the Clusters that name them |
 //! | `topology`, `class` | Clusters with a managed topology, and what their classes and variables make |
 //! | `groups` | the groups of machines of one topology, as its class makes them |
+//! | `upgrade_course` | by which versions of Kubernetes a topology goes |
 //! | `class_sides` | the class of a Cluster before and after, wherever it lies |
 //! | `course` | a verdict in the making |
 //! | `predict` | the rollouts of all owners |
@@ -62,6 +63,7 @@ mod references;
 #[cfg(test)]
 mod tests;
 mod topology;
+mod upgrade_course;
 mod workers;
 
 pub use self::groups::{TopologyGroup, topology_groups};

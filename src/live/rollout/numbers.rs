@@ -22,6 +22,13 @@ impl Numbers {
         }
     }
 
+    /// The same of an upgrade that replaces all machines so many times; `None` = nobody knows how often.
+    pub(super) fn replaced_in(self, times: Option<u32>) -> Option<u32> {
+        let again = times?.saturating_sub(1);
+        let first = self.replaced()?;
+        if again == 0 { Some(first) } else { Some(first.saturating_add(self.after?.saturating_mul(again))) }
+    }
+
     /// Machines that come beyond those that are replaced.
     pub(super) fn created(self) -> Option<u32> {
         Some(self.after?.saturating_sub(self.before?))

@@ -1,5 +1,6 @@
 //! MachinePools, whose instances the infrastructure provider replaces.
 
+use super::by_id::find_value_in;
 use super::cluster_change::ClusterChange;
 use super::course::Verdict;
 use super::facts::{self, PoolInfrastructure};
@@ -58,7 +59,14 @@ impl ClusterChange<'_> {
         }
         rolling(&mut verdict, pair);
         verdict.course.strategy = None;
-        if verdict.is_definite() || verdict.is_unknown() {
+        if (verdict.is_definite() || verdict.is_unknown())
+            && let Some(field) = self.refresh_disabled(pair.after.at(infrastructure), kind)
+        {
+            verdict.replaces(Some(0));
+            verdict.note(format!(
+                "`{field}: true` of {kind}: no instance is replaced. The change reaches new instances alone."
+            ));
+        } else if verdict.is_definite() || verdict.is_unknown() {
             verdict.note(if is_managed_pool(kind) {
                 "The provider replaces the nodes of its node group, by its own rules."
             } else {
@@ -66,6 +74,15 @@ impl ClusterChange<'_> {
             });
         }
         verdict
+    }
+
+    /// The field of a pool's infrastructure object that keeps the instances as they are, where it says so.
+    fn refresh_disabled(&self, reference: Option<&Value>, kind: &str) -> Option<String> {
+        let field = facts::refresh_disabled(kind)?;
+        let (_, kind, name) = target(reference)?;
+        let object = find_value_in(&self.after, kind, name)?;
+        (object.at(field) == Some(&Value::Bool(true)))
+            .then(|| field.trim_start_matches("/spec/").replace('/', "."))
     }
 }
 

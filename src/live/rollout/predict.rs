@@ -13,7 +13,7 @@ use super::pointer::At;
 use super::topology::topology;
 use capstan_kustomize::render::{RenderedObject, in_versions_of};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::kinds::is_cluster;
+use capstan_model::kinds::{KindRole, Workers, is_cluster, role_of};
 use capstan_plan::classes::Elsewhere;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::upgrade::Rollout;
@@ -56,26 +56,36 @@ pub(super) fn predict(
     let mut found: Vec<Rollout> = before.iter().filter_map(|object| change.of(object)).collect();
     found.extend(after.iter().filter_map(|object| change.of_new(object)));
     found.sort_by(|a, b| a.object.cmp(&b.object));
-    let upgrades = |rollout: &Rollout| {
-        rollout.because.iter().any(|path| path.to_string().ends_with("/version"))
-            && rollout.course.order == Some(1)
-    };
+    let upgrades = |rollout: &Rollout| gets_version(rollout) && rollout.course.order == Some(1);
     let control_plane_upgrades = found.iter().any(upgrades);
     for rollout in &mut found {
         let replaced = rollout.course.replaced != Some(0) && !is_cluster(&rollout.object);
         if control_plane_upgrades && rollout.course.order == Some(2) && replaced {
-            rollout.course.notes.push(
-                match applied {
-                    AppliedBy::Reconciler => "Waits until the control plane is done.",
-                    AppliedBy::Others => {
-                        "Applied together with the control plane: Cluster API's preflight checks hold new workers back until it is stable, where they are on."
-                    }
-                }
-                .to_owned(),
-            );
+            rollout.course.notes.extend(beside_control_plane(rollout, applied).map(str::to_owned));
         }
     }
     found
+}
+
+/// What the upgrade of the control plane in the same change does to these workers.
+///
+/// The preflight checks are those of the MachineSet controller: nobody holds back a MachinePool outside of a topology.
+fn beside_control_plane(rollout: &Rollout, applied: AppliedBy) -> Option<&'static str> {
+    let is_pool = role_of(&rollout.object) == Some(KindRole::Workers(Workers::Pool));
+    match applied {
+        AppliedBy::Reconciler => Some("Waits until the control plane is done."),
+        AppliedBy::Others if !is_pool => Some(
+            "Applied together with the control plane: Cluster API's preflight checks hold new workers back until it is stable, where they are on.",
+        ),
+        AppliedBy::Others if gets_version(rollout) => Some(
+            "Applied together with the control plane, and nothing holds a MachinePool back: its kubelets may come up newer than the API server. Change the control plane first.",
+        ),
+        AppliedBy::Others => None,
+    }
+}
+
+fn gets_version(rollout: &Rollout) -> bool {
+    rollout.because.iter().any(|path| path.to_string().ends_with("/version"))
 }
 
 impl ClusterChange<'_> {

@@ -6,6 +6,7 @@ use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE, made_before};
 use super::numbers::Numbers;
 use super::owner::annotation;
 use super::pointer::At;
+use super::upgrade_course::UpgradeCourse;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::upgrade::RolloutPart;
 use capstan_yaml::Value;
@@ -50,6 +51,7 @@ pub(super) fn topology(before: &Value, after: &Value, sides: &ClassSides<'_>, ap
     {
         parts.push(removed(&mut verdict, group));
     }
+    change.course.note().into_iter().for_each(|note| verdict.note(note));
     if change.upgraded && new.len() > 1 {
         let concurrency = annotation(after, CONCURRENCY).unwrap_or("1");
         verdict.note(format!(
@@ -77,6 +79,7 @@ struct Change<'c, 'v> {
     after: &'c Value,
     sides: &'c ClassSides<'v>,
     upgraded: bool,
+    course: UpgradeCourse,
     /// Where the Cluster names its class.
     class: &'static str,
     /// Where the class is known before and after.
@@ -116,7 +119,8 @@ impl<'c, 'v> Change<'c, 'v> {
             .unwrap_or("/spec/topology/class");
         let comparison = sides.both().map(|sides| Comparison::new(sides, applied, class));
         let upgraded = before.at("/spec/topology/version") != after.at("/spec/topology/version");
-        Self { before, after, sides, upgraded, class, comparison }
+        let course = UpgradeCourse::of(before, after, sides);
+        Self { before, after, sides, upgraded, course, class, comparison }
     }
 
     /// What may concern all groups where the class is not known: which variables end in machines only its patches
@@ -170,7 +174,7 @@ impl<'c, 'v> Change<'c, 'v> {
             let own = self.own_fields(verdict, both);
             let (rolls, perhaps) = take(verdict, notes, group, outcome);
             match (self.upgraded || own || rolls, perhaps) {
-                (true, _) => numbers.replaced(),
+                (true, _) => numbers.replaced_in(self.course.times(group)),
                 (false, true) => None,
                 (false, false) => Some(0),
             }

@@ -18,6 +18,8 @@ pub enum Cause {
     WaitsForKubeconfig,
     /// The kubeconfig holds what may not count.
     KubeconfigRefused,
+    /// Another Cluster's kubeconfig leads to the same API server.
+    WorkloadShared,
     /// The API of the cluster does not answer.
     WorkloadUnreachable,
     /// The API of the cluster shows a certificate that the kubeconfig's authority did not sign.
@@ -63,6 +65,7 @@ impl Cause {
             Self::WaitsForRollout => "WaitsForRollout",
             Self::WaitsForKubeconfig => "WaitsForKubeconfig",
             Self::KubeconfigRefused => "KubeconfigRefused",
+            Self::WorkloadShared => "WorkloadShared",
             Self::WorkloadUnreachable => "WorkloadUnreachable",
             Self::WorkloadCertificate => "WorkloadCertificate",
             Self::ServiceNotRendered => "ServiceNotRendered",
@@ -92,6 +95,7 @@ impl Cause {
             | Self::WaitsForKubeconfig => ServiceState::Waiting,
             Self::WorkloadUnreachable | Self::WorkloadCertificate => ServiceState::Unknown,
             Self::KubeconfigRefused
+            | Self::WorkloadShared
             | Self::ServiceNotRendered
             | Self::TwoServices
             | Self::CniSwitchRefused

@@ -22,6 +22,7 @@ macro_rules! entries {
 }
 
 entries! {
+    ALIAS_WRITTEN_OUT: "alias-written-out", Warning, Free;
     AMBIGUOUS_MATCH: "ambiguous-match", Error, Free;
     API_VERSION_LEAVES_FIELD: "api-version-leaves-field", Warning, Free;
     API_VERSION_NOT_SERVED: "api-version-not-served", Warning, Free;
@@ -39,13 +40,16 @@ entries! {
     DUPLICATE_OBJECT: "duplicate-object", Error, Free;
     EDIT_REFUSED: "edit-refused", Error, Never;
     FILE_NOT_LISTED: "file-not-listed", Warning, Free;
+    HELM_CHART_PROXY: "helm-chart-proxy", Warning, Free;
     IMMUTABLE_FIELD: "immutable-field", Error, Free;
     INCOMPLETE_UPGRADE: "incomplete-upgrade", Error, Never;
     INVALID_DEFINITION: "invalid-definition", Warning, Free;
     INVALID_LAYOUT: "invalid-layout", Error, Free;
+    INVALID_NAME: "invalid-name", Error, Free;
     INVALID_OWNERS: "invalid-owners", Error, Never;
     INVALID_SERVICES: "invalid-services", Error, Never;
     INVALID_SETTINGS: "invalid-settings", Error, Never;
+    INVALID_VALUE: "invalid-value", Error, Free;
     INVALID_YAML: "invalid-yaml", Error, Free;
     INVENTORY_CYCLE: "inventory-cycle", Error, Free;
     INVENTORY_FINAL: "inventory-final", Error, Never;
@@ -79,6 +83,7 @@ entries! {
     OVERLAY_NAMES_TEMPLATE: "overlay-names-template", Error, Free;
     OWNERS_ADMIN: "owners-admin", Warning, Free;
     OWNERS_CHANGED: "owners-changed", Warning, Free;
+    PROVIDER_ADDRESS_DIFFERS: "provider-address-differs", Warning, Free;
     PROVIDER_API_IN_USE: "provider-api-in-use", Error, Free;
     PROVIDER_CONTRACT: "provider-contract", Error, Never;
     PROVIDER_DIGEST_DIFFERS: "provider-digest-differs", Error, Free;
@@ -112,6 +117,7 @@ entries! {
     SECRET_VARIABLE: "secret-variable", Warning, Free;
     SERVICE_KUBERNETES: "service-kubernetes", Error, Free;
     SERVICES_NOT_CLAIMED: "services-not-claimed", Warning, Free;
+    SEVERAL_CLUSTERS: "several-clusters", Warning, Free;
     SPLIT_ROLLOUT: "split-rollout", Warning, Free;
     STEP_GROUP_SPLIT: "step-group-split", Error, Never;
     TEMPLATE_EDITED_IN_PLACE: "template-edited-in-place", Error, Free;
@@ -129,6 +135,7 @@ entries! {
     UNSUPPORTED_SUBSTITUTION: "unsupported-substitution", Error, Free;
     VALUES_EDITED: "values-edited", Error, Never;
     VARIABLE_CONTRADICTION: "variable-contradiction", Warning, Free;
+    VARIABLE_NAME: "variable-name", Error, Free;
     WRONG_TYPE: "wrong-type", Error, Free;
 }
 

@@ -41,7 +41,7 @@ mod sets;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -59,6 +59,8 @@ pub use home::{Home, Scope, Scopes, place_in_namespaces};
 pub use neighbours::{Around, Neighbours};
 pub use outside::{Beyond, Outside, is_of_ownership};
 pub use reach::LiveCluster;
+pub(crate) use selectors::{Labels, selectors};
+pub use sets::left_over;
 
 /// What a folder is judged by, besides its own render.
 #[derive(Debug, Clone, Copy)]
@@ -83,8 +85,9 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
     let reach = reach::Reach::of(rendered, home, around);
     let of_hosts = HostSecrets::of(rendered);
     let is_set = around.settings.names_providers(around.folder);
+    let left = if is_set { left_over(rendered, home) } else { BTreeSet::new() };
     let mut found = Vec::new();
-    for object in &rendered.objects {
+    for object in rendered.objects.iter().filter(|object| !left.contains(&object.id)) {
         let origin = Origin::of(object, &base, rendered);
         let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
         place(object, origin, home, around.scopes, &mut outside);
@@ -139,7 +142,7 @@ pub fn overlay_selects(rendered: &Rendered) -> bool {
     rendered.base.is_some()
         && rendered.objects.iter().any(|object| {
             let unchanged = of_base.get(&object.id).is_some_and(|base| base.value == object.value);
-            !unchanged && !selectors::selectors(&object.id, &object.value).is_empty()
+            !unchanged && !selectors(&object.id, &object.value).is_empty()
         })
 }
 

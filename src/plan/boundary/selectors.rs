@@ -13,17 +13,17 @@ use capstan_kustomize::render::meets_selector;
 use capstan_model::object::{FieldPath, ObjectId};
 
 /// Labels of an object.
-pub(super) type Labels = BTreeMap<String, String>;
+pub(crate) type Labels = BTreeMap<String, String>;
 
 /// What selects Clusters, and where it stands.
-pub(super) struct Selected {
-    pub(super) field: FieldPath,
-    pub(super) selector: Selector,
+pub(crate) struct Selected {
+    pub(crate) field: FieldPath,
+    pub(crate) selector: Selector,
 }
 
 /// What selects Clusters.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Selector {
+pub(crate) enum Selector {
     /// By labels: Kubernetes' `LabelSelector`, or a text in its short form.
     Labels(Value),
     /// One by its name; of another kind it is none of Cluster API's.
@@ -35,7 +35,7 @@ pub(super) enum Selector {
 impl Selector {
     /// Whether it selects that Cluster. What is no selector selects everything: nobody knows what a controller
     /// makes of it.
-    pub(super) fn selects(&self, namespace: Option<&str>, name: &str, labels: &Labels) -> bool {
+    pub(crate) fn selects(&self, namespace: Option<&str>, name: &str, labels: &Labels) -> bool {
         match self {
             Self::Everything => true,
             Self::Named { namespace: wanted_namespace, name: wanted, .. } => {
@@ -83,7 +83,7 @@ fn is_empty(selector: &Value) -> bool {
 }
 
 /// Everything by which an object selects Clusters.
-pub(super) fn selectors(id: &ObjectId, value: &Value) -> Vec<Selected> {
+pub(crate) fn selectors(id: &ObjectId, value: &Value) -> Vec<Selected> {
     let spec = FieldPath::root().key("spec");
     let mut found = Vec::new();
     if id.kind == "MachineDrainRule" && id.group == "cluster.x-k8s.io" {

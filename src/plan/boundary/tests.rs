@@ -851,6 +851,13 @@ fn a_provider_set_brings_providers_and_what_they_are_installed_from() {
     ] {
         assert_eq!(set_verdicts(&beside(outside), ""), [expected]);
     }
+    // What is left of a provider that the set dropped refuses nothing; without its components it is no such thing.
+    let components = "{apiVersion: v1, kind: ConfigMap, metadata: {name: v1.0.0, namespace: capz-system}, data: {metadata: a, components: b}}";
+    let rest = "{apiVersion: v1, kind: Namespace, metadata: {name: capz-system}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: azure, namespace: capz-system}}";
+    assert_eq!(set_verdicts(&beside(&format!("{components}\n---\n{rest}")), ""), Vec::<String>::new());
+    assert_eq!(set_verdicts(&beside(rest), "").len(), 2);
+    let in_use = components.replace("data: {metadata: a, components: b}", "data: {a: b}");
+    assert_eq!(set_verdicts(&beside(&in_use), "").len(), 1);
     let overlay = "{apiVersion: v1, kind: ConfigMap, metadata: {name: core, namespace: capi-system}}\n";
     assert_eq!(
         set_verdicts(PROVIDERS, overlay),

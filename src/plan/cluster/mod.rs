@@ -56,6 +56,8 @@ pub struct Cluster {
     pub infrastructure_kinds: BTreeSet<String>,
     /// The version of Kubernetes that its base asks for: the control plane's, else the newest.
     pub kubernetes: Option<KubernetesVersion>,
+    /// The versions that the ClusterClasses of its base list, class by class.
+    pub class_versions: Vec<Vec<KubernetesVersion>>,
     /// What reading it found: `release-record-differs`, `providers-beside-others`, `overlay-changes-providers`,
     /// `invalid-services`, `invalid-owners`, `owners-admin`.
     pub findings: Vec<Finding>,

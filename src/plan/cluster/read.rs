@@ -7,7 +7,7 @@ use super::{Cluster, Manifest};
 use super::{provider_sets, services};
 use crate::giant_swarm::{self, ReleaseScalar};
 use crate::layout::TargetFolder;
-use crate::release::{infrastructure_kinds, kubernetes_version};
+use crate::release::{class_versions, infrastructure_kinds, kubernetes_version};
 use crate::settings::{ClusterSettings, OverlaySettings};
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::finding::{FileError, Finding, Place, rules};
@@ -49,6 +49,7 @@ impl Cluster {
             id: folder.id.clone(),
             folder: folder.clone(),
             infrastructure_kinds: roots().flat_map(infrastructure_kinds).collect(),
+            class_versions: class_versions(roots()),
             // What provider objects call their version is none of Kubernetes.
             kubernetes: kubernetes_version(
                 roots().filter(|_| !is_set),

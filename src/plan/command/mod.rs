@@ -28,17 +28,23 @@ pub use parse::{Address, CommandError, MAX_COMMANDS, parse};
 pub use rights::{Asker, Denied, Judged, Place, Team, judge};
 pub use seen::{Push, Unseen, unseen};
 
+/// A text in a table's cell, where a bar ends the cell even inside a code span.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
 /// The answer to `help`, in Markdown.
 pub fn help(prefix: &CommandPrefix) -> String {
     let mut text = String::from("| command | what it does | who may |\n|---|---|---|\n");
     for verb in Verb::ALL {
         let space = if verb.syntax().is_empty() { "" } else { " " };
         text.push_str(&format!(
-            "| `{prefix} {}{space}{}` | {} | {} |\n",
+            "| `{} {}{space}{}` | {} | {} |\n",
+            cell(prefix.as_str()),
             verb.word(),
-            verb.syntax(),
-            verb.does(),
-            rights::by_default(verb.needs()),
+            cell(verb.syntax()),
+            cell(verb.does()),
+            cell(rights::by_default(verb.needs())),
         ));
     }
     text.push_str(

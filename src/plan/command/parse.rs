@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn commands_stand_at_the_start_of_visible_lines() {
-        let cases: [(&str, &[&str]); 28] = [
+        let cases: [(&str, &[&str]); 29] = [
             ("/capstan plan", &["plan"]),
             ("/capstan plan\r\n/capstan help\r\n", &["plan", "help"]),
             ("/capstan", &["help"]),
@@ -181,6 +181,7 @@ mod tests {
             ("@capstan", &["help"]),
             ("@capstans plan\n@cap plan\n@\nask @capstan plan", &[]),
             ("/capstan hold audit until 2026-12-01\n/capstan keep /spec/replicas", &["hold", "keep"]),
+            ("/capstan take all\n/capstan keep MachinePool/a all", &["take", "keep"]),
             ("", &[]),
         ];
         for (body, expected) in cases {
@@ -352,6 +353,18 @@ mod tests {
             "| `/capstan replan` |",
         ] {
             assert!(text.contains(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn each_row_of_the_help_has_three_cells_whatever_the_syntax_says() {
+        let text = help(&CommandPrefix::default());
+        assert!(
+            text.contains(r"| `/capstan campaign stop [REASON] \| resume \| skip CLUSTER [of CAMPAIGN]` |")
+        );
+        for row in text.lines().filter(|line| line.starts_with('|')) {
+            let ends = row.replace(r"\|", "").matches('|').count();
+            assert_eq!(ends, 4, "{row}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Remote;
 use super::applied::{Applied, Extent, From, FromKind, Need, reached, read};
-use super::{Disagreement, Given, Knowledge, PostBuild};
+use super::{Disagreement, Given, Knowledge, PostBuild, is_name};
 use crate::layout::Layout;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::finding::Place;
@@ -140,6 +140,10 @@ impl FluxIndex {
         }
         values.extend(applied.inline.iter().cloned());
         for (name, given) in values {
+            if !is_name(&name) {
+                result.misnamed.push((name, given));
+                continue;
+            }
             if result.disagreements.iter().any(|known| known.name == name) {
                 continue;
             }

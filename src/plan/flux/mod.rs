@@ -44,6 +44,8 @@ pub struct PostBuild {
     values: BTreeMap<String, Given>,
     /// Given two values by two Kustomizations: bound by neither.
     disagreements: Vec<Disagreement>,
+    /// What is given under a key that cannot be a name: Flux fails on it.
+    misnamed: Vec<(String, Given)>,
     knowledge: Knowledge,
 }
 
@@ -124,6 +126,17 @@ impl PostBuild {
     pub fn disagreements(&self) -> &[Disagreement] {
         &self.disagreements
     }
+
+    /// What is given under keys that cannot be names of variables.
+    pub fn misnamed(&self) -> &[(String, Given)] {
+        &self.misnamed
+    }
+}
+
+/// Whether Flux takes a key for the name of a variable.
+fn is_name(key: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    key.bytes().all(is_part) && key.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }
 
 /// Whether Flux passes over an object when it substitutes.

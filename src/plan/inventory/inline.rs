@@ -12,7 +12,7 @@ use capstan_model::wording::count;
 
 use super::outlook::{InventoryChange, PlansOfCluster, does_something, is_new};
 use crate::settings::InlineLimits;
-use crate::upgrade::{Basis, Effect, Upgrade, ValuesCourse};
+use crate::upgrade::{Basis, MachineCount, Upgrade, ValuesCourse};
 
 /// What is put on the branch.
 #[derive(Debug, Default)]
@@ -91,22 +91,20 @@ fn reason_for_own(upgrade: &Upgrade, known: &[Result<Arc<Upgrade>, String>]) -> 
 fn beyond(limits: &InlineLimits, upgrades: &[Arc<Upgrade>]) -> Option<String> {
     let mut parts = Vec::new();
     if u32::try_from(upgrades.len()).unwrap_or(u32::MAX) > limits.clusters {
-        parts.push(format!(
-            "{} and {} may",
-            count(upgrades.len(), "cluster changes", "clusters change"),
-            limits.clusters
-        ));
+        let changes = count(upgrades.len(), "cluster changes", "clusters change");
+        parts.push(format!("{changes} and {} may", limits.clusters));
     }
-    let rolls = || {
-        let rollouts = upgrades.iter().flat_map(|upgrade| &upgrade.rollouts);
-        rollouts.filter(|rollout| rollout.course.effect == Effect::Replaces)
-    };
-    let machines: u64 = rolls().map(|rollout| u64::from(rollout.machines.unwrap_or(1))).sum();
     // Of a pool that an autoscaler sizes nobody knows how many machines it is.
-    let is_unknown = rolls().any(|rollout| rollout.machines.is_none());
-    if machines > u64::from(limits.machines) || is_unknown {
-        let number = if is_unknown { "an unknown number of".to_owned() } else { machines.to_string() };
-        parts.push(format!("{number} machines are replaced and {} may be", limits.machines));
+    let machines = MachineCount::of(upgrades.iter().flat_map(|upgrade| &upgrade.rollouts));
+    if machines.exactly().is_none_or(|known| known > u64::from(limits.machines)) {
+        let replaced = match machines.exactly() {
+            Some(known) => {
+                let number = usize::try_from(known).unwrap_or(usize::MAX);
+                count(number, "machine is replaced", "machines are replaced")
+            }
+            None => "an unknown number of machines are replaced".to_owned(),
+        };
+        parts.push(format!("{replaced} and {} may be", limits.machines));
     }
     let why = format!("{}: the limits are those of `inventory.inline` in .capstan.yaml", parts.join(", "));
     (!parts.is_empty()).then_some(why)

@@ -12,6 +12,7 @@
 //! Deliberately absent: merging levels, schemas and templates themselves (`capstan_inventory`), and the merge of objects
 //! ([`crate::merge`]).
 
+mod conflicts;
 mod fleet;
 mod inline;
 mod outlook;
@@ -22,6 +23,7 @@ mod said;
 #[cfg(test)]
 mod tests;
 
+pub use conflicts::name_inventory;
 pub use fleet::FleetInventory;
 pub use inline::Inline;
 pub use outlook::{InventoryChange, InventoryOutlook, LevelName, LevelReach, PlansOfCluster};

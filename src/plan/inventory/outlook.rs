@@ -8,7 +8,7 @@ use capstan_model::finding::{Finding, Place};
 use capstan_model::ids::ClusterId;
 use serde::{Deserialize, Serialize};
 
-use crate::upgrade::{Effect, Upgrade, ValuesCourse};
+use crate::upgrade::{MachineCount, Upgrade, ValuesCourse};
 
 /// A level by the kind and name of its object.
 pub type LevelName = (String, String);
@@ -20,6 +20,12 @@ pub struct InventoryChange {
     pub clusters: Vec<ClusterId>,
     /// How many clusters the inventory defines.
     pub all: usize,
+    /// Those of the clusters that it does not define, so that they are not among these.
+    #[serde(default)]
+    pub uncounted: BTreeSet<ClusterId>,
+    /// The same of levels: those that belonged to theirs before alone.
+    #[serde(default)]
+    pub without_level: BTreeSet<ClusterId>,
     /// The levels of those that it concerns, upper ones first.
     pub levels: BTreeMap<ClusterId, Vec<LevelName>>,
     /// How many clusters belong to each of these levels.
@@ -41,8 +47,8 @@ pub struct LevelReach {
     pub changed: usize,
     /// Those of whose machines some are replaced.
     pub rolling: usize,
-    /// How many machines that is, as far as replicas are in Git.
-    pub machines: u64,
+    /// How many machines that is.
+    pub machines: MachineCount,
     /// Those whose proposal would block, or that cannot be planned.
     pub blocked: usize,
 }
@@ -113,10 +119,13 @@ impl InventoryOutlook {
                 }
                 ValuesCourse::Changes => {}
             }
+            // Who changes is one of all, whatever the inventory says of it then.
+            outlook.whole.all += usize::from(change.uncounted.contains(cluster));
             one.add_to(&mut outlook.whole);
             let own: BTreeSet<&LevelName> = change.levels.get(cluster).into_iter().flatten().collect();
             own.into_iter().for_each(|level| {
                 if let Some(level) = levels.get_mut(level) {
+                    level.all += usize::from(change.without_level.contains(cluster));
                     one.add_to(level);
                 }
             });
@@ -157,8 +166,7 @@ pub(super) fn does_something(upgrade: &Upgrade) -> bool {
 struct Reached {
     changes: bool,
     blocks: bool,
-    rolls: bool,
-    machines: u64,
+    machines: MachineCount,
     course: ValuesCourse,
 }
 
@@ -176,10 +184,7 @@ impl Reached {
             {
                 reached.course = values.course;
             }
-            for rollout in upgrade.rollouts.iter().filter(|one| one.course.effect == Effect::Replaces) {
-                reached.rolls = true;
-                reached.machines += u64::from(rollout.machines.unwrap_or_default());
-            }
+            reached.machines = reached.machines.and(MachineCount::of(&upgrade.rollouts));
         }
         reached
     }
@@ -187,7 +192,7 @@ impl Reached {
     fn add_to(&self, level: &mut LevelReach) {
         level.changed += usize::from(self.changes);
         level.blocked += usize::from(self.blocks);
-        level.rolling += usize::from(self.rolls);
-        level.machines += self.machines;
+        level.rolling += usize::from(!self.machines.is_none());
+        level.machines = level.machines.and(self.machines);
     }
 }

@@ -6,6 +6,7 @@ use capstan_inventory::kinds::Object;
 use capstan_inventory::origin::LevelKind;
 use capstan_inventory::values::Member;
 use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::wording::count;
 
 use super::fleet::FleetInventory;
 use crate::settings::InventoryLimits;
@@ -57,23 +58,30 @@ impl<'i> Reach<'i> {
     }
 }
 
-/// The finding that a change reaches more than it may; `None` where it does not. `machines` is not known to who has not
-/// planned.
+/// The finding that a change reaches more than it may; `None` where it does not. So many clusters change, and so many more
+/// may, which nobody planned; `machines` is not known to who has not planned.
 pub fn beyond(
     limits: &InventoryLimits,
-    clusters: usize,
+    [changed, unplanned]: [usize; 2],
     machines: Option<u64>,
     place: Option<Place>,
 ) -> Option<Finding> {
-    let too_many = |count: u64, limit: Option<u32>| limit.is_some_and(|limit| count > u64::from(limit));
-    let clusters = u64::try_from(clusters).unwrap_or(u64::MAX);
+    let is_beyond = |number: u64, limit: &u32| number > u64::from(*limit);
+    let reached = u64::try_from(changed + unplanned).unwrap_or(u64::MAX);
     let mut parts = Vec::new();
-    if let Some(limit) = limits.clusters.filter(|_| too_many(clusters, limits.clusters)) {
-        parts.push(format!("{clusters} clusters change and {limit} may"));
+    if let Some(limit) = limits.clusters.filter(|limit| is_beyond(reached, limit)) {
+        let changes = count(changed, "cluster changes", "clusters change");
+        let more = match unplanned {
+            0 => String::new(),
+            _ => format!(", {} not planned", count(unplanned, "more was", "more were")),
+        };
+        parts.push(format!("{changes}{more} and {limit} may"));
     }
     let machines = machines.unwrap_or_default();
-    if let Some(limit) = limits.machines.filter(|_| too_many(machines, limits.machines)) {
-        parts.push(format!("{machines} machines are replaced and {limit} may"));
+    if let Some(limit) = limits.machines.filter(|limit| is_beyond(machines, limit)) {
+        let number = usize::try_from(machines).unwrap_or(usize::MAX);
+        let replaced = count(number, "machine is replaced", "machines are replaced");
+        parts.push(format!("{replaced} and {limit} may"));
     }
     if parts.is_empty() {
         return None;

@@ -20,7 +20,7 @@ use capstan_yaml::{Document, Node, Value, YamlFile};
 
 use crate::merge::{Source, SourceFacts, SourceFile};
 use crate::release::{holds_providers, kubernetes_version};
-use crate::upgrade::{ChangeSource, ReleaseRecord, Upgrade, ValueOrigin};
+use crate::upgrade::{ChangeSource, ReleaseRecord, ValueOrigin};
 
 /// A release's files, with its schema and templates; read once, and rendered for each cluster.
 #[derive(Debug)]
@@ -277,8 +277,12 @@ impl ReleaseWithValues {
             && texts(self) == texts(other)
     }
 
-    /// Where the values stand that the changes of an upgrade come from, in the order of the changes.
-    pub fn origins(&self, upgrade: &Upgrade, values: &ClusterValues) -> Vec<Vec<ValueOrigin>> {
+    /// Where the values stand that fields come from, in their order.
+    pub fn origins<'f>(
+        &self,
+        fields: impl Iterator<Item = (&'f ObjectId, &'f FieldPath)>,
+        values: &ClusterValues,
+    ) -> Vec<Vec<ValueOrigin>> {
         let mut placed: BTreeMap<&ObjectId, &[Placement]> = BTreeMap::new();
         let objects = self.rendered.files.iter().flat_map(|file| &file.objects);
         placed.extend(objects.map(|object| (&object.id, object.placements.as_slice())));
@@ -302,10 +306,7 @@ impl ReleaseWithValues {
             origins
         };
         // A whole object comes from its template; the values in it are many, and say nothing of why it comes.
-        let one = |change: &crate::upgrade::Change| {
-            if change.path.is_root() { Vec::new() } else { of(&change.object, &change.path) }
-        };
-        upgrade.changes.iter().map(one).collect()
+        fields.map(|(object, path)| if path.is_root() { Vec::new() } else { of(object, path) }).collect()
     }
 }
 

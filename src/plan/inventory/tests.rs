@@ -146,3 +146,40 @@ fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys
         assert!(told.starts_with(expected), "{inventory}\n{told}\n{expected}");
     }
 }
+
+/// Of six clusters that an inventory defined, which cannot be read any more, each is one of six, and of its level's.
+#[test]
+fn who_changes_is_one_of_all_whatever_the_inventory_says_of_it_then() {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use capstan_model::ids::ClusterId;
+
+    use super::{InventoryChange, InventoryOutlook, LevelReach, PlansOfCluster};
+
+    let id = |at: usize| ClusterId::new(RepoPath::parse(&format!("acme/n{at}")).unwrap());
+    let level = || ("Site".to_owned(), "fra1".to_owned());
+    // How many are defined then, how many of those that change are not, how many change.
+    for (defined, uncounted, changed, all) in [(0, 6, 6, 6), (3, 0, 3, 3), (3, 1, 2, 4), (3, 2, 0, 3)] {
+        let clusters: Vec<ClusterId> = (0..changed.max(uncounted)).map(id).collect();
+        let gone: BTreeSet<ClusterId> = (0..uncounted).map(id).collect();
+        let plan = |at: usize| -> PlansOfCluster {
+            if at < changed { vec![Err("the inventory cannot be read".to_owned())] } else { Vec::new() }
+        };
+        let after: BTreeMap<ClusterId, PlansOfCluster> =
+            (0..clusters.len()).map(|at| (id(at), plan(at))).collect();
+        let change = InventoryChange {
+            all: defined,
+            levels: clusters.iter().map(|cluster| (cluster.clone(), vec![level()])).collect(),
+            totals: vec![(level(), defined)],
+            uncounted: gone.clone(),
+            without_level: gone,
+            clusters,
+            ..InventoryChange::default()
+        };
+        let outlook = InventoryOutlook::of(&change, &BTreeMap::new(), &after, |all| all);
+        let reach = LevelReach { all, changed, blocked: changed, ..LevelReach::default() };
+        assert_eq!(outlook.whole, reach);
+        let of_level: Vec<_> = outlook.levels.into_iter().map(|(_, reach)| reach).collect();
+        assert_eq!(of_level, if changed > 0 { vec![reach] } else { vec![] });
+    }
+}

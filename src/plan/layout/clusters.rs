@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::files::{Files, files_in};
+use super::releases::has_release_shape;
 use super::sniff::{Sniffed, content, has_cluster_object, is_broken, says_providers, sniff};
 use super::{TargetFolder, services};
-use crate::settings::{FOLDER_FILE, RepositorySettings};
+use crate::settings::{FOLDER_FILE, Glob, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::target::TargetKind;
@@ -26,8 +27,7 @@ pub(super) fn find(
     let mut found: BTreeMap<RepoPath, TargetFolder> = BTreeMap::new();
     for folder in candidates(tree.entries(), settings) {
         let with_ancestors = || std::iter::successors(Some(folder.clone()), RepoPath::parent);
-        let is_release = ReleaseVersion::parse(folder.name()).is_some();
-        if is_release || with_ancestors().any(|folder| releases.contains(&folder)) {
+        if is_release(tree, settings, &folder) || with_ancestors().any(|folder| releases.contains(&folder)) {
             continue;
         }
         let outer = with_ancestors().skip(1).find_map(|ancestor| found.get(&ancestor));
@@ -68,6 +68,14 @@ pub(super) fn find(
     found.into_values().map(Arc::new).collect()
 }
 
+/// Whether a folder is a release by its name. One that patterns name, and that lacks what releases hold, is a cluster
+/// that somebody called so.
+fn is_release(tree: &dyn Tree, settings: &RepositorySettings, folder: &RepoPath) -> bool {
+    let is_named = |patterns: &Vec<Glob>| Glob::any(patterns, folder.as_str());
+    ReleaseVersion::parse(folder.name()).is_some()
+        && (has_release_shape(tree, folder) || !settings.clusters.paths.as_ref().is_some_and(is_named))
+}
+
 /// A known folder after files in it changed; `None` where a new search may find that it is none any more, or one of
 /// another kind, or holds another one.
 pub(super) fn read_again(
@@ -103,8 +111,7 @@ fn kind_of(
     }
     match &settings.clusters.paths {
         Some(patterns) => {
-            let is_one = !folder.base_files.is_empty()
-                && patterns.iter().any(|pattern| pattern.matches(folder.id.as_str()));
+            let is_one = !folder.base_files.is_empty() && Glob::any(patterns, folder.id.as_str());
             // What cannot be told is a cluster: the settings say so.
             is_one.then(|| shape(tree, folder, settings, &mut Vec::new()).unwrap_or_default())
         }

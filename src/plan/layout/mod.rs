@@ -10,6 +10,7 @@
 //! symbolic links or submodules: those are problems.
 
 mod clusters;
+mod crowded;
 mod definitions;
 mod discover;
 mod files;
@@ -36,6 +37,7 @@ use capstan_model::tree::{RepoPath, TreeEntry};
 use capstan_model::version::ReleaseVersion;
 
 pub(crate) use clusters::holder;
+pub use crowded::crowded;
 pub use definitions::{definitions, may_define, schemas_of};
 pub use discover::discover;
 pub use files::not_followed;

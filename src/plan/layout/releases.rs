@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::files::{Files, files_in, folder_or_root};
 use super::{ReleaseFolder, Shelf, services};
-use crate::settings::{FOLDER_FILE, RepositorySettings};
+use crate::settings::{FOLDER_FILE, Glob, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::ids::{Provider, ReleaseId};
 use capstan_model::source::is_archived;
@@ -33,9 +33,7 @@ pub(super) fn find(
             continue;
         }
         let asked_for = match &settings.releases.paths {
-            Some(patterns) if patterns.iter().any(|pattern| pattern.matches(folder.as_str())) => {
-                Search::Pattern
-            }
+            Some(patterns) if Glob::any(patterns, folder.as_str()) => Search::Pattern,
             None if !lies_in_base_or_overlay(&folder, settings) => Search::Shape,
             _ => continue,
         };
@@ -66,6 +64,15 @@ pub(super) fn find(
 enum Search {
     Pattern,
     Shape,
+}
+
+/// Whether a folder holds what makes one of its name a release.
+pub(super) fn has_release_shape(tree: &dyn Tree, folder: &RepoPath) -> bool {
+    let below = |name: &str| folder.join(name).ok();
+    let has_file = |name: &str| below(name).is_some_and(|path| tree.entry(&path).is_some());
+    below(BASE).is_some_and(|base| !tree.entries_in(&base).is_empty())
+        || has_file(MANIFEST)
+        || has_file(SCHEMA)
 }
 
 /// Folders that hold `base/`, `release.yaml` or `schema.yaml`, parents before what they hold.

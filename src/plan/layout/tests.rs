@@ -459,3 +459,45 @@ fn a_provider_set_that_the_inventory_defines_need_not_be_there_yet() {
         assert!(follow(&layout, &after, &settings, &changed).is_none(), "{wrong}");
     }
 }
+
+#[test]
+fn a_folder_named_like_a_version_is_a_cluster_where_a_pattern_names_it_and_nothing_makes_it_a_release() {
+    let files = [
+        ("trial/v0.4.8/c.yaml", CLUSTER),
+        ("trial/v0.5.2/c.yaml", CLUSTER),
+        ("aws/v21.0.0/base/mp.yaml", OTHER),
+        ("capa/v34.5.0/release.yaml", "kind: Release\n"),
+    ];
+    let layout = discover(
+        &Files::new(&files),
+        &settings("clusters: {paths: ['trial/*', 'aws/*', 'capa/*'], base: '.'}\n"),
+    );
+    assert_eq!(ids(&layout), (vec!["aws/v21.0.0", "capa/v34.5.0"], vec!["trial/v0.4.8", "trial/v0.5.2"]));
+    let layout = discover(&Files::new(&files), &settings("clusters: {base: '.'}\n"));
+    assert_eq!(ids(&layout).1, [""; 0], "the shape alone says nothing of them");
+}
+
+#[test]
+fn several_clusters_in_one_folder_are_told() {
+    let two = "\
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: one}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: '${OTHER}'}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: two}
+";
+    let files = [("a/pair/base/c.yaml", two), ("a/alone/base/c.yaml", CLUSTER)];
+    let tree = Files::new(&files);
+    let told: Vec<String> = crowded(&tree, &discover(&tree, &RepositorySettings::default()))
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "a/pair/base/c.yaml:5:1: a/pair is one cluster to Capstan, and holds 2 `Cluster` objects: `one` and `two`. What is planned, checked and released is so for all of them together: give each a folder of its own where they are to go apart"
+        ]
+    );
+}

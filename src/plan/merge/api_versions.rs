@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster_merge::Sides;
 use super::nodes::text;
+use crate::substitution::{Token, tokens};
 use capstan_kustomize::schema::{self, Schema, Schemas, Unlisted};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Edit, Node, NodeKind, Value};
@@ -97,12 +98,15 @@ enum Type {
     String,
     Number,
     Boolean,
+    /// Whatever a variable stands for.
+    Any,
 }
 
 fn type_of(node: &Node) -> Option<Type> {
     match &node.kind {
         NodeKind::Mapping(_) => Some(Type::Mapping),
         NodeKind::Sequence(_) => Some(Type::Sequence),
+        NodeKind::Scalar(scalar) if matches!(*tokens(&scalar.text), [Token::Variable(_)]) => Some(Type::Any),
         NodeKind::Scalar(scalar) => match scalar.value() {
             Value::String(_) => Some(Type::String),
             Value::Number(_) => Some(Type::Number),
@@ -179,7 +183,7 @@ fn told(mut schema: &Schema, path: &FieldPath, node: &Node) -> Told {
     let is_template = node.as_scalar().is_some_and(|scalar| scalar.text.contains("${"));
     let fits = match (schema.kind, type_of(node)) {
         (schema::Type::Any, _) => return Told::Nothing,
-        (_, None) => true,
+        (_, None | Some(Type::Any)) => true,
         (schema::Type::Object, Some(own)) => own == Type::Mapping,
         (schema::Type::Array, Some(own)) => own == Type::Sequence,
         (_, Some(Type::Mapping | Type::Sequence)) => false,
@@ -207,6 +211,8 @@ struct Search<'s> {
 /// How a value fits into the result's version.
 enum Fit {
     Fits,
+    /// With all that is in it: a variable stands for it in the result's version.
+    Whole,
     Foreign(Origin),
 }
 
@@ -218,6 +224,7 @@ impl Search<'_> {
         }
         match self.fit(path, node) {
             Fit::Fits => self.each_below(path, node, &mut |search, path, node| search.stays(path, node)),
+            Fit::Whole => {}
             Fit::Foreign(origin) => self.report(path, node, origin),
         }
     }
@@ -271,6 +278,7 @@ impl Search<'_> {
         }
         match self.fit(path, node) {
             Fit::Fits => self.each_below(path, node, &mut |search, path, node| search.brings(path, node)),
+            Fit::Whole => {}
             Fit::Foreign(_) => {
                 let (path, value) = (path.clone(), node.value());
                 self.found.push(Foreign { path, at: None, value, origin: Origin::OtherVersion });
@@ -294,6 +302,8 @@ impl Search<'_> {
         let elsewhere = || self.other.types(&at).is_some_and(|types| types.contains(&own));
         match self.native.types(&at) {
             Some(types) if types.contains(&own) => Fit::Fits,
+            Some(types) if types.contains(&Type::Any) => Fit::Whole,
+            Some(_) if own == Type::Any => Fit::Whole,
             // Some fields take numbers and strings: foreign is what a release changed the type of.
             Some(types) => {
                 let collection = |of: &Type| matches!(of, Type::Mapping | Type::Sequence);

@@ -130,13 +130,13 @@ pub(crate) struct KindChange {
     pub(crate) added: ObjectId,
 }
 
-/// A namespace that the release adds to one of the cluster's objects, or changes.
+/// A namespace that the release adds to one of the cluster's objects, changes, or drops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamespaceChange {
     /// Index into the base's objects.
     pub(crate) object: usize,
     pub(crate) old: Option<String>,
-    pub(crate) new: String,
+    pub(crate) new: Option<String>,
     pub(crate) meaning: Meaning,
 }
 

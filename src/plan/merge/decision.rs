@@ -50,6 +50,17 @@ pub(crate) struct Decided<'d> {
     pub(crate) partial: bool,
     pub(crate) kind: DecisionKind,
     pub(crate) rule: MergeRule,
+    /// Of a text that both sides changed: what its lines come to.
+    pub(crate) lines: Option<Lines<'d>>,
+}
+
+/// A text whose lines were merged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lines<'d> {
+    /// With the cluster's lines where both sides changed them.
+    pub(crate) kept: &'d Node,
+    /// With the release's lines there.
+    pub(crate) taken: &'d Node,
 }
 
 /// Items of one list that are one decision.
@@ -99,6 +110,17 @@ pub(crate) struct Decision {
     pub(crate) missing: Vec<Missing>,
     /// What takes the release's value into the cluster's document.
     pub(crate) edits: Vec<Edit>,
+    /// Of a text whose lines both sides changed, and some of them differently.
+    pub(crate) text: Option<Box<DisputedText>>,
+}
+
+/// A text with all lines that are not in dispute.
+#[derive(Debug, Clone)]
+pub(crate) struct DisputedText {
+    /// With the cluster's lines where both sides changed them: it comes although the cluster's value stays.
+    pub(crate) kept: Node,
+    /// With the release's lines there: it comes where the release's value is taken.
+    pub(crate) taken: Node,
 }
 
 /// Kinds of decisions.
@@ -108,6 +130,8 @@ pub(crate) enum DecisionKind {
     Take,
     /// Both changed it: the settings decide.
     Conflict,
+    /// The old release is unknown, and what stands there would be lost: it stays, but for what somebody named.
+    Overwrite,
     /// Both changed it and the types differ ([U8](crate::merge::fields#u8)): blocks.
     TypeConflict,
     /// The release changed it, and an owner rule holds the cluster's value. Of interest in a step
@@ -249,6 +273,7 @@ impl Recorder for Record {
             stands: Stands::default(),
             missing: Vec::new(),
             edits: parts.iter().flat_map(|part| Decision::from(*part).edits).collect(),
+            text: None,
         });
     }
 
@@ -283,11 +308,12 @@ impl Recorder for Record {
 
 impl From<Decided<'_>> for Decision {
     fn from(decided: Decided<'_>) -> Self {
-        let Decided { field, three, slot, had_null, partial, kind, rule } = decided;
+        let Decided { field, three, slot, had_null, partial, kind, rule, lines } = decided;
         let path = field.path();
         let release = three.n.map(|node| if partial { without_nulls(node) } else { node.clone() });
+        let comes = lines.map(|lines| lines.taken.clone()).or_else(|| release.clone());
         let above = || path.parent().unwrap_or_default();
-        let edit = match (slot, release.clone(), path.steps().last()) {
+        let edit = match (slot, comes.clone(), path.steps().last()) {
             (Slot::At(_), Some(node), _) => Some(Edit::Set { path: path.clone(), node }),
             (Slot::At(_), None, _) if three.c.is_some() || had_null => {
                 Some(Edit::Remove { path: path.clone() })
@@ -310,7 +336,7 @@ impl From<Decided<'_>> for Decision {
             at,
             base: three.o.cloned(),
             cluster: three.c.cloned(),
-            release,
+            release: if kind == DecisionKind::Take { comes } else { release },
             kind,
             rule,
             path_in_old: field.path_in_old(),
@@ -318,6 +344,9 @@ impl From<Decided<'_>> for Decision {
             stands: Stands::default(),
             missing: Vec::new(),
             edits: edit.into_iter().collect(),
+            text: lines.map(|Lines { kept, taken }| {
+                Box::new(DisputedText { kept: kept.clone(), taken: taken.clone() })
+            }),
         }
     }
 }

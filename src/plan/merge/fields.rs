@@ -13,6 +13,7 @@
 //! | `C = N` | nothing to do |
 //! | `C = O` | N, also where N has nothing |
 //! | all three differ | conflict |
+//! | they are texts of several lines | line by line so: lines that touch conflict, the others come ([`super::texts`]) |
 //!
 //! | `upgrade.conflicts` | the conflict is listed, and |
 //! |---|---|
@@ -20,9 +21,18 @@
 //! | `take` | N comes |
 //! | `block` | the upgrade blocks |
 //!
-//! Old release unknown: N's fields overwrite C's, and nothing is removed but what a fragment says `null` of;
-//! lists by key take N's items in, sets unite, other lists are replaced ([U7](super::lists#u7)). With
-//! `whenReleaseUnknown: infer` the old release is the one all of whose fields the base has, of several the one
+//! Old release unknown: what the cluster lacks comes, lists by key take N's items in, sets unite
+//! ([U7](super::lists#u7)). Nobody can tell an edit from what a release wrote, so what stands there stays, and the
+//! difference is listed as a conflict, whatever `upgrade.conflicts` says (`block` blocks):
+//!
+//! | where C and N differ | comes to |
+//! |---|---|
+//! | somebody named the field, or all (`--overwrite`, `take`), or the settings say `whenReleaseUnknown: overwrite` | N, listed as `kept: release` |
+//! | a field of the step group, which the release moves forward ([U9](super::step_group#u9)) | N, listed likewise |
+//! | the object's `apiVersion` | N: the form of the object, and no value |
+//! | anything else, `null` of a fragment too | C stays |
+//!
+//! With `whenReleaseUnknown: infer` the old release is the one all of whose fields the base has, of several the one
 //! with most, of equals none ([`super::fit`]).
 //!
 //! An owner rule (`upgrade.fields`, the last that fits) goes before all of this: `cluster` keeps C, `release` takes
@@ -38,12 +48,13 @@
 //! [U6]: crate::merge::values#u6
 //! [U8]: self#u8
 
-use super::decision::{Decided, DecisionKind, MergeRule, Recorder, Together};
+use super::decision::{Decided, DecisionKind, Lines, MergeRule, Recorder, Together};
 use super::knowledge::{Field, Knowledge};
 use super::kustomization;
-use super::list_merge::{ListItem, Lists, Turn, arguments, keyed, sequence, set};
+use super::list_merge::{ListItem, Lists, Turn, arguments, holds_all, keyed, sequence, set};
 use super::lists::{ListKind, kind_of};
-use super::nodes::remove;
+use super::nodes::{remove, set_text};
+use super::texts::MergedText;
 use super::three_way::{OldState, Slot, Three, entries_of, find, items_of};
 use super::values::same_value;
 use crate::settings::{FieldOwner, FieldRule};
@@ -175,7 +186,10 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
         let kind = match rule {
             _ if same(field, c, o) => DecisionKind::Take,
             MergeRule::Types => DecisionKind::TypeConflict,
-            _ => DecisionKind::Conflict,
+            _ => match three.merged_text() {
+                Some(merged) => return self.text(here, &merged),
+                None => DecisionKind::Conflict,
+            },
         };
         self.decide(here, kind, rule);
     }
@@ -183,7 +197,7 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
     fn unknown(&mut self, here: Here<'_>, removes: bool) {
         let Here { field, three, .. } = here;
         match (three.c, three.n) {
-            (Some(_), None) if removes => self.decide(here, DecisionKind::Take, MergeRule::Fields),
+            (Some(_), None) if removes => self.decide(here, DecisionKind::Overwrite, MergeRule::Fields),
             (_, None) => {}
             (None, Some(_)) => self.decide(here, DecisionKind::Take, MergeRule::Fields),
             (Some(c), Some(n)) => match (collection(c), collection(n)) {
@@ -194,7 +208,9 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
                     if same(field, three.c, three.n) {
                         self.record.alike(1);
                     } else {
-                        self.decide(here, DecisionKind::Take, MergeRule::Fields);
+                        let is_form = field.is_of_object() && field.known.key == "apiVersion";
+                        let kind = if is_form { DecisionKind::Take } else { DecisionKind::Overwrite };
+                        self.decide(here, kind, MergeRule::Fields);
                     }
                 }
                 _ => self.decide(here, DecisionKind::TypeConflict, MergeRule::Types),
@@ -268,8 +284,7 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
                 self.decide(here, kind, MergeRule::Lists);
             }
             Turn::Alike(items) => self.record.alike(items),
-            Turn::Conflict { parts, items, at } => {
-                let kind = DecisionKind::Conflict;
+            Turn::Conflict { parts, items, at, kind } => {
                 let fields: Vec<Field<'_>> = parts.iter().map(|part| list.item(part.item)).collect();
                 let parts = fields.iter().zip(&parts).map(|(field, ListItem { three, slot, .. })| {
                     let here = Here { field, three: *three, slot: *slot, had_null: false };
@@ -288,7 +303,8 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
             return self.record.alike(1);
         }
         let kind = match self.old {
-            OldState::Unknown => DecisionKind::Take,
+            OldState::Unknown if c.is_some_and(Node::is_empty_collection) => DecisionKind::Take,
+            OldState::Unknown => DecisionKind::Overwrite,
             OldState::Known if same(field, o, n) => return,
             OldState::Known if same(field, c, o) => DecisionKind::Take,
             OldState::Known => DecisionKind::Conflict,
@@ -301,9 +317,23 @@ impl<'m, R: Recorder + Default> FieldMerge<'m, R> {
         self.record.decided(decided);
     }
 
+    /// A text whose lines both sides changed.
+    fn text(&mut self, here: Here<'_>, merged: &MergedText) {
+        let kind = if merged.disputed.is_empty() { DecisionKind::Take } else { DecisionKind::Conflict };
+        let with = |text: &str| {
+            let mut node = here.three.c.cloned().unwrap_or_else(Node::null);
+            set_text(&mut node, &[], text);
+            node
+        };
+        let (kept, taken) = (with(&merged.kept), with(&merged.taken));
+        let lines = Some(Lines { kept: &kept, taken: &taken });
+        let decided = Decided { lines, ..self.decided(here, kind, MergeRule::Fields) };
+        self.record.decided(decided);
+    }
+
     const fn decided<'h>(&self, here: Here<'h>, kind: DecisionKind, rule: MergeRule) -> Decided<'h> {
         let Here { field, three, slot, had_null } = here;
-        Decided { field, three, slot, had_null, partial: self.partial, kind, rule }
+        Decided { field, three, slot, had_null, partial: self.partial, kind, rule, lines: None }
     }
 
     fn owner(&self, path: &FieldPath) -> Option<FieldOwner> {
@@ -357,7 +387,9 @@ fn nothing_stays(field: &Field<'_>, old: Option<&Node>, cluster: &Node) -> bool 
             .iter()
             .filter(|entry| !entry.value.is_null())
             .all(|entry| nothing_stays(&field.key(&entry.key), find(old, &entry.key), &entry.value)),
-        _ => old.is_some() && same(field, old, Some(cluster)),
+        _ => old.is_some_and(|old| {
+            same(field, Some(old), Some(cluster)) || holds_all(&field.known, old, cluster)
+        }),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Files that kustomizations read besides resources: patches, configurations, contents of generated objects.
 //!
-//! They are merged as whole texts: what the cluster has as the old release had it becomes what the new one has,
-//! and what somebody edited is a conflict.
+//! They are merged as texts: what the cluster has as the old release had it becomes what the new one has, lines that
+//! somebody edited elsewhere stay, and where they touch it is a conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +13,7 @@ use super::kustomization::{files_besides, files_of_secrets};
 use super::matched::Matched;
 use super::piece::Form;
 use super::source::Input;
+use super::texts::merge_texts;
 use crate::substitution::{Bindings, Substitution};
 use capstan_model::tree::{BlobId, RepoPath};
 
@@ -79,7 +80,15 @@ fn three_ways(below: &str, old: &Texts, own: Option<&str>, new: Texts) -> Option
     // A variable of the new release that has no value never replaces what stands there.
     let tokens = |text: &Option<String>| text.as_ref().map_or(0, |text| text.matches("${").count());
     let is_bound = tokens(&release) <= tokens(&old.substituted);
-    let kind = if as_written || has_values && is_bound { DecisionKind::Take } else { DecisionKind::Conflict };
+    let is_taken = as_written || has_values && is_bound;
+    let sides = [old.substituted.as_deref(), own, release.as_deref()];
+    let merged = match sides {
+        [Some(old), Some(own), Some(new)] if !is_taken && is_bound => merge_texts(old, own, new),
+        _ => None,
+    };
+    let merged = merged.filter(|merged| merged.disputed.is_empty()).map(|merged| merged.taken);
+    let kind = if is_taken || merged.is_some() { DecisionKind::Take } else { DecisionKind::Conflict };
+    let release = merged.or(release);
     let (base, cluster) = (old.substituted.clone(), own.map(str::to_owned));
     Some(MergedInput { below: below.to_owned(), kind, base, cluster, release, is_secret: false })
 }

@@ -8,7 +8,7 @@
 
 use super::decision::DecisionKind;
 use super::knowledge::{Item, Knowledge};
-use super::lists::Keys;
+use super::lists::{Keys, ListKind, kind_of};
 use super::sequence::{Hunk, HunkKind, merge_sequences};
 use super::three_way::{OldState, Slot, Three};
 use super::values::same_value;
@@ -39,9 +39,26 @@ pub(super) enum Turn<'n> {
     Decide(ListItem<'n>, DecisionKind),
     /// These are one conflict: what would happen to each, the items of O, C and N, and the byte of the
     /// cluster's that a person looks at.
-    Conflict { parts: Vec<ListItem<'n>>, items: [Vec<&'n Node>; 3], at: Option<usize> },
+    Conflict { parts: Vec<ListItem<'n>>, items: [Vec<&'n Node>; 3], at: Option<usize>, kind: DecisionKind },
     /// So many are the same in cluster and new release.
     Alike(usize),
+}
+
+/// Whether every item that the cluster has in a list is the old release's, in whatever order where the list has none.
+pub(super) fn holds_all(known: &Knowledge<'_>, old: &Node, own: &Node) -> bool {
+    let (Some(old), Some(own)) = (old.as_sequence(), own.as_sequence()) else { return false };
+    let same = |one: &Node, other: &Node| same_value(&known.item(), Some(one), Some(other));
+    match kind_of(known, &[old, own, &[]]).kind {
+        ListKind::Keyed(keys) => own.iter().all(|item| {
+            old.iter().find(|other| keys.of(other) == keys.of(item)).is_some_and(|other| same(other, item))
+        }),
+        ListKind::Set => own.iter().all(|item| old.iter().any(|other| same(other, item))),
+        ListKind::Arguments => own.iter().filter_map(argument_name).all(|name| {
+            let (was, is) = (unit_of(old, name), unit_of(own, name));
+            was.len() == is.len() && was.iter().zip(&is).all(|(one, other)| same(one.1, other.1))
+        }),
+        ListKind::Sequence | ListKind::Whole => false,
+    }
 }
 
 /// A list by key.
@@ -154,7 +171,8 @@ pub(super) fn arguments<'n>(known: &Knowledge<'_>, state: OldState, lists: Lists
                 continue;
             }
             OldState::Unknown if n.is_empty() => continue,
-            OldState::Unknown => DecisionKind::Take,
+            OldState::Unknown if c.is_empty() => DecisionKind::Take,
+            OldState::Unknown => DecisionKind::Overwrite,
             OldState::Known if same(&o, &n) => continue,
             OldState::Known if same(&c, &o) => DecisionKind::Take,
             OldState::Known => DecisionKind::Conflict,
@@ -221,7 +239,7 @@ fn replace<'n>(
     }
     let at = c.first().map_or_else(|| own.first(), |(_, node)| Some(node)).map(|node| node.span.start);
     let items = [o, c, n].map(|side| side.into_iter().map(|(_, node)| node).collect());
-    turns.push(Turn::Conflict { parts, items, at });
+    turns.push(Turn::Conflict { parts, items, at, kind });
 }
 
 fn argument_name(item: &Node) -> Option<&str> {

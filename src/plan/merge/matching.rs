@@ -7,7 +7,7 @@
 //!
 //! | piece | speaks of |
 //! |---|---|
-//! | template or bootstrap config that others name | the object that the cluster's owner names in the same place |
+//! | template, bootstrap config or class that others name | the object that the cluster's owner names in the same place, in a field or by a value |
 //! | with a name | the object of that name, variables bound, a suffix of rotation left out; else the one whose name is equal after the cluster's name |
 //! | kind without a name | the only object of that kind; of several the one in the file of the same name |
 //! | no kind | the objects of the file of the same name; of several those that have such a field |
@@ -38,7 +38,7 @@ use super::piece::{Form, Piece, Shape};
 use super::source::Source;
 use super::twins::part_by_namespace;
 use crate::substitution::{Bindings, Extent, Found, Scope, Substitution, Token, tokens};
-use crate::templates::{base_name, references};
+use crate::templates::{NamingValue, base_name, naming_values, references, renamed};
 use capstan_model::kinds::{KindRole, role, role_of_fragment};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Node, NodeKind};
@@ -51,13 +51,13 @@ pub(crate) fn match_source<'a>(
     bindings: &mut Bindings,
 ) -> Matched<'a> {
     let part_of_objects = |piece: &&Piece| !piece.patch || !base.has_kustomization();
-    let pieces: Vec<&Piece> =
-        source.pieces(form).iter().filter(part_of_objects).map(|piece| in_effect(piece, base)).collect();
+    let pieces: Vec<&Piece> = source.pieces(form).iter().filter(part_of_objects).collect();
     let own_cluster = base.cluster();
     let release_cluster = pieces
         .iter()
+        .map(|piece| in_effect(piece, base, None))
         .find(|piece| is_cluster(piece))
-        .and_then(|piece| Some((*piece, piece.name.as_deref()?)));
+        .and_then(|piece| Some((piece, piece.name.as_deref()?)));
     if let (Some(own), Some((_, name))) = (own_cluster, release_cluster) {
         bindings.unify(&source.variables, name, name_of(base, own));
     }
@@ -72,6 +72,8 @@ pub(crate) fn match_source<'a>(
         let own = own.namespace.clone()?;
         (namespace != own && !namespace.contains("${")).then_some((namespace, own))
     });
+    let pieces: Vec<&Piece> =
+        pieces.into_iter().map(|piece| in_effect(piece, base, renamed.as_ref())).collect();
     let mut matcher = Matcher {
         base,
         scope,
@@ -117,20 +119,37 @@ fn name_of(base: &Base, id: &ObjectId) -> Found {
 }
 
 fn is_cluster(piece: &Piece) -> bool {
-    let role = piece.group.as_deref().zip(piece.kind.as_deref()).and_then(|(group, kind)| role(group, kind));
-    role == Some(KindRole::Cluster)
+    role_of_piece(piece) == Some(KindRole::Cluster)
 }
 
-/// What a ConfigMap wraps, where the cluster has it and does not have the ConfigMap.
-fn in_effect<'a>(piece: &'a Piece, base: &Base) -> &'a Piece {
-    let Some(inner) = &piece.wraps else { return piece };
+fn is_class(piece: &Piece) -> bool {
+    role_of_piece(piece) == Some(KindRole::Class)
+}
+
+fn role_of_piece(piece: &Piece) -> Option<KindRole> {
+    piece.group.as_deref().zip(piece.kind.as_deref()).and_then(|(group, kind)| role(group, kind))
+}
+
+/// A ConfigMap itself where the cluster has it; else what it wraps. `renamed` are the release's own name for its
+/// cluster, and the cluster's.
+fn in_effect<'a>(piece: &'a Piece, base: &Base, renamed: Option<&(String, String)>) -> &'a Piece {
+    let is_named = |name: &str, own: &str| {
+        let after_cluster_name = |(release, cluster): &(String, String)| {
+            name.strip_prefix(release.as_str()).is_some_and(|rest| own.strip_prefix(cluster) == Some(rest))
+        };
+        fits_pattern(name, own) || renamed.is_some_and(after_cluster_name)
+    };
     let has = |piece: &Piece| {
         base.objects.iter().any(|object| {
             piece.kind.as_deref() == Some(object.id.kind.as_str())
                 && piece.group.as_deref() == Some(object.id.group.as_str())
-                && piece.name.as_deref().is_some_and(|name| fits_pattern(name, &object.id.name))
+                && piece.name.as_deref().is_some_and(|name| is_named(name, &object.id.name))
         })
     };
+    if let Some(wrapper) = &piece.wrapper {
+        return if has(wrapper) || keeps_wrappers(base, piece) { wrapper } else { piece };
+    }
+    let Some(inner) = &piece.wraps else { return piece };
     let has_such = |fragment: &Piece| {
         base.objects.iter().any(|object| {
             fragment.kind.as_deref() == Some(object.id.kind.as_str())
@@ -141,6 +160,16 @@ fn in_effect<'a>(piece: &'a Piece, base: &Base) -> &'a Piece {
         return if !has(piece) && has_such(inner) { inner } else { piece };
     }
     if !has(piece) && has(inner) { inner } else { piece }
+}
+
+/// Whether the cluster has, in the file that fields without a kind would speak of, ConfigMaps and nothing else: then
+/// it keeps such ConfigMaps as they are, and this is another of them.
+fn keeps_wrappers(base: &Base, fields: &Piece) -> bool {
+    let in_file = |at: &usize| same_file(&base.file_of(*at).below, &fields.file);
+    let mut kept = (0..base.objects.len()).filter(in_file).map(|at| &base.objects[at].id).peekable();
+    fields.kind.is_none()
+        && kept.peek().is_some()
+        && kept.all(|id| id.kind == "ConfigMap" && id.group.is_empty())
 }
 
 /// Whether a text could be this pattern with its variables filled in (none of them empty).
@@ -181,8 +210,9 @@ impl Matcher<'_> {
                 self.targets[*at] = Some(self.sole(*at));
             }
         }
-        // Templates after their owners, which may themselves be templates.
-        for _ in 0..3 {
+        // Templates after their owners, which may themselves be templates: a class, its control plane's, the machines'
+        // that this names, their data.
+        for _ in 0..4 {
             for at in &templates {
                 if self.targets[*at].is_none() {
                     self.targets[*at] = self.by_owner(*at);
@@ -322,6 +352,11 @@ impl Matcher<'_> {
                 .into_iter()
                 .filter(|reference| reference.kind == kind && reference.name == name)
                 .collect();
+            for object in self.named_by_value(piece, owner, objects) {
+                if !found.contains(&object) {
+                    found.push(object);
+                }
+            }
             if named.is_empty() {
                 continue;
             }
@@ -349,6 +384,11 @@ impl Matcher<'_> {
         }
         match found.as_slice() {
             [] => None,
+            // A Cluster that somebody gave a class of its own leaves the release's class what it is.
+            [object] if is_class(piece) && !self.fits(&self.scope.text(name), *object) => {
+                let is_own = !self.is_anothers(at, *object);
+                self.by_name(at).or(is_own.then_some(Target::Objects(found)))
+            }
             [object] => (!self.is_anothers(at, *object)).then_some(Target::Objects(found)),
             _ => {
                 let bound = self.scope.text(name);
@@ -356,6 +396,32 @@ impl Matcher<'_> {
                 Some(if fitting.len() == 1 { Target::Objects(fitting) } else { Target::Ambiguous(found) })
             }
         }
+    }
+
+    /// The objects that values of the cluster's owner name where a value of the release's owner names this piece, or
+    /// that are called so and named anywhere.
+    fn named_by_value(&self, piece: &Piece, owner: &Piece, objects: &[usize]) -> Vec<usize> {
+        let (Some(group), Some(kind), Some(name)) = (&owner.group, &owner.kind, &piece.name) else {
+            return Vec::new();
+        };
+        let names_it = |value: &NamingValue<'_>| {
+            value.kind.is_none_or(|kind| piece.kind.as_deref() == Some(kind))
+                && renamed(value.text, name, "x").is_some()
+        };
+        let values: Vec<_> = naming_values(group, kind, &owner.root).into_iter().filter(names_it).collect();
+        if values.is_empty() {
+            return Vec::new();
+        }
+        let (bound, candidates) = (self.scope.text(name), self.candidates(piece));
+        let own = objects.iter().flat_map(|object| naming_values(group, kind, self.base.node(*object)));
+        let own: Vec<_> = own.collect();
+        let is_named = |at: &usize| {
+            let is_place = |path: &FieldPath| values.iter().any(|value| value.path == *path);
+            own.iter().any(|mine| {
+                mine.means(&self.base.objects[*at].id) && (is_place(&mine.path) || self.fits(&bound, *at))
+            })
+        };
+        candidates.into_iter().filter(is_named).collect()
     }
 
     /// Whether an object bears the name of another piece and not this one's: a release that brings a
@@ -396,13 +462,15 @@ impl Matcher<'_> {
     }
 }
 
-/// Templates and bootstrap configs: their names change with every rotation, their owners' do not.
+/// Templates, bootstrap configs and classes: their names change with every rotation, their owners' do not.
 fn goes_by_owner(piece: &Piece) -> bool {
     piece.name.is_some()
         && piece.kind.as_deref().is_some_and(|kind| {
             matches!(
                 role_of_fragment(piece.group.as_deref(), kind),
-                Some(KindRole::Template | KindRole::DataTemplate | KindRole::BootstrapConfig)
+                Some(
+                    KindRole::Template | KindRole::DataTemplate | KindRole::BootstrapConfig | KindRole::Class
+                )
             )
         })
 }

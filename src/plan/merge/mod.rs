@@ -21,6 +21,7 @@
 //! | [`namespaces`], [`kinds`] | namespaces that a release gives its objects anew, objects whose kind changes ([U2]) |
 //! | [`fields`], [`values`] | the walk over the fields; types and equality ([U5], [U6], [U8]) |
 //! | [`lists`], `list_merge`, `sequence` | how lists merge ([U7]) |
+//! | [`texts`] | texts of several lines that both sides changed ([U5]) |
 //! | [`three_way`], [`knowledge`], [`nodes`] | one field: the three inputs, what tables and schemas say of it, its value |
 //! | [`decision`], `places` | the record of what was decided, by which rule, and where the releases have it |
 //! | [`kustomization`], [`kustomization_merge`], [`inputs`] | a type of its own, with the files that it reads ([U4]) |
@@ -76,6 +77,7 @@ pub(crate) mod step_group;
 mod tables;
 #[cfg(test)]
 mod tests;
+pub(crate) mod texts;
 pub(crate) mod three_way;
 mod tidying;
 mod twins;

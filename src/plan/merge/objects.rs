@@ -31,7 +31,6 @@ use super::cluster_merge::{
     Ambiguity, Between, ClusterMerge, DroppedObject, MergedObject, NamedVersion, NewObject, NotMerged,
     ObjectConflict, Sides,
 };
-use super::converted::in_version_of;
 use super::decision::{DecisionKind, Record, Stands};
 use super::fields::FieldMerge;
 use super::inputs;
@@ -294,11 +293,7 @@ impl<'a> Work<'_, 'a> {
         }
         let Some((at, mut node)) = documents.into_iter().next() else { return };
         let old = old.first();
-        let unchanged = old.is_some_and(|old| {
-            let old = in_version_of(Cow::Borrowed(old.node.as_ref()), &node, None, self.input.schemas);
-            same_value(&self.known(&[Some(&node)]), Some(&old), Some(&node))
-        });
-        if unchanged {
+        if old.is_some_and(|old| self.is_as_before(old, &node)) {
             return;
         }
         for rule in self.input.owners {

@@ -30,6 +30,15 @@ pub(crate) fn overlay_piece(pieces: &mut Vec<Piece>, over: Piece, schemas: &Sche
                 piece.root = overlaid(&Knowledge::of(known), &piece.root, &over.root);
                 piece.templated = is_templated(&piece.root);
                 piece.document = None;
+                match (&mut piece.wrapper, &over.wrapper) {
+                    (Some(wrapper), Some(over)) if wrapper.name == over.name => {
+                        let known = known_of(schemas, &wrapper.root, &over.root);
+                        wrapper.root = overlaid(&Knowledge::of(known), &wrapper.root, &over.root);
+                        wrapper.templated = is_templated(&wrapper.root);
+                        wrapper.document = None;
+                    }
+                    _ => {}
+                }
                 if piece.shape == Shape::Partial && over.shape == Shape::Whole {
                     piece.shape = Shape::Whole;
                 }

@@ -1,8 +1,9 @@
 //! One document of a release: what it is, and what it speaks of.
 
+use super::nodes::{remove, text};
 use crate::substitution::is_templated;
 use capstan_model::finding::Place;
-use capstan_model::object::api_group;
+use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::Node;
 
 /// A form of a release's documents.
@@ -39,6 +40,8 @@ pub(crate) struct Piece {
     /// A ConfigMap whose one string is a document with a kind: that document, whole or partial, for clusters
     /// that have such an object.
     pub(crate) wraps: Option<Box<Piece>>,
+    /// The ConfigMap that this was unwrapped from, which is meant itself where the cluster has it.
+    pub(crate) wrapper: Option<Box<Piece>>,
 }
 
 /// Whether a piece is an object or some fields of one.
@@ -68,12 +71,38 @@ pub(super) fn piece_of(root: Node, file: &str, place: Place) -> Piece {
         kind,
         name,
         namespace,
-        templated: is_templated(&root),
+        templated: match provider_components(&root) {
+            Some(path) => {
+                let mut rest = root.clone();
+                remove(&mut rest, path.steps());
+                is_templated(&rest)
+            }
+            None => is_templated(&root),
+        },
         root,
         document: Some((0, 0)),
         patch: false,
         wraps: None,
+        wrapper: None,
     }
+}
+
+impl Piece {
+    /// The document that it is, which what was unwrapped is none of.
+    pub(super) fn stands_in(&mut self, document: Option<(usize, usize)>) {
+        self.document = self.document.and(document);
+        if let Some(wrapper) = &mut self.wrapper {
+            wrapper.document = document;
+        }
+    }
+}
+
+/// Where a ConfigMap holds a provider's components, beside its metadata.yaml: a text with variables of its own, which
+/// whoever installs the provider fills in.
+pub(super) fn provider_components(root: &Node) -> Option<FieldPath> {
+    let data = root.get("data").filter(|_| text(root, "kind") == Some("ConfigMap"))?;
+    let holds = |key: &str| data.get(key).is_some();
+    (holds("components") && holds("metadata")).then(|| FieldPath::root().key("data").key("components"))
 }
 
 /// A piece in words: `MachineDeployment ${CLUSTER_NAME}-md-0`, or `fields without a kind`.

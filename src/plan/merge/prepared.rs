@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use super::matched::Matched;
 use super::nodes::{add_namespace, remove, set_text};
-use super::piece::Piece;
+use super::piece::{Piece, provider_components};
 use crate::substitution::{
     Bindings, Extent, Flux, Scope, Substitution, expressions, expressions_of_fields, unescaped,
 };
-use crate::templates::references;
+use crate::templates::{naming_values, references};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Node, NodeKind};
 
@@ -105,6 +105,11 @@ impl<'a> Matched<'a> {
     fn substituted(&self, piece: &'a Piece, scope: Scope<'_>) -> Cow<'a, Node> {
         let mut node =
             if piece.templated { Cow::Owned(scope.node(&piece.root)) } else { Cow::Borrowed(&piece.root) };
+        if let (Cow::Owned(node), Some(path)) = (&mut node, provider_components(&piece.root))
+            && let Some(text) = piece.root.at(&path).and_then(Node::as_str)
+        {
+            set_text(node, path.steps(), text);
+        }
         let (Some(group), Some(kind)) = (&piece.group, &piece.kind) else { return node };
         // References to matched objects follow the cluster's names for them, so that a rotated name
         // equals its base name.
@@ -118,6 +123,20 @@ impl<'a> Matched<'a> {
                     .is_some_and(|scalar| scalar.text != name)
             {
                 set_text(node.to_mut(), reference.path.steps(), &name);
+            }
+        }
+        // Values that name templates likewise, but for those that could name several.
+        for value in naming_values(group, kind, &piece.root) {
+            let mut named = self.names.iter().filter(|((kind, name), _)| {
+                let is_kind = value.kind.is_none_or(|wanted| wanted == *kind);
+                kind.ends_with("Template") && *name == value.text && is_kind
+            });
+            let own = match (named.next(), named.next()) {
+                (Some((_, own)), None) => own,
+                _ => continue,
+            };
+            if node.at(&value.path).and_then(Node::as_scalar).is_some_and(|scalar| scalar.text != *own) {
+                set_text(node.to_mut(), value.path.steps(), own);
             }
         }
         if self.renamed.is_some() || self.moved.is_some() {

@@ -1,5 +1,6 @@
 //! Three-way merge of ordered scalars: where only one side changed, that side; overlapping changes conflict.
 
+use std::hash::Hash;
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -26,17 +27,26 @@ pub(super) enum HunkKind {
 
 /// A changed stretch of one side against the old list.
 #[derive(Debug, Clone)]
-struct Changed {
-    old: Range<usize>,
-    side: Range<usize>,
+pub(super) struct Changed {
+    pub(super) old: Range<usize>,
+    pub(super) side: Range<usize>,
 }
 
 /// The hunks of `new` that concern `own`, in order. Identical changes of both sides are none.
 pub(super) fn merge_sequences(old: &[Node], own: &[Node], new: &[Node]) -> Vec<Hunk> {
     let text =
         |items: &[Node]| -> Vec<String> { items.iter().map(|item| item.value().to_string()).collect() };
-    let (old, own, new) = (text(old), text(own), text(new));
-    let (by_cluster, by_release) = (changes(&old, &own), changes(&old, &new));
+    hunks(&text(old), &text(own), &text(new), overlap)
+}
+
+/// The hunks of anything in order. Changes of both sides that `meet` are one hunk.
+pub(super) fn hunks<T: Hash + Eq + Ord>(
+    old: &[T],
+    own: &[T],
+    new: &[T],
+    meet: impl Fn(&Range<usize>, &Range<usize>) -> bool,
+) -> Vec<Hunk> {
+    let (by_cluster, by_release) = (changes(old, own), changes(old, new));
     let mut hunks = Vec::new();
     let mut at = 0;
     while at < by_release.len() {
@@ -46,12 +56,12 @@ pub(super) fn merge_sequences(old: &[Node], own: &[Node], new: &[Node]) -> Vec<H
         // Grow until no further change of either side overlaps the stretch.
         loop {
             let before = (span.clone(), touching.len(), last);
-            touching = by_cluster.iter().filter(|change| overlap(&change.old, &span)).collect();
+            touching = by_cluster.iter().filter(|change| meet(&change.old, &span)).collect();
             for change in &touching {
                 span = span.start.min(change.old.start)..span.end.max(change.old.end);
             }
             while last + 1 < by_release.len()
-                && overlap(&by_release[last + 1].old, &span)
+                && meet(&by_release[last + 1].old, &span)
                 && !touching.is_empty()
             {
                 last += 1;
@@ -72,7 +82,8 @@ pub(super) fn merge_sequences(old: &[Node], own: &[Node], new: &[Node]) -> Vec<H
     hunks
 }
 
-fn changes(old: &[String], side: &[String]) -> Vec<Changed> {
+/// What one side changed.
+pub(super) fn changes<T: Hash + Eq + Ord>(old: &[T], side: &[T]) -> Vec<Changed> {
     capture_diff_slices(Algorithm::Myers, old, side)
         .into_iter()
         .filter(|op| !matches!(op, DiffOp::Equal { .. }))

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | has `apiVersion`, `kind` and `metadata.name` | a whole object |
 //! | anything else that is a mapping | a fragment: fields of an object, perhaps with its `kind` |
-//! | ConfigMap whose `data` has `spec` or `metadata` | what `data` says, each key a mapping or a string of YAML; never the ConfigMap |
+//! | ConfigMap whose `data` has `spec` or `metadata` | itself, where the cluster has it, or keeps such ConfigMaps in that file, and where it holds the components of a provider; else what `data` says, each key a mapping or a string of YAML |
 //! | ConfigMap whose `data` has one key, a string that is one YAML document with a `kind` | that document where the cluster has it (a fragment: where it has such a kind) and does not have the ConfigMap; else the ConfigMap |
 //! | `kustomization.yaml` | a type of its own ([`super::kustomization`]) |
 //!
@@ -26,7 +26,7 @@ use super::facts::SourceFile;
 use super::kustomization;
 use super::nodes::text;
 use super::overlay::overlay_piece;
-use super::piece::{Form, Piece, piece_of};
+use super::piece::{Form, Piece, piece_of, provider_components};
 use crate::release::Rendering;
 use capstan_kustomize::render::{RenderedObject, is_kustomization};
 use capstan_kustomize::schema::Schemas;
@@ -137,7 +137,9 @@ impl Source {
         pieces.extend(made);
         let (kustomizations, mut inputs) = read_kustomizations(facts)?;
         for piece in &mut pieces {
-            piece.patch = inputs.contains_key(&piece.file);
+            let is_patch = inputs.contains_key(&piece.file);
+            piece.patch = is_patch;
+            piece.wrapper.iter_mut().for_each(|wrapper| wrapper.patch = is_patch);
         }
         let overlay_folder =
             facts.base_folder.parent().unwrap_or_default().join("overlay").unwrap_or_default();
@@ -174,6 +176,11 @@ impl Source {
     /// Files below its base that are no manifests and that its kustomizations make objects of.
     pub fn contents(&self) -> impl Iterator<Item = &str> {
         self.inputs.iter().filter(|(_, input)| input.blob.is_some()).map(|(below, _)| below.as_str())
+    }
+
+    /// Whether a text stands in one of its files.
+    pub(crate) fn says(&self, text: &str) -> bool {
+        self.files.iter().any(|file| file.text().contains(text))
     }
 
     /// Its documents in all forms.
@@ -220,8 +227,7 @@ fn read_pieces<'f>(
                 }
                 let line = yaml.position(root.span.start).line;
                 let mut piece = unwrap(root, &below, Place::line_of(file.path.clone(), line));
-                let own_document = piece.document.is_some() && path.is_root();
-                piece.document = own_document.then_some((read.len(), index));
+                piece.stands_in(path.is_root().then_some((read.len(), index)));
                 pieces.push(piece);
             }
         }
@@ -268,12 +274,13 @@ fn rendered_piece(object: &RenderedObject, folder: &RepoPath, read: &mut Vec<Yam
         let found = manifest::objects(root).into_iter().find(|(_, node)| node.span.start == origin.offset());
         let Some((path, node)) = found.filter(|(_, node)| node.value() == object.value) else { continue };
         let mut piece = unwrap(node, &file, place);
-        let own_document = piece.document.is_some() && path.is_root();
-        piece.document = own_document.then_some((read.len(), index));
+        piece.stands_in(path.is_root().then_some((read.len(), index)));
         read.extend(document.cloned());
         return piece;
     }
-    Piece { document: None, ..unwrap(&object.placed.to_node(), &file, place) }
+    let mut piece = unwrap(&object.placed.to_node(), &file, place);
+    piece.stands_in(None);
+    piece
 }
 
 /// `configmap-peu01-proxy.yaml`
@@ -314,14 +321,18 @@ fn read_kustomizations(facts: &SourceFacts) -> Result<(Vec<Piece>, BTreeMap<Stri
 fn unwrap(root: &Node, file: &str, place: Place) -> Piece {
     let config_map = text(root, "kind") == Some("ConfigMap") && text(root, "apiVersion") == Some("v1");
     let data = root.get("data").and_then(Node::as_mapping).filter(|_| config_map).unwrap_or_default();
-    if data.iter().any(|entry| matches!(entry.key.as_str(), "spec" | "metadata")) {
+    let has = |key: &str| data.iter().any(|entry| entry.key == key);
+    // So the Cluster API operator keeps a provider's components, packed or not, beside its metadata.yaml.
+    let of_provider = provider_components(root).is_some() || root.get("binaryData").is_some();
+    if (has("spec") || has("metadata")) && !of_provider {
         let entries = data.iter().map(|entry| Entry {
             key: entry.key.clone(),
             key_span: 0..0,
             value: parsed_string(&entry.value).unwrap_or_else(|| entry.value.clone()),
         });
         let inner = Node::new(NodeKind::Mapping(entries.collect()));
-        return Piece { document: None, ..piece_of(inner, file, place) };
+        let wrapper = Some(Box::new(piece_of(root.clone(), file, place.clone())));
+        return Piece { document: None, wrapper, ..piece_of(inner, file, place) };
     }
     let mut piece = piece_of(root.clone(), file, place.clone());
     if let [entry] = data

@@ -15,6 +15,7 @@
 //! | case | comes to |
 //! |---|---|
 //! | the release's version is newer than an object's, and older than none | the release wins inside of the group: its side of every conflict is taken, listed as `kept: release` |
+//! | the old release is unknown, and the release's version is not newer | the group stays as it stands, which is listed; `step-group-split` where something of it would come all the same |
 //! | the group moves and an object is ahead of the release | `kubernetes-downgrade` (cannot be off): the upgrade blocks; of a component, where it is ahead by a minor |
 //! | an owner rule, or `conflicts: keep` where the release does not win, holds a field back | `step-group-split`, naming it: the upgrade blocks |
 //! | somebody rolls back ([`Versions::Stay`](crate::upgrade::Versions)) | all of the group stays as the cluster has it, which a note tells; templates that bear images stay too |
@@ -29,7 +30,7 @@ use std::cmp::Ordering;
 
 use super::cluster_merge::{ClusterMerge, NamedVersion};
 use super::cluster_objects::Base;
-use super::decision::Decision;
+use super::decision::{Decision, DecisionKind};
 use capstan_model::kinds::{bears_images, component_version, is_version, version_paths};
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_model::version::{KubernetesVersion, names_version};
@@ -43,6 +44,8 @@ pub(crate) struct StepGroup {
     pub(crate) release_wins: bool,
     /// The release changes something of the group.
     pub(crate) moves: bool,
+    /// It brings something of the group that overwrites nothing of the cluster's own.
+    pub(crate) comes: bool,
     /// Objects whose cluster version is ahead of the release's.
     pub(crate) ahead: Vec<Ahead>,
     /// Kubernetes versions that either release names.
@@ -97,10 +100,15 @@ impl StepGroup {
                 _ => {}
             }
         }
-        group.moves = merge.merged.iter().any(|merged| {
-            let id = &base.objects[merged.object].id;
-            merged.record.decisions.iter().any(|decision| group.holds(id, decision))
-        });
+        let of_group = || {
+            merge.merged.iter().flat_map(|merged| {
+                let id = &base.objects[merged.object].id;
+                merged.record.decisions.iter().filter(|decision| group.holds(id, decision))
+            })
+        };
+        let (moves, comes) =
+            (of_group().next().is_some(), of_group().any(|decision| decision.kind == DecisionKind::Take));
+        (group.moves, group.comes) = (moves, comes);
         if group.moves {
             group.ahead = ahead;
         }

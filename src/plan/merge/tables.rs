@@ -69,13 +69,13 @@ const FRAGMENT_SET: &str = "
     .cBB. ..BB. BB.B. BBB.. NNNN.  C T
 ";
 
-/// With an unknown old release there is one block: N's overwrite, nothing is removed.
+/// With an unknown old release there is one block: what is lacking comes, nothing is overwritten or removed.
 const UNKNOWN: &str = "
     O ?
     ..NNN  C -
     ..NNN  C ~
-    ...NB  C 1
-    ..N.B  C 2
+    ...cB  C 1
+    ..c.B  C 2
     ..BB.  C T
 ";
 

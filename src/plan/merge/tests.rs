@@ -47,7 +47,7 @@ pub(super) fn merged_as(
             DecisionKind::Take => {
                 edits.extend(decision.edits.into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit }))
             }
-            DecisionKind::Conflict => conflicts.push(decision.path.to_string()),
+            DecisionKind::Conflict | DecisionKind::Overwrite => conflicts.push(decision.path.to_string()),
             DecisionKind::TypeConflict => conflicts.push(format!("type {}", decision.path)),
             DecisionKind::Held => {}
         }

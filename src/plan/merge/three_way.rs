@@ -1,5 +1,6 @@
 //! One field of the three inputs: what stands there, and where the release's value would go.
 
+use super::texts::{MergedText, merge_texts};
 use capstan_yaml::{Entry, Node, same_meaning};
 
 /// How the two releases' nodes are read.
@@ -7,7 +8,7 @@ use capstan_yaml::{Entry, Node, same_meaning};
 pub(crate) enum OldState {
     /// O is what the cluster started from; absent in O is absent.
     Known,
-    /// Nobody knows: N's fields overwrite, nothing is removed.
+    /// Nobody knows: what N has and C lacks comes, what both have is for people to say, nothing is removed.
     Unknown,
 }
 
@@ -29,6 +30,11 @@ impl Three<'_> {
             (None, Some(_), None) => true,
             _ => false,
         }
+    }
+
+    /// What the lines of a text come to that both sides changed; `None` of anything else.
+    pub(crate) fn merged_text(self) -> Option<MergedText> {
+        merge_texts(self.o?.as_str()?, self.c?.as_str()?, self.n?.as_str()?)
     }
 }
 

@@ -1,9 +1,11 @@
 //! What a conversion tidies away and what of it stays written ([U7a]): a field that holds nothing says nothing
-//! in the newer version, but a person who reads the release finds the fields there that it writes.
+//! in the newer version, but a person who reads the release finds the fields there that it writes, where the API server
+//! takes an empty one.
 //!
 //! [U7a]: crate::merge::converted#u7a
 
 use capstan_kustomize::conversion::{Conversion, ConversionStep, apply};
+use capstan_kustomize::schema::{Schema, Schemas};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Node, NodeKind};
 
@@ -23,7 +25,8 @@ pub(super) fn without_tidying(object: &Node, conversion: Conversion, release: &[
         };
         let tidied = tidied.and_then(|at| Some((at, now.at(at).filter(|node| holds_nothing(node))?)));
         let finer = match tidied {
-            Some((at, node)) if is_written(release, at) => unwritten(node, at, release),
+            Some((at, node)) if stays_written(&now, release, at) => unwritten(node, at, &now, release),
+            Some((at, _)) if is_written(release, at) => vec![ConversionStep::Remove { at: at.clone() }],
             _ => vec![step],
         };
         for step in &finer {
@@ -34,12 +37,25 @@ pub(super) fn without_tidying(object: &Node, conversion: Conversion, release: &[
     Conversion { steps }
 }
 
+/// Whether the definition of an object's kind takes an empty list or mapping there.
+fn may_be_empty(object: &Node, at: &FieldPath) -> bool {
+    let text = |key: &str| object.text_at(key).unwrap_or_default();
+    let mut definitions = Schemas::built_in().judges(text("kind"), text("apiVersion"));
+    definitions.next().and_then(|(schema, _)| schema.at(at)).is_none_or(Schema::may_be_empty)
+}
+
+/// Whether an empty value stays that the release writes: the API server takes it, or the release has it so itself.
+fn stays_written(object: &Node, release: &[Node], at: &FieldPath) -> bool {
+    let is_empty_there = || release.iter().any(|root| root.at(at).is_some_and(holds_nothing));
+    is_written(release, at) && (may_be_empty(object, at) || is_empty_there())
+}
+
 fn is_written(release: &[Node], at: &FieldPath) -> bool {
     release.iter().any(|root| root.at(at).is_some_and(|node| !node.is_null()))
 }
 
 /// Takes out what the release does not write, below something that it writes and that stays.
-fn unwritten(node: &Node, at: &FieldPath, release: &[Node]) -> Vec<ConversionStep> {
+fn unwritten(node: &Node, at: &FieldPath, object: &Node, release: &[Node]) -> Vec<ConversionStep> {
     let entries = node.as_mapping().unwrap_or_default();
     // A null is as good as absent.
     if entries.iter().all(|entry| entry.value.is_null()) {
@@ -50,8 +66,8 @@ fn unwritten(node: &Node, at: &FieldPath, release: &[Node]) -> Vec<ConversionSte
     }
     let steps = entries.iter().flat_map(|entry| {
         let below = at.key(&entry.key);
-        if is_written(release, &below) {
-            unwritten(&entry.value, &below, release)
+        if stays_written(object, release, &below) {
+            unwritten(&entry.value, &below, object, release)
         } else {
             vec![ConversionStep::Remove { at: below }]
         }

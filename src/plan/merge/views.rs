@@ -11,11 +11,12 @@ use super::form::form_of;
 use super::knowledge::{Knowledge, known_object};
 use super::matched::{Matched, Target};
 use super::matching::{bind, match_and_learn, match_source};
-use super::nodes::{add_namespace, remove, text};
+use super::nodes::{add_namespace, remove, set_text, text};
 use super::overlay::overlaid;
 use super::piece::{Piece, Shape};
 use super::prepared::substitution;
 use super::source::Source;
+use super::values::same_value;
 use crate::flux::PostBuild;
 use crate::settings::FieldRule;
 use crate::substitution::{Bindings, Extent, Flux, Substitution};
@@ -91,6 +92,19 @@ impl<'a> Work<'_, 'a> {
             }
         }
         absent
+    }
+
+    /// Whether an object that the cluster lacks is in the new release as it was in the old one, whatever API version
+    /// that has it in: then the cluster removed it, and it stays absent.
+    pub(crate) fn is_as_before(&self, old: &AbsentObject<'_>, new: &Node) -> bool {
+        let mut old = in_version_of(Cow::Borrowed(old.node.as_ref()), new, None, self.input.schemas);
+        // Of kinds without conversions all else must be the same.
+        if let Some(version) =
+            text(new, "apiVersion").filter(|version| text(&old, "apiVersion") != Some(*version))
+        {
+            set_text(old.to_mut(), FieldPath::root().key("apiVersion").steps(), version);
+        }
+        same_value(&self.known(&[Some(new)]), Some(&old), Some(new))
     }
 
     pub(crate) fn instantiated(&self, matched: &Matched<'a>, piece: &'a Piece) -> Cow<'a, Node> {

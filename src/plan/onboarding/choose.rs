@@ -93,10 +93,14 @@ pub(super) fn choose(tree: &dyn Tree, units: &Units, shaped: Layout) -> Option<C
     let mut chosen: Option<Chosen> = None;
     for mut paths in [patterns(&wanted, &rivals), wanted.iter().map(exact).collect()] {
         paths.truncate(MOST_PATTERNS);
-        let text = text::by_pattern(&paths, &way.base, found);
+        let mut text = text::by_pattern(&paths, &way.base, found);
         let Some(settings) = read(&text) else { continue };
         let layout = discover(tree, &settings);
         let is_right = finds(&layout, &wanted);
+        if !is_right {
+            let found = text::Found { clusters: layout.clusters().count(), ..found };
+            text = text::by_pattern(&paths, &way.base, found);
+        }
         if is_right || chosen.is_none() {
             chosen = Some(Chosen { text, settings, layout, left: Vec::new() });
         }

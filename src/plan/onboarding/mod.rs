@@ -22,7 +22,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::Tree;
 
-use crate::layout::{Layout, TargetFolder, discover};
+use crate::layout::{Layout, TargetFolder, crowded, discover};
 use crate::settings::RepositorySettings;
 use appliers::Appliers;
 use survey::{Survey, Who};
@@ -45,7 +45,7 @@ pub struct Proposed {
     pub clusters: Vec<(ClusterId, Vec<Applier>)>,
     /// The provider sets that they find.
     pub sets: Vec<ClusterId>,
-    /// What was found and not taken in, where, why and what to do; ordered by place.
+    /// What was found and is left to people, where, why and what to do; ordered by place.
     pub left: Vec<FileError>,
     /// What would make clusters if somebody filled it in, which nobody does here. To be told beside something else, and
     /// to whoever asks: a repository that only offers templates to others has nothing to set up.
@@ -76,6 +76,7 @@ pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
     left.extend(survey.unfinished.iter().cloned());
     left.extend(chosen.left);
     left.extend(chosen.layout.problems.iter().cloned());
+    left.extend(crowded(tree, &chosen.layout));
     let in_cluster = |error: &FileError| chosen.layout.target_around(error.place.file()).is_some();
     left.extend(survey.unreadable.iter().filter(|error| !in_cluster(error)).cloned());
     left.sort();

@@ -14,7 +14,7 @@ pub struct Onboarding {
     pub clusters: Vec<Onboarded>,
     /// The provider sets that it finds.
     pub sets: Vec<ClusterId>,
-    /// What was found and not taken in, ordered by place.
+    /// What was found and is left to people, ordered by place.
     pub left: Vec<FileError>,
     /// The releases that there are.
     pub releases: Vec<ReleaseId>,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::flux::{Apply, read_apply};
-use crate::giant_swarm::{chart_of, names_giant_swarm_release};
+use crate::giant_swarm::{Sources, chart_of, names_giant_swarm_release};
 use crate::layout::{Layout, is_name};
 use capstan_kustomize::render::{is_kustomization, kustomization_field};
 use capstan_model::finding::{FileError, Place, rules};
@@ -165,6 +165,8 @@ impl Survey {
 
     fn add(&mut self, tree: &dyn Tree, path: &RepoPath, file: &YamlFile, patches: &mut BTreeSet<RepoPath>) {
         let folder = path.parent().unwrap_or_default();
+        let all = || file.documents().iter().flat_map(|document| objects(&document.root));
+        let sources = Sources::of(all().map(|(_, object)| object));
         for document in file.documents() {
             // Flux's object of that kind may lie in a file of that name too.
             let is_own = |(group, _): (&str, &str)| group == "kustomize.config.k8s.io";
@@ -175,20 +177,26 @@ impl Survey {
             }
             for (_, object) in objects(&document.root) {
                 let place = || Place::at(path.clone(), file.position(object.span.start));
-                self.add_object(path, object, &place);
+                self.add_object(path, object, &sources, &place);
             }
         }
     }
 
-    fn add_object(&mut self, path: &RepoPath, object: &Node, place: &dyn Fn() -> Place) {
+    fn add_object<'n>(
+        &mut self,
+        path: &RepoPath,
+        object: &'n Node,
+        sources: &Sources<'n>,
+        place: &dyn Fn() -> Place,
+    ) {
         let metadata = object.get("metadata");
         let name = metadata.and_then(|metadata| metadata.text_at("name")).unwrap_or_default();
         let cluster_role = group_and_kind(object).and_then(|(group, kind)| role(group, kind));
         let what = if cluster_role == Some(KindRole::Cluster) && !name.is_empty() {
             Some(What::Cluster)
-        } else if chart_of(object).is_some_and(|chart| chart.starts_with("cluster-")) {
+        } else if chart_of(object, sources).is_some_and(|chart| chart.starts_with("cluster-")) {
             Some(What::Chart)
-        } else if names_giant_swarm_release(object) {
+        } else if names_giant_swarm_release(object, sources) {
             Some(What::Values)
         } else {
             None

@@ -201,7 +201,7 @@ pub(super) fn within(track: Track, current: Option<&ReleaseVersion>, offered: &R
 pub(super) fn minor_skip(standing: &Standing, release: &Release) -> Option<MinorSkip> {
     let from = standing.kubernetes.as_ref()?.minor();
     let to = standing.brought_by(release)?.minor();
-    from.skips(to).then_some(MinorSkip { from, to })
+    (from.skips(to) && !standing.is_led_to(release)).then_some(MinorSkip { from, to })
 }
 
 fn follows(

@@ -6,6 +6,7 @@ use std::fmt;
 use crate::cluster::{Cluster, RecordedBy};
 use crate::release::{Catalogue, Release};
 use crate::settings::EffectiveSettings;
+use capstan_model::chained_upgrade::control_plane_steps;
 use capstan_model::ids::{ClusterId, ContentId, Provider, ReleaseId, ReleaseName};
 use capstan_model::target::TargetKind;
 use capstan_model::version::{KubernetesVersion, ReleaseVersion};
@@ -25,6 +26,8 @@ pub struct Standing {
     pub content: Option<ContentId>,
     /// Its version of Kubernetes: what its base asks for, else its release's.
     pub kubernetes: Option<KubernetesVersion>,
+    /// The versions that the ClusterClasses of its base list, class by class.
+    pub class_versions: Vec<Vec<KubernetesVersion>>,
     /// Whose releases it follows.
     pub provider: Result<Provider, ProviderUnknown>,
     /// The versions of Kubernetes that releases with templates bring to it, with the values that it has.
@@ -115,6 +118,7 @@ impl Standing {
                 .kubernetes
                 .clone()
                 .or_else(|| known.and_then(|release| release.kubernetes.clone())),
+            class_versions: cluster.class_versions.clone(),
             release,
             provider,
             brings: BTreeMap::new(),
@@ -124,6 +128,17 @@ impl Standing {
     /// The version of Kubernetes that a release brings to it.
     pub fn brought_by<'r>(&'r self, release: &'r Release) -> Option<&'r KubernetesVersion> {
         self.brings.get(&release.id).or(release.kubernetes.as_ref())
+    }
+
+    /// The versions that its classes list once it has that release.
+    fn classes_with<'r>(&'r self, release: &'r Release) -> &'r [Vec<KubernetesVersion>] {
+        if release.class_versions.is_empty() { &self.class_versions } else { &release.class_versions }
+    }
+
+    /// Whether a ClusterClass leads it to the release's version of Kubernetes minor by minor.
+    pub(super) fn is_led_to(&self, release: &Release) -> bool {
+        let (Some(from), Some(to)) = (&self.kubernetes, self.brought_by(release)) else { return false };
+        self.classes_with(release).iter().any(|listed| control_plane_steps(listed, from, to).is_some())
     }
 
     /// The releases of a provider that are for such a target, oldest first.
@@ -147,6 +162,7 @@ impl Standing {
             version: Some(release.version.clone()),
             content: release.content.clone(),
             kubernetes: self.brought_by(release).cloned().or_else(|| self.kubernetes.clone()),
+            class_versions: self.classes_with(release).to_vec(),
             provider: Ok(release.provider.clone()),
             brings: self.brings.clone(),
         }

@@ -88,6 +88,35 @@ pub(super) fn is_placeholder(text: &str, base64: bool) -> bool {
     stands_for(text) || decoded.is_some_and(|text| stands_for(&text))
 }
 
+/// Whether a key names what is no secret: an id (`tenantId`, `AZURE_SUBSCRIPTION_ID`), a name, a place.
+pub(super) fn names_no_secret(key: &str) -> bool {
+    const LAST: [&str; 8] = ["id", "region", "url", "endpoint", "host", "username", "user", "email"];
+    const SECRET: [&str; 8] =
+        ["secret", "key", "token", "password", "passwd", "session", "credentials", "credential"];
+    let words = words(key);
+    words.last().is_some_and(|last| LAST.contains(&last.as_str()))
+        && !words.iter().any(|word| SECRET.contains(&word.as_str()))
+}
+
+/// The words of a key in small letters: `tenantID`, `tenant_id`, `tenant-id`.
+fn words(key: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for letter in key.chars() {
+        if !letter.is_ascii_alphanumeric() || letter.is_ascii_uppercase() && was_small {
+            words.push(String::new());
+        }
+        was_small = letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        if letter.is_ascii_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.push(letter.to_ascii_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// Whether a value is a certificate and nothing else: those are public.
 pub(super) fn is_certificate(text: &str, base64: bool) -> bool {
     let decoded =
@@ -163,6 +192,25 @@ mod tests {
         ];
         for (text, kind) in cases {
             assert_eq!(give_away(text), kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_and_places_are_no_secrets() {
+        for (key, expected) in [
+            ("tenantId", true),
+            ("AZURE_SUBSCRIPTION_ID", true),
+            ("clientID", true),
+            ("project-id", true),
+            ("username", true),
+            ("region", true),
+            ("secret_id", false),
+            ("AWS_ACCESS_KEY_ID", false),
+            ("application_credential_secret", false),
+            ("password", false),
+            ("valid", false),
+        ] {
+            assert_eq!(names_no_secret(key), expected, "{key}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::rule::{About, Rule};
-use capstan_kustomize::render::RenderedObject;
+use capstan_kustomize::render::{Placed, RenderedObject, diff_placed};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::FieldPath;
@@ -36,20 +36,46 @@ impl Rule for ClusterResourceSetStays {
                 continue;
             };
             no_longer_listed(old, new, verdicts);
+            if new.placed.text_at(&["spec", "strategy"]) != Some("Reconcile") {
+                verdicts.extend(resources(new).iter().filter_map(|listed| applied_once(change, new, listed)));
+            }
         }
     }
 }
 
+/// A resource that changes, though the set applies what it lists once.
+fn applied_once(
+    change: &Evidence<'_>,
+    set: &RenderedObject,
+    (kind, name): &(String, String),
+) -> Option<Finding> {
+    let of_set = |object: &&RenderedObject| object.id.namespace == set.id.namespace;
+    let new = change.after.named(kind, name).find(of_set)?;
+    let old = change.old(new)?;
+    let is_content = |path: &FieldPath| {
+        matches!(path.to_string().split('/').nth(1), Some("data" | "binaryData" | "stringData"))
+    };
+    let changed =
+        diff_placed(&new.id, &old.placed, &new.placed).into_iter().find(|one| is_content(&one.path))?;
+    let message = format!(
+        "{} brings {kind} {name} with `strategy: ApplyOnce`: clusters that have it keep the old content. Only `strategy: Reconcile` brings the change, and the strategy of a set cannot be changed: that takes a set of another name",
+        set.id
+    );
+    let place = change.nearest_place(old, new, &changed.path);
+    let verdict =
+        Finding::new(rules::CLUSTER_RESOURCE_SET_STAYS, message).object(&new.id).path(&changed.path);
+    Some(verdict.place(place))
+}
+
+/// Kinds and names of what a set lists.
+fn resources(set: &RenderedObject) -> Vec<(String, String)> {
+    let list = set.placed.at(&["spec", "resources"]).map(Placed::items).unwrap_or_default();
+    let text = |item: &Placed, key: &str| item.text_at(&[key]).map(str::to_owned).unwrap_or_default();
+    list.iter().map(|item| (text(item, "kind"), text(item, "name"))).collect()
+}
+
 /// Resources that a set applied and lists no more.
 fn no_longer_listed(old: &RenderedObject, new: &RenderedObject, verdicts: &mut Vec<Finding>) {
-    let resources = |object: &RenderedObject| -> Vec<(String, String)> {
-        let list = object.placed.at(&["spec", "resources"]);
-        let text = |item: &capstan_kustomize::render::Placed, key: &str| {
-            item.text_at(&[key]).map(|text| text.to_string()).unwrap_or_default()
-        };
-        list.map(|list| list.items().iter().map(|item| (text(item, "kind"), text(item, "name"))).collect())
-            .unwrap_or_default()
-    };
     let left = resources(new);
     for (kind, name) in resources(old).iter().filter(|resource| !left.contains(resource)) {
         let path = FieldPath::of_keys(["spec", "resources"]);

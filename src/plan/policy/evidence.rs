@@ -9,11 +9,13 @@ use super::facts::{Facts, Occasion};
 use super::fitting::{Misfit, misfits_of};
 use super::kubernetes::{Wanted, wanted};
 use super::references::{Named, named_by};
+use super::variables::{Values, found_in};
 use crate::boundary::Surroundings;
+use crate::merge::AppliedBy;
 use crate::templates::{base_name, split_suffix};
 use capstan_kustomize::render::{Rendered, RenderedObject, SourceOffset};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::finding::{Finding, Place};
+use capstan_model::finding::{Finding, Place, RuleEntry};
 use capstan_model::object::{FieldPath, ObjectId};
 
 /// A cluster before and after a change; the facts themselves are at hand too.
@@ -57,7 +59,9 @@ impl<'a> Evidence<'a> {
     /// Whether a verdict on the cluster before the change says what one after it says: of the same field of
     /// the same object, or of the template that it was before it got a new name.
     pub(super) fn is_same(&self, old: &Finding, new: &Finding) -> bool {
-        if old.path != new.path {
+        // Of a text with several variables each is told for itself.
+        let is_alone = self.after.variables(new.rule).all(|one| one.path != new.path);
+        if old.path != new.path || !is_alone && old.message != new.message {
             return false;
         }
         match (&old.object, &new.object) {
@@ -81,7 +85,8 @@ impl<'a> Evidence<'a> {
         &object.placed.nearest(path).place
     }
 
-    /// A verdict on the cluster after an upgrade speaks of lines before it; of what is new, of no line.
+    /// A verdict on the cluster after an upgrade speaks of lines before it: of a new field, of what stands nearest
+    /// above it, and of a new object, of no line.
     pub(super) fn in_words_of_the_occasion(&self, verdict: Finding) -> Finding {
         if self.facts.occasion == Occasion::Revision {
             return verdict;
@@ -93,7 +98,7 @@ impl<'a> Evidence<'a> {
         }
         let old = id.and_then(|id| self.converted.get(id).or_else(|| self.before.object(id)));
         let path = verdict.path.clone().unwrap_or_default();
-        let known = old.and_then(|old| old.place_of(&path)).map(Place::from);
+        let known = old.map(|old| old.written_at(&path));
         let nowhere = verdict.place.clone().map(Place::without_line);
         verdict.maybe_place(known.or(nowhere))
     }
@@ -123,7 +128,10 @@ pub struct Survey<'a> {
     pub(super) cluster_api: Option<CoreVersion>,
     /// What the folder is held apart by.
     pub(super) boundary: Option<Surroundings<'a>>,
+    /// Who gives variables their values, where somebody looked, and who applies the cluster.
+    values: Option<(Values<'a>, AppliedBy)>,
     misfits: OnceLock<Vec<Misfit<'a>>>,
+    variables: OnceLock<Vec<Finding>>,
     references: OnceLock<Vec<(&'a RenderedObject, Named<'a>)>>,
 }
 
@@ -142,7 +150,9 @@ impl<'a> Survey<'a> {
             inside: facts.inside,
             cluster_api,
             boundary: facts.boundary,
+            values: facts.values.map(|values| (values, facts.applied_by)),
             misfits: OnceLock::new(),
+            variables: OnceLock::new(),
             references: OnceLock::new(),
         }
     }
@@ -161,6 +171,15 @@ impl<'a> Survey<'a> {
     pub(super) fn misfits(&self) -> &[Misfit<'a>] {
         self.misfits
             .get_or_init(|| self.objects.iter().flat_map(|object| misfits_of(object, self.schemas)).collect())
+    }
+
+    /// What one rule says of variables and their values; looked for once for all rules.
+    pub(super) fn variables(&self, rule: &'static RuleEntry) -> impl Iterator<Item = Finding> + '_ {
+        let found = self.variables.get_or_init(|| match &self.values {
+            Some((values, by)) => found_in(self.objects, values, *by, self.schemas),
+            None => Vec::new(),
+        });
+        found.iter().filter(move |finding| finding.rule == rule).cloned()
     }
 
     /// Who names what, object by object; looked for once for all rules.

@@ -3,6 +3,7 @@
 use jiff::civil::Date;
 
 use super::cluster_api::CoreVersion;
+use super::variables::Values;
 use crate::boundary::Surroundings;
 use crate::merge::AppliedBy;
 use crate::release::Release;
@@ -33,6 +34,8 @@ pub struct Facts<'a> {
     pub cluster_api: Option<CoreVersion>,
     /// What the cluster's folder is held apart by on its management cluster; `None` where others apply it.
     pub boundary: Option<Surroundings<'a>>,
+    /// Who gives its variables their values, where somebody looked.
+    pub values: Option<Values<'a>>,
     /// The day (UTC) on which it is judged.
     pub today: Date,
 }

@@ -1,12 +1,16 @@
-//! How objects fit their definitions: fields that these do not know, and values of another type.
+//! How objects fit their definitions: fields that these do not know, values of another type, and broken limits.
 //!
 //! Where several files define the same version of a kind, only what fits none of them is a misfit:
 //! nobody here knows which of them is installed where. Cluster API's own kinds fit the built-in definition
 //! where no file defines them.
 
+use std::mem::discriminant;
+
 use super::other_version::{OtherVersion, other_version};
 use capstan_kustomize::render::{Content, Placed, RenderedObject, SourceOffset};
-use capstan_kustomize::schema::{CLUSTER_API_MINOR, Origin, Schema, Schemas, Type, Unlisted};
+use capstan_kustomize::schema::{
+    CLUSTER_API_MINOR, Limits, Origin, Range, Schema, Schemas, Type, Unlisted, is_filled_in,
+};
 use capstan_model::object::{FieldPath, Step};
 use capstan_model::spelling::nearest;
 use capstan_yaml::Value;
@@ -34,6 +38,20 @@ pub(super) enum MisfitKind<'a> {
     Type { wanted: Type, found: &'a Placed },
     /// A value that is none of those allowed.
     Choice { allowed: &'a [Value], found: &'a Value },
+    /// A limit that is broken.
+    Limit(Limit<'a>),
+}
+
+/// A limit that is broken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Limit<'a> {
+    /// A field is not there.
+    Missing,
+    Items(usize, Range<u64>),
+    Properties(usize, Range<u64>),
+    Length(usize, Range<u64>),
+    Number(Range<f64>),
+    Pattern(&'a str),
 }
 
 /// What is known of a field that a definition does not list.
@@ -54,15 +72,21 @@ pub(super) fn misfits_of<'a>(object: &'a RenderedObject, schemas: &'a Schemas) -
         found = Some(match found {
             None => walk.found,
             Some(mut known) => {
-                let same = |a: &Misfit<'_>, b: &Misfit<'_>| {
-                    a.path == b.path && std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
-                };
+                let same = |a: &Misfit<'_>, b: &Misfit<'_>| a.path == b.path && is_alike(&a.kind, &b.kind);
                 known.retain(|one| walk.found.iter().any(|other| same(one, other)));
                 known
             }
         });
     }
     found.unwrap_or_default()
+}
+
+/// Whether two definitions find fault with the same.
+fn is_alike(one: &MisfitKind<'_>, other: &MisfitKind<'_>) -> bool {
+    match (one, other) {
+        (MisfitKind::Limit(one), MisfitKind::Limit(other)) => discriminant(one) == discriminant(other),
+        _ => discriminant(one) == discriminant(other),
+    }
 }
 
 /// The way to a value while an object is walked: a path is made of it only where there is something to say.
@@ -106,6 +130,9 @@ impl<'a> Walk<'a> {
         if self.found.len() >= MOST {
             return;
         }
+        if let Some(limits) = &schema.limits {
+            self.limits(limits, value, path);
+        }
         match (&value.content, schema.kind) {
             (Content::Mapping(entries), Type::Object | Type::Any) => {
                 for (name, below) in entries {
@@ -121,6 +148,53 @@ impl<'a> Walk<'a> {
             }
             (Content::Scalar(scalar), wanted) => self.scalar(schema, wanted, scalar.value(), value, path),
             (_, wanted) => self.tell(path, value, MisfitKind::Type { wanted, found: value }),
+        }
+    }
+
+    fn limits(&mut self, limits: &'a Limits, value: &'a Placed, path: &Trail<'_>) {
+        let count = |items: usize| u64::try_from(items).unwrap_or(u64::MAX);
+        let broken = match &value.content {
+            Content::Sequence(items) if !limits.items.holds(count(items.len())) => {
+                Limit::Items(items.len(), limits.items)
+            }
+            Content::Mapping(entries) => {
+                for name in &limits.required {
+                    self.required(name, value, path);
+                }
+                if limits.properties.holds(count(entries.len())) {
+                    return;
+                }
+                Limit::Properties(entries.len(), limits.properties)
+            }
+            Content::Scalar(scalar) => match scalar.value() {
+                // A variable may become anything.
+                Value::String(text) if text.contains("${") => return,
+                Value::String(text) => {
+                    let length = text.chars().count();
+                    let pattern = limits.pattern.as_ref().filter(|pattern| !pattern.fits(text));
+                    match pattern {
+                        _ if !limits.length.holds(count(length)) => Limit::Length(length, limits.length),
+                        Some(pattern) => Limit::Pattern(pattern.as_str()),
+                        None => return,
+                    }
+                }
+                Value::Number(number) if number.as_f64().is_some_and(|it| !limits.number.holds(it)) => {
+                    Limit::Number(limits.number)
+                }
+                _ => return,
+            },
+            Content::Sequence(_) => return,
+        };
+        self.tell(path, value, MisfitKind::Limit(broken));
+    }
+
+    fn required(&mut self, name: &'a str, value: &'a Placed, path: &Trail<'_>) {
+        let of_object = matches!(path, Trail::Root) && matches!(name, "apiVersion" | "kind" | "metadata");
+        let is_there = value.field(name).is_some_and(|field| !field.is_null());
+        let path = Trail::Key(path, name);
+        let id = &self.object.id;
+        if !of_object && !is_there && !is_filled_in(&id.kind, &self.object.api_version, &path.path()) {
+            self.tell(&path, value, MisfitKind::Limit(Limit::Missing));
         }
     }
 
@@ -207,7 +281,8 @@ fn elsewhere(schema: &Schema, name: &str, path: &FieldPath, found: &mut dyn FnMu
     }
 }
 
-fn fits(wanted: Type, value: &Value) -> bool {
+/// Whether a value is of a type.
+pub(super) fn fits(wanted: Type, value: &Value) -> bool {
     let whole = |value: &Value| {
         value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
     };

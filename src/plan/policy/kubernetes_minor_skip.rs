@@ -4,7 +4,8 @@ use super::evidence::{Evidence, Survey};
 use super::kubernetes::{Role, Wanted};
 use super::kubernetes_steps::{spot, steps};
 use super::rule::{About, Rule};
-use super::topology_version::offered;
+use super::topology_version::{class_of, offered};
+use capstan_model::chained_upgrade::control_plane_steps;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::version::{KubernetesMinor, KubernetesVersion};
 
@@ -31,8 +32,7 @@ impl Rule for KubernetesMinorSkip {
             // replaced, not upgraded.
             let catches_up =
                 new.role == Role::Workers && control_plane.is_some_and(|at| new.version.minor() <= at);
-            // A class that lists its versions lets Cluster API go through those between by itself.
-            let goes_through = new.role == Role::ControlPlane && chained(&change.after, &new);
+            let goes_through = new.role == Role::ControlPlane && chained(&change.after, &old.version, &new);
             if old.version.minor().skips(new.version.minor()) && !catches_up && !goes_through {
                 let message = format!("{} goes {}", new.object, words(&old.version, &new.version));
                 verdicts.push(
@@ -57,10 +57,18 @@ impl Rule for KubernetesMinorSkip {
     }
 }
 
-/// Whether a topology's class, rendered here, lists the version.
-fn chained(cluster: &Survey<'_>, wanted: &Wanted<'_>) -> bool {
+/// Whether a topology's class, rendered here, leads Cluster API through the minors between: by the versions that it
+/// lists, or by the plan of a runtime extension.
+fn chained(cluster: &Survey<'_>, from: &KubernetesVersion, wanted: &Wanted<'_>) -> bool {
     let topology = cluster.object(wanted.object).and_then(|object| object.placed.at(&["spec", "topology"]));
-    topology.is_some_and(|topology| offered(cluster, topology).contains(&wanted.version.as_str()))
+    let Some(topology) = topology else { return false };
+    let extension = ["spec", "upgrade", "external", "generateUpgradePlanExtension"];
+    if class_of(cluster, topology).is_some_and(|class| class.placed.at(&extension).is_some()) {
+        return true;
+    }
+    let listed: Vec<KubernetesVersion> =
+        offered(cluster, topology).into_iter().filter_map(KubernetesVersion::parse).collect();
+    control_plane_steps(&listed, from, &wanted.version).is_some()
 }
 
 fn words(old: &KubernetesVersion, new: &KubernetesVersion) -> String {

@@ -1,8 +1,11 @@
 //! `missing-reference`
 
+use std::collections::HashMap;
+
 use super::evidence::Survey;
+use super::fitting::Trail;
 use super::rule::{About, Rule};
-use capstan_kustomize::render::RenderedObject;
+use capstan_kustomize::render::{Content, Placed, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 
 pub(super) struct MissingReference;
@@ -19,7 +22,13 @@ impl Rule for MissingReference {
         // Classes are shared between clusters.
         for (object, named) in cluster.references().iter().filter(|(_, named)| !named.is_class()) {
             let there = |other: &RenderedObject| named.implied || other.id.group == named.group;
-            if cluster.named(named.kind, named.name).any(there) {
+            let is_renamed = |other: &&RenderedObject| {
+                other.id.kind == named.kind && other.former_names.iter().any(|name| name == named.name)
+            };
+            // That is told below.
+            if cluster.named(named.kind, named.name).any(there)
+                || cluster.objects.iter().any(|one| is_renamed(&one))
+            {
                 continue;
             }
             let message = format!(
@@ -34,5 +43,76 @@ impl Rule for MissingReference {
                     .place(&named.at.place),
             );
         }
+        let renamed = Renamed::of(cluster.objects);
+        if !renamed.0.is_empty() {
+            for object in cluster.objects {
+                renamed.look(object, &object.placed, &Trail::Root, None, verdicts);
+            }
+        }
+    }
+}
+
+/// Objects that a kustomization gave new names, by kind and former name: it follows their names only where it knows
+/// that a field names an object, and of Cluster API's fields it knows none.
+struct Renamed<'a>(HashMap<(&'a str, &'a str), &'a RenderedObject>);
+
+impl<'a> Renamed<'a> {
+    fn of(objects: &'a [RenderedObject]) -> Self {
+        let mut renamed: HashMap<_, _> = objects
+            .iter()
+            .flat_map(|object| object.former_names.iter().map(move |name| (name, object)))
+            .map(|(name, object)| ((object.id.kind.as_str(), name.as_str()), object))
+            .collect();
+        for object in objects {
+            renamed.remove(&(object.id.kind.as_str(), object.id.name.as_str()));
+        }
+        Self(renamed)
+    }
+
+    /// Whatever holds a name beside a kind, or stands under a key that says one.
+    fn look(
+        &self,
+        object: &RenderedObject,
+        value: &Placed,
+        trail: &Trail<'_>,
+        kind: Option<&str>,
+        verdicts: &mut Vec<Finding>,
+    ) {
+        match &value.content {
+            Content::Scalar(_) => {}
+            Content::Sequence(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    self.look(object, item, &Trail::Index(trail, at), kind, verdicts);
+                }
+            }
+            Content::Mapping(entries) => {
+                let kind = value.text_at(&["kind"]).or(kind);
+                let name = value.field("name").filter(|_| !matches!(trail, Trail::Root));
+                let known = kind.zip(name.and_then(Placed::as_str)).and_then(|key| self.0.get(&key));
+                if let (Some(other), Some(at)) = (known, name) {
+                    let message = format!(
+                        "{} names {} {}, which this folder's kustomization calls {}: kustomize does not follow the name here. Write the name that the object has in the end",
+                        object.id,
+                        other.id.kind,
+                        at.as_str().unwrap_or_default(),
+                        other.id.name
+                    );
+                    let verdict = Finding::new(rules::MISSING_REFERENCE, message).object(&object.id);
+                    verdicts.push(verdict.path(&trail.path().key("name")).place(&at.place));
+                }
+                for (key, below) in entries.iter().filter(|(key, _)| key != "metadata") {
+                    self.look(object, below, &Trail::Key(trail, key), kind_of_key(key), verdicts);
+                }
+            }
+        }
+    }
+}
+
+/// The kind that a key speaks of, as in `secretRef` or `configMap`.
+fn kind_of_key(key: &str) -> Option<&'static str> {
+    match key.strip_suffix("Ref").unwrap_or(key) {
+        "secret" => Some("Secret"),
+        "configMap" => Some("ConfigMap"),
+        _ => None,
     }
 }

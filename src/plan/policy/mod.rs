@@ -24,6 +24,7 @@
 //! | `overlay-names-template` (error; the upgrade blocks) | a patch names a template that gets a new name ([`crate::upgrade`]) |
 //! | `api-version-leaves-field` | a patch names a field of an API version that the upgrade leaves ([U7a](crate::merge::converted#u7a)) |
 
+mod alias_written_out;
 mod ambiguous_match;
 mod api_version_leaves_field;
 mod api_version_not_served;
@@ -45,14 +46,18 @@ mod edit_refused;
 mod evidence;
 mod facts;
 mod file_not_listed;
+mod filled;
 mod fitting;
 mod folders;
+mod helm_chart_proxy;
 mod immutable_field;
 mod incomplete_upgrade;
 mod inside;
 mod invalid_definition;
 mod invalid_layout;
+mod invalid_name;
 mod invalid_settings;
+mod invalid_value;
 mod invalid_yaml;
 mod inventory_rules;
 mod judge;
@@ -78,6 +83,7 @@ mod overlay_changes_providers;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;
+mod provider_address_differs;
 mod provider_rules;
 mod providers_beside_others;
 mod reads_other_cluster;
@@ -102,6 +108,7 @@ mod secret_in_clear_text;
 mod secret_needs_reconciler;
 mod secret_variable;
 mod service_rules;
+mod several_clusters;
 mod split_rollout;
 mod step_group_split;
 mod template_edited_in_place;
@@ -119,6 +126,7 @@ mod unreadable_file;
 mod unsupported_substitution;
 mod validate;
 mod variable_contradiction;
+mod variable_name;
 mod variables;
 mod wrong_type;
 
@@ -133,5 +141,6 @@ pub use judge::{judge, lost_patches, sort};
 pub use rule::{About, Rule};
 pub use unknown_release::unknown_release;
 pub use validate::{Scope, Snapshot, validate};
+pub use variables::Values;
 
 pub use crate::merge::AppliedBy;

@@ -1,7 +1,7 @@
 //! `reference-mismatch`
 
 use super::evidence::Survey;
-use super::references::Named;
+use super::references::{Named, api_group_alone};
 use super::rule::{About, Rule};
 use capstan_kustomize::render::{Placed, RenderedObject};
 use capstan_model::finding::{Finding, rules};
@@ -28,9 +28,25 @@ impl Rule for ReferenceMismatch {
             }
         }
         for (object, named) in cluster.references() {
+            verdicts.extend(versioned_group(object, named));
             namespace(object, named, cluster, verdicts);
         }
     }
+}
+
+/// An `apiGroup` holds a group alone.
+fn versioned_group(owner: &RenderedObject, named: &Named<'_>) -> Option<Finding> {
+    let field = named.value.field("apiGroup")?;
+    let text = field.as_str().filter(|text| text.contains('/') && is_bound(text))?;
+    let message = format!(
+        "`apiGroup` of the reference from {} to {} {} is `{text}`, a group with a version: write `{}` alone",
+        owner.id,
+        named.kind,
+        named.name,
+        api_group_alone(text),
+    );
+    let path = named.path.key("apiGroup");
+    Some(Finding::new(rules::REFERENCE_MISMATCH, message).object(&owner.id).path(&path).place(&field.place))
 }
 
 /// The cluster that machines name is one of the folder, and both places name the same.

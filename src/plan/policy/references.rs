@@ -41,6 +41,8 @@ pub(super) fn named_by(object: &RenderedObject) -> Vec<Named<'_>> {
             let api_version = value.field("apiVersion");
             let group = value
                 .text_at(&["apiGroup"])
+                // One with a version is told, and means this group.
+                .map(api_group_alone)
                 .or_else(|| api_version.and_then(Placed::as_str).map(api_group))
                 .unwrap_or(&object.id.group);
             let implied = reference.kind.is_some();
@@ -48,6 +50,11 @@ pub(super) fn named_by(object: &RenderedObject) -> Vec<Named<'_>> {
         });
     }
     found
+}
+
+/// The group of an `apiGroup` that wrongly holds a version too.
+pub(super) fn api_group_alone(text: &str) -> &str {
+    text.split_once('/').map_or(text, |(group, _)| group)
 }
 
 fn follow<'a>(

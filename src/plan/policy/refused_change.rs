@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::evidence::Evidence;
+use super::helm_chart_proxy::is_chart_proxy;
 use super::rule::{About, Rule};
-use capstan_kustomize::render::RenderedObject;
+use capstan_kustomize::render::{Placed, RenderedObject};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::FieldPath;
@@ -91,6 +92,12 @@ impl Rule for RefusedChange {
                     let gone = |field| removed(old, new, &["spec", field]);
                     gone("controlPlaneRef").or_else(|| gone("infrastructureRef"))
                 }
+                Some(KindRole::ResourceSet) => {
+                    // An absent strategy is `ApplyOnce`.
+                    changed_default(old, new, &["spec", "strategy"], "ApplyOnce")
+                        .or_else(|| differs(old, new, &["spec", "clusterSelector"]))
+                }
+                _ if is_chart_proxy(&new.id) => changed_default(old, new, &["spec", "reconcileStrategy"], ""),
                 _ => None,
             };
             let Some(path) = found else { continue };
@@ -110,6 +117,23 @@ fn changed(old: &RenderedObject, new: &RenderedObject, keys: &[&str]) -> Option<
     let text = |object: &RenderedObject| object.placed.text_at(keys).map(str::to_owned);
     let (old, new) = (text(old)?, text(new)?);
     (old != new).then(|| FieldPath::of_keys(keys))
+}
+
+/// The field has another text, where an absent one is read as `default`.
+fn changed_default(
+    old: &RenderedObject,
+    new: &RenderedObject,
+    keys: &[&str],
+    default: &str,
+) -> Option<FieldPath> {
+    let text = |object: &RenderedObject| object.placed.text_at(keys).unwrap_or(default).to_owned();
+    (text(old) != text(new)).then(|| FieldPath::of_keys(keys))
+}
+
+/// The field has another value.
+fn differs(old: &RenderedObject, new: &RenderedObject, keys: &[&str]) -> Option<FieldPath> {
+    let value = |object: &RenderedObject| object.placed.at(keys).map(Placed::to_value);
+    (value(old) != value(new)).then(|| FieldPath::of_keys(keys))
 }
 
 /// The field goes. A topology makes these references itself.

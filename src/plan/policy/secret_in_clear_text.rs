@@ -1,6 +1,6 @@
 //! `secret-in-clear-text`
 
-use super::clear_text::{Kind, give_away, is_certificate, is_placeholder};
+use super::clear_text::{Kind, give_away, is_certificate, is_placeholder, names_no_secret};
 use super::evidence::Survey;
 use super::rule::{About, Rule};
 use capstan_kustomize::render::{Content, Placed, RenderedObject};
@@ -54,7 +54,8 @@ impl Rule for SecretInClearText {
 fn secret(object: &RenderedObject, verdicts: &mut Vec<Finding>) {
     for field in ["stringData", "data"] {
         let entries = object.placed.field(field).map(Placed::entries).unwrap_or_default();
-        let clear = entries.iter().find(|(_, value)| match value.as_str() {
+        let clear = entries.iter().find(|(key, value)| match value.as_str() {
+            _ if names_no_secret(key) => false,
             Some(text) => !is_placeholder(text, field == "data") && !is_certificate(text, field == "data"),
             None => false,
         });

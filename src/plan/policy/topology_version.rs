@@ -2,10 +2,12 @@
 
 use super::evidence::Survey;
 use super::rule::{About, Rule};
-use capstan_kustomize::render::Placed;
+use capstan_kustomize::render::{Placed, RenderedObject};
+use capstan_model::chained_upgrade::{Disorder, first_disorder};
 use capstan_model::finding::{Finding, rules};
-use capstan_model::kinds::{is_cluster, names};
+use capstan_model::kinds::{KindRole, is_cluster, names, role_of};
 use capstan_model::object::FieldPath;
+use capstan_model::version::KubernetesVersion;
 
 pub(super) struct TopologyVersion;
 
@@ -18,6 +20,8 @@ impl Rule for TopologyVersion {
     }
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        let classes = cluster.objects.iter().filter(|object| role_of(&object.id) == Some(KindRole::Class));
+        verdicts.extend(classes.filter_map(disorder));
         for object in cluster.objects.iter().filter(|object| is_cluster(&object.id)) {
             let Some(topology) = object.placed.at(&["spec", "topology"]).filter(|value| value.is_mapping())
             else {
@@ -64,10 +68,36 @@ impl Rule for TopologyVersion {
     }
 }
 
+/// A ClusterClass whose list of versions the API server refuses.
+fn disorder(class: &RenderedObject) -> Option<Finding> {
+    let path = FieldPath::of_keys(["spec", "kubernetesVersions"]);
+    let items = class.placed.at(&["spec", "kubernetesVersions"])?.items();
+    let listed: Option<Vec<KubernetesVersion>> =
+        items.iter().map(|item| KubernetesVersion::parse(item.as_str()?)).collect();
+    let (at, disorder) = first_disorder(&listed?)?;
+    let item = items.get(at)?;
+    let why = match disorder {
+        Disorder::Falls(before) => format!("is not newer than {before} before it"),
+        Disorder::Gap(minor) => format!("comes without a version of {minor} before it"),
+    };
+    let message = format!(
+        "{} of `kubernetesVersions` of {} {why}, and the API server refuses such a list: write the versions in rising order, and leave no minor out",
+        item.as_str().unwrap_or_default(),
+        class.id
+    );
+    let verdict = Finding::new(rules::TOPOLOGY_VERSION, message).object(&class.id).path(&path.index(at));
+    Some(verdict.place(&item.place))
+}
+
+/// A topology's class, where the folder renders it.
+pub(super) fn class_of<'a>(cluster: &Survey<'a>, topology: &Placed) -> Option<&'a RenderedObject> {
+    let name = topology.text_at(&["class"]).or_else(|| topology.text_at(&["classRef", "name"]))?;
+    cluster.named(names::CLUSTER_CLASS, name).next()
+}
+
 /// The versions that a topology's class lists, where the folder renders the class and it lists any.
 pub(super) fn offered<'a>(cluster: &Survey<'a>, topology: &Placed) -> Vec<&'a str> {
-    let name = topology.text_at(&["class"]).or_else(|| topology.text_at(&["classRef", "name"]));
-    let class = name.and_then(|name| cluster.named(names::CLUSTER_CLASS, name).next());
+    let class = class_of(cluster, topology);
     let versions = class.and_then(|class| class.placed.at(&["spec", "kubernetesVersions"]));
     versions.map(Placed::items).unwrap_or_default().iter().filter_map(Placed::as_str).collect()
 }

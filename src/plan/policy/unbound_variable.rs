@@ -1,7 +1,8 @@
 //! `unbound-variable`, found while an upgrade puts values in, and in trees by [`super::variables`].
 
+use super::evidence::Survey;
 use super::rule::{About, Rule};
-use capstan_model::finding::rules;
+use capstan_model::finding::{Finding, rules};
 
 pub(super) struct UnboundVariable;
 
@@ -11,5 +12,9 @@ static ABOUT: About =
 impl Rule for UnboundVariable {
     fn about(&self) -> &'static About {
         &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        verdicts.extend(cluster.variables(ABOUT.entry));
     }
 }

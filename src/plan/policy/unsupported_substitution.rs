@@ -1,7 +1,8 @@
-//! `unsupported-substitution`, found while an upgrade puts values in.
+//! `unsupported-substitution`, found while an upgrade puts values in, and in trees by [`super::variables`].
 
+use super::evidence::Survey;
 use super::rule::{About, Rule};
-use capstan_model::finding::rules;
+use capstan_model::finding::{Finding, rules};
 
 pub(super) struct UnsupportedSubstitution;
 
@@ -13,5 +14,9 @@ static ABOUT: About = About::new(
 impl Rule for UnsupportedSubstitution {
     fn about(&self) -> &'static About {
         &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        verdicts.extend(cluster.variables(ABOUT.entry));
     }
 }

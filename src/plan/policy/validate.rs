@@ -13,7 +13,7 @@ use super::folders::{folders_of, folders_of_service};
 use super::inside;
 use super::judge::{judge, lost_patches, sort};
 use super::release_without_predecessor::gaps;
-use super::variables::{Values, without_value};
+use super::variables::Values;
 use super::{reads_other_cluster, release_breaks_requests, release_reads_outside, unknown_release};
 use crate::boundary::{Neighbours, Scopes, Surroundings};
 use crate::cluster::{
@@ -21,7 +21,7 @@ use crate::cluster::{
 };
 use crate::flux::FluxIndex;
 use crate::inventory::{FleetInventory, Said, Stands, record_of};
-use crate::layout::{Layout, TargetFolder, not_followed, outside};
+use crate::layout::{Layout, TargetFolder, crowded, not_followed, outside};
 use crate::merge::AppliedBy;
 use crate::provider_set::{
     SetFacts, SetState, applied_by as applied_by_of, claimed_with, judge_set, objects_of, workload,
@@ -38,7 +38,7 @@ use capstan_kustomize::render::{
 };
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Finding, Place, Severities, rules};
-use capstan_model::ids::ClusterId;
+use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::kinds::is_cluster;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
@@ -120,7 +120,7 @@ pub fn validate(
         if now.layout.target(gone.id.as_str()).is_none() {
             let old = before.and_then(|before| render(before.tree, &folders_of(gone)).ok());
             let old = old.unwrap_or_default();
-            checked.judge(gone, &old, &Rendered::default(), &[], settings, &severities);
+            checked.judge(gone, [&old, &Rendered::default()], &[], None, settings, &severities);
         }
     }
     if let Scope::Everything = scope {
@@ -232,9 +232,8 @@ impl Checked<'_> {
                 self.verdicts.push(problem.into());
             }
         }
-        if let Some(problem) = outside(now.tree, now.layout, settings) {
-            self.verdicts.push(Finding::from(&problem));
-        }
+        let told = outside(now.tree, now.layout, settings).into_iter().chain(crowded(now.tree, now.layout));
+        self.verdicts.extend(told.map(|problem| Finding::from(&problem)));
         let Ok(file) = RepoPath::parse(REPOSITORY_FILE) else { return };
         let ids = now.layout.clusters().map(|cluster| &cluster.id);
         for error in settings.check_claims(&file, &text_of(now.tree, &file), ids) {
@@ -249,6 +248,11 @@ impl Checked<'_> {
         let today = today.unwrap_or_default();
         let text = text_of(now.tree, &file);
         self.findings.extend(settings.judge_campaigns((&file, &text), &self.candidates, today));
+        let releases: Vec<&ReleaseId> = now.layout.releases.iter().map(|release| &release.id).collect();
+        // Without any here they lie in another repository.
+        if !releases.is_empty() {
+            self.findings.extend(settings.judge_campaign_releases((&file, &text), &releases));
+        }
     }
 
     /// Definitions that cannot be used, unless the file had its verdict as a manifest.
@@ -265,7 +269,9 @@ impl Checked<'_> {
             let of_services =
                 release.services.iter().flat_map(|one| one.files.iter().chain(&one.overlay_files));
             let files = release.base_files.iter().chain(&release.overlay_files).chain(of_services);
-            self.files(now.tree, files, YamlFile::read_template_bytes);
+            let files: Vec<&TreeEntry> = files.collect();
+            self.files(now.tree, files.iter().copied(), YamlFile::read_template_bytes);
+            self.doubled_keys(now.tree, &files, YamlFile::read_template_bytes);
             self.findings.extend(judge_release_services(now.tree, release));
         }
         let catalogue = Catalogue::read(now.tree, now.layout);
@@ -301,6 +307,28 @@ impl Checked<'_> {
         }
     }
 
+    /// Keys that stand twice in manifests that were read all the same: where no kustomization names them the last
+    /// one counts.
+    fn doubled_keys(
+        &mut self,
+        tree: &dyn Tree,
+        entries: &[&TreeEntry],
+        read: fn(&[u8]) -> Result<YamlFile, YamlError>,
+    ) {
+        for entry in entries.iter().filter(|entry| is_manifest(&entry.path)) {
+            let Some(Ok(file)) = tree.read(entry).ok().map(|bytes| read(&bytes)) else { continue };
+            for twice in file.documents().iter().filter_map(|document| document.duplicate_key.as_ref()) {
+                let message = format!(
+                    "the key `{}` stands twice in one mapping, here and in line {}: `kubectl apply` takes this one, and Flux and kustomize refuse the file. Keep one",
+                    twice.key,
+                    file.position(twice.first).line
+                );
+                let place = Place::at(entry.path.clone(), file.position(twice.offset));
+                self.verdicts.push(Finding::new(rules::INVALID_YAML, message).warning().place(place));
+            }
+        }
+    }
+
     fn cluster(
         &mut self,
         now: Snapshot<'_>,
@@ -318,8 +346,9 @@ impl Checked<'_> {
         }
         let of_services = folder.services.iter().flat_map(|one| one.files.iter().chain(&one.overlay_files));
         let read = folder.base_files.iter().chain(&folder.overlay_files).chain(of_services);
-        let read = read.filter(|entry| !is_unreadable_and_unread(now.tree, folder, entry));
-        self.files(now.tree, read, YamlFile::read_bytes);
+        let read_files: Vec<&TreeEntry> =
+            read.filter(|entry| !is_unreadable_and_unread(now.tree, folder, entry)).collect();
+        self.files(now.tree, read_files.iter().copied(), YamlFile::read_bytes);
         let own = match Cluster::read(now.tree, folder) {
             Ok(cluster) => {
                 if settings.releases.repository.is_none() {
@@ -367,12 +396,10 @@ impl Checked<'_> {
         let cluster = cluster.map_or(&Value::Null, |cluster| &cluster.value);
         self.candidates.push(campaign_candidate(&folder.id, cluster, &settings.campaigns));
         self.verdicts.extend(unlisted(now.tree, folder, &read));
-        if let Some(flux) = now.flux {
-            let (own, flux) = (own.as_ref().map(|own| own.variables.clone()), flux.post_build(&folder.id));
-            let applied_by = applied_by(settings, folder);
-            let values = Values { own: &own.unwrap_or_default(), flux: &flux, applied_by };
-            self.verdicts.extend(without_value(&after, &values));
-        }
+        self.doubled_keys(now.tree, &read_files, YamlFile::read_bytes);
+        let variables = own.as_ref().map(|own| own.variables.clone()).unwrap_or_default();
+        let flux = now.flux.map(|flux| flux.post_build(&folder.id));
+        let values = flux.as_ref().map(|flux| Values { own: &variables, flux });
         let deletions = own.map(|own| Deletions::of(now.tree, folder, own.delete));
         if let Some(deletions) = &deletions {
             self.verdicts.extend(deletions.of_what_is_rendered(&after));
@@ -397,7 +424,8 @@ impl Checked<'_> {
             self.network(now, before, folder, [&old.objects, &after.objects]);
         }
         let inside = inside(now.tree, &folders_of(folder), &after, now.flux, &read);
-        self.judge(folder, old.as_ref().unwrap_or(&after), &after, &inside, settings, severities);
+        let states = [old.as_ref().unwrap_or(&after), &after];
+        self.judge(folder, states, &inside, values, settings, severities);
     }
 
     /// Whether the folders of its services can be rendered, each with what the overlay makes of it.
@@ -485,9 +513,9 @@ impl Checked<'_> {
     fn judge(
         &mut self,
         folder: &TargetFolder,
-        before: &Rendered,
-        after: &Rendered,
+        [before, after]: [&Rendered; 2],
         inside: &[RenderedObject],
+        values: Option<Values<'_>>,
         settings: &RepositorySettings,
         severities: &Severities,
     ) {
@@ -508,6 +536,7 @@ impl Checked<'_> {
                 scopes: &self.scopes,
                 neighbours: self.neighbours,
             }),
+            values,
             today: self.today,
         };
         self.judged.extend(judge(&facts, severities));

@@ -1,32 +1,38 @@
-//! Variables that a tree shows without a value: what is told of a cluster's own files, beside what a plan
-//! tells of a release's.
+//! Variables of a cluster's own files: what has no value, what Flux does not understand, what it is given twice or
+//! under a key that is no name, and what becomes of it. A plan tells of a release's what stops it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::flux::{PostBuild, passes_over};
+use super::filled::misfilled;
+use crate::flux::{Given, PostBuild, passes_over};
 use crate::merge::AppliedBy;
 use crate::substitution::reader::{Cursor, Reader, is_of_the_machine, pointer_of};
 use crate::substitution::{Operation, Token, Variable, may_hold_tokens, tokens};
-use capstan_kustomize::render::{Content, Placed, Rendered, RenderedObject};
+use capstan_kustomize::render::{Content, Placed, RenderedObject};
+use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
 
 /// Who could give a cluster's variables their values.
-pub(super) struct Values<'a> {
+#[derive(Debug, Clone, Copy)]
+pub struct Values<'a> {
     /// The cluster's `variables:`; whoever applies the cluster with other tools may use them.
-    pub(super) own: &'a BTreeMap<String, String>,
+    pub own: &'a BTreeMap<String, String>,
     /// Flux, as far as the repository shows it.
-    pub(super) flux: &'a PostBuild,
-    /// Capstan's reconciler applies texts as they stand.
-    pub(super) applied_by: AppliedBy,
+    pub flux: &'a PostBuild,
 }
 
-/// What nobody gives a value to, what Flux does not understand, and what it is given twice. Each variable
-/// is told once, where it stands first.
-pub(super) fn without_value(rendered: &Rendered, values: &Values<'_>) -> Vec<Finding> {
-    let by_flux = values.applied_by == AppliedBy::Others && values.flux.substitutes();
-    let mut search = Search { values, by_flux, used: BTreeSet::new(), verdicts: Vec::new() };
-    for object in &rendered.objects {
+/// What is wrong with variables and their values, rule by rule. One without a value is told once, where it stands first.
+/// Capstan's reconciler applies texts as they stand.
+pub(super) fn found_in(
+    objects: &[RenderedObject],
+    values: &Values<'_>,
+    applied_by: AppliedBy,
+    schemas: &Schemas,
+) -> Vec<Finding> {
+    let by_flux = applied_by == AppliedBy::Others && values.flux.substitutes();
+    let mut search = Search { values, applied_by, by_flux, used: BTreeSet::new(), verdicts: Vec::new() };
+    for object in objects {
         if !(by_flux && passes_over(&object.placed)) {
             search.walk(object, &object.placed, &FieldPath::root(), Cursor::of(Some(&object.id.kind)));
         }
@@ -34,14 +40,25 @@ pub(super) fn without_value(rendered: &Rendered, values: &Values<'_>) -> Vec<Fin
     let Search { used, mut verdicts, .. } = search;
     if by_flux {
         verdicts.extend(contradictions(values.flux, &used));
+        verdicts.extend(values.flux.misnamed().iter().map(misnamed));
+        verdicts.extend(objects.iter().flat_map(|object| misfilled(object, values.flux, schemas)));
     }
     verdicts
+}
+
+/// A key that is no name.
+fn misnamed((key, given): &(String, Given)) -> Finding {
+    let message = format!(
+        "`{key}` in {} cannot be the name of a variable, and Flux, which substitutes from it where it applies this cluster, fails on it: letters, digits and `_` make a name, a digit not at its beginning",
+        given.by
+    );
+    Finding::new(rules::VARIABLE_NAME, message).place(given.place.clone())
 }
 
 /// Two Kustomizations of Flux that disagree about a variable that the cluster uses.
 fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl Iterator<Item = Finding> + 'a {
     flux.disagreements().iter().filter(|item| used.contains(&item.name)).map(|item| {
-        let shown = |given: &crate::flux::Given| {
+        let shown = |given: &Given| {
             let value =
                 given.text.as_ref().map_or_else(|| "a secret value".to_owned(), |text| format!("`{text}`"));
             format!("{value} by {given}")
@@ -58,6 +75,7 @@ fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl I
 
 struct Search<'a> {
     values: &'a Values<'a>,
+    applied_by: AppliedBy,
     by_flux: bool,
     /// Every name that stands somewhere.
     used: BTreeSet<String>,
@@ -131,7 +149,7 @@ impl Search<'_> {
                 )
             });
         }
-        let is_own = self.values.applied_by == AppliedBy::Others && self.values.own.contains_key(name);
+        let is_own = self.applied_by == AppliedBy::Others && self.values.own.contains_key(name);
         // Whatever is no object of Cluster API may be somebody else's template.
         let is_read = reader == Reader::Controller
             && !is_of_the_machine(name)

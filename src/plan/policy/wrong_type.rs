@@ -3,7 +3,7 @@
 use super::evidence::Survey;
 use super::fitting::{MisfitKind, defined_in};
 use super::rule::{About, Rule};
-use crate::upgrade::{hide_beside, name_beside, redact};
+use crate::upgrade::{Shown, hide_beside, name_beside};
 use capstan_kustomize::render::{Content, Placed};
 use capstan_kustomize::schema::Type;
 use capstan_model::finding::{Finding, rules};
@@ -19,15 +19,19 @@ impl Rule for WrongType {
     }
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        verdicts.extend(cluster.variables(ABOUT.entry));
         for misfit in cluster.misfits() {
             let (object, path) = (misfit.object, &misfit.path);
             let mapping = path.parent().and_then(|parent| object.value.pointer(&parent.to_string()));
             let said = |value: &Value| {
                 let value = hide_beside(path, mapping.and_then(name_beside), value.clone());
-                redact(&object.id, path, Some(&value)).to_string()
+                match Shown::of(&object.id, path, &value, None) {
+                    Shown::Words(words) => words,
+                    Shown::Value(value) => value.to_string(),
+                }
             };
             let (is, wanted) = match &misfit.kind {
-                MisfitKind::UnknownField(_) => continue,
+                MisfitKind::UnknownField(_) | MisfitKind::Limit(_) => continue,
                 MisfitKind::Type { wanted, found } => {
                     let found = noun(found, &said);
                     let hint = hint(*wanted, misfit_scalar(&misfit.kind));

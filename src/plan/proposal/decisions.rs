@@ -190,24 +190,25 @@ pub enum Unsettled<'c> {
     Several(Vec<&'c Conflict>),
 }
 
-/// The conflict that somebody names.
+/// The conflict that somebody names; all that can be settled, where they say so.
 ///
 /// # Errors
 /// It is not there, or it is not clear which one.
-pub fn find_conflict<'c>(
+pub fn find_conflicts<'c>(
     conflicts: &'c [Conflict],
     named: &OfConflict,
-) -> Result<&'c Conflict, Unsettled<'c>> {
+) -> Result<Vec<&'c Conflict>, Unsettled<'c>> {
     let can_be = |conflict: &&Conflict| !conflict.settling.values.is_empty();
     let is_named = |conflict: &&Conflict| {
-        conflict.path == named.path
+        (named.means_all() || conflict.path == named.path)
             && named.object.as_ref().is_none_or(|(kind, name)| {
                 conflict.object.kind.eq_ignore_ascii_case(kind) && conflict.object.name == *name
             })
     };
     let found: Vec<&Conflict> = conflicts.iter().filter(can_be).filter(is_named).collect();
     match found.as_slice() {
-        [one] => Ok(one),
+        [_] => Ok(found),
+        [_, ..] if named.means_all() => Ok(found),
         [] => Err(Unsettled::NoSuch(conflicts.iter().filter(can_be).collect())),
         _ => Err(Unsettled::Several(found)),
     }

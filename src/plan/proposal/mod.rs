@@ -46,7 +46,7 @@ pub use decide::{
     Action, Answers, Branch, BranchStep, Closer, Command, Decision, Facts, Leaving, Mergeable, Offer, Pull,
     PullState, Question, Reviewed, Standing, Wanted, Writes, decide,
 };
-pub use decisions::{Decisions, OnHold, Override, Paused, RolledBack, Skipped, Unsettled, find_conflict};
+pub use decisions::{Decisions, OnHold, Override, Paused, RolledBack, Skipped, Unsettled, find_conflicts};
 pub use draft::{Draft, Drafted};
 pub use group::{Gathered, LeftOut, MOST_IN_A_GROUP, Member, Stands, WhyLeftOut, carrier_of, gather};
 pub use merge::{

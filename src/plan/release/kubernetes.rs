@@ -41,6 +41,21 @@ pub(crate) fn kubernetes_version<'a>(
     best.map(|(_, version)| version)
 }
 
+/// The versions of Kubernetes that ClusterClasses among documents list, class by class; those that list none are left
+/// out.
+pub(crate) fn class_versions<'a>(documents: impl Iterator<Item = &'a Node>) -> Vec<Vec<KubernetesVersion>> {
+    let of_class = |root: &Node| -> Vec<KubernetesVersion> {
+        let group = root.text_at("apiVersion").map(api_group);
+        if root.text_at("kind").and_then(|kind| role_of_fragment(group, kind)) != Some(KindRole::Class) {
+            return Vec::new();
+        }
+        let listed = root.get("spec").and_then(|spec| spec.get("kubernetesVersions"));
+        let items = listed.and_then(Node::as_sequence).unwrap_or_default();
+        items.iter().filter_map(|version| KubernetesVersion::parse(version.as_str()?)).collect()
+    };
+    documents.map(of_class).filter(|listed| !listed.is_empty()).collect()
+}
+
 /// Kinds of Cluster API infrastructure that a document holds or wraps: `AWSCluster`. A fragment without
 /// `apiVersion` counts with whatever kind it names: it can only be compared with real ones.
 pub(crate) fn infrastructure_kinds(root: &Node) -> BTreeSet<String> {
@@ -86,6 +101,16 @@ fn unwrapped(root: &Node) -> Vec<Cow<'_, Node>> {
     }
     found.extend(spec.map(|spec| Cow::Owned(Node::mapping([("spec", spec)]))));
     found
+}
+
+/// Where a whole object asks for this version: the byte of the scalar.
+pub(crate) fn place_of_version(object: &Node, version: &KubernetesVersion) -> Option<usize> {
+    let text = |key: &str| object.text_at(key);
+    let fields = version_fields_of_fragment(text("apiVersion").map(api_group), text("kind"));
+    let mut nodes = fields.filter_map(|(_, keys)| keys.iter().try_fold(object, |node, key| node.get(key)));
+    nodes
+        .find(|node| node.as_scalar().is_some_and(|scalar| scalar.text == version.as_str()))
+        .map(|node| node.span.start)
 }
 
 /// A document without `kind` is a fragment and may be of any kind.

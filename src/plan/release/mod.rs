@@ -29,7 +29,9 @@ use serde::Serialize;
 
 pub use catalogue::Catalogue;
 pub use content::{ReleaseContent, Standalone};
-pub(crate) use kubernetes::{holds_providers, infrastructure_kinds, kubernetes_version};
+pub(crate) use kubernetes::{
+    class_versions, holds_providers, infrastructure_kinds, kubernetes_version, place_of_version,
+};
 pub(crate) use notes::changelogs;
 pub use range::{NoRange, VersionRange};
 pub use read::ReleaseError;
@@ -66,6 +68,8 @@ pub struct Release {
     pub date: Option<String>,
     /// The version of Kubernetes that it brings, where it says one.
     pub kubernetes: Option<KubernetesVersion>,
+    /// The versions that its ClusterClasses list, class by class.
+    pub class_versions: Vec<Vec<KubernetesVersion>>,
     /// Components with their versions, in the order of the file.
     pub components: Vec<Component>,
     /// Apps with their versions, in the order of the file.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::giant_swarm::{self, Manifest};
-use super::kubernetes::{holds_providers, infrastructure_kinds, kubernetes_version};
+use super::kubernetes::{class_versions, holds_providers, infrastructure_kinds, kubernetes_version};
 use super::{Release, ReleaseService, ReleaseState, Rendering};
 use crate::layout::{ReleaseFolder, ServiceFiles, Shelf};
 use crate::settings::ReleaseSettings;
@@ -92,6 +92,7 @@ impl Release {
         } else {
             kubernetes = kubernetes.or_else(|| kubernetes_version(roots(), &settings.variables));
         }
+        let class_versions = class_versions(roots());
         let services = services(tree, folder)?;
         let content = tree.folder_id(&folder.folder);
         let mut outside = rendering.outside.clone();
@@ -110,6 +111,7 @@ impl Release {
             kind,
             date: manifest.date,
             kubernetes,
+            class_versions,
             components: manifest.components,
             apps: manifest.apps,
             variables: settings.variables,

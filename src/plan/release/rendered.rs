@@ -53,7 +53,8 @@ impl Rendering {
     /// Renders what a release's folder has to render. Without a kustomization that is nothing.
     ///
     /// # Errors
-    /// What cannot be rendered, with its place: a remote base, a plugin, a file that does not exist.
+    /// What cannot be rendered, with its place: a remote base, a plugin, a file that does not exist, a patch that
+    /// does not fit.
     pub fn of(
         tree: &dyn Tree,
         folder: &RepoPath,
@@ -73,7 +74,7 @@ impl Rendering {
         let has_base = !base_files.is_empty();
         if own(overlay_files, &overlay) || has_base && has_kustomization_of_its_own(tree, folder) {
             let folders = Folders { cluster: folder.clone(), base, overlay };
-            rendering.objects = render::render(&watched, &folders)?.objects;
+            rendering.objects = render::render(&watched, &folders)?.with_all_patches()?.objects;
             rendering.with_overlay = true;
             let files = base_files.iter().chain(overlay_files);
             rendering.absorbed.extend(files.map(|entry| entry.path.clone()));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capstan_campaign::membership::{Candidate, What, doubts};
 use capstan_campaign::settings::{CampaignSettings, Webhook};
 use capstan_model::finding::{Finding, Place, rules};
-use capstan_model::ids::ClusterId;
+use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::tree::RepoPath;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -48,6 +48,30 @@ impl RepositorySettings {
                     What::Missed { .. } => (rules::CAMPAIGN_WAVES, whole),
                 };
                 findings.push(Finding::new(rule, said).place(place_of(file, text, &place)));
+            }
+        }
+        findings
+    }
+
+    /// Patterns of `releases` that match none of these, at their places in the file's text.
+    pub fn judge_campaign_releases(
+        &self,
+        (file, text): (&RepoPath, &str),
+        releases: &[&ReleaseId],
+    ) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (at, campaign) in self.campaigns.iter().enumerate() {
+            for (index, pattern) in campaign.releases.iter().enumerate() {
+                let is_vain = !releases.iter().any(|release| pattern.matches(release.as_str()));
+                if pattern.is_exclusion() || !is_vain {
+                    continue;
+                }
+                let place = KeyPath::root().key("campaigns").index(at).key("releases").index(index);
+                let said = format!(
+                    "campaign `{}`: no release matches `{pattern}`, so nothing moves by this campaign for its sake: correct the pattern, or take it out",
+                    campaign.name
+                );
+                findings.push(Finding::new(rules::CAMPAIGN_WAVES, said).place(place_of(file, text, &place)));
             }
         }
         findings

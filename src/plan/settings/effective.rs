@@ -7,6 +7,7 @@ use super::fields::Track;
 use super::key_path::{KeyPath, find};
 use super::repository::{ManagementCluster, ProviderSetSettings, ProvidersBy, RepositorySettings};
 use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::glob::Glob;
 use capstan_model::ids::{ClusterId, Provider, ReleaseId};
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
@@ -168,9 +169,7 @@ impl RepositorySettings {
         if self.names_providers(cluster) {
             return Ok(self.applier_of_set(cluster));
         }
-        let claims = |management: &&ManagementCluster| {
-            management.clusters.iter().any(|pattern| pattern.matches(cluster.as_str()))
-        };
+        let claims = |management: &&ManagementCluster| Glob::any(&management.clusters, cluster.as_str());
         let mut claimants = self.management_clusters.iter().filter(claims);
         match (claimants.next(), claimants.next()) {
             (Some(first), Some(second)) => Err(ClaimedTwice {
@@ -185,7 +184,8 @@ impl RepositorySettings {
     /// Whether two folders have one owner, who may let them reach one another.
     pub fn have_one_owner(&self, one: &ClusterId, other: &ClusterId) -> bool {
         let (one, other) = (one.as_str(), other.as_str());
-        self.clusters.one_owner.iter().any(|owner| owner.matches(one) && owner.matches(other))
+        let mut owners = self.clusters.one_owner.iter().filter(|owner| !owner.is_exclusion());
+        owners.any(|owner| owner.matches(one) && owner.matches(other))
     }
 
     /// Every cluster that two management clusters claim, at the second claim in the file's text.

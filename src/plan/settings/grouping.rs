@@ -40,6 +40,9 @@ impl GroupPattern {
             Ok(glob) => glob,
             Err(error) => return refuse(error.reason),
         };
+        if glob.is_exclusion() {
+            return refuse("a group is named by how cluster ids begin, not by how they do not");
+        }
         if text.ends_with(['*', '?', ']', '}']) {
             return refuse(
                 "of a group it says how cluster ids begin, so it must end with a plain character: `*/` groups clusters by their first folder",
@@ -135,7 +138,7 @@ mod tests {
             ("/a/", "neither begin nor end"),
             ("a//", "neither begin nor end"),
             ("../", "match nothing"),
-            ("!a/", "exclusions"),
+            ("!a/", "not by how they do not"),
             ("[a/", "not closed"),
         ] {
             let error = GroupPattern::parse(pattern).unwrap_err().to_string();

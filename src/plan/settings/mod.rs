@@ -28,6 +28,7 @@ mod fields;
 mod grouping;
 mod inventory;
 mod key_path;
+mod more_errors;
 mod owner_findings;
 mod proposals;
 mod read;

@@ -8,6 +8,7 @@ use serde_saphyr::Error as YamlError;
 use super::campaign_check::check as check_campaigns;
 use super::cluster::{ClusterSettings, OverlaySettings, ReleaseSettings};
 use super::key_path::{KeyPath, find};
+use super::more_errors::with_others;
 use super::repository::{ManagementCluster, RepositorySettings};
 use capstan_model::finding::{Change, FileError, Level, Place, RuleEntry, rules};
 use capstan_model::spelling::hint;
@@ -34,6 +35,11 @@ impl RuleIds {
 impl RepositorySettings {
     /// Reads `.capstan.yaml`. An empty file is all defaults.
     pub fn read(file: &RepoPath, text: &str, rules: &RuleIds) -> Result<Self, FileError> {
+        Self::read_once(file, text, rules)
+            .map_err(|first| with_others(text, first, |text| Self::read_once(file, text, rules).map(drop)))
+    }
+
+    fn read_once(file: &RepoPath, text: &str, rules: &RuleIds) -> Result<Self, FileError> {
         let settings: Self = read(file, text)?;
         settings.check(rules).map_err(|(place, message)| error_at(file, text, &place, message))?;
         Ok(settings)
@@ -103,7 +109,7 @@ impl RepositorySettings {
 impl ClusterSettings {
     /// Reads `<cluster>/capstan.yaml`.
     pub fn read(file: &RepoPath, text: &str) -> Result<Self, FileError> {
-        read(file, text)
+        read(file, text).map_err(|first| with_others(text, first, |text| read::<Self>(file, text).map(drop)))
     }
 }
 

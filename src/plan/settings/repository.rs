@@ -301,10 +301,11 @@ pub enum ConflictPolicy {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WhenReleaseUnknown {
-    /// The release whose fields the base still has is taken for it (default).
+    /// The release whose fields the base still has is taken for it (default). Where there is none, what the cluster lacks
+    /// comes, and what stands in it stays but for what somebody names.
     #[default]
     Infer,
-    /// The new release's fields overwrite the cluster's; nothing is removed.
+    /// The new release's fields overwrite the cluster's, which is listed; nothing is removed.
     Overwrite,
     /// The upgrade is held up until a person says it.
     Block,

@@ -29,7 +29,8 @@
 //! | no value in a new object or a changed field | `unbound-variable` (error), and the upgrade blocks: a token never replaces a value |
 //! | Flux has the value, from a Secret | stays as it is written, `secret-variable` |
 //! | an expression that Capstan does not compute | `unsupported-substitution`, and the upgrade blocks |
-//! | no value, in a text that a shell or the machine at boot reads ([`reader`]) | stays as it is written, without a finding |
+//! | no value, in a text that a shell or the machine at boot reads ([`reader`]), and Flux does not substitute | stays as it is written, without a finding |
+//! | Flux substitutes | `$${V}` stays so, since Flux takes the escape away |
 //! | a variable alone in a flow sequence (`[${KEYS}]`) | a list |
 //!
 //! Values go into parsed scalars, never into text, and `$${V}` becomes `${V}`.

@@ -18,7 +18,7 @@ pub(crate) enum Reader {
     Controller,
     /// Other software, whose settings they are: nobody knows what `${V}` means there.
     Other,
-    /// The machine, at boot: a shell, Ignition, cloud-init.
+    /// The machine, at boot: a shell, Ignition, cloud-init; whoever fills in variables of its own in the same spelling.
     Machine,
 }
 
@@ -52,6 +52,8 @@ const TABLE: &[Row] = &[
     Row(ANY, "", "files", What::Below, Reader::Other),
     Row(ANY, "", "ignition", What::Below, Reader::Other),
     Row(ANY, "", "values", What::Below, Reader::Other),
+    // A provider's components: who installs the provider fills in its variables.
+    Row(MAPS, "data", "components", What::Below, Reader::Machine),
     Row(MAPS, "", "data", What::Below, Reader::Other),
     Row(MAPS, "", "stringData", What::Below, Reader::Other),
 ];

@@ -71,10 +71,12 @@ impl Scope<'_> {
         for token in tokens(text) {
             match (&token, self.substitution.extent) {
                 (Token::Text(text) | Token::Malformed(text), _) => out.push_str(text),
-                (Token::Escaped(dollar), Extent::Full) => out.push_str(dollar),
-                (Token::Escaped(dollar), Extent::OwnOnly) => {
+                (Token::Escaped(dollar), extent) => {
                     out.push_str(dollar);
-                    out.push_str(dollar);
+                    // Flux takes the escape away where it reads what is written.
+                    if extent == Extent::OwnOnly || self.is_read_by_flux() {
+                        out.push_str(dollar);
+                    }
                 }
                 (Token::Variable(variable), Extent::Full) => match self.variable(variable) {
                     Ok(value) if out.len() + value.len() <= LONGEST => out.push_str(&value),

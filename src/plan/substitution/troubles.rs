@@ -74,15 +74,25 @@ impl Scope<'_> {
                     None => continue,
                 },
             };
+            // Where Flux substitutes, no text reaches its reader as it is written: what has no value is gone, and what
+            // is no expression stops it.
             let stays = (reader == Reader::Machine || is_of_the_machine)
+                && !self.is_read_by_flux()
                 && matches!(trouble, Trouble::Unbound(_) | Trouble::Unsupported(_));
-            let is_said =
-                self.substitution.extent == Extent::Full || !matches!(trouble, Trouble::Unsupported(_));
+            let is_malformed = self.is_read_by_flux() && matches!(token, Token::Malformed(_));
+            let is_said = self.substitution.extent == Extent::Full
+                || is_malformed
+                || !matches!(trouble, Trouble::Unsupported(_));
             if is_said && !stays {
                 out.insert(raw.to_owned(), trouble);
             }
         }
         length
+    }
+
+    /// Whether Flux reads the texts before anybody else does.
+    pub(super) fn is_read_by_flux(&self) -> bool {
+        self.substitution.flux == Flux::Substitutes && self.bindings.flux().substitutes()
     }
 
     /// [`Self::trouble_of`] an expression behind so many bytes: what gets too long has no value either.
@@ -193,7 +203,7 @@ impl Scope<'_> {
         }
         let mut here = BTreeMap::new();
         match self.substitution.extent {
-            Extent::Full if reader == Reader::Machine => {
+            Extent::Full if reader == Reader::Machine && !self.is_read_by_flux() => {
                 let is_secret = |(_, trouble): &(&String, &Trouble)| matches!(trouble, Trouble::Secret(_));
                 let secrets = known.iter().filter(is_secret);
                 here.extend(secrets.map(|(raw, trouble)| (raw.clone(), trouble.clone())));

@@ -23,10 +23,15 @@
 //! | | cluster claimed by a management cluster | applied by others |
 //! |---|---|---|
 //! | Git | keeps the logical name | the upgrade adds the renamed template and rewrites the references in base |
-//! | name | the live one, where the live template has that spec ([`TemplateNames`]); else by content | `<base name>-<8 hex of the canonical spec>` ([`rotated_name`]), or the release's own where it counts (`-v2`) |
+//! | name | the live one, where the live template has that spec ([`TemplateNames`]); else by content | `<base name>-<8 hex of the canonical spec>` ([`rotated_name`]), or the release's own where it counts on (`-v2`, `-v1-34-1`, a date) |
 //! | old template | the reconciler prunes it | stays; the next upgrade removes it if nothing here names it |
 //! | decided in | [`name_templates`] | `crate::upgrade::rotation` |
 //! | edited by a person under its name | the normal way | `template-edited-in-place` (error) |
+//!
+//! References are the fields that a table knows, and what names a template besides: values of a topology's variables
+//! and of a class's patches, and whatever has the shape of a reference ([`naming_values`]). They follow likewise, in
+//! Git and in the render. A template that is to change and that nothing in the folder names is not edited in place:
+//! the upgrade blocks (`template-edited-in-place`); so it does where a value could name several.
 //!
 //! The base name is the name without an ending of 8 hex digits that is the hash of the template's own spec
 //! ([`base_name`]). A class is rotated with its templates, and the class's name in the folder's Clusters follows; a
@@ -42,6 +47,7 @@ mod naming;
 mod references;
 mod rename;
 mod role;
+mod values;
 
 pub use foundation::{Foundation, Replaced, foundations, replaced};
 pub use live::{LiveTemplate, MisreadNames, TemplateNames};
@@ -49,3 +55,4 @@ pub use naming::{SpecDigest, base_name, rotated_name, spec_hash, split_suffix};
 pub use references::{Reference, ReferencePath, reference_paths, references};
 pub use rename::{NamedTemplate, Naming, name_templates};
 pub use role::{Role, is_known_in_role, treatment_in_role};
+pub use values::{NamingValue, is_named_by_value, naming_values, renamed};

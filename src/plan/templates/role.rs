@@ -21,6 +21,8 @@ pub enum Role {
     Class,
     /// Part of other templates.
     Data,
+    /// Machines are made from it as another template says: that of a control plane.
+    Part,
     /// Unhealthy machines are remediated from it.
     Remediation,
     /// An object that stands for itself, no template.
@@ -43,7 +45,7 @@ pub fn treatment_in_role<T: Readable>(id: &ObjectId, root: &T, roles: &[Role]) -
     let named_as = |role: Role| roles.contains(&role);
     let is_template = is_template(id);
     let holds_template = root.field("spec").and_then(|spec| spec.field("template")).is_some();
-    let makes_machines = [Role::Machines, Role::Bootstrap]
+    let makes_machines = [Role::Machines, Role::Part, Role::Bootstrap]
         .into_iter()
         .any(|role| is_template && named_as(role) && (holds_template || has_contract_shape(id, role)));
     if makes_machines || !is_template && named_as(Role::PoolBootstrap) {
@@ -75,7 +77,7 @@ fn has_contract_shape(id: &ObjectId, role: Role) -> bool {
         own == Some(group) && id.kind.ends_with(ending)
     };
     match role {
-        Role::Machines => of("infrastructure", "MachineTemplate"),
+        Role::Machines | Role::Part => of("infrastructure", "MachineTemplate"),
         Role::Bootstrap => of("bootstrap", "ConfigTemplate"),
         Role::ClassPart => {
             of("infrastructure", "MachineTemplate")

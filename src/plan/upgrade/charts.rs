@@ -14,7 +14,7 @@ use super::change_source::ChangeSource;
 use super::component::ComponentChange;
 use super::components::component;
 use super::model::{Conflict, Settlement, Side};
-use crate::giant_swarm::{Holder, NamedRelease, chart_of, deploys};
+use crate::giant_swarm::{Holder, NamedRelease, Sources, chart_of, deploys, is_named};
 use crate::merge::cluster_objects::Base;
 use crate::settings::ConflictPolicy;
 use capstan_model::finding::{Finding, rules};
@@ -30,8 +30,20 @@ struct Pin {
     path: FieldPath,
     chart: String,
     text: String,
+    by: PinnedBy,
+}
+
+/// What decides which version of a chart is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PinnedBy {
+    /// The text, which is one version.
+    Version,
+    /// A digest, which goes before every version.
+    Digest,
     /// A range, or nothing at all, of which Flux takes the newest that there is.
-    floats: bool,
+    Range,
+    /// A source that is not in this base, whose name the text is.
+    Elsewhere,
 }
 
 /// What becomes of one chart.
@@ -82,13 +94,20 @@ fn decide(
     let is = |version: &str| {
         LooseVersion::new(&pin.text).compare(&LooseVersion::new(version)) == Some(Ordering::Equal)
     };
-    if pin.floats {
-        let note = format!(
-            "{} leaves the version of chart {} to Flux ({}), so it does not follow the release, which was made with {after}.",
-            base.objects[pin.object].id,
-            pin.chart,
-            if pin.text.is_empty() { "none is named" } else { &pin.text },
-        );
+    let id = &base.objects[pin.object].id;
+    if matches!(pin.by, PinnedBy::Range | PinnedBy::Elsewhere) {
+        let note = if pin.by == PinnedBy::Range {
+            format!(
+                "{id} leaves the version of chart {} to Flux ({}), so it does not follow the release, which was made with {after}.",
+                pin.chart,
+                if pin.text.is_empty() { "none is named" } else { &pin.text },
+            )
+        } else {
+            format!(
+                "{id} takes chart {} from {}, which is not in this base, so its version does not follow the release, which was made with {after}.",
+                pin.chart, pin.text,
+            )
+        };
         return before
             .is_none_or(|before| before != after)
             .then(|| ChartMove::Floats { chart: pin.chart.clone(), note });
@@ -99,7 +118,8 @@ fn decide(
     let is_older = LooseVersion::new(&pin.text).compare(&LooseVersion::new(after)) == Some(Ordering::Less);
     let untouched = before.is_some_and(is) || (!known && is_older);
     let is_variable = pin.text.contains("${");
-    if !is_variable && (untouched || policy == ConflictPolicy::Take) {
+    let is_settable = !is_variable && pin.by == PinnedBy::Version;
+    if is_settable && (untouched || policy == ConflictPolicy::Take) {
         let new = if pin.text.starts_with('v') && !after.starts_with('v') {
             format!("v{after}")
         } else {
@@ -112,9 +132,10 @@ fn decide(
             new,
         });
     }
-    let id = &base.objects[pin.object].id;
     let what_to_do = if is_variable {
         "Change the variable's value where that is set"
+    } else if pin.by == PinnedBy::Digest {
+        "Set the digest of that version, or name the version alone"
     } else {
         "Set it to that version, or leave it empty where the release is to decide"
     };
@@ -138,42 +159,54 @@ fn decide(
         blocks: policy == ConflictPolicy::Block,
         settling: Settlement::default(),
     };
-    let said = Box::new((finding, (!is_variable).then_some(conflict)));
+    let said = Box::new((finding, is_settable.then_some(conflict)));
     Some(ChartMove::Stays { chart: pin.chart.clone(), said })
 }
 
 /// The pin of an App's or HelmRelease's chart; `None` where the release decides.
 fn pin(base: &Base, object: usize) -> Option<Pin> {
     let node = base.node(object);
-    let chart = chart_of(node).filter(|chart| chart.starts_with("cluster-"))?.to_owned();
+    let sources = Sources::of((0..base.objects.len()).map(|at| base.node(at)));
+    let chart = chart_of(node, &sources).filter(|chart| chart.starts_with("cluster-"))?.to_owned();
     let text = |node: &Node, keys: &[&str]| -> Option<String> {
         let found = keys.iter().try_fold(node, |node, key| node.get(key))?;
-        Some(found.as_scalar()?.text.clone())
+        Some(found.as_scalar()?.text.clone()).filter(|text| !text.is_empty())
+    };
+    let pin = |object: usize, keys: &[&str], text: String, by: PinnedBy| {
+        Some(Pin { object, path: FieldPath::of_keys(keys), chart: chart.clone(), text, by })
+    };
+    let version_at = |object: usize, keys: &[&str]| {
+        let text = text(base.node(object), keys).unwrap_or_default();
+        let is_one = ReleaseVersion::parse(&text).is_some() || text.contains("${");
+        pin(object, keys, text, if is_one { PinnedBy::Version } else { PinnedBy::Range })
     };
     if base.objects[object].id.kind == "App" {
         let keys = ["spec", "version"];
-        let text = text(node, &keys).filter(|text| !text.is_empty())?;
-        return Some(Pin { object, path: FieldPath::of_keys(keys), chart, text, floats: false });
+        return pin(object, &keys, text(node, &keys)?, PinnedBy::Version);
     }
-    let floats = |text: &str| ReleaseVersion::parse(text).is_none() && !text.contains("${");
-    let Some(name) = text(node, &["spec", "chartRef", "name"]) else {
-        let keys = ["spec", "chart", "spec", "version"];
-        let text = text(node, &keys).unwrap_or_default();
-        return Some(Pin { object, path: FieldPath::of_keys(keys), chart, floats: floats(&text), text });
+    let Some(reference) = node.get("spec").and_then(|spec| spec.get("chartRef")) else {
+        return version_at(object, &["spec", "chart", "spec", "version"]);
     };
-    let is_source = |id: &ObjectId| {
-        id.kind == "OCIRepository" && id.group == "source.toolkit.fluxcd.io" && id.name == name
+    let is_source = |id: &ObjectId| id.group == "source.toolkit.fluxcd.io";
+    let source = (0..base.objects.len())
+        .find(|at| is_source(&base.objects[*at].id) && is_named(base.node(*at), reference));
+    let Some(source) = source else {
+        let word = |key: &str| reference.text_at(key).unwrap_or_default();
+        return pin(
+            object,
+            &["spec", "chartRef"],
+            format!("{} {}", word("kind"), word("name")),
+            PinnedBy::Elsewhere,
+        );
     };
-    let source = (0..base.objects.len()).find(|at| is_source(&base.objects[*at].id))?;
-    let keys = ["spec", "ref", "tag"];
-    match text(base.node(source), &keys) {
-        Some(text) => {
-            Some(Pin { object: source, path: FieldPath::of_keys(keys), chart, floats: floats(&text), text })
-        }
-        None => {
-            let keys = ["spec", "ref", "semver"];
-            let text = text(base.node(source), &keys)?;
-            Some(Pin { object: source, path: FieldPath::of_keys(keys), chart, text, floats: true })
-        }
+    if base.objects[source].id.kind == "HelmChart" {
+        return version_at(source, &["spec", "version"]);
     }
+    let of_source = |keys: &[&str], by: PinnedBy| {
+        text(base.node(source), keys).and_then(|text| pin(source, keys, text, by))
+    };
+    // Flux looks for them in this order.
+    of_source(&["spec", "ref", "digest"], PinnedBy::Digest)
+        .or_else(|| of_source(&["spec", "ref", "semver"], PinnedBy::Range))
+        .or_else(|| version_at(source, &["spec", "ref", "tag"]))
 }

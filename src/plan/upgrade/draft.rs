@@ -8,7 +8,9 @@ use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, Step};
 use capstan_model::tree::RepoPath;
-use capstan_yaml::{DocumentEdit, Edit, EditRefused, Node, Position, edit, manifest};
+use capstan_yaml::{
+    DocumentEdit, Edit, EditRefused, Node, Position, WrittenOut, edit, edit_telling, manifest,
+};
 
 /// Edits that were decided on, by file.
 #[derive(Debug, Default)]
@@ -141,15 +143,21 @@ impl Draft {
                 .flatten()
                 .map(|text| DocumentEdit::Append { text })
                 .collect();
-            let edited =
-                edit(&base.to_edit(file, &self.left), &edits).and_then(|edited| edit(&edited, &appended));
+            let to_edit = base.to_edit(file, &self.left);
+            let edited = edit_telling(&to_edit, &edits)
+                .and_then(|(edited, written)| Ok((edit(&edited, &appended)?, written)));
             match edited {
-                Ok(edited) if edited.text() == before => {}
-                Ok(edited) => files.push(FileChange {
-                    path: source.path.clone(),
-                    before: Some(before),
-                    after: Some(edited.text().to_owned()),
-                }),
+                Ok((edited, _)) if edited.text() == before => {}
+                Ok((edited, written)) => {
+                    let place =
+                        |one: &WrittenOut| Place::at(source.path.clone(), to_edit.position(one.offset));
+                    findings.extend(written.iter().map(|one| written_out(one, place(one))));
+                    files.push(FileChange {
+                        path: source.path.clone(),
+                        before: Some(before),
+                        after: Some(edited.text().to_owned()),
+                    });
+                }
                 Err(refused) => findings.push(edit_refused(&source.path, &refused)),
             }
         }
@@ -271,6 +279,14 @@ fn not_a_resource() -> EditRefused {
         position: Position { line: 1, column: 1 },
         reason: "the release adds an object to it, but the base's kustomization does not name it, so that the object would never be applied".to_owned(),
     }
+}
+
+fn written_out(place: &WrittenOut, at: Place) -> Finding {
+    let message = format!(
+        "`{}` had its value by an alias, and others of its anchor become something else: the value itself is written here",
+        place.path
+    );
+    Finding::new(rules::ALIAS_WRITTEN_OUT, message).place(at).path(&place.path)
 }
 
 pub(super) fn edit_refused(path: &RepoPath, refused: &EditRefused) -> Finding {

@@ -11,7 +11,7 @@ use super::provenance::Provenance;
 use super::record::{TombstoneChanges, record};
 use super::request::{OldSource, Request};
 use crate::merge::cluster_objects::Base;
-use capstan_model::finding::FileError;
+use capstan_model::finding::{FileError, rules};
 use capstan_model::source::SourceId;
 use capstan_yaml::Value;
 
@@ -73,7 +73,7 @@ pub(super) fn plan(
         Ok(change) => intended.extend(change),
         Err(finding) => upgrade.findings.push(finding),
     }
-    if let Some(finding) = upgrade.findings.first() {
+    if let Some(finding) = upgrade.findings.iter().find(|finding| finding.rule == rules::EDIT_REFUSED) {
         let file = finding.file().map(ToString::to_string).unwrap_or_default();
         upgrade.blocked.push(format!("{file} cannot be edited as intended."));
     }

@@ -1,4 +1,4 @@
-//! References follow a template that got a new name ([U12]): those that stand in the cluster's text, and
+//! References, and values that name it, follow a template that got a new name ([U12]): those that stand in the cluster's text, and
 //! those that the release brings, which may be the same reference in the place that a new API version
 //! has for it.
 //!
@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::model::{Change, Reason};
 use crate::merge::cluster_objects::Base;
 use crate::merge::nodes::set_text;
-use crate::templates::references;
+use crate::templates::{naming_values, references, renamed};
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_yaml::{Edit, Node, Value};
@@ -32,6 +32,21 @@ pub(super) fn follow(
         reason: Reason::Reference,
     };
     let mut changes = Vec::new();
+    for value in naming_values(&id.group, &id.kind, node).into_iter().filter(|value| value.means(named)) {
+        let goes = |edit: &Edit| replaces(edit, &value.path);
+        let Some(text) = renamed(value.text, &named.name, new) else { continue };
+        if draft.edits_of(owner).iter().any(goes) {
+            continue;
+        }
+        let at = node.at(&value.path).map_or(0, |node| node.span.start);
+        let change = followed(value.path.clone(), base.line(owner, Some(at)));
+        changes.push(Change {
+            old: Some(Value::from(value.text)),
+            new: Some(Value::from(text.as_str())),
+            ..change
+        });
+        draft.edit_object(owner, [Edit::Set { path: value.path, node: Node::string(&text) }]);
+    }
     for reference in references(&id.group, &id.kind, node) {
         let goes = |edit: &Edit| replaces(edit, &reference.path);
         if !reference.means(id.namespace.as_deref(), named) || draft.edits_of(owner).iter().any(goes) {
@@ -51,6 +66,18 @@ pub(super) fn follow(
         };
         let depth = place.steps().len();
         let around = standing_at(&place, value.clone());
+        for found in
+            naming_values(&id.group, &id.kind, &around).into_iter().filter(|found| found.means(named))
+        {
+            let below = found.path.steps().get(depth..).unwrap_or_default();
+            if let Some(text) = renamed(found.text, &named.name, new) {
+                set_text(value, below, &text);
+                changes.push(followed(
+                    place.steps().iter().chain(below).cloned().collect(),
+                    base.line(owner, None),
+                ));
+            }
+        }
         for reference in references(&id.group, &id.kind, &around) {
             let below = reference.path.steps().get(depth..).unwrap_or_default();
             if reference.means(id.namespace.as_deref(), named) && !below.is_empty() {

@@ -27,7 +27,7 @@ pub(super) fn input(context: Context<'_>, input: &MergedInput, said: &mut Said) 
         (_, ConflictPolicy::Keep) => (Side::Cluster, false),
     };
     if blocks {
-        said.blocked.push(format!("{path}: the cluster and the release changed it."));
+        said.blocked.push(format!("{path}: the cluster changed it too."));
     }
     said.conflicts.extend(kustomization(context).map(|object| Conflict {
         object,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 
-use super::model::{Change, Conflict, Effect, Rollout, Upgrade, ValueOrigin, ValuesStep};
+use super::model::{Change, Conflict, Effect, Rollout, Upgrade, ValueOrigin};
 use super::redact::redact;
 use super::service_change::ServiceChange;
 use capstan_model::file_change::FileChange;
@@ -24,7 +24,14 @@ pub fn element_to_json(upgrade: &Upgrade) -> Value {
     });
     fields.insert("values".into(), digests);
     if let Some(changes) = fields.get_mut("changes").and_then(Value::as_array_mut) {
-        add_origins(changes, values);
+        add_origins(changes, values.map(|values| values.origins.as_slice()).unwrap_or_default());
+    }
+    // Only an inventory's conflicts have any.
+    let origins = values.map(|values| values.conflict_origins.as_slice()).unwrap_or_default();
+    if let Some(conflicts) = fields.get_mut("conflicts").and_then(Value::as_array_mut)
+        && !origins.is_empty()
+    {
+        add_origins(conflicts, origins);
     }
     out
 }
@@ -54,15 +61,16 @@ pub fn to_json(upgrade: &Upgrade) -> Value {
     out
 }
 
-/// Where the values stand that a change comes from: `origin`, or where several made it, `origins`.
-fn add_origins(changes: &mut [Value], values: Option<&ValuesStep>) {
+/// Where the values stand that a change, or one side of a conflict, comes from: `origin`, or where several made it,
+/// `origins`.
+fn add_origins(items: &mut [Value], of_items: &[Vec<ValueOrigin>]) {
     let one = |origin: &ValueOrigin| {
         let (file, line, column) = (origin.place.file(), origin.place.line(), origin.place.column());
         json!({"level": origin.level, "name": origin.name, "file": file, "line": line, "column": column})
     };
-    for (at, change) in changes.iter_mut().enumerate() {
-        let Some(fields) = change.as_object_mut() else { continue };
-        let origins = values.and_then(|values| values.origins.get(at)).map(Vec::as_slice).unwrap_or_default();
+    for (at, item) in items.iter_mut().enumerate() {
+        let Some(fields) = item.as_object_mut() else { continue };
+        let origins = of_items.get(at).map(Vec::as_slice).unwrap_or_default();
         let (single, several) = match origins {
             [] => (Value::Null, None),
             [origin] => (one(origin), None),

@@ -31,7 +31,7 @@
 //! | bytes | only what the edits name changes: comments, quotes, indentation, order, line ends and the final newline or its absence stay |
 //! | a new string that YAML 1.1 would read as something else | is quoted |
 //! | every edited file | is read again strictly, and every document compared with the intended one |
-//! | a document with `sops:`, one with duplicate keys, an anchor, alias, merge key or explicit tag on the edited path, a result that differs, a line that changes without an edit | the file is refused |
+//! | a document with `sops:`, one with duplicate keys, what a merge key brings and should lose, a result that differs, a line that changes without an edit | the file is refused |
 //!
 //! How the edits are made and checked is [`capstan_yaml`]'s. A file that is refused is `edit-refused` (cannot be off),
 //! and the upgrade blocks as a whole: nothing is done by halves.
@@ -74,6 +74,7 @@ mod bystanders;
 mod change_source;
 mod charts;
 mod class_patches;
+mod comments;
 mod complete;
 mod component;
 mod components;
@@ -86,11 +87,13 @@ mod fields;
 mod findings;
 mod follow;
 mod foundation;
+mod generations;
 mod giantswarm;
 mod inputs;
 mod instance;
 mod json;
 mod leftover;
+mod machines;
 mod merge_facts;
 mod model;
 mod moved_fields;
@@ -123,6 +126,7 @@ pub use explain_json::explanation_to_json;
 pub use giantswarm::GiantSwarmRelease;
 pub use json::{element_to_json, finding_to_json, to_json};
 pub use leftover::Settled;
+pub use machines::MachineCount;
 pub use model::{
     Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, SettledConflict,
     Settlement, Side, Upgrade, ValueOrigin, ValuesCourse, ValuesStep, whole_of,
@@ -130,8 +134,8 @@ pub use model::{
 pub use plan::plan;
 pub use planned::Planned;
 pub use provenance::{ListMerged, Provenance, ValueCompared};
-pub use redact::{hide_beside, name_beside, redact};
-pub use request::{MergeSettings, OldSource, Request, Retarget, Versions};
+pub use redact::{Shown, hide_beside, is_hidden, name_beside, redact};
+pub use request::{MergeSettings, OldSource, Overwrite, Request, Retarget, Versions};
 pub use service_change::{KeptEdit, ServiceChange, ServiceCourse};
 
 pub use crate::merge::decision::{Decider, HowMerged, MergeRule};

@@ -3,8 +3,10 @@
 //! All of them may go between processes of one Capstan; what users and their programs read is `capstan_report`'s.
 
 use super::component::ComponentChange;
+use super::redact::redact;
 use super::service_change::ServiceChange;
 use crate::merge::kustomization;
+use crate::merge::texts::merge_texts;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -119,6 +121,9 @@ pub struct ValuesStep {
     /// Where the values stand that each change comes from, in the order of the changes; nothing for one that comes from
     /// the release's text.
     pub origins: Vec<Vec<ValueOrigin>>,
+    /// The same of the inventory's side of each conflict, in the order of the conflicts.
+    #[serde(default)]
+    pub conflict_origins: Vec<Vec<ValueOrigin>>,
 }
 
 /// What becomes of a target as a whole.
@@ -153,7 +158,7 @@ pub enum Basis {
     Known,
     /// Found: all of its fields still stand in the base.
     Inferred,
-    /// Not known: the new release's fields overwrite, nothing is removed.
+    /// Not known: what the cluster lacks comes, what stands there stays, nothing is removed.
     Unknown,
 }
 
@@ -219,6 +224,28 @@ pub struct Conflict {
     pub blocks: bool,
     /// How a person may settle it, and whether one has.
     pub settling: Settlement,
+}
+
+impl Conflict {
+    /// Its values: the old release's, the cluster's, the new release's.
+    pub const fn sides(&self) -> [&Option<Value>; 3] {
+        [&self.base, &self.cluster, &self.release]
+    }
+
+    /// The same of a text that may be shown and whose lines merge, but for these; `None` of anything else.
+    pub fn lines_in_dispute(&self) -> Option<[Option<Value>; 3]> {
+        let [Some(old), Some(own), Some(new)] = self.sides() else { return None };
+        let is_shown = |value: &&Value| redact(&self.object, &self.path, Some(value)) == **value;
+        if ![old, own, new].iter().all(is_shown) {
+            return None;
+        }
+        let merged = merge_texts(old.as_str()?, own.as_str()?, new.as_str()?)?;
+        let side = |at: usize| {
+            let lines: Vec<&str> = merged.disputed.iter().map(|sides| sides[at].as_str()).collect();
+            Some(Value::String(lines.join("…\n")))
+        };
+        (!merged.disputed.is_empty()).then(|| [side(0), side(1), side(2)])
+    }
 }
 
 /// How a person may settle a conflict by command, and whether one has.

@@ -19,7 +19,7 @@ use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_yaml::manifest::identity;
 use capstan_yaml::{Node, NodeKind, YamlFile, manifest};
 
-/// Says which namespaces the release adds or changes, and blocks where that means other objects.
+/// Says which namespaces the release adds, changes or drops, and blocks where that means other objects.
 pub(super) fn namespaces(context: Context<'_>, merge: &ClusterMerge, said: &mut Said) {
     let (placeholders, others): (Vec<&NamespaceChange>, Vec<&NamespaceChange>) =
         merge.namespaces.iter().partition(|change| change.meaning == Meaning::Placeholder);
@@ -33,14 +33,22 @@ pub(super) fn namespaces(context: Context<'_>, merge: &ClusterMerge, said: &mut 
             || "names no namespace in this cluster".to_owned(),
             |own| format!("is in {own} in this cluster"),
         );
-        let message = format!(
-            "The release puts {} {} into namespace {} ({was}); it {own}. In another namespace it is another object: the one that is there would go or stay behind unmanaged. Leave the namespace out of the release, or move the object by hand.",
-            id.kind, id.name, change.new
-        );
-        said.blocked.push(format!(
-            "The release puts {} {} into namespace {}: that is another object.",
-            id.kind, id.name, change.new
-        ));
+        let (kind, name) = (&id.kind, &id.name);
+        let (message, blocked) = match &change.new {
+            Some(new) => (
+                format!(
+                    "The release puts {kind} {name} into namespace {new} ({was}); it {own}. In another namespace it is another object: the one that is there would go or stay behind unmanaged. Leave the namespace out of the release, or move the object by hand."
+                ),
+                format!("The release puts {kind} {name} into namespace {new}: that is another object."),
+            ),
+            None => (
+                format!(
+                    "The release leaves out the namespace of {kind} {name} ({was}); it {own}, and this cluster's other objects are not. In another namespace it is another object: the one that is there would go or stay behind unmanaged. Write the namespace into the release again, or move the object by hand."
+                ),
+                format!("The release leaves out the namespace of {kind} {name}: that is another object."),
+            ),
+        };
+        said.blocked.push(blocked);
         let metadata = FieldPath::root().key("metadata");
         let path = metadata.key("namespace");
         let node = context.base.node(change.object);
@@ -59,7 +67,7 @@ pub(super) fn namespaces(context: Context<'_>, merge: &ClusterMerge, said: &mut 
         let was = first.old.as_deref().unwrap_or("none");
         said.notes.push(format!(
             "The release writes namespace {} where it wrote {was}. This cluster lives in {own}, and its objects stay there: {}.",
-            first.new,
+            first.new.as_deref().unwrap_or("none"),
             names.join(", ")
         ));
     }

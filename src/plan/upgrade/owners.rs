@@ -5,15 +5,17 @@
 use std::collections::BTreeMap;
 
 use crate::merge::cluster_objects::Base;
-use crate::templates::{Role, references, treatment_in_role};
-use capstan_model::kinds::{KindRole, Treatment, is_class, role_of};
-use capstan_model::object::ObjectId;
+use crate::templates::{Role, is_named_by_value, naming_values, references, treatment_in_role};
+use capstan_model::kinds::{KindRole, Treatment, is_class, is_template, role_of};
+use capstan_model::object::{FieldPath, ObjectId};
 
 /// Templates name templates: what is named rotates before what names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     /// Named by other templates.
     Data,
+    /// Named by templates of control planes.
+    Part,
     /// Named by owners and classes.
     Template,
     /// Named by Clusters.
@@ -23,6 +25,8 @@ pub(super) enum Level {
 /// Who names which object of the base, where, and as what.
 pub(super) struct Owners {
     pub(super) of_object: Vec<Vec<(usize, Role)>>,
+    /// Of values that could name several templates: the templates, with who has the value and where.
+    pub(super) doubtful: BTreeMap<usize, (usize, FieldPath)>,
 }
 
 impl Owners {
@@ -32,7 +36,20 @@ impl Owners {
             by_name.entry((&object.id.kind, &object.id.name)).or_default().push(at);
         }
         let mut of_object = vec![Vec::new(); base.objects.len()];
+        let mut doubtful = BTreeMap::new();
+        let templates: Vec<usize> =
+            (0..base.objects.len()).filter(|at| is_named_by_value(&base.objects[*at].id)).collect();
         for (at, owner) in base.objects.iter().enumerate() {
+            let role = if is_template(&owner.id) { Role::Part } else { Role::Machines };
+            for value in naming_values(&owner.id.group, &owner.id.kind, base.node(at)) {
+                let means = |named: &&usize| value.means(&base.objects[**named].id);
+                match templates.iter().filter(means).collect::<Vec<_>>().as_slice() {
+                    [named] => of_object[**named].push((at, role)),
+                    several => {
+                        doubtful.extend(several.iter().map(|named| (**named, (at, value.path.clone()))));
+                    }
+                }
+            }
             for reference in references(&owner.id.group, &owner.id.kind, base.node(at)) {
                 for named in by_name.get(&(reference.kind, reference.name)).into_iter().flatten() {
                     if reference.means(owner.id.namespace.as_deref(), &base.objects[*named].id) {
@@ -41,7 +58,7 @@ impl Owners {
                 }
             }
         }
-        Self { of_object }
+        Self { of_object, doubtful }
     }
 
     /// On which level a template rotates; `None` where it does not.
@@ -53,6 +70,7 @@ impl Owners {
         let roles: Vec<Role> = self.of_object[object].iter().map(|(_, role)| *role).collect();
         match treatment_in_role(id, base.node(object), &roles)? {
             Treatment::Rotate if roles.contains(&Role::Data) || is_data(id) => Some(Level::Data),
+            Treatment::Rotate if roles.contains(&Role::Part) => Some(Level::Part),
             Treatment::Rotate | Treatment::Never => Some(Level::Template),
             Treatment::MutableAndRolls | Treatment::MutableSilent => None,
         }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::bystanders::bystanders;
 use super::change_source::OwnFields;
 use super::class_patches::stale_class_patches;
+use super::comments::comments_that_go;
 use super::complete::{Completed, incomplete};
 use super::context::Context;
 use super::conversions::{conversions, follow_versions};
@@ -114,8 +115,8 @@ impl Done {
     /// The files, what only they show, and whether the upgrade is complete.
     fn finish(self, context: Context<'_>, work: Work<'_, '_>, basis: Basis) -> Result<Planned, FileError> {
         let Self { whole: Whole { rotation, brought }, staying, inputs, said } = self;
-        let Rotation { reduced: Reduced { draft, tombstones }, rotated, overlay_edits } = rotation;
-        let Said { changes, conflicts, mut findings, mut blocked, notes } = said;
+        let Rotation { reduced: Reduced { draft, tombstones, leftovers }, rotated, overlay_edits } = rotation;
+        let Said { changes, conflicts, mut findings, mut blocked, mut notes } = said;
         let Context { request, base, .. } = context;
         let cluster = request.cluster;
         let (overlay, unedited) = overlay_files(context, &overlay_edits);
@@ -128,6 +129,7 @@ impl Done {
                 None => intended.push(input),
             }
         }
+        notes.extend(comments_that_go(base, work.input.old, &intended, &leftovers));
         let foundations = replaced_foundations(base, &intended, &findings);
         for (finding, reason) in foundations.into_iter().chain(half_moved(base, &intended)) {
             findings.push(finding);

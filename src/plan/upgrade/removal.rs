@@ -7,7 +7,7 @@ use super::draft::Draft;
 use super::model::{Change, Reason};
 use super::said::Said;
 use super::staying::Staying;
-use crate::giant_swarm::chart_name;
+use crate::giant_swarm::{Sources, chart_name};
 use crate::merge::cluster_merge::DroppedObject;
 use crate::merge::cluster_objects::Base;
 use crate::merge::nodes::text;
@@ -40,8 +40,8 @@ fn removal(id: &ObjectId, is_named: bool) -> Removal {
 }
 
 /// A `Cluster`, a control plane, or the App or HelmRelease that deploys one.
-fn is_lifeline(id: &ObjectId, node: &Node) -> bool {
-    loss(id) == Loss::Cluster || chart_name(node).is_some_and(is_cluster_chart)
+fn is_lifeline<'n>(id: &ObjectId, node: &'n Node, sources: &Sources<'n>) -> bool {
+    loss(id) == Loss::Cluster || chart_name(node, sources).is_some_and(is_cluster_chart)
 }
 
 /// Whether a ConfigMap is named below: by a reference that says its kind, or by a field that is called
@@ -85,6 +85,8 @@ pub(super) struct Reduced {
     pub(super) draft: Draft,
     /// Of what goes with one.
     pub(super) tombstones: Vec<Tombstone>,
+    /// What an earlier rotation left behind, and goes.
+    pub(super) leftovers: Vec<usize>,
 }
 
 impl Reduced {
@@ -100,7 +102,7 @@ impl Reduced {
             || dropped.iter().map(|dropped| dropped.object).filter(|object| !staying.contains(*object));
         // All that goes names nothing any more, whatever its place among them.
         goes().for_each(|object| draft.remove_object(object));
-        let mut reduced = Self { draft, tombstones: Vec::new() };
+        let mut reduced = Self { draft, tombstones: Vec::new(), leftovers: Vec::new() };
         goes().for_each(|object| reduced.remove(context, object, said));
         reduced
     }
@@ -150,6 +152,7 @@ impl Reduced {
         let tombstones = self.tombstones.len();
         self.remove(context, object, said);
         self.tombstones.truncate(tombstones);
+        self.leftovers.push(object);
     }
 
     /// Whether something that stays, in base or overlay, names a ConfigMap.
@@ -165,7 +168,7 @@ impl Reduced {
 /// Whether a cluster is lost with an object: also with what a `Cluster` of the base names as its
 /// infrastructure or control plane, and, where no `Cluster` is at hand to say so, with what is called an
 /// infrastructure cluster.
-fn is_lifeline_here(base: &Base, id: &ObjectId, node: &Node) -> bool {
+fn is_lifeline_here<'n>(base: &'n Base, id: &ObjectId, node: &'n Node) -> bool {
     let clusters = || {
         let is_one = |at: &usize| is_cluster(&base.objects[*at].id);
         (0..base.objects.len()).filter(is_one)
@@ -176,7 +179,8 @@ fn is_lifeline_here(base: &Base, id: &ObjectId, node: &Node) -> bool {
             .iter()
             .any(|part| part.reference.means(cluster.namespace.as_deref(), id))
     };
-    is_lifeline(id, node)
+    let sources = Sources::of((0..base.objects.len()).map(|at| base.node(at)));
+    is_lifeline(id, node, &sources)
         || clusters().any(names_it)
         || (clusters().next().is_none() && loss(id) == Loss::ClusterIfNamed)
 }

@@ -7,6 +7,7 @@ use super::model::SettledConflict;
 use crate::merge::{ClusterFacts, Source};
 use crate::settings::{ConflictPolicy, FieldRule};
 use capstan_kustomize::schema::Schemas;
+use capstan_model::object::FieldPath;
 
 /// What is known of the state that the cluster comes from (O).
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +17,7 @@ pub enum OldSource<'a> {
     /// Not recorded: the one of these all of whose fields still stand in the base, else unknown.
     /// The releases of the provider, the offered one included.
     Infer(&'a [&'a Source]),
-    /// Not recorded and not to be looked for: the new release's fields overwrite ([U5](crate::merge::fields#u5)).
+    /// Not recorded and not to be looked for: what the cluster lacks comes ([U5](crate::merge::fields#u5)).
     Unknown,
 }
 
@@ -31,6 +32,32 @@ pub struct MergeSettings {
     pub settled: Vec<SettledConflict>,
     /// Whether versions and images move.
     pub versions: Versions,
+    /// What may be overwritten where the old release is unknown.
+    pub overwrite: Overwrite,
+}
+
+/// What the new release may overwrite in a cluster of which nobody knows where it comes from: what somebody said of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Overwrite {
+    /// Nothing that stands there.
+    #[default]
+    Nothing,
+    /// These fields and all below them, in whichever object.
+    Fields(Vec<FieldPath>),
+    /// Everything.
+    All,
+}
+
+impl Overwrite {
+    /// Whether somebody named that field.
+    pub fn names(&self, field: &FieldPath) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Fields(named) => named.iter().any(|path| field.starts_with(path)),
+            Self::All => true,
+        }
+    }
 }
 
 /// Whether the fields of the step group move ([U9](crate::merge::step_group#u9)).

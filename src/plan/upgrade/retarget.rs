@@ -13,6 +13,7 @@ use super::model::{Change, Reason};
 use super::request::Retarget;
 use super::said::Said;
 use crate::merge::cluster_objects::Base;
+use crate::templates::naming_values;
 use capstan_kustomize::render::is_kustomization;
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, rules};
@@ -30,6 +31,16 @@ struct Mention {
     /// The byte of the file that a person looks at.
     at: usize,
     how: How,
+    role: MentionRole,
+}
+
+/// What a mention is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MentionRole {
+    /// It selects what is patched.
+    Target,
+    /// It is a value that names the template.
+    Value,
 }
 
 #[derive(Debug)]
@@ -120,8 +131,12 @@ fn overlay_mention(
             } else {
                 "This target is a pattern, or selects several objects, so that no one name can take its place: let the patch select by kind or label, or name each object"
             };
+            let (does, loss) = match mention.role {
+                MentionRole::Target => ("patch targets", "the patch would be lost"),
+                MentionRole::Value => ("value names", "the value would name the old one"),
+            };
             let message = format!(
-                "This patch targets {} {}, which the upgrade gives the new name {new}, so the patch would be lost. {way_out}.",
+                "This {does} {} {}, which the upgrade gives the new name {new}, so {loss}. {way_out}.",
                 id.kind, id.name
             );
             let place = Place::at(path, position);
@@ -184,6 +199,10 @@ fn mentions(root: &Node, id: &ObjectId, new: &str) -> Vec<Mention> {
         found.extend(name_at(root, &name_path()));
         return found;
     }
+    found.extend(values(root, id).into_iter().filter_map(|(path, is_whole)| {
+        let how = if is_whole { How::Name } else { How::Pattern };
+        Some(Mention { at: root.at(&path)?.span.start, path, how, role: MentionRole::Value })
+    }));
     for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
         for (at, item) in items(root, key).enumerate() {
             let path = FieldPath::root().key(key).index(at);
@@ -217,6 +236,22 @@ fn mentions(root: &Node, id: &ObjectId, new: &str) -> Vec<Mention> {
     found
 }
 
+/// The values of a patch that name a template, and whether they are the name and nothing else.
+fn values(root: &Node, id: &ObjectId) -> Vec<(FieldPath, bool)> {
+    let group = text(root, "apiVersion").map(api_group).unwrap_or_default();
+    let of_object = naming_values(group, text(root, "kind").unwrap_or_default(), root);
+    let of_object = of_object.into_iter().filter(|value| value.means(id));
+    let mut found: Vec<_> = of_object.map(|value| (value.path, value.text == id.name)).collect();
+    for (at, operation) in root.as_sequence().unwrap_or_default().iter().enumerate() {
+        let path = text(operation, "path").unwrap_or_default();
+        let names = path.ends_with("/name") || path.contains("/variables/");
+        if names && text(operation, "op").is_some() && text(operation, "value") == Some(&id.name) {
+            found.push((FieldPath::root().index(at).key("value"), true));
+        }
+    }
+    found
+}
+
 pub(super) fn items<'n>(root: &'n Node, key: &str) -> impl Iterator<Item = &'n Node> {
     root.get(key).and_then(Node::as_sequence).unwrap_or_default().iter()
 }
@@ -238,7 +273,7 @@ pub(super) fn is_object(root: &Node, id: &ObjectId) -> bool {
 
 fn name_at(root: &Node, path: &FieldPath) -> Option<Mention> {
     let node = root.at(path)?;
-    Some(Mention { path: path.clone(), at: node.span.start, how: How::Name })
+    Some(Mention { path: path.clone(), at: node.span.start, how: How::Name, role: MentionRole::Target })
 }
 
 /// A patch's `target`, whose texts are patterns.
@@ -256,7 +291,7 @@ fn selected(target: &Node, path: &FieldPath, id: &ObjectId, new: &str) -> Option
     } else {
         return None;
     };
-    Some(Mention { path: path.key("name"), at: name.span.start, how })
+    Some(Mention { path: path.key("name"), at: name.span.start, how, role: MentionRole::Target })
 }
 
 /// As kustomize reads selectors: anchored at both ends. What is no pattern is taken literally.
@@ -270,7 +305,7 @@ fn exactly(selector: &Node, path: &FieldPath, id: &ObjectId) -> Option<Mention> 
     let name = selector.get("name")?;
     let names = name.as_scalar()?.text == id.name && fits("group", &id.group) && fits("kind", &id.kind);
     let how = if text(selector, "kind").is_some() { How::Name } else { How::Pattern };
-    names.then(|| Mention { path: path.key("name"), at: name.span.start, how })
+    names.then(|| Mention { path: path.key("name"), at: name.span.start, how, role: MentionRole::Target })
 }
 
 fn replacement(item: &Node, path: &FieldPath, id: &ObjectId) -> Vec<Mention> {
@@ -293,12 +328,19 @@ fn within(inline: &Node, path: &FieldPath, id: &ObjectId) -> Vec<Mention> {
         return Vec::new();
     }
     let Ok(file) = YamlFile::read(&scalar.text) else { return Vec::new() };
-    let named = |(document, content): (usize, &capstan_yaml::Document)| {
-        is_object(&content.root, id).then(|| Mention {
+    let mut found = Vec::new();
+    for (document, content) in file.documents().iter().enumerate() {
+        let mention = |within: FieldPath, role: MentionRole| Mention {
             path: path.clone(),
             at: inline.span.start,
-            how: How::Within { document, path: name_path() },
-        })
-    };
-    file.documents().iter().enumerate().filter_map(named).collect()
+            how: How::Within { document, path: within },
+            role,
+        };
+        if is_object(&content.root, id) {
+            found.push(mention(name_path(), MentionRole::Target));
+        }
+        let whole = values(&content.root, id).into_iter().filter(|(_, is_whole)| *is_whole);
+        found.extend(whole.map(|(within, _)| mention(within, MentionRole::Value)));
+    }
+    found
 }

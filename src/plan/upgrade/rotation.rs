@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
 use super::follow::follow;
+use super::generations::{counts_on, is_generation};
 use super::model::{Change, Reason};
 use super::object_text::document_text;
 use super::owners::{Level, Owners, is_data};
@@ -15,7 +16,8 @@ use super::retarget::{OverlayEdits, patches_follow};
 use super::said::Said;
 use crate::merge::AppliedBy;
 use crate::templates::{base_name, references, rotated_name, spec_hash};
-use capstan_model::kinds::{KindRole, Treatment, is_class, is_template, role_of, succession, treatment};
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::{KindRole, Treatment, is_class, is_template, role_of, treatment};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{DocumentEdit, Edit, Node, Value, YamlFile, edit};
 
@@ -64,7 +66,7 @@ struct Rotating<'r> {
 impl Rotating<'_> {
     fn rotate(&mut self) {
         self.remove_stale();
-        for wanted in [Level::Data, Level::Template, Level::Class] {
+        for wanted in [Level::Data, Level::Part, Level::Template, Level::Class] {
             for object in 0..self.context.base.objects.len() {
                 let is_edited = self.done.reduced.draft.has_edits(object);
                 if is_edited && self.owners.level(self.context.base, object) == Some(wanted) {
@@ -77,7 +79,9 @@ impl Rotating<'_> {
     fn rotate_one(&mut self, object: usize, level: Level) {
         let id = &self.context.base.objects[object].id;
         let named_by = self.named_by(object);
-        if !self.applies(object, level, &named_by) {
+        let applies = self.applies(object, level, &named_by);
+        let is_immutable = treatment(Some(&id.group), &id.kind) == Some(Treatment::Rotate);
+        if !applies && !is_immutable {
             return;
         }
         let edits = self.done.reduced.draft.edits_of(object).to_vec();
@@ -87,6 +91,9 @@ impl Rotating<'_> {
         let (before, after) = (spec(self.context.base.node(object)), spec(&edited.documents()[0].root));
         if spec_hash(&before) == spec_hash(&after) {
             return;
+        }
+        if !applies || self.owners.doubtful.contains_key(&object) {
+            return self.refuse(object);
         }
         if is_class(id) && self.context.request.cluster.classes_used_elsewhere.contains(&id.name) {
             self.said.blocked.push(format!(
@@ -106,6 +113,36 @@ impl Rotating<'_> {
             }
         }
         rotated.push(Rotated { id: id.clone(), new });
+    }
+
+    /// A template is to change of which nobody can tell what would have to follow its new name.
+    fn refuse(&mut self, object: usize) {
+        let base = self.context.base;
+        let id = &base.objects[object].id;
+        let (message, place) = match self.owners.doubtful.get(&object) {
+            Some((owner, path)) => {
+                let at = base.node(*owner).at(path).map_or(0, |node| node.span.start);
+                let message = format!(
+                    "{path} of {} could name {id} or another template of that name, and a changed template needs a new name that it would have to follow. Give the templates names of their own.",
+                    base.objects[*owner].id
+                );
+                (message, base.place(*owner, at))
+            }
+            None => {
+                let message = format!(
+                    "The release changes {id}, which is immutable, and nothing in this folder names it, so that nothing would follow its new name. Let its owner stand in base and name it, in a field, a topology's variable or a class's patch; or take the template out of base."
+                );
+                (message, base.place(object, base.node(object).span.start))
+            }
+        };
+        self.said.blocked.push(format!("Nobody can tell what names {id}, which would get a new name."));
+        self.said.findings.push(
+            Finding::new(rules::TEMPLATE_EDITED_IN_PLACE, message)
+                .place(place)
+                .object(id)
+                .path(&FieldPath::root())
+                .blocking(),
+        );
     }
 
     /// Whether an edited template of that level is to be another one.
@@ -135,10 +172,7 @@ impl Rotating<'_> {
         let logical = base_name(&id.name, &named);
         let is_free = |name: &&String| {
             let renamed = ObjectId { name: (*name).clone(), ..id.clone() };
-            let ((old_stem, old_count), (new_stem, new_count)) = (counted(logical), counted(name));
-            old_stem == new_stem
-                && old_count < new_count
-                && !base.objects.iter().any(|other| other.id == renamed)
+            counts_on(logical, name) && !base.objects.iter().any(|other| other.id == renamed)
         };
         self.names.get(&object).filter(is_free).cloned().unwrap_or_else(|| rotated_name(logical, spec))
     }
@@ -194,7 +228,7 @@ impl Rotating<'_> {
     /// Takes out what an earlier rotation left behind and nothing names any more: first classes, which
     /// themselves name templates.
     fn remove_stale(&mut self) {
-        for wanted in [Level::Class, Level::Template, Level::Data] {
+        for wanted in [Level::Class, Level::Template, Level::Part, Level::Data] {
             let own_base = |at: usize| {
                 let id = &self.context.base.objects[at].id;
                 let spec = self.context.base.spec_as_named(at).map_or(Value::Null, Node::value);
@@ -244,28 +278,6 @@ impl Rotating<'_> {
     }
 }
 
-/// Whether the second template, with its base name, came in the place of the first: after a rotation, by a
-/// release that counts in its names (`-v1`, `-v2`), or as another kind of the same role.
-fn is_generation((old, old_base): (&ObjectId, &str), (new, new_base): (&ObjectId, &str)) -> bool {
-    let ((old_stem, old_count), (new_stem, new_count)) = (counted(old_base), counted(new_base));
-    let is_kind = (&old.group, &old.kind) == (&new.group, &new.kind);
-    old.namespace == new.namespace
-        && old_stem == new_stem
-        && if is_kind {
-            old.name != new.name && (old_base == new_base || old_count < new_count)
-        } else {
-            succession(&old.kind) == succession(&new.kind) && old_count <= new_count
-        }
-}
-
-/// `workers-v2` is the second of `workers`.
-fn counted(name: &str) -> (&str, Option<u32>) {
-    match name.rsplit_once("-v").map(|(stem, count)| (stem, count.parse())) {
-        Some((stem, Ok(count))) => (stem, Some(count)),
-        _ => (name, None),
-    }
-}
-
 fn apply(text: &str, edits: Vec<Edit>) -> Option<YamlFile> {
     let file = YamlFile::read(text).ok()?;
     let edits: Vec<_> = edits.into_iter().map(|edit| DocumentEdit::Edit { document: 0, edit }).collect();
@@ -279,7 +291,8 @@ fn may_be_of(level: Level, id: &ObjectId) -> bool {
     match level {
         Level::Class => is_class(id),
         Level::Data => is_data(id),
-        Level::Template => {
+        // Gone with what named it, its kind is a template's like any other.
+        Level::Part | Level::Template => {
             of_cluster_api
                 && !is_data(id)
                 && match treatment(Some(&id.group), &id.kind) {

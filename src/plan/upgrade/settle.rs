@@ -16,7 +16,7 @@ use crate::merge::step_group::StepGroup;
 use crate::settings::ConflictPolicy;
 use capstan_model::digest::digest;
 use capstan_model::finding::rules;
-use capstan_yaml::{Node, Value};
+use capstan_yaml::{Edit, Node, Value};
 
 /// An upgrade whose fields are settled.
 #[derive(Debug)]
@@ -101,25 +101,36 @@ impl Settling<'_> {
             (DecisionKind::Held, _) if in_group => Verdict::Split("an owner rule of the settings"),
             (DecisionKind::Held, _) => Verdict::Keep,
             // What one person decided of these very values goes before what the settings say of all.
-            (DecisionKind::TypeConflict | DecisionKind::Conflict, _) if settled == Some(Side::Release) => {
-                Verdict::TakeOver
-            }
-            (DecisionKind::TypeConflict | DecisionKind::Conflict, _)
-                if settled == Some(Side::Cluster) && !(in_group && self.group.release_wins) =>
-            {
+            _ if settled == Some(Side::Release) => Verdict::TakeOver,
+            _ if settled == Some(Side::Cluster) && !(in_group && self.group.release_wins) => {
                 if in_group {
                     Verdict::SplitOver("a decision by command")
                 } else {
                     Verdict::KeepOver
                 }
             }
-            (DecisionKind::TypeConflict, _) => Verdict::Block(format!(
-                "{id} {path}: the release changed the type of a field that the cluster changed too."
+            (DecisionKind::TypeConflict, _) => {
+                Verdict::Block(format!("{id} {path}: a field changes its type that the cluster changed too."))
+            }
+            (DecisionKind::Overwrite, _)
+                if self.context.request.settings.overwrite.names(path) && !is_ahead() =>
+            {
+                Verdict::TakeOver
+            }
+            (DecisionKind::Conflict | DecisionKind::Overwrite, _) if in_group && self.group.release_wins => {
+                Verdict::TakeOver
+            }
+            (DecisionKind::Overwrite, ConflictPolicy::Block) => Verdict::Block(format!(
+                "{id} {path}: what stands there would be overwritten, and nobody knows where it comes from."
             )),
-            (DecisionKind::Conflict, _) if in_group && self.group.release_wins => Verdict::TakeOver,
+            (DecisionKind::Overwrite, _) if in_group && is_ahead() => Verdict::Ahead,
+            (DecisionKind::Overwrite, _) if in_group && self.group.comes => {
+                Verdict::SplitOver("what stands there, since the old release is unknown")
+            }
+            (DecisionKind::Overwrite, _) => Verdict::KeepOver,
             (DecisionKind::Conflict, ConflictPolicy::Take) if !is_ahead() => Verdict::TakeOver,
             (DecisionKind::Conflict, ConflictPolicy::Block) => {
-                Verdict::Block(format!("{id} {path}: the cluster and the release changed it."))
+                Verdict::Block(format!("{id} {path}: the cluster changed it too."))
             }
             (DecisionKind::Conflict, _) if in_group && is_ahead() => Verdict::Ahead,
             (DecisionKind::Conflict, _) if in_group => Verdict::SplitOver("`conflicts: keep`"),
@@ -144,7 +155,10 @@ impl Settling<'_> {
                 if in_group {
                     self.done.moved.0.insert(merged.object);
                 }
-                self.take(merged, decision);
+                match &decision.text {
+                    Some(text) => self.take_text(merged, decision, &text.taken),
+                    None => self.take(merged, decision),
+                }
             }
             Verdict::Block(reason) => self.said.blocked.push(reason),
             Verdict::Split(holder) | Verdict::SplitOver(holder) => {
@@ -154,8 +168,21 @@ impl Settling<'_> {
                 let id = &self.context.base.objects[merged.object].id;
                 self.stays.push(format!("`{id}` `{}`", decision.path));
             }
-            Verdict::Keep | Verdict::KeepOver | Verdict::Ahead => {}
+            Verdict::KeepOver => {
+                if let Some(text) =
+                    decision.text.as_ref().filter(|text| decision.cluster.as_ref() != Some(&text.kept))
+                {
+                    self.take_text(merged, decision, &text.kept);
+                }
+            }
+            Verdict::Keep | Verdict::Ahead => {}
         }
+    }
+
+    /// A text comes whose lines were merged.
+    fn take_text(&mut self, merged: &MergedObject, decision: &Decision, text: &Node) {
+        let edits = vec![Edit::Set { path: decision.path.clone(), node: text.clone() }];
+        self.take(merged, &Decision { release: Some(text.clone()), edits, ..decision.clone() });
     }
 
     fn say_what_stays(&mut self) {

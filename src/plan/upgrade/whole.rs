@@ -15,7 +15,7 @@ use crate::merge::cluster_merge::{ClusterMerge, KindChange, NewObject, ObjectCon
 use crate::merge::matched::Matched;
 use crate::merge::nodes::set_text;
 use crate::settings::ConflictPolicy;
-use crate::templates::references;
+use crate::templates::{naming_values, references, renamed};
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::{InvalidPath, RepoPath};
@@ -68,6 +68,13 @@ impl Bringing<'_, '_> {
             let follows = |rotated: &&Rotated| reference.means(new.id.namespace.as_deref(), &rotated.id);
             if let Some(rotated) = self.done.rotation.rotated.iter().find(follows) {
                 set_text(node.to_mut(), reference.path.steps(), &rotated.new);
+            }
+        }
+        for value in naming_values(&new.id.group, &new.id.kind, &new.node) {
+            let follows = |rotated: &&Rotated| value.means(&rotated.id);
+            let rotated = self.done.rotation.rotated.iter().find(follows);
+            if let Some(text) = rotated.and_then(|to| renamed(value.text, &to.id.name, &to.new)) {
+                set_text(node.to_mut(), value.path.steps(), &text);
             }
         }
         self.said.changes.push(Change {
@@ -123,7 +130,7 @@ impl Bringing<'_, '_> {
                     "{}: the cluster changed it, and the release puts {} in its place.",
                     conflict.id, successor.added
                 ),
-                None => format!("{}: the cluster and the release changed it.", conflict.id),
+                None => format!("{}: the cluster changed it too.", conflict.id),
             });
         }
         if kept == Side::Release {

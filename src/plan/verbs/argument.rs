@@ -154,15 +154,22 @@ fn date(text: &str) -> Result<Date, String> {
     day.ok_or_else(|| "needs a day such as `2026-12-01` after `until`".to_owned())
 }
 
-/// Which conflict of a proposal.
+/// Which conflict of a proposal, or all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfConflict {
     /// The cluster; that of the proposal where none is named.
     pub cluster: Option<ClusterId>,
     /// `Kind/name`, where several objects have a conflict at that path.
     pub object: Option<(String, String)>,
-    /// The field.
+    /// The field; the root where all are meant, of one object or of all.
     pub path: FieldPath,
+}
+
+impl OfConflict {
+    /// Whether it means all conflicts that there are.
+    pub fn means_all(&self) -> bool {
+        self.path.is_root()
+    }
 }
 
 impl Argument for OfConflict {
@@ -184,6 +191,9 @@ impl Argument for OfConflict {
             }
             _ => return Err(expected()),
         };
+        if path.eq_ignore_ascii_case("all") {
+            return Ok(Self { cluster, object, path: FieldPath::root() });
+        }
         match FieldPath::parse(path) {
             Some(path) if !path.is_root() => Ok(Self { cluster, object, path }),
             _ => Err(expected()),

@@ -154,9 +154,9 @@ verbs! {
     /// Puts what a change of the inventory comes to on the branch of the pull request that makes it.
     Render = "render", Write, Overwrites: "on a pull request that changes the inventory: puts what that comes to in the clusters' folders on its own branch, within `inventory.inline`; a fork's branch is never written";
     /// Settles a conflict: the cluster's value stays.
-    Keep(OfConflict) = "keep", Owner, Rewrites: "settles a conflict of this proposal: the cluster's value stays. It is forgotten when one of the three values changes";
+    Keep(OfConflict) = "keep", Owner, Rewrites: "settles a conflict of this proposal, or `all` of them: the cluster's value stays. It is forgotten when one of the three values changes";
     /// Settles a conflict: the release's value is taken.
-    Take(OfConflict) = "take", Owner, Rewrites: "settles a conflict of this proposal: the release's value is taken. It is forgotten when one of the three values changes";
+    Take(OfConflict) = "take", Owner, Rewrites: "settles a conflict of this proposal, or `all` of them: the new value is taken. It is forgotten when one of the three values changes";
     /// Lets a rule's errors pass for this proposal.
     Override(Overruled) = "override", Owner, Merges: "lets errors of this rule pass in this proposal's check, as long as it offers the same release; rules that are always errors stay so";
     /// Approves the proposal as it is.

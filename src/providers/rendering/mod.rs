@@ -245,7 +245,7 @@ fn substituted(text: &str, provider: &Provider, values: &Values) -> Result<Subst
         Trouble::Missing(names) => {
             let what_to_do = match &provider.spec.config_secret {
                 Some(secret) => {
-                    format!("put them into Secret {secret}, or give them with `--variable NAME=VALUE`")
+                    format!("put them into Secret {secret}")
                 }
                 None => "name a Secret that has them in `spec.configSecret`".to_owned(),
             };

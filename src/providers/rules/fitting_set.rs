@@ -28,7 +28,7 @@ enum Asked {
 
 /// Whether a core provider of a contract takes a provider of another
 /// (<https://cluster-api.sigs.k8s.io/reference/versions#supported-cluster-api---cluster-api-provider-version-skew>).
-pub(super) fn accepts(core: &str, other: &str) -> bool {
+pub fn accepts(core: &str, other: &str) -> bool {
     core == other || (core, other) == ("v1beta2", "v1beta1")
 }
 

@@ -9,9 +9,9 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
     for member in &case.after.members {
         let Some(rendered) = member.rendered() else { continue };
         let before = case.before(member).and_then(|old| old.rendered());
-        for gate in member.gates.iter().filter(|gate| !rendered.listed_gates.contains(*gate)) {
+        for (gate, place) in member.gates.iter().filter(|(gate, _)| !rendered.listed_gates.contains(*gate)) {
             let known = rendered.listed_gates.iter().map(String::as_str);
-            findings.push(match before.filter(|old| old.listed_gates.contains(gate)) {
+            let finding = match before.filter(|old| old.listed_gates.contains(gate)) {
                 Some(old) => {
                     let message = format!(
                         "{} sets the feature gate `{gate}`, which the components of {} list and those of {} do not: a manager that does not know it does not start, so take it out",
@@ -31,7 +31,8 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
                     );
                     found(rules::PROVIDER_FEATURE_GATE_UNKNOWN, member, message).warning()
                 }
-            });
+            };
+            findings.push(finding.maybe_place(place.clone().or_else(|| member.place.clone())));
         }
     }
 }

@@ -36,6 +36,7 @@ use super::comparison::{self, Compared, ProviderChange};
 use super::kind::ProviderKind;
 use super::state::{Member, RenderedSet};
 pub use facts::{Facts, Live, Managed, Migration, Recorded, Workload};
+pub use fitting_set::accepts as accepts_contract;
 
 /// What becomes of a set, and what is wrong with it.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,6 @@
 //! The rules, by table: sets written by hand, findings written by hand.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_kustomize::render::{Placed, placed_documents};
@@ -34,7 +34,7 @@ fn member(text: &str, objects: &str) -> Member {
         namespace: format!("{name}-system"),
         place: Some(Place::line_of(RepoPath::parse("mc/providers.yaml").unwrap(), 7)),
         asked: Some(version.to_owned()),
-        gates: BTreeSet::new(),
+        gates: BTreeMap::new(),
         contract: Some(contract.clone()),
         at_hand: Vec::new(),
         components: Components::Rendered(Arc::new(RenderedComponents {
@@ -377,7 +377,7 @@ fn feature_gates_variables_and_digests() {
     let before = RenderedSet { members: vec![with("v1.11.0", &["ClusterResourceSet", "MachinePool"])] };
     let mut after = RenderedSet { members: vec![with("v1.12.0", &["MachinePool"])] };
     after.members[0].gates =
-        ["ClusterResourceSet", "MachinePol", "MachinePool"].iter().map(|gate| (*gate).to_owned()).collect();
+        ["ClusterResourceSet", "MachinePol", "MachinePool"].map(|gate| (gate.to_owned(), None)).into();
     expect(
         &compare(Some(&before), &after, &Facts::default()),
         &[

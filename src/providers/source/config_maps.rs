@@ -16,6 +16,8 @@ use crate::spec::{Provider, Source};
 pub(crate) const VERSION: &str = "provider.cluster.x-k8s.io/version";
 const COMPRESSED: &str = "provider.cluster.x-k8s.io/compressed";
 const COMPONENTS: &str = "components";
+/// What gzip begins with, in base64.
+const GZIP: &str = "H4sI";
 
 /// Those of the provider's namespace that meet its selector, a version each.
 pub(super) fn selected<'a>(
@@ -79,7 +81,16 @@ pub(super) fn downloads(provider: &Provider) -> Selector {
 fn components(map: &Held) -> Result<(String, Place), Refusal> {
     if map.annotation(COMPRESSED) != Some("true") {
         let found = map.text("data", COMPONENTS).map(|(text, place)| (text.to_owned(), place));
-        return found.ok_or_else(|| Refusal::new("it has no `data.components`: add it"));
+        return found.ok_or_else(|| match map.text("binaryData", COMPONENTS) {
+            Some((encoded, place)) if encoded.trim_start().starts_with(GZIP) => Refusal::new(format!(
+                "`binaryData.components` is gzip, and nothing says so: add the annotation `{COMPRESSED}: \"true\"`"
+            ))
+            .at(place),
+            Some((_, place)) => {
+                Refusal::new("`binaryData.components` is read as gzip alone: put the text into `data.components`").at(place)
+            }
+            None => Refusal::new("it has no `data.components`: add it"),
+        });
     }
     let missing =
         || Refusal::new(format!("it says `{COMPRESSED}` and has no `binaryData.components`: add it"));

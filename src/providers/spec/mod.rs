@@ -31,6 +31,8 @@ pub struct Provider {
     pub namespace: String,
     /// The UID that an API server gave it, where it was read from one.
     pub(crate) uid: Option<String>,
+    /// Where feature gates stand in it, by their names.
+    pub(crate) gate_places: BTreeMap<String, Place>,
     /// Where it is written.
     pub place: Place,
     pub(crate) spec: Spec,
@@ -49,6 +51,12 @@ impl Provider {
     /// The value of the label `cluster.x-k8s.io/provider`.
     pub fn label(&self) -> String {
         self.kind.label(&self.name)
+    }
+
+    /// The feature gates that it sets, and where.
+    pub(crate) fn feature_gates(&self) -> BTreeMap<String, Option<Place>> {
+        let place = |gate: &String| self.gate_places.get(gate).cloned();
+        self.spec.feature_gates().into_iter().map(|gate| (gate.clone(), place(&gate))).collect()
     }
 
     /// What it is called in messages: `InfrastructureProvider capa-system/aws`.

@@ -1,5 +1,7 @@
 //! Reading a provider object.
 
+use std::collections::BTreeMap;
+
 use capstan_kustomize::render::Placed;
 use capstan_model::finding::Place;
 use capstan_model::spelling;
@@ -71,6 +73,7 @@ pub(super) fn provider(object: &Placed) -> Result<Provider, Refusal> {
         name,
         namespace: namespace.to_owned(),
         uid: object.text_at(&["metadata", "uid"]).map(str::to_owned),
+        gate_places: gate_places(object),
         place,
         spec: Spec::default(),
     };
@@ -78,6 +81,27 @@ pub(super) fn provider(object: &Placed) -> Result<Provider, Refusal> {
     let spec = read_spec(object, &provider.namespace);
     provider.spec = spec.map_err(|refusal| refusal.of(&subject).at(provider.place.clone()))?;
     Ok(provider)
+}
+
+/// Where feature gates stand: in `featureGates`, and in the argument `feature-gates` of a container.
+fn gate_places(object: &Placed) -> BTreeMap<String, Place> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![object];
+    while let Some(value) = open.pop() {
+        for (key, below) in value.entries() {
+            open.push(below);
+            if key == "featureGates" {
+                let gates = below.entries().iter();
+                found.extend(gates.map(|(gate, on)| (gate.to_string(), Place::from(&on.place))));
+            } else if key.trim_start_matches('-') == "feature-gates" {
+                let gates = below.as_str().unwrap_or_default().split(',');
+                let names = gates.filter_map(|gate| gate.split_once('='));
+                found.extend(names.map(|(gate, _)| (gate.to_owned(), Place::from(&below.place))));
+            }
+        }
+        open.extend(value.items());
+    }
+    found
 }
 
 fn read_spec(object: &Placed, namespace: &str) -> Result<Spec, Refusal> {

@@ -315,3 +315,20 @@ fn a_record_is_read_back_and_no_other_repositorys_is() {
     let expected = DashboardReading::Ticked(vec![Choice::about(Verb::Upgrade, &values)]);
     assert_eq!(read_dashboard(&body, &record, &key, 7), expected, "{body}");
 }
+
+#[test]
+fn what_the_inventory_brings_is_told_from_what_releases_bring() {
+    let line = |at: &str, kind: SourceKind| {
+        let proposal = ProposalId { kind, ..id("gauss/peu01") };
+        let entry = Entry { proposal, at: Some(at.to_owned()), ..entry("gauss/peu01", "paused", "Why.") };
+        let text = text(&[entry], &DashboardRecord::default());
+        text.lines().find(|line| line.starts_with("- `gauss")).unwrap().to_owned()
+    };
+    for (at, kind, said) in [
+        ("aws/v21.0.0", SourceKind::RELEASE, "- `gauss/peu01` to `aws/v22.0.0`, paused: Why."),
+        ("aws/v22.0.0", SourceKind::RELEASE, "- `gauss/peu01` to `aws/v22.0.0` as it is now, paused: Why."),
+        ("aws/v22.0.0", SourceKind::INVENTORY, "- `gauss/peu01` (inventory), paused: Why."),
+    ] {
+        assert_eq!(line(at, kind), said);
+    }
+}

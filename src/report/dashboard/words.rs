@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use capstan_model::wording::count;
+use capstan_model::source::SourceKind;
+use capstan_model::wording::{count, fitting};
 use capstan_plan::proposal::{OnHold, ProposalId};
 use capstan_plan::verbs::Verb;
 
 use super::boxes::Choice;
 use super::record::DashboardRecord;
 use crate::block::ascii;
-use crate::markdown::{MAX_BODY, Page, code, code_cell, prose};
+use crate::markdown::{MAX_BODY, Page, code, code_cell, more_items, prose};
 use crate::pages::Refusal;
 use crate::standing::pause_in_words;
 
@@ -148,7 +149,7 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
     let mut page = Page::new(MAX_BODY.saturating_sub(noted + EARLIER + FRAME + end.len()));
     page.push(&format!(
         "Capstan keeps this page: how the clusters of this repository stand. A ticked box is a command of whoever ticked it, \
-         with the same rights as a comment (`{prefix} help`); anything else that is edited here is put right again. To have \
+         with the same rights as a comment (`{prefix} help`); any other edit here is reverted. To have \
          no such page, close it, or say so in `.capstan.yaml`: `dashboard: {{enabled: false}}`. What each state means, and what to do: {}.\n",
         Refusal::State.shown()
     ));
@@ -167,7 +168,7 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
     page.push(&campaigns(entries));
     let told: Vec<String> = moving.iter().map(campaign).collect();
     let budget = page.free() * CAMPAIGNS / 100;
-    page.section("\n### Campaigns\n\n", &told, budget, |left| format!("- … and {left} more\n"));
+    page.section("\n### Campaigns\n\n", &told, budget, |left| more_items(left, "release", "releases"));
     for section in &SECTIONS {
         let told: Vec<&Entry> = section
             .words
@@ -178,7 +179,9 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
         let hint = if section.hint.is_empty() { String::new() } else { format!("{}\n\n", section.hint) };
         let head = format!("\n### {} ({})\n\n{hint}", section.heading, rows.len());
         let budget = page.free() * section.share / 100;
-        page.section(&head, &rows, budget, |left| format!("- … and {left} more, which do not fit here\n"));
+        page.section(&head, &rows, budget, |left| {
+            format!("- … and {left} more, which {} not fit here\n", fitting(left, "does", "do"))
+        });
     }
     page.finish() + &end
 }
@@ -247,14 +250,24 @@ fn row(entry: &Entry) -> String {
     let lead = verb.map_or_else(|| "- ".to_owned(), |verb| Choice::about(verb, &entry.proposal).to_box());
     // A link that leaves no mention behind where it leads.
     let pull = entry.pull.map_or_else(String::new, |number| format!(" [#{number}](../pull/{number})"));
-    let to = entry.offered.as_ref().map_or_else(String::new, |to| format!(" to {}", code(to, 100)));
+    let of_release = entry.proposal.kind == SourceKind::RELEASE;
+    let to = match &entry.offered {
+        // The release that it has: other values, or other content.
+        Some(to) if entry.at.as_ref() == Some(to) && of_release => {
+            format!(" to {} as it is now", code(to, 100))
+        }
+        Some(to) if entry.at.as_ref() != Some(to) => format!(" to {}", code(to, 100)),
+        _ => String::new(),
+    };
+    let of = if of_release { String::new() } else { format!(" ({})", entry.proposal.kind) };
     let kind = if entry.word == "proposed" { String::new() } else { format!(", {}", entry.word) };
     let why = match entry.word {
         // That it is open and what it offers stands there already.
         "proposed" => String::new(),
         _ => format!(": {}", prose(&entry.why, LONGEST_REASON)),
     };
-    let mut text = format!("{lead}{}{to}{pull}{kind}{why}\n", code(entry.proposal.target.path(), 200));
+    let target = code(entry.proposal.target.path(), 200);
+    let mut text = format!("{lead}{target}{of}{to}{pull}{kind}{why}\n");
     if entry.word == "blocked" {
         text.push_str(&conflicts(entry));
     }
@@ -266,9 +279,8 @@ fn conflicts(entry: &Entry) -> String {
     for conflict in entry.conflicts.iter().take(CONFLICTS) {
         let BlockingConflict { object, path } = conflict;
         let named = format!("{object} {path}");
-        for (verb, whose) in
-            [(Verb::Keep, "the cluster's value stays"), (Verb::Take, "the release's value is taken")]
-        {
+        let taken = format!("the {}'s value is taken", entry.proposal.kind);
+        for (verb, whose) in [(Verb::Keep, "the cluster's value stays"), (Verb::Take, taken.as_str())] {
             let choice = Choice { verb, given: named.clone(), proposal: Some(entry.proposal.clone()) };
             // What a comment could not say a box cannot either.
             if choice.command().is_some() {

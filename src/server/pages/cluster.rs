@@ -26,7 +26,7 @@ const PER_PAGE: u32 = 50;
     source = r##"<p class="quiet"><a href="{{ repository_url }}">{{ repository }}</a>, <a href="{{ folder_url }}">its folder</a></p>
 {% for one in standings %}
 <section aria-labelledby="stands-{{ loop.index }}">
-  <h2 id="stands-{{ loop.index }}">How it stands{% if standings.len() > 1 %}: {{ one.kind }}{% endif %}</h2>
+  <h2 id="stands-{{ loop.index }}">How it stands{% if standings.len() > 1 || one.kind != "release" %}: {{ one.kind }}{% endif %}</h2>
   <p><span class="badge mood-{{ one.row.mood }}">{{ one.row.state }}</span> {{ one.meaning }}</p>
   <p class="reason">{{ one.row.reason }}</p>
   <dl class="facts">
@@ -54,7 +54,7 @@ const PER_PAGE: u32 = 50;
   <p><span class="mood-{{ rollout.mood }}">{{ rollout.state }}</span>, reported {{ rollout.at }}{% if let Some(words) = rollout.words %}: {{ words }}{% endif %}</p>
   {% if !rollout.reasons.is_empty() %}<ul>{% for reason in rollout.reasons %}<li>{{ reason }}</li>{% endfor %}</ul>{% endif %}
   {% if !rollout.machines.is_empty() %}
-  <details><summary>{{ rollout.machines.len() }} machines</summary>
+  <details><summary>{{ rollout.machines.len() }} {% if rollout.machines.len() == 1 %}machine{% else %}machines{% endif %}</summary>
     <ul>{% for machine in rollout.machines %}<li>{{ machine }}</li>{% endfor %}</ul>
   </details>
   {% endif %}

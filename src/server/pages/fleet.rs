@@ -5,6 +5,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use capstan_live::agent::RolloutState;
 use capstan_model::source::SourceKind;
+use capstan_model::wording::count_of;
 use capstan_report::STATES;
 use url::Url;
 
@@ -130,7 +131,7 @@ pub(super) struct Row<'a> {
     pub(super) url: String,
     pub(super) repository: &'a str,
     pub(super) at: &'a str,
-    pub(super) offered: &'a str,
+    pub(super) offered: String,
     pub(super) state: &'a str,
     pub(super) mood: &'static str,
     pub(super) reason: Html,
@@ -216,7 +217,7 @@ pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
         url: path(&["clusters", &target.repository_name, &target.target]),
         repository: &target.repository_name,
         at: target.at.as_deref().unwrap_or("unknown"),
-        offered: target.offered.as_deref().unwrap_or("nothing"),
+        offered: offered(target),
         state: &target.state,
         mood: mood(&target.state),
         reason: prose(&target.reason, Some(&repository)),
@@ -238,12 +239,24 @@ pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
                 RolloutState::Waiting | RolloutState::Unknown => "waits",
             };
             let machines = if report.wanted > 0 {
-                format!("{}, {} of {} machines", report.state.as_str(), report.ready, report.wanted)
+                let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+                let of = count_of(number(report.ready), number(report.wanted), "machine", "machines");
+                format!("{}, {of}", report.state.as_str())
             } else {
                 report.state.as_str().to_owned()
             };
             (mood, machines)
         }),
+    }
+}
+
+/// What there is for a target: where that is the source that it has, what else of it.
+fn offered(target: &ShownTarget) -> String {
+    match &target.offered {
+        None => "nothing".to_owned(),
+        Some(offered) if target.at.as_ref() != Some(offered) => offered.clone(),
+        Some(offered) if target.kind == SourceKind::RELEASE.as_str() => format!("{offered} as it is now"),
+        Some(_) => "other values".to_owned(),
     }
 }
 

@@ -134,7 +134,8 @@ async fn what_several_people_ticked_is_nobodys_word_and_other_edits_are_put_righ
     town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
     town.settle().await;
     let body = dashboard(&town).body;
-    let said = "No tick was heard: several people edited this page at once (`mallory`, `olga`). Tick again.";
+    let said =
+        "No checkbox was processed: several people edited this page at once (`mallory`, `olga`). Tick again.";
     assert!(body.contains(said) && !body.contains("[x]"), "{body}");
     assert_eq!(town.open_pulls().len(), 1);
 
@@ -146,7 +147,7 @@ async fn what_several_people_ticked_is_nobodys_word_and_other_edits_are_put_righ
     town.settle().await;
     let body = dashboard(&town).body;
     assert!(
-        body.contains("`olga` edited this page: it was put right again, and no tick was heard."),
+        body.contains("`olga` edited this page: the edit was reverted; no checkbox was processed."),
         "{body}"
     );
     assert!(body.contains("`pause`: Capstan opens") && !body.contains("**Paused"), "{body}");

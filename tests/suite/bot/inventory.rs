@@ -445,9 +445,23 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
         )),
         "{state:?}"
     );
+    // Nobody reads that the cluster is current beside that.
+    assert_eq!(town.standing("acme/peu01").await.0, "blocked");
+    assert_eq!(town.standing("acme/peu02").await.0, "current");
+    assert!(!town.page("/?state=current").await.contains("acme/peu01"));
+    let page = town.page("/?state=blocked").await;
+    assert!(page.contains("acme/peu01 (inventory)") && page.contains("Clusters 1 to 1 of 1"), "{page}");
+    let asks = "/capstan status for acme/peu01";
+    let issue = town.forge.open_issue(REPOSITORY, "ada", "How is it?", asks).unwrap();
+    town.settle().await;
+    let answer = town.answers(issue).pop().unwrap();
+    assert!(answer.contains("`acme/peu01`, inventory\n") && answer.contains("**blocked**: "), "{answer}");
+    assert!(!answer.contains("**current**"), "{answer}");
     town.push("main", &[Edit::write("acme/peu01/capstan-values.yaml", record)]);
     town.settle().await;
     assert_eq!(heads(&town), [branch("inventory", "peu01")]);
+    merge_all(&town).await;
+    assert_eq!(town.standing("acme/peu01").await.0, "current");
     town.done();
 }
 
@@ -504,7 +518,8 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
     for expected in [
         "- `Environment prod`: 1 of 1 cluster changes, 1 rolls 3 machines",
         "- `Site fra1`: 1 of 2 clusters changes, 1 rolls 3 machines",
-        "**`acme/peu01`** from `openstack/v1.4.0` to `openstack/v1.4.0`",
+        "**`acme/peu01`**: other values under `openstack/v1.4.0`",
+        "Merged, this cluster gets a proposal of its own, within the limits of `upgrade.proposals`.",
     ] {
         assert!(line(&summary, expected), "{expected}\n{summary}");
     }
@@ -528,7 +543,10 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
         let check = town.check(number);
         assert_eq!(check.conclusion.as_deref(), Some("success"), "{check:?}");
     }
-    assert!(line(&town.check(note).summary, "0 of 2 clusters change, no machine is replaced."));
+    let summary = town.check(note).summary;
+    assert!(
+        line(&summary, "0 of 2 clusters change, no machine is replaced.") && !summary.contains("Merged,")
+    );
 
     let check = town.check(wrong);
     assert_eq!(check.conclusion.as_deref(), Some("failure"), "{check:?}");
@@ -537,6 +555,7 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
         assert_eq!((found.0.as_str(), found.1), ("inventory/environment-prod.yaml", 6), "{rule}");
     }
     assert!(check.summary.contains("Cannot be planned:\n\n- `acme/peu01`"));
+    assert!(line(&check.summary, "Merged, it gets no proposal: what blocks it comes first."), "{check:?}");
 
     let check = town.check(gone);
     assert_eq!(check.conclusion.as_deref(), Some("failure"), "{check:?}");

@@ -67,7 +67,7 @@ async fn what_people_committed_is_repeated_nowhere() {
     }
     let check = town.check(heads[0]);
     let said = format!("{} {:?}", check.summary, check.text);
-    assert!(said.contains("two") && said.contains("redacted"), "what is none is shown beside them: {said}");
+    assert!(said.contains("two") && said.contains("hidden"), "what is none is shown beside them: {said}");
 
     // Proposals, the dashboard, and a cluster whose trouble is told on pages.
     town.release("v22.0.0", "v1.22.5");

@@ -31,6 +31,24 @@ fn releases_and_clusters_are_tables_and_json() {
 }
 
 #[test]
+fn what_blocks_is_not_offered() {
+    let sandbox = fleet();
+    sandbox.write(".capstan.yaml", "upgrade: {conflicts: block}\n");
+    sandbox.write("acme/a/base/md.yaml", &workers("a", 5, "v1.30.4"));
+    let clusters = sandbox.capstan(&["clusters", "-o", "json"]).json(0);
+    let of = |at: usize| [&clusters[at]["offered"], &clusters[at]["blocked"]];
+    assert_eq!(of(0), [&json!(null), &json!("aws/v1.1.0")], "{clusters}");
+    assert_eq!(of(1), [&json!("aws/v1.1.0"), &json!(null)], "{clusters}");
+    let note = clusters[0]["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("Its upgrade to aws/v1.1.0 is blocked. "), "{note}");
+    let table = sandbox.capstan(&["clusters"]).ended(0).out.clone();
+    assert!(
+        table.contains("acme/a   aws/v1.0.0  -           Its upgrade to aws/v1.1.0 is blocked."),
+        "{table}"
+    );
+}
+
+#[test]
 fn the_schema_compiles_and_accepts_the_settings_of_the_contract() {
     let schema = fleet().capstan(&["schema"]).json(0);
     let validator = jsonschema::validator_for(&schema).unwrap();

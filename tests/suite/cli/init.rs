@@ -67,7 +67,7 @@ fn the_settings_are_shown_with_what_they_find_and_only_write_writes() {
     for line in [
         ".capstan.yaml, as it would be written (`--write` does):",
         "    paths: [\"fleet/*\"]",
-        "found, and not taken in",
+        "found, and left to you",
         "  capstan init --release PROVIDER/v1.0.0 --from fleet/one --write",
     ] {
         assert!(text.lines().any(|known| known == line), "{line}\n{text}");

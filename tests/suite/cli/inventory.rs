@@ -283,6 +283,48 @@ fn diff_tells_which_clusters_change_and_which_machines_are_replaced() {
 }
 
 #[test]
+fn diff_counts_against_what_is_merged_whatever_stands_in_the_folders_already() {
+    let checkout = checkout();
+    checkout.capstan(&["upgrade", "acme/peu01", "--inventory", "--write"]).ended(0);
+    checkout.repository.commit_all("made");
+    let diff =
+        |code: i32| checkout.capstan(&["inventory", "diff", "--from", "HEAD", "-o", "json"]).json(code);
+    let counted = |told: &serde_json::Value| json!([told["changed"], told["created"], told["unchanged"]]);
+    assert_eq!(counted(&diff(0)), json!([[], [], 2]));
+
+    // Edited, and rendered in the same change: what is merged does not have it.
+    checkout.write("inventory/prod.yaml", &PROD.replace("v1.33.4", "v1.33.5"));
+    let edited = diff(0);
+    assert_eq!(counted(&edited), json!([["acme/peu01"], [], 1]));
+    checkout.capstan(&["upgrade", "acme/peu01", "--inventory", "--write"]).ended(0);
+    assert_eq!(diff(0), edited);
+    // A new folder that was rendered is new, too.
+    checkout.capstan(&["upgrade", "acme/peu02", "--inventory", "--write"]).ended(0);
+    assert_eq!(counted(&diff(0)), json!([["acme/peu01"], [], 1]), "its definition is merged already");
+    checkout.repository.commit_all("edited and rendered");
+    let told =
+        checkout.capstan(&["inventory", "diff", "--from", "HEAD~1", "--to", "HEAD", "-o", "json"]).json(0);
+    assert_eq!(told, edited);
+    assert_eq!(counted(&diff(0)), json!([[], [], 2]));
+}
+
+#[test]
+fn an_inventory_that_cannot_be_read_any_more_says_of_how_many_clusters_nothing_is_known() {
+    let checkout = checkout();
+    for name in ["acme/peu01", "acme/peu02"] {
+        checkout.capstan(&["upgrade", name, "--inventory", "--write"]).ended(0);
+    }
+    checkout.repository.commit_all("made");
+    for definition in ["peu01", "peu02"] {
+        std::fs::remove_file(checkout.at(&format!("inventory/{definition}.yaml"))).unwrap();
+    }
+    let told = checkout.capstan(&["inventory", "diff", "--from", "HEAD"]);
+    assert!(!told.ended(1).out.contains("of 0 clusters"), "{told:?}");
+    let all = checkout.capstan(&["clusters"]).ended(0).out.clone();
+    assert!(all.contains("the inventory says nothing of it any more"), "{all}");
+}
+
+#[test]
 fn a_management_cluster_sees_the_clusters_that_the_settings_give_it_and_releases_come_from_records() {
     let checkout = Sandbox::with(&[
         (

@@ -114,6 +114,42 @@ fn what_the_inventory_brings_is_an_element_of_its_own_with_digests_and_origins()
 }
 
 #[test]
+fn a_conflict_with_the_inventory_names_it_and_the_place_of_its_value() {
+    let checkout = checkout();
+    let base = checkout.read("acme/peu01/base/all.yaml");
+    assert!(base.contains("replicas: \"3\""), "{base}");
+    checkout.write("acme/peu01/base/all.yaml", &base.replace("replicas: \"3\"", "replicas: \"4\""));
+    checkout.write("inventory/peu01.yaml", &DEFINITION.replace("replicas: 3", "replicas: 5"));
+    let told = checkout.capstan(&["plan"]).ended(0).out.clone();
+    for line in [
+        "acme/peu01  other values under openstack/v1.4.0",
+        "  changed by both the cluster and the inventory",
+        "      was \"3\", the cluster has \"4\", the inventory has \"5\" (ClusterDefinition peu01 in inventory/peu01.yaml:8:15): the cluster's value is kept",
+    ] {
+        assert!(told.lines().any(|known| known == line), "{line}\n{told}");
+    }
+    assert!(!told.contains("openstack/v1.4.0 -> openstack/v1.4.0"), "{told}");
+    let body = checkout.capstan(&["plan", "-o", "markdown"]).ended(0).out.clone();
+    assert!(
+        body.contains("The cluster and the inventory both changed these since the old inventory."),
+        "{body}"
+    );
+    assert!(
+        body.contains(
+            ", ClusterDefinition peu01 in `inventory/peu01.yaml:8:15` | the cluster's value is kept |"
+        ),
+        "{body}"
+    );
+
+    checkout.write(".capstan.yaml", "inventory: {path: inventory}\nupgrade: {conflicts: block}\n");
+    let told = checkout.capstan(&["plan"]);
+    let blocked = "/data/replicas: the cluster changed it too. The inventory's value stands in inventory/peu01.yaml:8:15 (ClusterDefinition peu01).";
+    assert!(told.out.contains(blocked), "{told:?}");
+    let clusters = checkout.capstan(&["clusters"]).ended(0).out.clone();
+    assert!(clusters.contains("What the inventory says of it is blocked. ConfigMap "), "{clusters}");
+}
+
+#[test]
 fn what_cannot_be_brought_says_why_with_its_place_and_touches_nothing() {
     let checkout = checkout();
     let edited = checkout.read("acme/peu01/capstan-values.yaml").replace("zone: a", "zone: c");
@@ -227,4 +263,24 @@ fn templates_and_base_make_the_release_together_and_no_object_stands_in_both() {
         );
         assert!(told.contains("\"file\":\"openstack/v1.4.0/templates/all.yaml\",\"line\":11"), "{told}");
     }
+}
+
+#[test]
+fn a_conflict_of_the_inventory_says_so_and_where_the_value_stands() {
+    let checkout = checkout();
+    let file = "acme/peu01/base/all.yaml";
+    checkout.write(file, &checkout.read(file).replace("replicas: \"3\"", "replicas: \"7\" # ours"));
+    checkout.write("inventory/peu01.yaml", &DEFINITION.replace("replicas: 3", "replicas: 5"));
+    let origin = json!({"level": "ClusterDefinition", "name": "peu01", "file": "inventory/peu01.yaml", "line": 8, "column": 15});
+    let all = of_inventory(&checkout, 0);
+    assert_eq!(
+        json!([all[0]["conflicts"][0]["release"], all[0]["conflicts"][0]["origin"]]),
+        json!(["5", origin])
+    );
+    let told = checkout.capstan(&["plan", "acme/peu01"]).ended(0).out.clone();
+    let wanted = "was \"3\", the cluster has \"7\", the inventory has \"5\" (ClusterDefinition peu01 in inventory/peu01.yaml:8:15): the cluster's value is kept";
+    assert!(
+        told.contains("changed by both the cluster and the inventory") && told.contains(wanted),
+        "{told}"
+    );
 }

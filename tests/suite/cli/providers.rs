@@ -110,7 +110,7 @@ fn what_is_wrong_is_told_and_nothing_printed() {
     refused(
         &["render"],
         1,
-        "error: .capstan/providers/ipam-in-cluster/v1.0.3/ipam-components.yaml: IPAMProvider ipam-system/in-cluster: its components: these variables have neither value nor default: VERBOSITY; put them into Secret ipam-system/values, or give them with `--variable NAME=VALUE`",
+        "error: .capstan/providers/ipam-in-cluster/v1.0.3/ipam-components.yaml: IPAMProvider ipam-system/in-cluster: its components: these variables have neither value nor default: VERBOSITY; put them into Secret ipam-system/values",
     );
     refused(
         &["images", "clusters"],
@@ -294,6 +294,12 @@ fn rights_are_those_of_the_set_by_name() {
         roles.ended(0).out.contains(
             "- apiGroups:\n  - apps\n  resources:\n  - deployments\n  resourceNames:\n  - manager\n"
         ),
+        "{}",
+        roles.out
+    );
+    // The Roles lie in Namespaces that come first: all of it is applied in one go.
+    assert!(
+        roles.out.starts_with("---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: ipam-system\n---\n"),
         "{}",
         roles.out
     );

@@ -29,6 +29,36 @@ fn infer_finds_the_release_that_still_stands_and_takes_its_removals() {
 }
 
 #[test]
+fn what_stands_there_is_lost_only_where_somebody_names_it() {
+    let sandbox = unrecorded("infer");
+    let edited = |version: &str, replicas: u32| {
+        workers("a", replicas, version).replace("replicas: 5", "replicas: 5 # Black Friday")
+    };
+    let file = "acme/a/base/md.yaml";
+    sandbox.write(file, &edited("v1.30.4", 5));
+    let upgrade = ["upgrade", "acme/a", "--to", "aws/v1.1.0", "--write"];
+    let kept = sandbox.capstan(&upgrade);
+    kept.ended(0);
+    assert_eq!(sandbox.read(file), edited("v1.31.2", 5));
+    assert!(
+        kept.err.contains("/spec/replicas: the cluster has 5, the release 3: the cluster's value is kept")
+            && kept.err.contains("`--overwrite=/spec/replicas` takes the release's value of one"),
+        "{}",
+        kept.err
+    );
+
+    let sandbox = unrecorded("infer");
+    sandbox.write(file, &edited("v1.30.4", 5));
+    let refused = sandbox.capstan(&["upgrade", "--overwrite", "acme/a", "--to", "aws/v1.1.0", "--write"]);
+    assert!(refused.ended(2).err.contains("a field's path begins with `/`"));
+    let named = [&upgrade[..], &["--overwrite", "/spec/replicas"]].concat();
+    let taken = sandbox.capstan(&named);
+    taken.ended(0);
+    assert_eq!(sandbox.read(file), edited("v1.31.2", 3).replace("replicas: 3", "replicas: 3 # Black Friday"));
+    assert!(taken.err.contains("the release's value is taken"), "{}", taken.err);
+}
+
+#[test]
 fn overwrite_does_not_look_and_removes_nothing() {
     let plan = unrecorded("overwrite").capstan(&PLAN).json(0);
     assert_eq!(plan[0]["basis"], "unknown");

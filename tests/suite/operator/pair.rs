@@ -127,12 +127,6 @@ impl Pair {
         });
         [&self.theirs, &self.ours].map(|town| refused(town, row).unwrap())
     }
-
-    /// The same of the operator alone.
-    pub(super) fn theirs_refusal(&self, row: Row) -> (String, String) {
-        self.theirs.wait("the operator says nothing", || refused(&self.theirs, row).is_some());
-        refused(&self.theirs, row).unwrap()
-    }
 }
 
 fn refused(town: &Town, row: Row) -> Option<(String, String)> {

@@ -231,20 +231,15 @@ fn refusals(pair: &Pair) {
         let said = (reason.to_owned(), message.to_owned());
         // It prints name and namespace where it means kind and name.
         let mended = message.replace("a IPAMProvider with name in-cluster", "a in-cluster with name one");
-        if reason == "WaitingForCoreProviderReady" {
-            // Capstan says what is wrong with the provider itself: that core comes first is the order of its pass.
-            assert_eq!(pair.theirs_refusal(looked_at), said);
-        } else {
-            let [theirs, ours] = pair.refusal(looked_at);
-            assert_eq!(ours, said, "Capstan, of {} {}", looked_at.kind, looked_at.name);
-            assert_eq!(
-                theirs,
-                (reason.to_owned(), mended),
-                "the operator, of {} {}",
-                looked_at.kind,
-                looked_at.name
-            );
-        }
+        let [theirs, ours] = pair.refusal(looked_at);
+        assert_eq!(ours, said, "Capstan, of {} {}", looked_at.kind, looked_at.name);
+        assert_eq!(
+            theirs,
+            (reason.to_owned(), mended),
+            "the operator, of {} {}",
+            looked_at.kind,
+            looked_at.name
+        );
         pair.each(|town| {
             for (row, _) in present {
                 let resource = format!("{}s.operator.cluster.x-k8s.io", row.kind.to_lowercase());

@@ -113,7 +113,7 @@ fn exactly_the_two_scalars_of_the_fragment_change() {
     ]);
 
     // 1.16 to 1.21 skips minors, and no release lies between: offered all the same, and an error says so.
-    let plan = without_messages(sandbox.capstan(&["plan", "-o", "json"]).json(3));
+    let plan = without_messages(sandbox.capstan(&["plan", "--overwrite", "-o", "json"]).json(3));
     assert_eq!(
         plan,
         json!([{
@@ -128,7 +128,12 @@ fn exactly_the_two_scalars_of_the_fragment_change() {
                 {"object": machine_pool(), "file": POOL_FILE, "line": 22, "path": "/spec/template/spec/version",
                  "op": "replace", "old": "v1.16.8", "new": "v1.21.4", "reason": "release", "origin": null},
             ],
-            "conflicts": [],
+            "conflicts": [
+                {"object": machine_pool(), "file": POOL_FILE, "line": 9, "path": "/spec/replicas",
+                 "base": null, "cluster": 2, "release": 3, "kept": "release", "blocks": false},
+                {"object": machine_pool(), "file": POOL_FILE, "line": 22, "path": "/spec/template/spec/version",
+                 "base": null, "cluster": "v1.16.8", "release": "v1.21.4", "kept": "release", "blocks": false},
+            ],
             "findings": [{"rule": "kubernetes-minor-skip", "severity": "error", "file": POOL_FILE, "line": 22, "column": 16}],
             "rollouts": [{"object": machine_pool(), "machines": 2, "certainty": "offline",
                           "because": ["/spec/template/spec/version"]}],
@@ -136,7 +141,7 @@ fn exactly_the_two_scalars_of_the_fragment_change() {
         }])
     );
 
-    sandbox.capstan(&["upgrade", "gauss/peu01", "--to", "aws/v21.0.0", "--write"]).ended(3);
+    sandbox.capstan(&["upgrade", "gauss/peu01", "--to", "aws/v21.0.0", "--overwrite", "--write"]).ended(3);
     assert_eq!(sandbox.read(POOL_FILE), pool(3, "v1.21.4"));
     let tree = sandbox.tree_id("aws/v21.0.0");
     assert_eq!(sandbox.read("gauss/peu01/capstan.yaml"), new_record("peu01", "aws/v21.0.0", &tree));

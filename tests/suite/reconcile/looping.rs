@@ -516,27 +516,35 @@ async fn a_question_stays_open_while_nobody_knows_what_a_head_renders() {
 }
 
 #[tokio::test]
-async fn a_folder_at_which_processes_ended_is_passed_over_and_told_for_an_hour() {
+async fn a_folder_of_which_processes_died_is_told_while_it_waits_and_tried_again_in_minutes() {
     let (world, remote) = (World::new(), Arc::new(Remote::default()));
     plain(&world, "peu01");
     plain(&world, "peu02");
     remote.push(&world);
+    world.fleet.lock().unwrap().spec.interval = Duration::from_secs(1);
     let content = world.revision().await.folder_id(&id("gauss/peu01"));
     let content = content.map(|id| id.as_str().to_owned()).unwrap_or_default();
-    let died = serde_json::json!({"capstan-system/fleet gauss/peu01":
-        {"content": content, "runs": true, "alone": true, "deaths": 2, "begun": 1_800_000_000}});
+    // Three died of it, each soon after a long life; the last one while it tried it.
+    let died = serde_json::json!({
+        "process": {"since": "2027-01-15T07:00:00Z", "seen": "2027-01-15T07:50:00Z"},
+        "folders": {"capstan-system/fleet gauss/peu01": {"content": content, "turn": "Tried",
+            "begun": "2027-01-15T07:49:59Z", "deaths": 4, "evidence": 12}},
+    });
     *world.underway.0.lock().unwrap() = Some(died.to_string());
     let running = Running::start(&world, &remote);
     eventually("the neighbour is done", || ready(&world, "gauss-peu02") == "True Done").await;
     eventually("it is told", || ready(&world, "gauss-peu01") == "False Refused").await;
-    running.stop().await;
     let refused = world.status("gauss-peu01").refused;
-    assert_eq!(refused.iter().map(|reason| reason.reason.as_str()).collect::<Vec<_>>(), ["EndsReconciler"]);
+    assert_eq!(refused.len(), 1);
+    assert_eq!(refused[0].reason, "EndsReconciler");
+    let said = "the reconciler ended 5 times while it was at this folder, and hardly by chance: it is tried again at \
+                2027-01-15T08:04:00Z,";
+    assert!(refused[0].message.starts_with(said), "{}", refused[0].message);
     assert_eq!(world.live.names("Cluster"), ["peu02"]);
-
-    world.pass_time(3_601);
-    let running = Running::start(&world, &remote);
+    world.pass_time(240);
     eventually("it is tried again", || ready(&world, "gauss-peu01") == "True Done").await;
     running.stop().await;
-    assert_eq!(world.underway.0.lock().unwrap().as_deref(), Some("{}"), "it did no harm");
+    let noted: serde_json::Value =
+        serde_json::from_str(world.underway.0.lock().unwrap().as_deref().unwrap()).unwrap();
+    assert_eq!(noted["folders"], serde_json::json!({}), "it did no harm");
 }

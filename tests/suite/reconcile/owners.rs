@@ -2,14 +2,18 @@
 
 use std::sync::atomic::Ordering;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use capstan::agent_client::rollout_report;
 use capstan::app::reconcile::Ended;
+use capstan::app::reconcile::resources::ConditionType;
 use capstan_live::agent::{KubeconfigForm, KubeconfigPlace};
 use capstan_live::owners::Form;
 use capstan_plan::settings::RepositoryName;
 use capstan_test_support::tally;
 use serde_json::json;
 
+use super::applying::plain;
 use super::owners_town::{DAY, KUBECONFIG, Person, SECRET, Town, open};
 
 #[tokio::test]
@@ -302,4 +306,43 @@ async fn ssh_keys_open_the_file_too() {
             Err(_) => eprintln!("SKIPPED: there is no age (apt-get install age)"),
         }
     }
+}
+
+/// Two folders whose `Cluster`s have one kubeconfig: the older one goes on, and both are told. The group of owners stays where it is.
+#[tokio::test]
+async fn of_two_clusters_with_one_api_server_one_has_the_group_and_both_are_told() {
+    let town = Town::new().await;
+    plain(&town.world, "peu02");
+    town.world.reconcile("gauss/peu02").await;
+    town.world.live.change("Cluster", "peu02", |cluster| {
+        cluster["status"] = json!({"initialization": {"controlPlaneInitialized": true}});
+    });
+    let secret = |name: &str, made: &str| {
+        town.world.live.put(json!({"apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": format!("{name}-kubeconfig"), "namespace": "org", "creationTimestamp": made},
+            "data": {"value": STANDARD.encode(KUBECONFIG)}}));
+    };
+    secret("peu01", "2026-01-01T00:00:00Z");
+    secret("peu02", "2026-02-01T00:00:00Z");
+    let ada = Person::new("ada");
+    town.owned_by(&[&ada], "");
+    let rows = format!("owners:\n- {{name: ada, key: {}}}\ncloud: eu-1\n", ada.key());
+    town.world.write("gauss/peu02/capstan.yaml", &rows);
+    for _ in 0..3 {
+        for name in ["peu01", "peu02"] {
+            town.world.reconcile(&format!("gauss/{name}")).await;
+        }
+    }
+    assert_eq!(town.bound().as_deref(), Some("capstan:owners:1"));
+    assert_eq!(town.condition(), "True Published", "{}", town.message());
+    assert!(town.message().ends_with("the kubeconfig of Cluster org/peu02 leads to the same API server, and nothing is done there for that one"), "{}", town.message());
+    let conditions = town.world.status("gauss-peu02").conditions;
+    let other = conditions.of(ConditionType::OwnersKeyPublished).unwrap();
+    assert_eq!(other.reason, "WorkloadShared");
+    assert!(
+        other.message.contains("the kubeconfig of Cluster org/peu01, which was made before"),
+        "{}",
+        other.message
+    );
+    assert!(town.world.live.object("Secret", "peu02-owners-kubeconfig").is_none());
 }

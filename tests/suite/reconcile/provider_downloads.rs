@@ -169,7 +169,7 @@ async fn a_host_that_nobody_named_is_never_spoken_to() {
         let outcome = ground.pass().await;
         let named = if hosts.is_empty() { "none" } else { hosts[0] };
         let said = format!(
-            "its components are not known: {} is not among the hosts that the reconciler may speak to ({named}): name it by `--provider-hosts`, or put the components into a ConfigMap, as `capstan providers fetch --config-maps` prints it",
+            "its components are not known: {} is not among the hosts that the reconciler may speak to ({named}): name it in its setting `provider-hosts`, or put the components into a ConfigMap, as `capstan providers fetch` prints it",
             server.host
         );
         assert_eq!(ground.condition("ProviderInstalled"), ("ComponentsFetchError".to_owned(), said));

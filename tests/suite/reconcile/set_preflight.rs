@@ -242,7 +242,10 @@ async fn what_is_published_is_fetched_and_tried_and_not_kept() {
     let answer = judge(&world).await;
     assert_eq!(answer.verdict, PreflightVerdict::NotVerifiable);
     let (kind, message) = &told(&answer)[0];
-    assert!(*kind == "ComponentsUnknown" && message.contains("name it by `--provider-hosts`"), "{message}");
+    assert!(
+        *kind == "ComponentsUnknown" && message.contains("name it in its setting `provider-hosts`"),
+        "{message}"
+    );
     assert_eq!(server.asked(), [""; 0]);
 
     *world.downloads.lock().unwrap() = downloads(&[&server.host], Arc::new(SystemClock));

@@ -130,3 +130,25 @@ async fn of_a_head_only_what_it_changes_is_read_and_the_rest_is_as_it_was() {
     assert_eq!(answer.verdict, PreflightVerdict::Rejected);
     assert!(answer.reasons[0].message.contains("gauss/peu01"), "{}", answer.reasons[0].message);
 }
+
+#[tokio::test]
+async fn who_uses_a_class_is_not_asked_of_a_folder_beyond_the_limits() {
+    let world = World::new();
+    plain(&world, "peu01");
+    plain(&world, "peu02");
+    world.write(
+        "gauss/peu01/base/class.yaml",
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: ClusterClass\nmetadata: {name: small, namespace: org}\nspec: {}\n",
+    );
+    let base = world.revision().await;
+    world.write("gauss/peu02/base/more.yaml", "# nothing\n");
+    world.trial.fail("gauss/peu02", TrialFailed::TooLarge("Rendering ended by signal 6.".to_owned()));
+    let files = world.files.lock().unwrap().clone();
+    let head =
+        world.head(&base, Arc::new(Guarded { tree: MemoryTree::new(files), folder: "peu02/base/maps" }));
+    assert!(head.untried.contains_key(&id("gauss/peu02")));
+    let fleet = world.fleet.lock().unwrap().clone();
+    let asked = question(&head, &[id("gauss/peu01")]);
+    let answer = preflight(&world.ports(), &fleet, &head, &asked, &[]).await.remove(0);
+    assert_eq!(answer.verdict, PreflightVerdict::Accepted, "{:?}", answer.reasons);
+}

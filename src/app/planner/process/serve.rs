@@ -259,9 +259,7 @@ fn answer(
             let watch = Watch { out, unrendered: BTreeSet::new(), one_by_one: true };
             for cluster in &clusters {
                 watch.begun(cluster);
-                // What cannot be read or rendered is told where it is to be applied.
-                let _harmless = (fleet.tombstones(cluster).is_ok(), fleet.render(cluster).is_ok());
-                fleet.try_services(cluster);
+                fleet.try_folder(cluster);
                 if fleet.layout().target(cluster.as_str()).is_none() {
                     // It is yet to be made, of an inventory.
                     let _harmless = fleet.make_folder(cluster).is_ok();

@@ -91,12 +91,14 @@ pub(super) fn opened<'f>(
     cloud: &str,
 ) -> Result<&'f CloudCredentialsSpec, String> {
     for entry in fleet.cloud_credentials.iter().filter(|entry| entry.cloud == cloud) {
-        for pattern in &entry.clusters {
-            let glob = Glob::parse(pattern)
-                .map_err(|error| format!("`spec.cloudCredentials[].clusters` of the Fleet: {error}"))?;
-            if glob.matches(id.as_str()) {
-                return Ok(entry);
-            }
+        let patterns: Vec<Glob> = entry
+            .clusters
+            .iter()
+            .map(|pattern| Glob::parse(pattern))
+            .collect::<Result<_, _>>()
+            .map_err(|error| format!("`spec.cloudCredentials[].clusters` of the Fleet: {error}"))?;
+        if Glob::any(&patterns, id.as_str()) {
+            return Ok(entry);
         }
     }
     Err(format!(

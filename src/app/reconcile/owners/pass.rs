@@ -30,8 +30,8 @@ const BOUND: Duration = Duration::from_secs(45);
 const MOST_COUNTS: usize = 4;
 
 /// What does not pass by itself within minutes.
-const LASTING: [&str; 4] =
-    ["CertificateRefused", "KubeconfigRefused", "SecretNotCapstans", "SignerNotServed"];
+const LASTING: [&str; 5] =
+    ["CertificateRefused", "KubeconfigRefused", "SecretNotCapstans", "SignerNotServed", "WorkloadShared"];
 
 /// The cluster that a look is at.
 struct Subject {
@@ -50,6 +50,8 @@ struct Looked {
     own: Option<String>,
     kept: Option<Kept>,
     trouble: Option<Trouble>,
+    /// Another Cluster whose kubeconfig leads to the same API server.
+    shared_with: Option<ObjectId>,
     /// Whether the cluster was reached, and what is known of its key is what is there.
     was_seen: bool,
 }
@@ -182,7 +184,13 @@ impl Reconciliation<'_> {
             let file = owners_file(self.request.id, asked, kept);
             OwnersFile { content: Vec::new(), ..file }
         });
-        let said = told::condition(cluster, asked, looked.kept.as_ref(), looked.trouble.as_ref(), self.now);
+        let mut said =
+            told::condition(cluster, asked, looked.kept.as_ref(), looked.trouble.as_ref(), self.now);
+        if let Some(other) = &looked.shared_with {
+            said.2.push_str(&format!(
+                "; the kubeconfig of {other} leads to the same API server, and nothing is done there for that one"
+            ));
+        }
         let known = self.status.conditions.of(ConditionType::OwnersKeyPublished).cloned();
         let is_news = known.is_none_or(|known| known.status != said.0 || known.reason != said.1);
         if let Some(trouble) = &looked.trouble {
@@ -219,6 +227,7 @@ impl Reconciliation<'_> {
         let ports = self.request.ports;
         let opened = ports.workloads.open_with_kubeconfig(cluster, &ports.live, by, self.now).await??;
         let (workload, kubeconfig) = opened;
+        looked.shared_with = workload.shared_with;
         let endpoint = { Endpoint::read(kubeconfig.expose_secret()) };
         let refused = |why: &str| Problem::of(Cause::KubeconfigRefused, &kubeconfig_of(cluster).id(), why);
         let endpoint = endpoint.ok_or_else(|| refused("its current context names no https server"))?;

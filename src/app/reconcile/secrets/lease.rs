@@ -38,6 +38,7 @@ pub(super) async fn resolve(
     let print = sha256(
         json!([spec.store, request.path, format!("{:?}", request.method), request.parameters]).to_string(),
     );
+    let (mut is_looked_up, mut is_taken, mut gone) = (false, false, None);
     for _ in 0..MOST_STEPS {
         if subject.status.asked_of.as_deref().is_some_and(|of| of != store.name()) {
             subject.set_aside_asked(asking.now);
@@ -59,6 +60,14 @@ pub(super) async fn resolve(
         let content = if is_whole { Content::AsWritten } else { Content::Lost };
         let facts = LeaseFacts { request: &print, login: Some(&login.accessor), content };
         match (next_lease_step(known.as_ref(), &facts, asking.now), known) {
+            (LeaseStep::Keep(_), Some(lease)) if !is_looked_up => {
+                is_looked_up = true;
+                if let Some(why) = lost(asking, group, store, (&login, &lease)).await {
+                    subject.status.lease = None;
+                    subject.status.lease_expires = None;
+                    gone = Some(why);
+                }
+            }
             (LeaseStep::Keep(until), _) => {
                 let next = until.min(after(asking.now, refresh(subject)));
                 let next = group.due(asking.now).map_or(next, |due| next.min(due));
@@ -66,6 +75,14 @@ pub(super) async fn resolve(
                 target::keep_only(asking, subject, name).await?;
                 let next = if leave(asking, subject, group, store).await { next } else { soon(asking, next) };
                 let message = format!("Secret {name} holds a lease of {}", request.path);
+                let message = match gone {
+                    Some(why) => format!("{message}; {why}"),
+                    // What was said of this lease stays said.
+                    None if !is_taken => {
+                        subject.said().filter(|said| said.starts_with(&message)).unwrap_or(message)
+                    }
+                    None => message,
+                };
                 return Ok(Done { message, next });
             }
             (LeaseStep::Renew, Some(lease)) => renew(asking, subject, store, &login.token, &lease).await?,
@@ -81,6 +98,8 @@ pub(super) async fn resolve(
                 let replaces = superseded == Superseded::Replaced;
                 let at = (&login, &target, live.as_ref());
                 let taken = take(asking, subject, store, at, (request, &print, replaces)).await;
+                // What was given just now is there.
+                (is_looked_up, is_taken) = (true, true);
                 if taken.is_err() && replaces {
                     keep_alive(asking, subject, group, store).await;
                 }
@@ -89,6 +108,30 @@ pub(super) async fn resolve(
         }
     }
     Err(Trouble::new(Why::Away, format!("the lease of {} does not come to rest", request.path)))
+}
+
+/// Why a lease that should last still is gone; `None` where Vault knows it, or does not say. It may have been revoked, or the login
+/// that it hangs on.
+async fn lost(
+    asking: Asking<'_>,
+    group: &mut Group,
+    store: &Store,
+    (login, lease): (&Login, &Lease),
+) -> Option<&'static str> {
+    match store.vault.knows(&login.token, &lease.id).await {
+        Ok(true) => None,
+        Ok(false) => Some("the earlier one was revoked in Vault before its time, so another one was taken"),
+        Err(error) if error.why == Why::Denied => {
+            let is_dead = group.is_dead(asking, store).await.unwrap_or(false);
+            is_dead.then_some(
+                "the login that the earlier one hung on was revoked in Vault before its time, so another one was taken",
+            )
+        }
+        Err(error) => {
+            tracing::debug!(store = store.name(), %error, "whether a lease is there still is not known");
+            None
+        }
+    }
 }
 
 /// The lease that is known.

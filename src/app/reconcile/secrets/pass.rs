@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan_live::secrets::Why;
 use futures_util::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 
@@ -23,6 +24,8 @@ use crate::app::reconcile::dependencies::Ports;
 
 /// How often a group is gone through in one pass: a login that retires moves what hangs on it.
 const ROUNDS: usize = 3;
+/// Why nothing becomes of a VaultSecret.
+const NO_FLEET: &str = "there is no Fleet on this management cluster, whose service account would read it and write its Secret: make one. Until then the Secret stays as it is";
 /// The longest that nobody looks whether a VaultSecret is new, where nobody tells of it.
 const LONGEST: SignedDuration = SignedDuration::from_secs(60);
 
@@ -74,6 +77,9 @@ impl VaultSecrets {
             return Ok(Found::default());
         }
         let appliers = self.appliers(ports, &subjects, now).await?;
+        if appliers.said.is_empty() {
+            say_nobody_applies(ports, &subjects, now).await;
+        }
         let mut found = Found::default();
         for subject in &subjects {
             if let Some(accounts) = subject.accounts(&appliers) {
@@ -222,6 +228,19 @@ impl VaultSecrets {
             lease.map(|lease| lease.login.clone()).into_iter().chain(asked)
         });
         group.sweep(asking, &store, &used.collect()).await
+    }
+}
+
+/// Says of VaultSecrets that nobody looks at them: there is no Fleet, whose service account would. What their Secrets hold stays.
+/// It is said with the reconciler's own rights.
+async fn say_nobody_applies(ports: &Ports, subjects: &[Subject], now: Timestamp) {
+    let stay: Vec<Subject> = subjects.iter().filter(|subject| !subject.is_deleting).cloned().collect();
+    for mut subject in stay {
+        let _news = subject.say(now, Why::NotAllowed, NO_FLEET);
+        if let Err(error) = subject.save(ports, &As::Reconciler).await {
+            let (namespace, name) = &subject.key;
+            tracing::warn!(namespace, secret = name, %error, "there is no Fleet, and that cannot be said of a VaultSecret");
+        }
     }
 }
 

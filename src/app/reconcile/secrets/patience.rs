@@ -136,6 +136,10 @@ impl Vault for Patient {
         self.ask(self.vault.lease(token, path, method, parameters)).await
     }
 
+    async fn knows(&self, token: &SecretString, lease: &str) -> Result<bool, VaultError> {
+        self.ask(self.vault.knows(token, lease)).await
+    }
+
     async fn renew(&self, token: &SecretString, lease: &str, seconds: i64) -> Result<i64, VaultError> {
         self.ask(self.vault.renew(token, lease, seconds)).await
     }

@@ -148,6 +148,12 @@ impl Subject {
         before.as_deref() != Some(why.as_str())
     }
 
+    /// What is said of it while it holds what it asks for.
+    pub(super) fn said(&self) -> Option<String> {
+        let said = self.status.conditions.of(ConditionType::Resolved)?;
+        (said.status == ConditionStatus::True).then(|| said.message.clone())
+    }
+
     /// Publishes an event on it, in its namespace; losing one is no error.
     pub(super) async fn note(&self, ports: &Ports, by: &As, now: Timestamp, why: Why, message: &str) {
         const LONGEST: usize = 900;

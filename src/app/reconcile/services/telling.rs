@@ -100,6 +100,7 @@ const fn is_of_all(cause: Cause) -> bool {
         Cause::ControlPlaneNotInitialized
             | Cause::WaitsForKubeconfig
             | Cause::KubeconfigRefused
+            | Cause::WorkloadShared
             | Cause::WorkloadUnreachable
             | Cause::WorkloadCertificate
     )

@@ -107,8 +107,8 @@ impl Run<'_> {
             let changes =
                 !upgrade.blocked.is_empty() || upgrade.files.iter().any(|file| file.before != file.after);
             let (at, offered) = if to.is_some() && !changes { (to, None) } else { (from, to) };
-            let mut machines = upgrade.rollouts.iter().map(|rollout| rollout.machines);
-            let machines = machines.try_fold(0_u32, |sum, more| Some(sum.saturating_add(more?)));
+            let machines = capstan_plan::upgrade::MachineCount::of(&upgrade.rollouts).exactly();
+            let machines = machines.map(|known| u32::try_from(known).unwrap_or(u32::MAX));
             let (stands, begins) = match (&offered, upgrade.rest) {
                 (Some(_), _) => stands.get(proposal).cloned().unwrap_or_else(barred),
                 (None, Rest::Held) => (Stand::Barred("it is on hold".to_owned()), false),

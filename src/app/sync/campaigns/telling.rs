@@ -27,7 +27,11 @@ pub(super) fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Memb
             WaveState::Soaking { until } => format!("is verified, and must stay well until {until}"),
             WaveState::Ended { .. } => "has ended".to_owned(),
         };
-        (wave.name.clone(), format!("{} of {} done; {words}", count(at, true), count(at, false)))
+        let done = match count(at, false) {
+            0 => "no cluster is in it".to_owned(),
+            all => format!("{} of {all} done", count(at, true)),
+        };
+        (wave.name.clone(), format!("{done}; {words}"))
     };
     CampaignStanding {
         name: moving.settings.name.clone(),

@@ -83,9 +83,9 @@ impl Run<'_> {
         };
         let outlook = InventoryOutlook::of(&change, &before, &after, |all| worst(all, MOST_SHOWN));
         let limits = settings.inventory.as_ref().map(|inventory| inventory.limits);
-        let reached = outlook.whole.changed + outlook.unplanned;
-        let beyond = limits
-            .and_then(|limits| beyond(&limits, reached, Some(outlook.whole.machines), change.place.clone()));
+        let reached = [outlook.whole.changed, outlook.unplanned];
+        let machines = Some(outlook.whole.machines.known);
+        let beyond = limits.and_then(|limits| beyond(&limits, reached, machines, change.place.clone()));
         Ok(Some(Ok((change, outlook, beyond))))
     }
 

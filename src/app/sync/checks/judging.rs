@@ -9,7 +9,7 @@ use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry, differences};
-use capstan_model::wording::{few, list};
+use capstan_model::wording::{count, few, fitting, list};
 use capstan_plan::proposal::{ResultDigest, Scope, buttons};
 use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
 use capstan_plan::upgrade::Upgrade;
@@ -489,8 +489,9 @@ fn claimed_twice(
 fn note_of_users(left_out: &[ClusterId]) -> Option<String> {
     let first = left_out.first()?;
     Some(format!(
-        "The ClusterClasses that this pull request changes are used by more clusters than the {MOST_USERS} that are judged here: {} more, {first} the first of them.",
-        left_out.len()
+        "The ClusterClasses that this pull request changes are used by more clusters than the {MOST_USERS} that are judged here: {}, {first} {}.",
+        count(left_out.len(), "other", "others"),
+        fitting(left_out.len(), "alone", "the first of them")
     ))
 }
 

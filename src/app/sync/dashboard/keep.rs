@@ -376,7 +376,7 @@ impl Run<'_> {
                 hold: planned.decided.of(proposal).hold_on(self.today).cloned(),
             }
         };
-        outcome.proposals.iter().map(entry).collect()
+        outcome.told().map(entry).collect()
     }
 }
 

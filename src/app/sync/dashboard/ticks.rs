@@ -122,15 +122,15 @@ impl Run<'_> {
             }
             (Whose::Person(login, _), _) => {
                 format!(
-                    "{} edited this page: it was put right again, and no tick was heard.",
+                    "{} edited this page: the edit was reverted; no checkbox was processed.",
                     code(login, 60)
                 )
             }
             (Whose::Nobody(why), DashboardReading::Ticked(_)) => {
-                format!("No tick was heard: {why}. Tick again.")
+                format!("No checkbox was processed: {why}. Tick again.")
             }
             (Whose::Nobody(_), _) => {
-                "This page was edited, and put right again; no tick was heard.".to_owned()
+                "This page was edited: the edit was reverted; no checkbox was processed.".to_owned()
             }
         };
         tracing::info!(repository = %self.repository.name, issue = number, outcome = said, "the dashboard was edited");

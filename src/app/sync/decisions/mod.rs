@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_campaign::facts::Note;
 use capstan_plan::proposal::{
     Approval, Command as Wish, Decisions, Drafted, Means, OnHold, Override, Paused, ProposalId, Skipped,
-    find_conflict, offer_name, short,
+    find_conflicts, offer_name, short,
 };
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::{Conflict, SettledConflict, Side};
@@ -405,18 +405,21 @@ impl Decided {
             None => &[],
         };
         let written = format!("{prefix} {}{}", command.verb().word(), argument(named));
-        match find_conflict(conflicts, named) {
-            Ok(conflict) => {
-                let one = SettledConflict {
-                    object: conflict.object.clone(),
-                    path: conflict.path.clone(),
-                    side,
-                    values: conflict.settling.values.clone(),
-                    by: by.to_owned(),
+        match find_conflicts(conflicts, named) {
+            Ok(found) => {
+                let settle = |conflict: &Conflict| {
+                    let one = SettledConflict {
+                        object: conflict.object.clone(),
+                        path: conflict.path.clone(),
+                        side,
+                        values: conflict.settling.values.clone(),
+                        by: by.to_owned(),
+                    };
+                    decisions.settle(one.clone());
+                    one
                 };
-                let words = settled_words(target, &one);
-                decisions.settle(one);
-                words
+                let settled: Vec<SettledConflict> = found.into_iter().map(settle).collect();
+                settled_words(target, &proposal.kind, &settled)
             }
             Err(why) => not_settled(&written, target, &why),
         }
@@ -524,7 +527,7 @@ fn meant(mut all: Vec<ProposalId>, command: &Command, plans: &Plans) -> Vec<Prop
     let (Command::Keep(named) | Command::Take(named)) = command else { return all };
     let has = |proposal: &ProposalId| {
         let conflicts = plans.get(proposal).and_then(|plan| plan.as_ref().ok()).map(|plan| &plan.conflicts);
-        conflicts.is_some_and(|conflicts| find_conflict(conflicts, named).is_ok())
+        conflicts.is_some_and(|conflicts| find_conflicts(conflicts, named).is_ok())
     };
     if all.iter().any(has) {
         all.retain(has);
@@ -575,5 +578,6 @@ const fn decides(verb: Verb) -> bool {
 
 fn argument(named: &OfConflict) -> String {
     let object = named.object.as_ref().map(|(kind, name)| format!(" {kind}/{name}"));
-    format!("{} {}", object.unwrap_or_default(), named.path)
+    let path = if named.means_all() { "all".to_owned() } else { named.path.to_string() };
+    format!("{} {path}", object.unwrap_or_default())
 }

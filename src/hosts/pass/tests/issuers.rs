@@ -19,7 +19,7 @@ pub(super) fn certify(world: &mut World, name: &str, secret: &str, host: &str) {
     object["metadata"]["uid"] = world.versions.to_string().into();
     world.services.retain(|live| live["metadata"]["name"] != secret);
     world.services.push(object);
-    let needs = world.issuers.get_mut(NAME).unwrap();
+    let needs = world.issuers.get_mut(secret.trim_end_matches("-certificate")).unwrap();
     needs.serving = Some(Serving { pem, host: host.to_owned(), not_before, not_after });
 }
 
@@ -112,17 +112,68 @@ fn what_is_lacking_is_told_and_what_was_made_stays_until_nobody_is_to_log_in() {
     world.run(&["a"], usize::MAX);
     assert!(deployment(&world).is_some() && world.cluster("a").status.oidc.is_some());
 
-    // Another entry in its place, of whose Secrets nothing is known: what ran for the former is told no more.
+    // Another entry in its place, of whose Secrets nothing is known: what ran for the former stays, and is told no more.
     let mut moved = self::world();
     moved.run(&["a"], usize::MAX);
     moved.clusters[0].spec.services.auth[0].node_port = Some(30004);
     moved.run(&["a"], usize::MAX);
-    assert_eq!((moved.cluster("a").status.oidc.as_ref(), deployment(&moved)), (None, None));
+    assert_eq!(moved.cluster("a").status.oidc.as_ref(), None);
+    assert_eq!(deployment(&moved).unwrap()["metadata"]["name"], NAME);
+    assert_eq!(
+        moved.condition("a", "ServicesReady"),
+        "False InfraServiceFailure: a-auth-30004: nothing is known of its Secrets\na-auth-30003: stays as it is until a-auth-30004 is there"
+    );
+    // Once the new one is there, it goes.
+    moved.issuers.insert("a-auth-30004".to_owned(), needs());
+    moved.run(&["a"], usize::MAX);
+    let names = moved.services.iter().map(|live| live["metadata"]["name"].as_str().unwrap_or_default());
+    assert!(
+        names.clone().count() == 4 && names.clone().all(|name| name.contains("30004")),
+        "{:?}",
+        names.collect::<Vec<_>>()
+    );
 
     let nobody = Err(NoLogin::Nobody("nobody could log in".to_owned()));
     world.issuers.insert(NAME.to_owned(), Needs { connectors: nobody, serving, ..needs() });
     world.run(&["a"], usize::MAX);
     assert_eq!((deployment(&world), world.cluster("a").status.oidc.as_ref()), (None, None));
+}
+
+/// Each field of an entry, once wrong while it runs.
+#[test]
+fn a_wrong_field_takes_no_issuer_away() {
+    use super::wrong::{Field, assert_stays};
+    let auth = |change: fn(&mut crate::cluster::Auth)| {
+        move |world: &mut World| change(&mut world.clusters[0].spec.services.auth[0])
+    };
+    let unread = |why: &'static str| {
+        move |world: &mut World| {
+            let needs = world.issuers.get_mut(NAME).unwrap();
+            match why {
+                "caSecret" => needs.authority = Err(why.to_owned()),
+                _ => needs.connectors = Err(NoLogin::Unknown(why.to_owned())),
+            }
+        }
+    };
+    let rows: [Field<'_>; 6] = [
+        ("clientID", Box::new(auth(|one| one.client_id = "a b".to_owned())), "clientID is none"),
+        (
+            "host",
+            Box::new(auth(|one| one.host = "a b".to_owned())),
+            "its host is neither a name nor an address",
+        ),
+        ("caSecret", Box::new(unread("caSecret")), "a-auth-30003: caSecret"),
+        ("connectorsSecret", Box::new(unread("connectorsSecret")), "a-auth-30003: connectorsSecret"),
+        ("nodePort", Box::new(auth(|one| one.node_port = Some(80))), "nothing is known of its Secrets"),
+        (
+            "type",
+            Box::new(auth(|one| one.exposure = crate::cluster::Exposure::LoadBalancer)),
+            "its Service has no address yet",
+        ),
+    ];
+    for row in rows {
+        assert_stays(world(), row, &["Deployment", "Secret"]);
+    }
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl Builder<'_> {
     }
 
     fn read(&self, entry: &TreeEntry, flavour: Flavour) -> Result<Kustomization, RenderError> {
-        let loaded = self.loader.read(entry, Dialect::Kubernetes)?;
+        let loaded = self.loader.read_named(entry, Dialect::Kubernetes)?;
         Kustomization::read(&loaded.documents, &loaded.start, flavour, &self.loader.budget)
     }
 

@@ -7,7 +7,6 @@ use super::fields::split_path;
 use crate::render::budget::{Budget, Expression};
 use crate::render::error::RenderError;
 use crate::render::placed::{Content, Placed, SourceOffset};
-use crate::render::selector::go_spelling;
 
 /// The parts of a path. Brackets hold a part together; those of `[a.b]` go, those of `[a=b]` stay.
 pub(super) fn split(path: &str) -> Vec<String> {
@@ -116,7 +115,7 @@ impl<'a> Way<'a> {
     }
 
     fn expression(&self, pattern: &str) -> Result<Result<Expression, String>, RenderError> {
-        self.budget.expression(&go_spelling(pattern), self.place)
+        self.budget.expression(pattern, self.place)
     }
 }
 

@@ -9,7 +9,6 @@ use crate::render::error::RenderError;
 use crate::render::keys::fields_of;
 use crate::render::placed::{Content, Placed, SourceOffset};
 use crate::render::resource::Resource;
-use crate::render::selector::go_spelling;
 
 /// An entry of `images`.
 #[derive(Debug, Clone)]
@@ -36,7 +35,7 @@ impl Name {
         if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte)) {
             return Ok(Some(Self::Plain(name.to_owned())));
         }
-        let pattern = format!("^{}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$", go_spelling(name));
+        let pattern = format!("^{name}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$");
         let compiled = budget.expression(&pattern, place)?;
         Ok(compiled.ok().map(|expression| Self::Regex(expression.regex)))
     }

@@ -79,7 +79,7 @@ impl<'a> Builder<'a> {
     ) -> Result<Arc<Loaded>, RenderError> {
         let path = self.locate(folder, name)?;
         self.note_outside(folder, &path);
-        self.loader.read(self.entry(&path, name)?, dialect)
+        self.loader.read_named(self.entry(&path, name)?, dialect)
     }
 
     /// The kustomization of a folder that is listed as a resource.

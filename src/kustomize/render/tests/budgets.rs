@@ -230,7 +230,7 @@ fn selectors_whose_expressions_are_large() {
     let mut text = String::from("resources: [a.yaml]\npatches:\n");
     for _ in 0..40 {
         text.push_str(
-            "- {path: patch.yaml, target: {kind: ConfigMap, name: '\\w{1,63}', namespace: other}}\n",
+            "- {path: patch.yaml, target: {kind: ConfigMap, name: '\\pL{1,63}', namespace: other}}\n",
         );
     }
     let objects: String = (0..4_000)

@@ -138,7 +138,7 @@ patches:
         [
             "c/overlay/kustomization.yaml:4:5: there is no MachineDeployment md-9 to be patched",
             "c/overlay/kustomization.yaml:6:5: it names MachineDeployment org/md-0 in API version cluster.x-k8s.io/v1beta2, and the object has cluster.x-k8s.io/v1beta1",
-            "c/overlay/kustomization.yaml:8:12: it does not fit MachineDeployment org/md-0: the object has nothing at `/spec/nothing/here`",
+            "c/overlay/kustomization.yaml:8:12: it does not fit MachineDeployment org/md-0: the object has nothing that `/spec/nothing/here` lies in",
         ]
     );
     // kustomize lets a selector select nothing; only a comparison can tell whether that is new.

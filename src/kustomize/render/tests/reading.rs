@@ -149,3 +149,101 @@ fn what_no_case_makes_a_field_is_refused_and_so_are_two_spellings_of_one() {
         assert_eq!(refusal(&base(kustomization, &[])), refused, "{kustomization}");
     }
 }
+
+#[test]
+fn keys_that_only_old_yaml_takes_for_booleans_are_words_in_a_kustomization_and_booleans_without() {
+    const LAMPS: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes}\ndata: {on: lamp, yes: door, n: gate, \"no\": hatch, !!str 1: one}\n";
+    let data = |files: &[(&str, &str)]| rendered(files).objects[0].value["data"].to_string();
+    let words = r#"{"on":"lamp","yes":"door","n":"gate","no":"hatch","1":"one"}"#;
+    assert_eq!(
+        data(&[("c/base/kustomization.yaml", "resources: [notes.yaml]\n"), ("c/base/notes.yaml", LAMPS)]),
+        words
+    );
+    // `kubectl apply`: of two trues the last counts.
+    assert_eq!(
+        data(&[("c/base/notes.yaml", LAMPS)]),
+        r#"{"true":"door","false":"gate","no":"hatch","1":"one"}"#
+    );
+    let patch = "resources: [notes.yaml]\npatches:\n- patch: |\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: notes}\n    data: {off: cellar}\n";
+    assert_eq!(notes(patch, &[]), r#"{"kept":"yes","off":"cellar"}"#);
+    for key in ["1", "0x10", "1.5", "1e3", "2024-01-01", "true", "False", ".inf", "0o7", "1_000"] {
+        let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: n}}\ndata:\n  {key}: v\n");
+        let refused = refusal(&[
+            ("c/base/kustomization.yaml", "resources: [notes.yaml]\n"),
+            ("c/base/notes.yaml", &text),
+        ]);
+        assert_eq!(
+            refused,
+            format!(
+                "c/base/notes.yaml:5:3: this is no YAML: the key `{key}` is no text to kustomize, which stops at it: quote it"
+            )
+        );
+    }
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused_wherever_kustomize_reads() {
+    let told = |key: &str, line: u32| {
+        format!(
+            "the key `{key}` stands twice in one mapping, here and in line {line}: kustomize stops at that or drops one of them. Keep one"
+        )
+    };
+    let twice = "resources: [notes.yaml]\nnamePrefix: a-\nnamePrefix: b-\n";
+    assert_eq!(
+        refusal(&base(twice, &[])),
+        format!("c/base/kustomization.yaml:3:1: {}", told("namePrefix", 2))
+    );
+    assert_eq!(
+        refusal(&base(
+            "resources: [inner]\n",
+            &[("c/base/inner/kustomization.yaml", twice), ("c/base/inner/notes.yaml", NOTES)]
+        )),
+        format!("c/base/inner/kustomization.yaml:3:1: {}", told("namePrefix", 2))
+    );
+    let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata:\n  a: b\n  a: c\n";
+    assert_eq!(
+        refusal(&base("resources: [notes.yaml, more.yaml]\n", &[("c/base/more.yaml", object)])),
+        format!("c/base/more.yaml:6:3: {}", told("a", 5))
+    );
+    // Nobody stops at it without a kustomization: the last counts.
+    assert_eq!(
+        rendered(&[("c/base/more.yaml", object)]).objects[0].value["data"].to_string(),
+        r#"{"a":"c"}"#
+    );
+    assert_eq!(
+        refusal(&base(&patch("text: a\ntext: b"), &[])),
+        format!("c/base/kustomization.yaml:9:7: {}", told("text", 8))
+    );
+    // Two keys of the merge's own and of the mapping are no such thing.
+    let merged =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\nx: &x {a: b}\ndata:\n  <<: *x\n  a: c\n";
+    let files = base("resources: [more.yaml]\n", &[("c/base/more.yaml", merged)]);
+    assert_eq!(rendered(&files).objects[0].value["data"].to_string(), r#"{"a":"c"}"#);
+}
+
+#[test]
+fn a_target_is_an_expression_of_gos() {
+    const CREWS: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: crew-a}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'crew[b]'}\n";
+    let targeted = |name: &str| {
+        format!(
+            "resources: [crews.yaml]\npatches:\n- target: {{kind: ConfigMap, name: '{name}'}}\n  patch: |\n    - {{op: add, path: /data, value: {{hit: here}}}}\n"
+        )
+    };
+    for (name, hit) in [("crew[[]b]", "crew[b]"), (r"\Qcrew[\Eb]", "crew[b]"), (r"crew\055a", "crew-a")] {
+        let kustomization = targeted(name);
+        let files = [("c/base/kustomization.yaml", &*kustomization), ("c/base/crews.yaml", CREWS)];
+        let found = rendered(&files);
+        let hits: Vec<&str> = found
+            .objects
+            .iter()
+            .filter(|object| object.value.get("data").is_some())
+            .map(|object| object.id.name.as_str())
+            .collect();
+        assert_eq!(hits, [hit], "{name}");
+    }
+    let kustomization = targeted("crew**");
+    assert_eq!(
+        refusal(&[("c/base/kustomization.yaml", &kustomization), ("c/base/crews.yaml", CREWS)]),
+        "c/base/kustomization.yaml:3:35: `name` of a target is a regular expression, and `crew**` is none: a repetition cannot be repeated at `*`"
+    );
+}

@@ -4,6 +4,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `fields` | every field of Cluster API's own kinds, in two tables of text |
+//! | `limits` | what is asked of these fields beyond types |
 //! | `own_kinds` | these as schemas |
 //! | `entry` | the shape of the table of the others |
 //! | `kubernetes` | Kubernetes' kinds, by hand, as paths |
@@ -16,6 +17,7 @@ mod contracts;
 mod entry;
 pub(super) mod fields;
 mod kubernetes;
+pub(super) mod limits;
 mod own_kinds;
 
 use std::collections::{BTreeMap, HashMap};

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use super::fields::{Field, Fields, KINDS, Of};
+use super::limits::{Asked, Table};
 use crate::schema::node::{Schema, Type, Unlisted};
 use crate::schema::read::{Pruning, add_object_fields, metadata, unknown};
 
@@ -22,28 +23,30 @@ pub(super) fn definition(kind: &str, api_version: &str) -> Option<&'static Schem
     let (kind, fields) = Fields::of(kind, api_version)?;
     let (_, version) = api_version.split_once('/')?;
     let at = VERSIONS.iter().position(|known| *known == version)?;
-    Some(SCHEMAS.get(kind)?.get(at)?.get_or_init(|| compile(kind, fields)))
+    Some(SCHEMAS.get(kind)?.get(at)?.get_or_init(|| compile(kind, fields, Table::of(version))))
 }
 
-fn compile(kind: &'static str, fields: &Fields) -> Schema {
-    let mut schema = Compiler { fields, within: Vec::new() }.of(&Of::Struct(kind));
+fn compile(kind: &'static str, fields: &Fields, limits: &Table) -> Schema {
+    let mut schema = Compiler { fields, limits, within: Vec::new() }.of(&Of::Struct(kind), kind);
     add_object_fields(&mut schema, Pruning::On);
     schema
 }
 
 struct Compiler<'f> {
     fields: &'f Fields,
+    limits: &'f Table,
     /// The types around the field at hand.
     within: Vec<&'static str>,
 }
 
 impl Compiler<'_> {
-    fn field(&mut self, field: &Field) -> Schema {
+    fn field(&mut self, holder: &str, field: &Field) -> Schema {
         // Cluster API's definitions leave open what leads back into the type that holds it.
         if self.leads_back(&field.of) {
             return unknown();
         }
-        Schema { list: field.list.clone(), value: field.value, ..self.of(&field.of) }
+        let place = format!("{holder}.{}", field.name);
+        Schema { list: field.list.clone(), value: field.value, ..self.of(&field.of, &place) }
     }
 
     fn leads_back(&self, of: &Of) -> bool {
@@ -54,7 +57,23 @@ impl Compiler<'_> {
         }
     }
 
-    fn of(&mut self, of: &Of) -> Schema {
+    /// What stands at a place, with what is asked there.
+    fn of(&mut self, of: &Of, place: &str) -> Schema {
+        let mut schema = self.type_of(of, place);
+        let required = if let Of::Struct(name) = of { self.limits.at(name) } else { None };
+        let asked = self.limits.at(place).or(required);
+        if let Some(Asked { limits, choices }) = asked {
+            let mut limits = limits.clone();
+            if let Some(required) = required {
+                limits.required = required.limits.required.clone();
+            }
+            schema.limits = limits.if_any();
+            schema.choices = choices.clone().into();
+        }
+        schema
+    }
+
+    fn type_of(&mut self, of: &Of, place: &str) -> Schema {
         let plain = |kind| Schema { kind, unlisted: Unlisted::Pruned, ..Schema::default() };
         match of {
             Of::Text | Of::Duration | Of::Time => plain(Type::String),
@@ -64,13 +83,18 @@ impl Compiler<'_> {
             Of::IntegerOrText => plain(Type::IntOrString),
             Of::Anything => unknown(),
             Of::Metadata => metadata(Pruning::On),
-            Of::List(item) => Schema { items: Some(Box::new(self.of(item))), ..plain(Type::Array) },
-            Of::Map(value) => Schema { values: Some(Box::new(self.of(value))), ..plain(Type::Object) },
+            Of::List(item) => {
+                Schema { items: Some(Box::new(self.of(item, &format!("{place}[]")))), ..plain(Type::Array) }
+            }
+            Of::Map(value) => Schema {
+                values: Some(Box::new(self.of(value, &format!("{place}{{}}")))),
+                ..plain(Type::Object)
+            },
             Of::Struct(name) => {
                 self.within.push(name);
                 let fields = self.fields.of_type(name).iter();
                 let mut fields: Vec<(Box<str>, Schema)> =
-                    fields.map(|field| (field.name.into(), self.field(field))).collect();
+                    fields.map(|field| (field.name.into(), self.field(name, field))).collect();
                 fields.sort_by(|(one, _), (other, _)| one.cmp(other));
                 self.within.pop();
                 Schema { fields: fields.into(), ..plain(Type::Object) }

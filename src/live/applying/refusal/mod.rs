@@ -48,6 +48,17 @@ pub struct Cause {
     pub message: String,
 }
 
+/// What servers write for a field where they mean the object as a whole.
+const NO_FIELD: &str = "<nil>";
+/// What is said of an object as a whole, whose value is not shown.
+const WHOLE: &str = "a rule of its definition refuses the object as a whole";
+
+/// Whether a cause only says that rules were not looked at, for the other causes.
+fn is_of_others(cause: &Value) -> bool {
+    let message = cause.get("message").and_then(Value::as_str).unwrap_or_default();
+    message.contains("some validation rules were not checked")
+}
+
 /// What kind of answer it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RefusalKind {
@@ -115,7 +126,10 @@ impl Refusal {
         let reported: Vec<&Value> =
             body.pointer("/details/causes").and_then(Value::as_array).into_iter().flatten().collect();
         let kind = kind(status, body, raw, &reported);
-        let mut causes: Vec<Cause> = reported.iter().filter_map(|cause| Cause::read(cause)).collect();
+        let is_said = |cause: &&&Value| !is_of_others(cause);
+        let said = reported.iter().filter(is_said).chain(reported.iter().filter(|cause| is_of_others(cause)));
+        let most = reported.iter().filter(is_said).count().max(1);
+        let mut causes: Vec<Cause> = said.take(most).filter_map(|cause| Cause::read(cause)).collect();
         if causes.is_empty() {
             causes.extend(Cause::found_in(raw));
         }
@@ -191,7 +205,13 @@ impl Cause {
             (Some(words), Some(value)) => format!("{words} ({value})"),
             _ => safe(raw).unwrap_or_default(),
         };
-        Some(Self { field: text("field").and_then(FieldNotation::read), message })
+        // How a server writes that it means no field.
+        let field = text("field").filter(|field| *field != NO_FIELD);
+        let message = match (field, safe::quotes_value(raw)) {
+            (None, Some(value)) if message == value => WHOLE.to_owned(),
+            _ => message,
+        };
+        Some(Self { field: field.and_then(FieldNotation::read), message })
     }
 
     /// The field of which a message without causes speaks.

@@ -29,6 +29,8 @@ pub(super) fn safe(raw: &str) -> Option<String> {
             cut = true;
         }
     }
+    // It means no field, and so it says nothing.
+    let text = text.replace("<nil>: ", "");
     let mut line: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })

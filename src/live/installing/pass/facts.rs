@@ -21,6 +21,8 @@ pub struct ProviderFacts {
     pub record: Option<Record>,
     /// What was seen of its objects; `None` where nobody looked.
     pub look: Option<Look>,
+    /// Why a step of it could not be performed: it is tried again by the next pass, and the others go on meanwhile.
+    pub failed: Option<String>,
 }
 
 /// What shall be there of a provider.

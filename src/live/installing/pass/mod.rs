@@ -15,10 +15,10 @@
 //! | `Removing` | of a provider that goes: everything but definitions and Namespaces is deleted |
 //!
 //! *Guarantees*: the same facts give the same step. A process that is killed after any step, or within one, comes to the same
-//! end. Where nothing is to be done there is no step. Nothing is begun while an object of any provider that would be changed is
-//! refused. Until the first definition changed the old Deployments come back when the new ones cannot, or do not within their
+//! end. Where nothing is to be done there is no step. No provider is begun while an object of it would be refused; the others
+//! are, unless they need it (`others`). Until the first definition changed the old Deployments come back when the new ones cannot, or do not within their
 //! time; from then on there is only the way forward, to that version or a later one. What was given up is not begun again before
-//! something else is asked for, and nobody else is begun meanwhile.
+//! something else is asked for.
 //!
 //! Deliberately absent: requests; who installs at all, and what the operator's own checks say (`ownership`, `checks`).
 
@@ -26,6 +26,7 @@ mod downloads;
 mod facts;
 mod manifest;
 mod next;
+mod others;
 mod record;
 mod sample;
 mod stage;

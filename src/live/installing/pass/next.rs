@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_model::object::ObjectId;
 
 use super::facts::{Fit, ProviderFacts, Wanted};
+use super::others::Others;
 use super::record::{Phase, Record};
 use super::stage::Stage;
 use super::step::{Decision, Patience, Step, Wait};
@@ -25,6 +26,10 @@ pub fn next(providers: &[ProviderFacts], patience: Patience) -> Decision {
     let mut decision = Decision::default();
     for provider in providers {
         let Some(record) = provider.record.as_ref().filter(|record| record.is_under_way()) else { continue };
+        if let Some(why) = &provider.failed {
+            decision.waits.insert(provider.id.clone(), Wait::Stuck(why.clone()));
+            continue;
+        }
         let go = match record.phase {
             Phase::Removing => go_on_removing(provider, record, &elsewhere(provider)),
             _ => go_on(provider, record, &elsewhere(provider), patience),
@@ -36,28 +41,21 @@ pub fn next(providers: &[ProviderFacts], patience: Patience) -> Decision {
             }
         }
     }
-    let in_hand = decision.waits.iter().next().map(|(first, wait)| match wait {
-        Wait::TimedOut(why) | Wait::Stuck(why) => format!("{first} comes first, and stands still: {why}"),
-        _ => format!("{first} is being installed, and comes first"),
-    });
     let due: Vec<&ProviderFacts> = providers.iter().filter(|provider| is_due(provider)).collect();
-    let refused = refused(providers, &due);
-    let begun = due_in_order(&due);
-    for provider in begun {
-        let wait = match (&in_hand, &refused, provider.refused()) {
-            (Some(first), ..) => Wait::ForSet(first.clone()),
-            (None, Some(_), Some((object, why))) => {
-                Wait::Refused { object: object.clone(), why: why.to_owned() }
+    for provider in due_in_order(&due) {
+        if let Some(why) = &provider.failed {
+            decision.waits.insert(provider.id.clone(), Wait::Stuck(why.clone()));
+            continue;
+        }
+        match (Others { providers, waits: &decision.waits }).keep(provider) {
+            None => return Decision::step(provider, begin(provider)),
+            Some(wait) => {
+                decision.waits.insert(provider.id.clone(), wait);
             }
-            (None, Some((other, why)), None) => {
-                Wait::ForSet(format!("nothing is begun while {other} is refused: {why}"))
-            }
-            (None, None, _) => return Decision::step(provider, begin(provider)),
-        };
-        decision.waits.insert(provider.id.clone(), wait);
+        }
     }
     for provider in providers {
-        if decision.waits.contains_key(&provider.id) {
+        if decision.waits.contains_key(&provider.id) || provider.failed.is_some() {
             continue;
         }
         match repair(provider) {
@@ -96,22 +94,6 @@ fn due_in_order<'f>(due: &[&'f ProviderFacts]) -> Vec<&'f ProviderFacts> {
     let goes = |provider: &&&ProviderFacts| provider.wanted == Wanted::Nothing;
     let gone = due.iter().filter(goes).rev().copied();
     gone.chain(due.iter().filter(|provider| !goes(provider)).copied()).collect()
-}
-
-/// What keeps everybody from being begun: an object of one that is due and would be refused, or one that cannot be rendered or
-/// was given up.
-fn refused<'f>(providers: &'f [ProviderFacts], due: &[&'f ProviderFacts]) -> Option<(&'f ObjectId, String)> {
-    let object = due.iter().find_map(|provider| {
-        let (id, why) = provider.refused()?;
-        Some((&provider.id, format!("{id}: {why}")))
-    });
-    let halted = || {
-        providers.iter().find_map(|provider| match &provider.wanted {
-            Wanted::Halted(why) | Wanted::Back { why, .. } => Some((&provider.id, why.clone())),
-            _ => None,
-        })
-    };
-    object.or_else(halted)
 }
 
 /// What repairs the objects of a provider that is installed.

@@ -50,7 +50,9 @@ pub enum Step {
 /// Why nothing is done for a provider, though something should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wait {
-    /// Another one comes first, or is refused: which, in words.
+    /// There is no core provider.
+    ForCore,
+    /// Another one comes first: which, and why it is waited for, in words.
     ForSet(String),
     /// The API server refuses an object of it.
     Refused {

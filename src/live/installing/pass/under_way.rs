@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::object::ObjectId;
 use capstan_model::version::ReleaseVersion;
+use capstan_model::wording;
 use jiff::Timestamp;
 
 use super::facts::{Components, Fit, ProviderFacts, Wanted};
@@ -224,8 +225,10 @@ fn prepare(
     }
     let left = record.stopped.iter().find_map(|one| {
         let pods = look.get(&deployment(one))?.pods;
-        (pods > 0)
-            .then(|| format!("{pods} pods of Deployment {}/{} are still there", one.namespace, one.name))
+        (pods > 0).then(|| {
+            let (pods, are) = (wording::count(pods, "pod", "pods"), if pods == 1 { "is" } else { "are" });
+            format!("{pods} of Deployment {}/{} {are} still there", one.namespace, one.name)
+        })
     });
     if let Some(left) = left {
         return wait(record, left, patience);

@@ -176,7 +176,11 @@ impl Verdict {
         let Counts { wanted, up_to_date, current, .. } = owner.counts;
         let mut said = format!("{}: {}", owner.object, owner.state.as_str());
         if matches!(owner.state, State::Rolling | State::Stuck) && !are_providers {
-            said.push_str(&format!(", {} of {wanted} machines as wished", up_to_date.min(wanted)));
+            // Where all are counted as they are wished and something is open still, the words say what: a number beside them
+            // would say the contrary.
+            if up_to_date < wanted || owner.words.is_none() {
+                said.push_str(&format!(", {} of {wanted} machines as wished", up_to_date.min(wanted)));
+            }
             let old = current.saturating_sub(up_to_date);
             if old > 0 {
                 said.push_str(&format!(", {old} to go"));

@@ -75,6 +75,45 @@ fn the_infrastructure_of_a_pool_decides() {
     }
 }
 
+/// Cluster API Provider AWS replaces instances by an instance refresh, which can be disabled.
+#[test]
+fn a_pool_whose_refresh_is_disabled_replaces_nothing() {
+    let tree = |kind: &str, image: &str, refresh: &str, version: &str| {
+        let pool = POOL.replace("AWSMachinePool", kind).replace("v1.30.2", version);
+        rendered(&format!(
+            "{pool}---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: {kind}
+metadata: {{name: mp, namespace: org}}
+spec: {{awsLaunchTemplate: {{ami: {{id: {image}}}}}{refresh}}}
+"
+        ))
+    };
+    let (on, off) = (", refreshPreferences: {disable: false}", ", refreshPreferences: {disable: true}");
+    let image = "[/spec/awsLaunchTemplate/ami/id]";
+    let version = "[/spec/awsLaunchTemplate/ami/id /spec/template/spec/version]";
+    for (kind, refresh, to, expected) in [
+        ("AWSMachinePool", ["", ""], "v1.30.2", format!("4 offline {image} 4/0/0")),
+        ("AWSMachinePool", [on, on], "v1.30.2", format!("4 offline {image} 4/0/0")),
+        ("AWSMachinePool", [off, off], "v1.30.2", format!("0 offline {image} 0/0/0")),
+        // What is wished afterwards counts.
+        ("AWSMachinePool", [off, on], "v1.30.2", format!("4 offline {image} 4/0/0")),
+        ("AWSMachinePool", [on, off], "v1.30.2", format!("0 offline {image} 0/0/0")),
+        ("AWSMachinePool", [off, off], "v1.31.1", format!("0 offline {version} 0/0/0")),
+    ] {
+        let [before, after] = refresh;
+        let found = rollouts(
+            &tree(kind, "ami-1", before, "v1.30.2"),
+            &tree(kind, "ami-2", after, to),
+            AppliedBy::Others,
+        );
+        assert_eq!(told(&found), expected, "{kind} {refresh:?}");
+        let said =
+            found[0].course.notes.iter().any(|note| note.contains("`refreshPreferences.disable: true`"));
+        assert_eq!(said, after == off, "{kind} {refresh:?}");
+    }
+}
+
 /// A reason is a path, and says nothing of the object that it leads into.
 #[test]
 fn the_reason_of_a_pool_is_the_field_that_changed_and_a_note_says_where() {

@@ -19,3 +19,16 @@ fn the_control_plane_goes_before_the_workers() {
     assert_eq!(orders, [("MachineDeployment", Some(2)), ("KubeadmControlPlane", Some(1))]);
     assert_eq!(found[0].course.notes[1], "Waits until the control plane is done.");
 }
+
+/// The preflight checks are the MachineSet controller's.
+#[test]
+fn nothing_holds_a_machine_pool_back() {
+    let tree = |version: &str| {
+        rendered(&format!("{CONTROL_PLANE}---\n{DEPLOYMENT}---\n{POOL}").replace("v1.30.2", version))
+    };
+    let found = rollouts(&tree("v1.30.2"), &tree("v1.31.1"), AppliedBy::Others);
+    let of = |kind: &str| found.iter().find(|one| one.object.kind == kind).unwrap().course.notes.join(" ");
+    assert!(of("MachineDeployment").contains("preflight checks hold new workers back"));
+    assert!(!of("MachinePool").contains("preflight"), "{}", of("MachinePool"));
+    assert!(of("MachinePool").contains("its kubelets may come up newer than the API server"));
+}

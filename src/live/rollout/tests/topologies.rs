@@ -260,3 +260,46 @@ fn a_group_of_a_topology_that_is_scaled_and_upgraded() {
         );
     }
 }
+
+#[test]
+fn a_class_that_lists_its_versions_is_gone_through_step_by_step() {
+    let course = |listed: &str, to: &str| {
+        let tree = |version: &str| {
+            rendered(&format!(
+                "{}---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {{name: k, namespace: org}}
+spec: {{{listed}}}
+",
+                TOPOLOGY.replace("v1.30.2", version)
+            ))
+        };
+        let mut found = rollouts(&tree("v1.30.2"), &tree(to), AppliedBy::Others);
+        (told(&found), found.remove(0).course.notes.remove(0))
+    };
+    let all = "kubernetesVersions: [v1.30.2, v1.31.1, v1.32.0, v1.32.4, v1.33.1, v1.34.0]";
+    let replaced = |count: u32| format!("{count} offline [/spec/topology/version] {count}/0/0");
+    let order = "The control plane goes first, then the worker groups, 1 of a kind at a time.";
+    assert_eq!(course(all, "v1.31.1"), (replaced(15), order.to_owned()));
+    assert_eq!(
+        course(all, "v1.32.4"),
+        (
+            replaced(18),
+            "The class lists its Kubernetes versions, so the control plane goes by v1.31.1 and v1.32.4 and is replaced 2 times; workers are replaced once, at the end.".to_owned()
+        )
+    );
+    // Workers may be three minors behind: 4 times 3, and 2 times 12.
+    assert_eq!(
+        course(all, "v1.34.0"),
+        (
+            replaced(36),
+            "The class lists its Kubernetes versions, so the control plane goes by v1.31.1, v1.32.4, v1.33.1 and v1.34.0 and is replaced 4 times; workers are replaced 2 times.".to_owned()
+        )
+    );
+    // A list with a gap is refused, so nothing goes through it.
+    assert_eq!(course("kubernetesVersions: [v1.30.2, v1.32.4]", "v1.32.4"), (replaced(15), order.to_owned()));
+    let extension = course("upgrade: {external: {generateUpgradePlanExtension: e}}", "v1.32.4");
+    assert_eq!(extension.0, "? offline [/spec/topology/version] ?/0/0");
+    assert!(extension.1.starts_with("A runtime extension of the class decides"), "{}", extension.1);
+}

@@ -55,6 +55,7 @@ pub(super) fn release(row: &str) -> Release {
         manifest: None,
         notes: None,
         unmet: vec![],
+        class_versions: vec![],
         id,
     }
 }
@@ -74,6 +75,7 @@ pub(super) fn standing(at: &str, kubernetes: &str) -> Standing {
         kubernetes: KubernetesVersion::parse(&format!("v{kubernetes}.0")),
         provider: Ok(id.as_ref().map_or_else(|| Provider::new("aws"), ReleaseId::provider)),
         brings: Default::default(),
+        class_versions: vec![],
         release: id,
     }
 }
@@ -428,4 +430,30 @@ fn releases_of_another_kind_are_neither_offered_nor_taken_by_name() {
         offered(&cluster, None).unwrap(),
         "The cluster is at mc/v3.0.0, and no newer release is there."
     );
+}
+
+/// A class that lists a version of every minor lets Cluster API go through those between by itself.
+#[test]
+fn a_class_that_leads_there_skips_no_minor() {
+    let versions = |text: &str| text.split(' ').map(|text| KubernetesVersion::parse(text).unwrap()).collect();
+    let catalogue = || {
+        let mut newest = release("aws/v3.0.0 1.33");
+        newest.class_versions = vec![versions("v1.30.0 v1.31.5 v1.32.5 v1.33.5")];
+        Catalogue::new(vec![release("aws/v1.0.0 1.30"), release("aws/v2.0.0 1.31"), newest])
+    };
+    let offered = |standing: &Standing, catalogue: &Catalogue| {
+        said(&offer(standing, &settings(Track::Any), catalogue, None, TODAY).unwrap())
+    };
+    let cluster = standing("aws/v1.0.0", "1.30");
+    assert_eq!(offered(&cluster, &catalogue()), "aws/v3.0.0");
+    // The class of the cluster's own base counts where the release brings none.
+    let mut plain = release("aws/v3.0.0 1.33");
+    let two = |newest: Release| Catalogue::new(vec![release("aws/v1.0.0 1.30"), newest]);
+    assert_eq!(offered(&cluster, &two(plain.clone())), "aws/v3.0.0 skipping");
+    let own =
+        Standing { class_versions: vec![versions("v1.30.0 v1.31.5 v1.32.5 v1.33.5")], ..cluster.clone() };
+    assert_eq!(offered(&own, &two(plain.clone())), "aws/v3.0.0");
+    // A list with a gap leads nowhere.
+    plain.class_versions = vec![versions("v1.30.0 v1.33.5")];
+    assert_eq!(offered(&own, &two(plain)), "aws/v3.0.0 skipping");
 }

@@ -46,6 +46,7 @@ fn findings(from: &Release, to: &Release) -> Vec<Finding> {
         schemas: capstan_kustomize::schema::Schemas::built_in(),
         cluster_api: None,
         boundary: None,
+        values: None,
         today: TODAY,
     };
     policy::judge(&facts, &Severities::default())

@@ -15,7 +15,7 @@ use crate::policy::{
 use crate::release::{Catalogue, Release};
 use crate::settings::{RepositorySettings, RuleIds};
 use crate::upgrade::{
-    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Request, Retarget, Versions, plan,
+    ChangeSource, GiantSwarmRelease, MergeSettings, OldSource, Overwrite, Request, Retarget, Versions, plan,
 };
 use capstan_kustomize::render::{Edited, render};
 use capstan_model::finding::{FileError, Finding, Severities, rules};
@@ -142,7 +142,7 @@ fn reached(before: Texts<'_>, after: Texts<'_>) -> Option<Finding> {
     let (old, new) = (tree_of(before), tree_of(after));
     let (old, new) = (FleetInventory::read(&old, &settings)?, FleetInventory::read(&new, &settings)?);
     let reach = Reach::of(&old, &new);
-    beyond(&limits, reach.definitions.len(), None, reach.place(&new))
+    beyond(&limits, [reach.definitions.len(), 0], None, reach.place(&new))
 }
 
 fn tree_of(files: Texts<'_>) -> Files {
@@ -227,6 +227,7 @@ fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
         owners: settings.upgrade.fields.clone(),
         settled: Vec::new(),
         versions: Versions::Move,
+        overwrite: Overwrite::All,
     };
     let old = old.as_deref().map_or(OldSource::Unknown, OldSource::Known);
     let request = Request {
@@ -253,6 +254,7 @@ fn upgraded(files: Texts<'_>) -> Result<Vec<Finding>, FileError> {
         schemas: &schemas,
         cluster_api: core_version(&tree, &layout),
         boundary: None,
+        values: None,
         today: TODAY,
     };
     let findings = judge(&facts, &Severities::default());

@@ -165,6 +165,7 @@ fn releases_judge_clusters_that_show_no_version() {
             cluster_api: None,
             boundary: None,
             today: TODAY,
+            values: None,
         };
         let findings = judge(&facts, &Severities::default());
         findings.into_iter().map(|finding| finding.message).collect::<Vec<_>>()
@@ -193,6 +194,7 @@ kind: MachineDeployment
 metadata: {name: w, namespace: org}
 spec:
   replicas: 2
+  clusterName: c
   strategy: old
   list: [{name: a, value: 1}, {name: b, value: 1}]
 ";
@@ -249,7 +251,7 @@ const POOL: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: MachinePool
 metadata: {name: pool, namespace: org}
-spec: {template: {spec: {bootstrap: {configRef: {apiVersion: bootstrap.cluster.x-k8s.io/v1beta1, kind: KubeadmConfig, name: pool}}}}}
+spec: {clusterName: c, template: {spec: {clusterName: c, bootstrap: {configRef: {apiVersion: bootstrap.cluster.x-k8s.io/v1beta1, kind: KubeadmConfig, name: pool}}}}}
 ";
 
 #[test]
@@ -288,7 +290,7 @@ fn templates_may_change_in_claimed_clusters_and_only_their_spec_counts() {
 fn workers_that_leave_a_topology_take_their_machines_along() {
     let topology = |workers: &str| {
         format!(
-            "{{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, metadata: {{name: a}}, spec: {{topology: {{version: v1.30.2, workers: {{machineDeployments: [{workers}]}}}}}}}}\n"
+            "{{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, metadata: {{name: a}}, spec: {{topology: {{version: v1.30.2, workers: {{machineDeployments: [{workers}]}}, class: k}}}}}}\n"
         )
     };
     let (two, one) = (topology("{class: w, name: a}, {class: w, name: b}"), topology("{class: w, name: b}"));
@@ -352,6 +354,7 @@ fn an_upgrade_tells_what_the_new_kubernetes_takes_from_what_flux_applies_inside(
             cluster_api: None,
             boundary: None,
             today: TODAY,
+            values: None,
         };
         let found = lines(&judge(&facts, &Severities::default()));
         found.into_iter().filter(|line| line.starts_with("kubernetes-api-removed")).collect::<Vec<_>>()

@@ -1,8 +1,10 @@
 //! The catalogue's own examples are its tests; what they do not show stands below.
 
+mod add_ons;
 mod examples;
 mod inventory;
 mod judging;
+mod limits;
 mod own_kinds;
 mod real_definitions;
 mod validating;
@@ -77,6 +79,7 @@ fn judged(
         cluster_api: None,
         boundary: None,
         today: TODAY,
+        values: None,
     };
     super::judge(&facts, &Severities::default())
 }
@@ -117,6 +120,7 @@ fn release(version: &str, kubernetes: &str, components: &[(&str, &str)], apps: &
         manifest: None,
         notes: None,
         unmet: vec![],
+        class_versions: vec![],
     }
 }
 

@@ -22,6 +22,8 @@ spec:
   template:
     spec:
       infrastructureRef: {kind: DockerMachineTemplate, name: gone, apiVersion: infrastructure.cluster.x-k8s.io/v1beta1}
+      clusterName: peu01
+  clusterName: peu01
 ";
 
 pub(super) fn validated(
@@ -579,4 +581,107 @@ fn names_that_cannot_be_read_are_findings_of_their_cluster() {
     );
     let folders = folders_of(&layout.targets[0]);
     assert!(capstan_kustomize::render::render(&tree, &folders).is_err(), "nothing is applied without it");
+}
+
+#[test]
+fn what_flux_fills_in_is_judged_as_the_yaml_that_it_becomes() {
+    let cluster = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata:
+  name: peu01
+  labels: {desk: \"${DESK}\", hall: \"${HALL}\", zone: \"${ZONE}\", part: \"a-${DESK}\"}
+  annotations:
+    example.com/open: ${OPEN}
+    example.com/text: ${TEXT}
+    example.com/note: |
+      ${DESK}
+      and more
+spec:
+  paused: ${OPEN}
+  clusterNetwork:
+    serviceDomain: \"${DESK}\"
+    apiServerPort: ${ZONE}
+  controlPlaneEndpoint: {host: \"${BROKEN}\"}
+";
+    let flux = "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: peu01, namespace: flux-system}
+spec:
+  path: ./gauss/peu01/base
+  sourceRef: {kind: GitRepository, name: fleet}
+  postBuild:
+    substitute: {DESK: '0042', HALL: '\"0042\"', OPEN: 'off', TEXT: 'a #b', ZONE: a1, BROKEN: 'a: b', gate.address: x}
+";
+    let found = validated("", &[("gauss/peu01/base/c.yaml", cluster), ("flux/a.yaml", flux)], None);
+    let place = |line: &str, path: &str| {
+        format!("wrong-type Error gauss/peu01/base/c.yaml:{line} Cluster peu01 {path}")
+    };
+    assert_eq!(
+        found,
+        [
+            "variable-name Error flux/a.yaml:8:101 - -".to_owned(),
+            place("5:18", "/metadata/labels/desk"),
+            place("7:23", "/metadata/annotations/example.com~1open"),
+            place("15:20", "/spec/clusterNetwork/serviceDomain"),
+            place("16:20", "/spec/clusterNetwork/apiServerPort"),
+            place("17:32", "/spec/controlPlaneEndpoint/host"),
+        ]
+    );
+}
+
+#[test]
+fn a_name_that_a_kustomization_changes_is_missed_where_kustomize_does_not_follow_it() {
+    let set = "\
+apiVersion: addons.cluster.x-k8s.io/v1beta2
+kind: ClusterResourceSet
+metadata: {name: net}
+spec:
+  clusterSelector: {matchLabels: {net: one}}
+  resources: [{kind: ConfigMap, name: net}, {kind: Secret, name: other}]
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfig
+metadata: {name: first}
+spec:
+  files:
+  - {path: /etc/a, contentFrom: {secret: {name: key, key: a}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: net}, data: {a: b}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: key}, stringData: {a: ENC}}
+";
+    let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu01}\nspec: {paused: false}\n";
+    let files = |kustomization: &'static str| {
+        [
+            ("gauss/peu01/base/c.yaml", cluster),
+            ("gauss/peu01/base/net.yaml", set),
+            ("gauss/peu01/base/kustomization.yaml", kustomization),
+        ]
+    };
+    let found = |kustomization| -> Vec<String> {
+        let all = validated("", &files(kustomization), None);
+        all.into_iter().filter(|line| line.starts_with("missing-reference")).collect()
+    };
+    assert_eq!(found("resources: [c.yaml, net.yaml]\n"), [""; 0]);
+    assert_eq!(
+        found("resources: [c.yaml, net.yaml]\nnameSuffix: \"-2\"\n"),
+        [
+            "missing-reference Warning gauss/peu01/base/net.yaml:6:39 ClusterResourceSet net-2 /spec/resources/0/name",
+            "missing-reference Warning gauss/peu01/base/net.yaml:13:49 KubeadmConfig first-2 /spec/files/0/contentFrom/secret/name",
+        ]
+    );
+}
+
+#[test]
+fn a_key_that_stands_twice_is_told_where_nobody_refuses_it() {
+    let cluster = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu01}\nspec:\n  paused: false\n  paused: true\n";
+    let plain = validated("", &[("gauss/peu01/base/c.yaml", cluster)], None);
+    assert_eq!(plain, ["invalid-yaml Warning gauss/peu01/base/c.yaml:6:3 - -"]);
+    let listed = [
+        ("gauss/peu01/base/c.yaml", cluster),
+        ("gauss/peu01/base/kustomization.yaml", "resources: [c.yaml]\n"),
+    ];
+    assert_eq!(validated("", &listed, None), ["render-failed Error gauss/peu01/base/c.yaml:6:3 - -"]);
 }

@@ -22,8 +22,8 @@ use capstan_plan::merge::{AppliedBy, ClusterFacts, OtherFile, Source, SourceFact
 use capstan_plan::release::Rendering;
 use capstan_plan::settings::{ConflictPolicy, FieldOwner, FieldRule};
 use capstan_plan::upgrade::{
-    ChangeSource, Explanation, GiantSwarmRelease, MergeSettings, OldSource, Request, Retarget, Settled,
-    Upgrade, Versions, explain, explanation_to_json, plan, to_json,
+    ChangeSource, Explanation, GiantSwarmRelease, MergeSettings, OldSource, Overwrite, Request, Retarget,
+    Settled, Upgrade, Versions, explain, explanation_to_json, plan, to_json,
 };
 use capstan_yaml::{Value, YamlFile};
 use serde_json::{Map, json};
@@ -192,6 +192,13 @@ impl Case {
             owners: self.settings["fields"].as_array().into_iter().flatten().map(owner).collect(),
             settled: Vec::new(),
             versions: Versions::Move,
+            overwrite: match &self.settings["overwrite"] {
+                Value::Array(paths) => Overwrite::Fields(
+                    paths.iter().map(|path| FieldPath::parse(path.as_str().unwrap()).unwrap()).collect(),
+                ),
+                Value::String(all) if all == "all" => Overwrite::All,
+                _ => Overwrite::Nothing,
+            },
         }
     }
 }
@@ -482,7 +489,7 @@ fn lines_that_differ(expected: &str, actual: &str) -> String {
 }
 
 /// Compares with `expected.json`: objects may leave out keys, lists are compared whole. Lists that are
-/// not written are expected empty, but for `files`, `rollouts` and `explain`, which are not compared then.
+/// not written are expected empty, but for `files`, `rollouts`, `notes` and `explain`, which are not compared then.
 fn compare_json(case: &Case, upgrade: &Upgrade, explanation: &Explanation) -> Vec<String> {
     let text =
         std::fs::read_to_string(case.folder.join("expected.json")).expect("a case has an expected.json");
@@ -494,6 +501,7 @@ fn compare_json(case: &Case, upgrade: &Upgrade, explanation: &Explanation) -> Ve
     let blocked = expected.remove("blocked").unwrap_or(Value::Bool(false));
     let mut actual = to_json(upgrade);
     actual["explain"] = explanation_to_json(explanation);
+    actual["notes"] = json!(upgrade.notes);
     let mut troubles = Vec::new();
     for (key, expected) in &expected {
         if !contains(expected, &actual[key]) {

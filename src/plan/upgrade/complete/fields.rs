@@ -1,7 +1,7 @@
 //! One object of the new release, laid over what stands there after the upgrade.
 
 use crate::merge::knowledge::Field;
-use crate::merge::three_way::entries_of;
+use crate::merge::three_way::{Three, entries_of};
 use crate::merge::values::same_value;
 use crate::settings::{FieldOwner, FieldRule};
 use crate::upgrade::model::Conflict;
@@ -66,6 +66,12 @@ impl Comparison<'_> {
         }
         let dropped = removes || self.knows_old && four.o.is_some();
         if four.n.is_none() && !dropped || self.is_told(&path.path()) || self.removed_whole(path, four) {
+            return;
+        }
+        let lines = Three { o: four.o.filter(|_| self.knows_old), c: four.c, n: four.n }.merged_text();
+        let stands = four.r.and_then(Node::as_str);
+        if lines.is_some_and(|lines| [&lines.kept, &lines.taken].into_iter().any(|text| stands == Some(text)))
+        {
             return;
         }
         let owner = self.owner(&path.path());

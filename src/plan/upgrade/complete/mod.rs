@@ -19,7 +19,7 @@ use std::collections::HashMap;
 
 use self::fields::{Comparison, Four, Lack};
 use super::model::Conflict;
-use super::redact::{hide_in, redact};
+use super::redact::{Shown, hide_in};
 use super::rotation::Rotated;
 use super::staying::Staying;
 use crate::merge::cluster_objects::Base;
@@ -29,10 +29,9 @@ use crate::merge::kustomization_merge;
 use crate::merge::matched::{Matched, Target};
 use crate::merge::nodes::set_text;
 use crate::merge::piece::{Piece, Shape};
-use crate::merge::values::same_value;
 use crate::merge::views::{AbsentObject, Views, Work, pieces_of};
 use crate::settings::FieldRule;
-use crate::templates::references;
+use crate::templates::{naming_values, references, renamed as name_in};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, RuleEntry, rules};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -170,6 +169,13 @@ impl<'a> Check<'_, 'a> {
                 set_text(renamed.to_mut(), reference.path.steps(), &rotated.new);
             }
         }
+        for value in naming_values(&id.group, &id.kind, node) {
+            let follows = |rotated: &&Rotated| value.means(&rotated.id);
+            let rotated = self.upgrade.rotated.iter().find(follows);
+            if let Some(text) = rotated.and_then(|to| name_in(value.text, &to.id.name, &to.new)) {
+                set_text(renamed.to_mut(), value.path.steps(), &text);
+            }
+        }
         let name = FieldPath::root().key("metadata").key("name");
         if let Some(rotated) = self.upgrade.rotated.iter().find(|rotated| rotated.id == *id) {
             set_text(renamed.to_mut(), name.steps(), &rotated.new);
@@ -296,7 +302,7 @@ impl<'a> Check<'_, 'a> {
             }
             let of_old = of_old.get_or_insert_with(|| self.upgrade.work.absent_of_old());
             let known = self.upgrade.work.known(&[Some(&new)]);
-            let removed_by_cluster = |old: &AbsentObject<'_>| same_value(&known, Some(&old.node), Some(&new));
+            let removed_by_cluster = |old: &AbsentObject<'_>| self.upgrade.work.is_as_before(old, &new);
             match after.with_id(&id) {
                 Some(result) => {
                     let renamed = self.renamed(&id, &new);
@@ -330,8 +336,7 @@ impl<'a> Check<'_, 'a> {
             .map(|(piece, _)| self.upgrade.work.instantiated(self.upgrade.work.new, piece))
             .filter_map(|new| {
                 let id = identity(&new)?;
-                let known = self.upgrade.work.known(&[Some(&new)]);
-                let same = |old: &AbsentObject<'_>| same_value(&known, Some(&old.node), Some(&new));
+                let same = |old: &AbsentObject<'_>| self.upgrade.work.is_as_before(old, &new);
                 let is_known = of_old.get(&id).is_some_and(|old| old.iter().any(same));
                 (!is_known).then_some(id)
             });
@@ -395,7 +400,10 @@ fn finding(id: &ObjectId, object: &Node, lack: Lack, place: Place) -> Finding {
 /// A value for a sentence: without secrets, and not longer than one reads.
 fn shown(id: &ObjectId, path: &FieldPath, value: &Value) -> String {
     const LONGEST: usize = 80;
-    let text = redact(id, path, Some(value)).to_string();
+    let text = match Shown::of(id, path, value, None) {
+        Shown::Words(words) => return words,
+        Shown::Value(value) => value.to_string(),
+    };
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("`{}…`", &text[..end]),
         None => format!("`{text}`"),

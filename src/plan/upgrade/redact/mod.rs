@@ -3,10 +3,13 @@
 
 mod names;
 mod text;
+mod words;
 
 use std::borrow::Cow;
 
 use serde_json::json;
+
+pub use words::{Shown, is_hidden};
 
 use names::names_secret;
 use text::{is_variable, without_secrets};

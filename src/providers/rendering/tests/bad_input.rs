@@ -91,7 +91,7 @@ fn components_that_cannot_be_rendered() {
         ("a: ${V-d}\n".to_owned(), "its components: line 1 has an expression that is none to clusterctl"),
         (
             format!("{SERVICE}spec: {{a: \"${{A}}\", b: \"${{B}}\"}}\n"),
-            "neither value nor default: A, B; put them into Secret acme-system/s, or give them with `--variable NAME=VALUE`",
+            "neither value nor default: A, B; put them into Secret acme-system/s",
         ),
         (image.to_owned(), "Deployment d: the image of container `c` is no full name"),
         ("a: b: c\n".to_owned(), "its components: this is no YAML"),

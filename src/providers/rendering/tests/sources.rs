@@ -82,7 +82,11 @@ fn gzip_is_unpacked_and_what_is_none_is_refused() {
         (packed(&gzip[..gzip.len() - 4], COMPRESSED), "is gzip that ends too early"),
         (packed(&bomb.finish().unwrap(), COMPRESSED), "unpacks to more than 33554432 bytes"),
         (packed(&latin.finish().unwrap(), COMPRESSED), "no UTF-8"),
-        (packed(&gzip, ""), "it has no `data.components`"),
+        (
+            packed(&gzip, ""),
+            "`binaryData.components` is gzip, and nothing says so: add the annotation `provider.cluster.x-k8s.io/compressed: \"true\"`",
+        ),
+        (packed(b"kind: Service", ""), "put the text into `data.components`"),
         (packed(&gzip, COMPRESSED).replace("components: ", "other: "), "has no `binaryData.components`"),
         (packed(&gzip, COMPRESSED).replace("components: ", "components: '!', x: "), "is no base64"),
     ] {

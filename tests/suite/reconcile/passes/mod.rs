@@ -11,6 +11,7 @@
 //! | `seeing` | what is looked at again, and what is not |
 //! | `killed` | a process that dies after any write |
 //! | `leading` | a process that leads no more |
+//! | `wrong` | provider objects whose spec is wrong, and such as wait for others |
 
 mod deleting;
 mod killed;
@@ -21,5 +22,6 @@ mod sources;
 mod timeouts;
 mod town;
 mod webhooks;
+mod wrong;
 
 pub(super) use patching::patch;

@@ -273,3 +273,59 @@ async fn every_way_to_log_in_leads_to_the_same_secret() {
     town.pass().await;
     assert_eq!(town.condition("by-kubernetes"), "True Resolved", "{}", town.message("by-kubernetes"));
 }
+
+/// Each field of a VaultSecret, once wrong while its Secret is there.
+#[tokio::test]
+async fn no_wrong_field_takes_the_secret_away() {
+    type Edit = fn(&mut serde_json::Value);
+    let rows: [(&str, Edit); 9] = [
+        ("store", |spec| spec["store"] = json!("nobody")),
+        ("data, a mount that is not there", |spec| spec["data"]["clouds.yaml"]["mount"] = json!("nobody")),
+        ("data, a path that is not there", |spec| {
+            spec["data"]["clouds.yaml"]["path"] = json!("org-acme/none")
+        }),
+        ("data, another's path", |spec| spec["data"]["clouds.yaml"]["path"] = json!("org-beta/fra1")),
+        ("data, a field that is not there", |spec| spec["data"]["clouds.yaml"]["key"] = json!("none")),
+        ("data, a version that is not there", |spec| spec["data"]["clouds.yaml"]["version"] = json!(9)),
+        ("data, no key of a Secret", |spec| {
+            let field = spec["data"]["clouds.yaml"].clone();
+            spec["data"] = json!({"no key": field});
+        }),
+        ("lease beside data", |spec| spec["lease"] = json!({"path": "database/creds/none"})),
+        ("a field of another type", |spec| spec["data"] = json!("all")),
+    ];
+    for (what, edit) in rows {
+        let town = Town::new().await;
+        town.vault.put("kv/org-acme/fra1", json!({"clouds": canary("one")}));
+        town.put_field("org-acme", "cloud", "org-acme/fra1", None);
+        town.pass().await;
+        let before = town.secret("cloud").unwrap();
+        town.edit("cloud", edit);
+        town.pass().await;
+        assert!(town.condition("cloud").starts_with("False "), "{what}: {}", town.message("cloud"));
+        assert_eq!(town.secret("cloud"), Some(before), "{what}: {}", town.message("cloud"));
+    }
+}
+
+/// Nobody reads one where there is no Fleet: that is said, and its Secret stays.
+#[tokio::test]
+async fn without_a_fleet_that_is_said() {
+    let town = Town::new().await;
+    town.vault.put("kv/org-acme/fra1", json!({"clouds": canary("one")}));
+    town.put_field("org-acme", "cloud", "org-acme/fra1", None);
+    town.pass().await;
+    let before = town.secret("cloud");
+    assert!(before.is_some());
+    town.world.status_store.posted().fleets.clear();
+    town.pass().await;
+    assert_eq!(town.condition("cloud"), "False NotAllowed");
+    assert!(
+        town.message("cloud").starts_with("there is no Fleet on this management cluster"),
+        "{}",
+        town.message("cloud")
+    );
+    assert_eq!(town.secret("cloud"), before);
+    town.live().take_writes();
+    town.pass().await;
+    assert_eq!(town.live().take_writes(), [""; 0], "it is said once");
+}

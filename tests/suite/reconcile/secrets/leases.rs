@@ -47,6 +47,44 @@ async fn a_lease_is_renewed_from_two_thirds_of_its_time_with_its_login() {
     assert!((190..=250).contains(&renewed), "every 400 s or a little later: {renewed}");
 }
 
+/// Somebody revokes a lease in Vault, or the login that it hangs on, long before its time: the next pass takes another one, and says
+/// why for as long as that one is held.
+#[tokio::test]
+async fn a_lease_that_somebody_revoked_is_taken_anew_by_the_next_pass() {
+    for (of, why) in [
+        ("lease", "the earlier one was revoked in Vault"),
+        ("login", "the login that the earlier one hung on"),
+    ] {
+        let town = Town::new().await;
+        database(&town, 6000, 100_000);
+        put(&town, "db", DATABASE, "GET");
+        town.pass().await;
+        let first = town.value("db", "password").unwrap();
+        town.world.pass_time(60);
+        town.pass().await;
+        assert_eq!(passwords(&town), std::slice::from_ref(&first), "nobody revoked it");
+        {
+            let mut state = town.vault.state();
+            match of {
+                "lease" => state.leases.clear(),
+                _ => state.tokens.clear(),
+            }
+        }
+        town.world.pass_time(60);
+        town.pass().await;
+        let second = town.value("db", "password").unwrap();
+        assert_ne!(second, first, "{of}");
+        assert_eq!(passwords(&town), std::slice::from_ref(&second), "{of}");
+        assert!(town.message("db").contains(why), "{of}: {}", town.message("db"));
+        for _ in 0..5 {
+            town.world.pass_time(60);
+            town.pass().await;
+        }
+        assert_eq!(town.value("db", "password").unwrap(), second, "{of}");
+        assert!(town.message("db").contains(why), "{of}: {}", town.message("db"));
+    }
+}
+
 /// The login is kept in the namespace: it would be that of all the others, too.
 #[tokio::test]
 async fn a_lease_wants_a_login_of_the_namespaces_own() {

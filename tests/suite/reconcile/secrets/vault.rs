@@ -35,7 +35,7 @@ pub(crate) struct Role {
     pub(crate) is_renewable: bool,
 }
 
-struct Token {
+pub(super) struct Token {
     accessor: String,
     namespace: String,
     /// Whose policy is asked whenever somebody asks.
@@ -76,8 +76,8 @@ pub(crate) struct State {
     kv: BTreeMap<String, Vec<Version>>,
     pub(crate) roles: BTreeMap<String, Role>,
     pub(crate) engines: BTreeMap<String, Engine>,
-    tokens: BTreeMap<String, Token>,
-    leases: BTreeMap<String, Lease>,
+    pub(super) tokens: BTreeMap<String, Token>,
+    pub(super) leases: BTreeMap<String, Lease>,
     pub(crate) is_sealed: bool,
     /// Answers this to everything.
     pub(crate) answers: Option<(u16, String)>,
@@ -289,8 +289,14 @@ impl State {
             return self.log_in(now, login, body);
         }
         let Some(known) = self.tokens.get(token) else { return denied() };
-        let own =
-            ["auth/token/lookup-self", "auth/token/renew-self", "auth/token/revoke-self", "sys/leases/renew"];
+        // What Vault's policy `default` allows.
+        let own = [
+            "auth/token/lookup-self",
+            "auth/token/renew-self",
+            "auth/token/revoke-self",
+            "sys/leases/lookup",
+            "sys/leases/renew",
+        ];
         let allows = |pattern: &String| {
             let pattern = pattern.replace("{namespace}", &known.namespace);
             pattern.strip_suffix('*').map_or(path == pattern, |start| path.starts_with(start))
@@ -311,6 +317,12 @@ impl State {
                 (204, Value::Null)
             }
             ("PUT", "sys/leases/renew") => self.renew_lease(now, body),
+            ("PUT", "sys/leases/lookup") => {
+                match self.leases.get(body["lease_id"].as_str().unwrap_or_default()) {
+                    Some(lease) => (200, json!({"data": {"ttl": lease.expires - now}})),
+                    None => errors(400, "invalid lease"),
+                }
+            }
             ("PUT", "sys/leases/revoke") => {
                 let id = body["lease_id"].as_str().unwrap_or_default();
                 match self.leases.remove(id) {

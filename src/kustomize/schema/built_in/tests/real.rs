@@ -110,6 +110,10 @@ impl Differences {
         if said(real) != said(own) {
             self.found.insert(format!("{path} is {}, here {}", said(real), said(own)));
         }
+        if !path.is_empty() && (&real.limits, &real.choices) != (&own.limits, &own.choices) {
+            let said = |schema: &Schema| format!("{:?} {:?}", schema.limits, schema.choices);
+            self.found.insert(format!("{path} asks {}, here {}", said(real), said(own)));
+        }
         if real.value != own.value {
             let word = |schema: &Schema| schema.value.map_or("text", ValueKind::as_str);
             self.found.insert(format!("{path} is a {}, here a {}", word(real), word(own)));

@@ -57,6 +57,56 @@ pub(super) fn rows() -> Vec<Row> {
             field: Some("spec.version"),
         },
         Row {
+            name: "no field is meant",
+            code: 422,
+            body: status(
+                422,
+                "Invalid",
+                r#"MachinePool.cluster.x-k8s.io "a" is invalid: [spec.replicas: Required value, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
+                &[
+                    ("FieldValueRequired", "spec.replicas", "Required value"),
+                    (
+                        "FieldValueInvalid",
+                        "<nil>",
+                        "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+                    ),
+                ],
+            ),
+            kind: RefusalKind::Invalid,
+            message: "spec.replicas: Required value",
+            field: Some("spec.replicas"),
+        },
+        Row {
+            name: "the object as a whole is meant",
+            code: 422,
+            body: status(
+                422,
+                "Invalid",
+                r#"Box.acme.example "a" is invalid: <nil>: Invalid value: {"spec":{"key":"s3cret"}}: one of a and b"#,
+                &[(
+                    "FieldValueInvalid",
+                    "<nil>",
+                    r#"Invalid value: {"spec":{"key":"s3cret"}}: one of a and b"#,
+                )],
+            ),
+            kind: RefusalKind::Invalid,
+            message: "a rule of its definition refuses the object as a whole",
+            field: None,
+        },
+        Row {
+            name: "the same without causes",
+            code: 422,
+            body: status(
+                422,
+                "Invalid",
+                r#"Box.acme.example "a" is invalid: <nil>: Invalid value: {"spec":{"key":"s3cret"}}: one of a and b"#,
+                &[],
+            ),
+            kind: RefusalKind::Invalid,
+            message: r#"Box.acme.example "a" is invalid: Invalid value"#,
+            field: None,
+        },
+        Row {
             name: "even replicas",
             code: 422,
             body: status(

@@ -89,23 +89,133 @@ fn an_install_notes_its_inventory_before_it_applies_anything() {
     assert_eq!((stage, objects), (Stage::Definitions, vec![definition("boxes")]));
 }
 
-#[test]
-fn nothing_is_begun_while_an_object_of_any_provider_is_refused() {
-    let core = to_be_upgraded();
-    let ipam = provider(ProviderKind::Ipam, "ipam");
-    let wanted = components(revision("v1.0.0", "x"), &[role("ipam")]);
-    let refused = Seen { fit: Fit::Refused("422 Invalid".to_owned()), ..Seen::default() };
-    let other = ProviderFacts {
-        look: look([(role("ipam"), refused)]),
-        ..facts(ipam.clone(), ProviderKind::Ipam, wanted)
-    };
-    let decision = next(&[core.clone(), other], after(0));
-    assert_eq!(decision.step, None);
-    assert_eq!(decision.waits[&ipam], Wait::Refused { object: role("ipam"), why: "422 Invalid".to_owned() });
-    assert!(matches!(&decision.waits[&core.id], Wait::ForSet(why) if why.contains("422 Invalid")));
+/// A provider that is due and whose objects are not there.
+fn due(kind: ProviderKind, name: &str, contract: &str) -> ProviderFacts {
+    let wanted = components(
+        crate::installing::pass::Revision { contract: contract.to_owned(), ..revision("v1.0.0", "x") },
+        &[role(name)],
+    );
+    ProviderFacts { look: look([(role(name), Seen::default())]), ..facts(provider(kind, name), kind, wanted) }
+}
 
-    let halted = facts(ipam, ProviderKind::Ipam, Wanted::Halted("no components".to_owned()));
-    assert!(matches!(wait(&[core, halted]), Wait::ForSet(why) if why.contains("no components")));
+fn refuse(facts: &mut ProviderFacts, name: &str) {
+    set(facts, &role(name), |seen| seen.fit = Fit::Refused("422 Invalid".to_owned()));
+}
+
+/// Who is begun next of these, or why each waits.
+fn begun(facts: &[ProviderFacts]) -> Result<String, Vec<String>> {
+    let decision = next(facts, after(0));
+    let told = |(id, wait): (&ObjectId, &Wait)| format!("{id}: {wait:?}");
+    let begun = decision.step.map(|(id, _)| id.to_string());
+    begun.ok_or_else(|| decision.waits.iter().map(told).collect())
+}
+
+#[test]
+fn one_provider_that_cannot_go_on_does_not_stop_the_others() {
+    let mut ipam = due(ProviderKind::Ipam, "ipam", "v1beta2");
+    refuse(&mut ipam, "ipam");
+    let core = to_be_upgraded();
+    let decision = next(&[core.clone(), ipam.clone()], after(0));
+    assert_eq!(decision.step.unwrap().0, core.id);
+    let decision = next(&[installed(), ipam.clone()], after(0));
+    assert_eq!(
+        decision.waits[&ipam.id],
+        Wait::Refused { object: role("ipam"), why: "422 Invalid".to_owned() }
+    );
+    let halted = ProviderFacts { wanted: Wanted::Halted("no components".to_owned()), ..ipam.clone() };
+    let addon = due(ProviderKind::Addon, "helm", "v1beta2");
+    let all = [installed(), halted, addon.clone()];
+    assert_eq!(begun(&all), Ok("AddonProvider helm/helm".to_owned()));
+    assert_eq!(begun(&[installed(), ipam, addon.clone()]), Ok("AddonProvider helm/helm".to_owned()));
+    // Nor one of which a step could not be performed, whatever the step was.
+    let failed = |facts: ProviderFacts| ProviderFacts { failed: Some("no answer".to_owned()), ..facts };
+    let mut begun_before = due(ProviderKind::Ipam, "ipam", "v1beta2");
+    begun_before.record = Some(noted(&[installed(), begun_before.clone()]));
+    for ipam in [due(ProviderKind::Ipam, "ipam", "v1beta2"), begun_before] {
+        assert_eq!(
+            begun(&[installed(), failed(ipam.clone())]),
+            Err(vec!["IPAMProvider ipam/ipam: Stuck(\"no answer\")".to_owned()])
+        );
+        assert_eq!(
+            begun(&[installed(), failed(ipam), addon.clone()]),
+            Ok("AddonProvider helm/helm".to_owned())
+        );
+    }
+    let mut drifted = installed();
+    set(&mut drifted, &role("manager"), |seen| seen.fit = Fit::Differs);
+    assert_eq!(begun(&[failed(drifted), addon]), Ok("AddonProvider helm/helm".to_owned()));
+}
+
+#[test]
+fn the_core_provider_comes_first() {
+    let aws = || due(ProviderKind::Infrastructure, "aws", "v1beta2");
+    let waits = |facts: &[ProviderFacts]| begun(facts).unwrap_err().remove(0);
+    // There is none.
+    assert_eq!(waits(&[aws()]), "InfrastructureProvider aws/aws: ForCore");
+    // It goes.
+    let going = ProviderFacts { wanted: Wanted::Nothing, record: None, ..installed() };
+    assert_eq!(waits(&[going, aws()]), "InfrastructureProvider aws/aws: ForCore");
+    // It cannot be had, and never was installed.
+    let halted = Wanted::Halted("no components".to_owned());
+    let core = facts(provider(ProviderKind::Core, "core"), ProviderKind::Core, halted.clone());
+    assert_eq!(
+        waits(&[core, aws()]),
+        "InfrastructureProvider aws/aws: ForSet(\"CoreProvider core/core comes first, and stands still: no components\")"
+    );
+    // What is installed of it takes the contract.
+    let core = ProviderFacts { wanted: halted.clone(), ..installed() };
+    assert_eq!(begun(&[core.clone(), aws()]), Ok("InfrastructureProvider aws/aws".to_owned()));
+    let older = due(ProviderKind::Infrastructure, "aws", "v1beta1");
+    assert_eq!(begun(&[core.clone(), older]), Ok("InfrastructureProvider aws/aws".to_owned()));
+    // Or it does not.
+    let mut old_core = core.clone();
+    record(&mut old_core).installed.as_mut().unwrap().contract = "v1beta1".to_owned();
+    assert_eq!(
+        waits(&[old_core, aws()]),
+        "InfrastructureProvider aws/aws: ForSet(\"CoreProvider core/core is installed with contract v1beta1, which does not take contract v1beta2, and cannot go on: no components\")"
+    );
+    // kubeadm's two come with it, and others' control planes with their own bootstrap provider.
+    let of = |kind, name: &str| due(kind, name, "v1beta2");
+    let bootstrap = of(ProviderKind::Bootstrap, "kubeadm");
+    assert!(
+        waits(&[core.clone(), bootstrap]).contains("CoreProvider core/core comes first, and stands still")
+    );
+    let control_plane = of(ProviderKind::ControlPlane, "rke2");
+    assert_eq!(
+        begun(&[core.clone(), control_plane.clone()]),
+        Ok("ControlPlaneProvider rke2/rke2".to_owned())
+    );
+    let mut bootstrap = of(ProviderKind::Bootstrap, "rke2");
+    refuse(&mut bootstrap, "rke2");
+    let told = begun(&[core, bootstrap, control_plane]).unwrap_err();
+    assert!(
+        told[1].contains(
+            "BootstrapProvider rke2/rke2 comes first, and stands still: ClusterRole rke2: 422 Invalid"
+        ),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_core_provider_waits_for_whose_contract_it_would_not_take() {
+    let of_contract = |contract: &str| {
+        let one =
+            crate::installing::pass::Revision { contract: contract.to_owned(), ..revision("v1.0.0", "x") };
+        ProviderFacts {
+            record: Some(Record { installed: Some(one), ..Record::default() }),
+            ..facts(
+                provider(ProviderKind::Infrastructure, "aws"),
+                ProviderKind::Infrastructure,
+                Wanted::Halted("no components".to_owned()),
+            )
+        }
+    };
+    assert_eq!(begun(&[to_be_upgraded(), of_contract("v1beta1")]), Ok("CoreProvider core/core".to_owned()));
+    let told = begun(&[to_be_upgraded(), of_contract("v1alpha4")]).unwrap_err();
+    assert!(
+        told[0].contains("InfrastructureProvider aws/aws is installed with contract v1alpha4, which a core provider of contract v1beta2 does not take, and cannot go on: no components"),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -143,7 +253,7 @@ fn an_upgrade_migrates_first_then_stops_what_it_remembers_then_waits_for_the_pod
     });
     core.record = Some(noted(&[core.clone()]));
     assert_eq!(record(&mut core).waiting_since, Some(super::minute(0)));
-    assert_eq!(wait(&[core.clone()]), Wait::For("1 pods of Deployment core/core are still there".to_owned()));
+    assert_eq!(wait(&[core.clone()]), Wait::For("1 pod of Deployment core/core is still there".to_owned()));
     set(&mut core, &deployment("core"), |seen| seen.pods = 0);
     let applying = noted(&[core]);
     assert_eq!((applying.phase, applying.definitions_changed), (Phase::Applying, true));

@@ -79,7 +79,7 @@ impl Cluster {
             let ids: BTreeSet<ObjectId> = asked.objects.iter().cloned().chain(inventory).collect();
             let look: Look = ids.into_iter().map(|id| (id.clone(), self.seen(asked, &id))).collect();
             let wanted = components(revision(asked.version, asked.digest), &asked.objects);
-            ProviderFacts { id: asked.id(), kind: asked.kind, wanted, record, look: Some(look) }
+            ProviderFacts { id: asked.id(), kind: asked.kind, wanted, record, look: Some(look), failed: None }
         };
         all.iter().map(of).collect()
     }

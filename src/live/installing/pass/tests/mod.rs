@@ -81,5 +81,5 @@ pub(super) fn look(seen: impl IntoIterator<Item = (ObjectId, Seen)>) -> Option<L
 }
 
 pub(super) fn facts(id: ObjectId, kind: ProviderKind, wanted: Wanted) -> ProviderFacts {
-    ProviderFacts { id, kind, wanted, record: None, look: None }
+    ProviderFacts { id, kind, wanted, record: None, look: None, failed: None }
 }

@@ -66,10 +66,7 @@ fn machines_that_a_time_to_come_will_replace_are_waited_for_until_then() {
     for owner in &found.owners {
         assert_eq!((owner.state, owner.words.as_deref()), (State::Rolling, Some(until_resync.as_str())));
     }
-    assert_eq!(
-        found.sentence(),
-        format!("MachineDeployment org/md: rolling, 1 of 1 machines as wished: {until_resync}")
-    );
+    assert_eq!(found.sentence(), format!("MachineDeployment org/md: rolling: {until_resync}"));
     assert!(found.machines.iter().all(|machine| machine.age == MachineAge::Old));
     assert_eq!((found.put_off_until(), found.state_for_now()), (None, State::Rolling));
     assert_eq!(verdict(&both, &all, "12:09:59").state, State::Rolling);

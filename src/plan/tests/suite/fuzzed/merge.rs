@@ -16,7 +16,7 @@ use capstan_plan::merge::{AppliedBy, ClusterFacts, Source, SourceFacts, SourceFi
 use capstan_plan::patch;
 use capstan_plan::settings::ConflictPolicy;
 use capstan_plan::upgrade::{
-    MergeSettings, OldSource, Planned, Reason, Request, Retarget, Versions, plan, to_json,
+    MergeSettings, OldSource, Overwrite, Planned, Reason, Request, Retarget, Versions, plan, to_json,
 };
 use capstan_yaml::{Node, Scalar, YamlFile, write};
 
@@ -36,6 +36,7 @@ pub(crate) fn check(data: &[u8]) {
         owners: Vec::new(),
         settled: Vec::new(),
         versions: Versions::Move,
+        overwrite: if flags & 0x40 == 0 { Overwrite::Nothing } else { Overwrite::All },
     };
     let applied = if flags & 8 == 0 { AppliedBy::Reconciler } else { AppliedBy::Others };
     let folder = folder(&cluster, applied);

@@ -1,0 +1,233 @@
+//! What Flux makes of a cluster's texts: YAML again.
+//!
+//! Kustomize prints an object, without the quotes that stand in Git wherever YAML does not need them; Flux puts values into
+//! that text and reads it anew (<https://github.com/fluxcd/pkg/blob/main/kustomize/kustomize_varsub.go>). So `"${DESK}"`
+//! is a number where the value is `0042`, whatever its quotes in Git, and the value `"0042"` with quotes of its own is
+//! a string.
+
+use std::collections::BTreeMap;
+
+use super::fitting::{Trail, fits};
+use crate::flux::{PostBuild, passes_over};
+use crate::substitution::{Bindings, Scope, Substitution, Token, tokens};
+use crate::upgrade::{hide_beside, name_beside, redact};
+use capstan_kustomize::render::{Content, Placed, RenderedObject};
+use capstan_kustomize::schema::{Schema, Schemas};
+use capstan_model::finding::{Finding, rules};
+use capstan_yaml::{Value, YamlFile};
+
+/// What does not fit in one object once Flux has filled it in.
+pub(super) fn misfilled(object: &RenderedObject, flux: &PostBuild, schemas: &Schemas) -> Vec<Finding> {
+    if passes_over(&object.placed) {
+        return Vec::new();
+    }
+    let judges: Vec<&Schema> =
+        schemas.judges(&object.id.kind, &object.api_version).map(|(schema, _)| schema).collect();
+    let bindings = Bindings::new(&BTreeMap::new(), flux);
+    let own = BTreeMap::new();
+    let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+    let mut walk = Walk { object, flux, scope, found: Vec::new() };
+    walk.value(&Known::Schemas(judges), &object.placed, &Trail::Root, 0);
+    walk.found
+}
+
+/// What is known of a value.
+enum Known<'a> {
+    /// Texts, to any depth.
+    Texts,
+    /// What each of the definitions says.
+    Schemas(Vec<&'a Schema>),
+}
+
+struct Walk<'a> {
+    object: &'a RenderedObject,
+    flux: &'a PostBuild,
+    scope: Scope<'a>,
+    found: Vec<Finding>,
+}
+
+impl Walk<'_> {
+    fn value(&mut self, known: &Known<'_>, value: &Placed, path: &Trail<'_>, depth: usize) {
+        match &value.content {
+            Content::Mapping(entries) => {
+                for (name, below) in entries {
+                    let known = match known {
+                        Known::Texts => Known::Texts,
+                        Known::Schemas(_) if self.holds_texts(path, name, depth) => Known::Texts,
+                        Known::Schemas(schemas) => {
+                            Known::Schemas(schemas.iter().filter_map(|schema| schema.field(name)).collect())
+                        }
+                    };
+                    self.value(&known, below, &Trail::Key(path, name), depth + 1);
+                }
+            }
+            Content::Sequence(items) => {
+                let known = match known {
+                    Known::Texts => Known::Texts,
+                    Known::Schemas(schemas) => {
+                        Known::Schemas(schemas.iter().filter_map(|schema| schema.item()).collect())
+                    }
+                };
+                for (at, item) in items.iter().enumerate() {
+                    self.value(&known, item, &Trail::Index(path, at), depth + 1);
+                }
+            }
+            Content::Scalar(_) => {
+                // What has several lines is printed as a block, in which every value is text.
+                let text = value.as_str().filter(|text| text.contains("${") && !text.contains('\n'));
+                if let Some((text, filled)) = text.and_then(|text| Some((text, self.filled(text)?))) {
+                    self.judge(known, value, text, &filled, path);
+                }
+            }
+        }
+    }
+
+    /// What the API server takes for texts in every object.
+    fn holds_texts(&self, path: &Trail<'_>, name: &str, depth: usize) -> bool {
+        let is_core = self.object.id.group.is_empty();
+        match (depth, path) {
+            (0, _) => {
+                let of_kind = match self.object.id.kind.as_str() {
+                    "ConfigMap" => name == "data",
+                    "Secret" => matches!(name, "data" | "stringData"),
+                    _ => false,
+                };
+                matches!(name, "apiVersion" | "kind") || is_core && of_kind
+            }
+            (1, Trail::Key(_, "metadata")) => {
+                matches!(name, "name" | "generateName" | "namespace" | "labels" | "annotations")
+            }
+            _ => false,
+        }
+    }
+
+    /// The text that Flux reads; `None` where a value is not known.
+    fn filled(&self, text: &str) -> Option<String> {
+        let printed = printed(text);
+        let of = |token: &Token<'_>| match token {
+            Token::Text(text) | Token::Escaped(text) => Some((*text).to_owned()),
+            Token::Variable(variable) => self.scope.variable(variable).ok(),
+            Token::Malformed(_) => None,
+        };
+        tokens(&printed).iter().map(of).collect()
+    }
+
+    fn judge(&mut self, known: &Known<'_>, value: &Placed, text: &str, filled: &str, path: &Trail<'_>) {
+        let becomes = read(filled);
+        let wrong = match (&becomes, known) {
+            (None, _) => "is no YAML any more: Flux fails on it and applies nothing of the folder".to_owned(),
+            (Some(Value::Null), _) => return,
+            (Some(becomes), Known::Texts) if !becomes.is_string() => {
+                "and a string is wanted: the API server refuses the object".to_owned()
+            }
+            (Some(becomes), Known::Schemas(schemas)) => {
+                let wrong = schemas.iter().map(|schema| schema.kind).find(|kind| !fits(*kind, becomes));
+                let all = schemas.iter().all(|schema| !fits(schema.kind, becomes));
+                let Some(wanted) = wrong.filter(|_| all) else { return };
+                format!("and {} is wanted: the API server refuses the object", wanted.noun())
+            }
+            (Some(_), Known::Texts) => return,
+        };
+        let path = path.path();
+        let mapping = path.parent().and_then(|parent| self.object.value.pointer(&parent.to_string()));
+        let said = |value: Value| {
+            let value = hide_beside(&path, mapping.and_then(name_beside), value);
+            redact(&self.object.id, &path, Some(&value)).to_string()
+        };
+        let becomes = becomes.map_or_else(String::new, |value| format!(" becomes {}", noun(&value, &said)));
+        let names = tokens(text).into_iter().filter_map(|token| match token {
+            Token::Variable(variable) => self.flux.given(variable.name).map(|given| (variable.name, given)),
+            _ => None,
+        });
+        let mut given: Vec<String> = names
+            .map(|(name, given)| {
+                let value = said(Value::from(given.text.as_deref().unwrap_or_default()));
+                format!("${{{name}}} is {value} by {given}")
+            })
+            .collect();
+        given.dedup();
+        let message = format!(
+            "`{path}` of {} is filled in by Flux ({}): kustomize prints it without quotes, so that it{becomes}{} {wrong}. Give the value quotes of its own, as in `'\"0042\"'`, or another value",
+            self.object.id,
+            given.join(", "),
+            if becomes.is_empty() { "" } else { "," },
+        );
+        self.found.push(
+            Finding::new(rules::WRONG_TYPE, message).object(&self.object.id).path(&path).place(&value.place),
+        );
+    }
+}
+
+/// A text of one line as kustomize prints it: in quotes only where YAML needs them
+/// (<https://github.com/kubernetes-sigs/yaml/blob/master/goyaml.v2/emitterc.go>).
+fn printed(text: &str) -> String {
+    let is_indicator = |first: char| "#,[]{}&*!|>'\"%@`".contains(first);
+    let begins = |start: &str| text.starts_with(start);
+    let needs_quotes = text.starts_with(is_indicator)
+        || ["- ", "? ", ": ", "--- ", "... "].into_iter().any(begins)
+        || text.trim() != text
+        || text.ends_with(':')
+        || text.contains(": ")
+        || text.contains(" #")
+        || text.contains(char::is_control);
+    if needs_quotes { format!("'{}'", text.replace('\'', "''")) } else { text.to_owned() }
+}
+
+/// What stands behind a key; `None` where that is no YAML.
+fn read(text: &str) -> Option<Value> {
+    let file = YamlFile::read(&format!("filled: {text}\n")).ok()?;
+    let [document] = file.documents() else { return None };
+    let [entry] = document.root.as_mapping()? else { return None };
+    (entry.key == "filled").then(|| entry.value.value())
+}
+
+fn noun(value: &Value, said: &dyn Fn(Value) -> String) -> String {
+    match value {
+        Value::Object(_) => "a mapping".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Number(_) => format!("the number {}", said(value.clone())),
+        _ => format!("the string {}", said(value.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{printed, read};
+
+    #[test]
+    fn what_flux_reads_is_what_yaml_of_old_makes_of_the_printed_text() {
+        for (text, value) in [
+            ("0042", Some(json!(34))),
+            ("\"0042\"", Some(json!("0042"))),
+            ("off", Some(json!(false))),
+            ("1e2", Some(json!(100))),
+            ("a1", Some(json!("a1"))),
+            ("", Some(json!(null))),
+            ("{a: b}", Some(json!({"a": "b"}))),
+            ("[a", None),
+            ("a: b", None),
+            ("a #b", Some(json!("a"))),
+            ("*a", None),
+        ] {
+            assert_eq!(read(text), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_printed_in_quotes_only_where_yaml_needs_them() {
+        for (text, expected) in [
+            ("${A}", "${A}"),
+            ("a-${A}", "a-${A}"),
+            ("{${A}}", "'{${A}}'"),
+            ("a: ${A}", "'a: ${A}'"),
+            ("it's ${A}: b", "'it''s ${A}: b'"),
+            ("${A}:", "'${A}:'"),
+            ("- ${A}", "'- ${A}'"),
+        ] {
+            assert_eq!(printed(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What add-ons' controllers make of a change, and which lists of versions a topology may go through.
+
+use super::{AppliedBy, Occasion, judged};
+
+/// Findings of a change of one file: rules and fields.
+fn told(before: &str, after: &str) -> Vec<String> {
+    let judged =
+        judged(&[("base/a.yaml", before)], &[("base/a.yaml", after)], Occasion::Upgrade, AppliedBy::Others);
+    judged
+        .iter()
+        .map(|finding| {
+            format!(
+                "{} {}",
+                finding.rule.id(),
+                finding.path.as_ref().map(ToString::to_string).unwrap_or_default()
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_set_that_applies_once_brings_no_change() {
+    let tree = |strategy: &str, kind: &str, name: &str, content: &str| {
+        format!(
+            "\
+apiVersion: addons.cluster.x-k8s.io/v1beta2
+kind: ClusterResourceSet
+metadata: {{name: net}}
+spec: {{{strategy}clusterSelector: {{matchLabels: {{a: b}}}}, resources: [{{kind: {kind}, name: {name}}}]}}
+---
+apiVersion: v1
+kind: {kind}
+metadata: {{name: {name}, labels: {{c: {content}}}}}
+data: {{net.yaml: {content}}}
+"
+        )
+    };
+    let once = "cluster-resource-set-stays /data/net.yaml";
+    for (strategy, kind, expected) in [
+        ("", "ConfigMap", &[once][..]),
+        ("strategy: ApplyOnce, ", "ConfigMap", &[once]),
+        ("strategy: Reconcile, ", "ConfigMap", &[]),
+        ("", "Secret", &[once]),
+    ] {
+        let found = told(&tree(strategy, kind, "net", "one"), &tree(strategy, kind, "net", "two"));
+        let found: Vec<&str> =
+            found.iter().map(String::as_str).filter(|one| one.starts_with("cluster")).collect();
+        assert_eq!(found, expected, "{strategy} {kind}");
+    }
+    // A new name is a new resource, which is applied; the old one stays.
+    assert_eq!(
+        told(&tree("", "ConfigMap", "net-1", "one"), &tree("", "ConfigMap", "net-2", "two")),
+        ["cluster-resource-set-stays /spec/resources"]
+    );
+    assert_eq!(
+        told(&tree("", "ConfigMap", "net", "one"), &tree("strategy: Reconcile, ", "ConfigMap", "net", "one")),
+        ["refused-change /spec/strategy"]
+    );
+    let selector = tree("", "ConfigMap", "net", "one").replace("a: b", "a: c");
+    assert_eq!(
+        told(&tree("", "ConfigMap", "net", "one"), &selector),
+        ["refused-change /spec/clusterSelector"]
+    );
+}
+
+#[test]
+fn a_helm_chart_proxy_that_moves_its_release_takes_it_away_first() {
+    let proxy = |fields: &str| {
+        format!(
+            "\
+apiVersion: addons.cluster.x-k8s.io/v1alpha1
+kind: HelmChartProxy
+metadata: {{name: net}}
+spec: {{chartName: net, repoURL: 'https://charts.example.com'{fields}}}
+"
+        )
+    };
+    for (before, after, expected) in [
+        ("", ", namespace: kube-system", &["helm-chart-proxy /spec/namespace"][..]),
+        // An absent namespace is `default`.
+        ("", ", namespace: default", &[]),
+        (", releaseName: a", ", releaseName: b", &["helm-chart-proxy /spec/releaseName"]),
+        // A name that was generated is another one.
+        ("", ", releaseName: a", &["helm-chart-proxy /spec/releaseName"]),
+        (", version: 1.0.0", ", version: 1.1.0", &[]),
+        (", valuesTemplate: 'a: 1'", ", valuesTemplate: 'a: 2'", &[]),
+        (
+            ", reconcileStrategy: InstallOnce, version: 1.0.0",
+            ", reconcileStrategy: InstallOnce, version: 1.1.0",
+            &["helm-chart-proxy /spec/version"],
+        ),
+        (
+            ", reconcileStrategy: Continuous",
+            ", reconcileStrategy: InstallOnce",
+            &["refused-change /spec/reconcileStrategy"],
+        ),
+    ] {
+        assert_eq!(told(&proxy(before), &proxy(after)), expected, "{before} -> {after}");
+    }
+    let repository = proxy("").replace("charts.example.com", "mirror.example.com");
+    assert_eq!(told(&proxy(""), &repository), ["helm-chart-proxy /spec/repoURL"]);
+}
+
+#[test]
+fn two_helm_chart_proxies_of_one_release_fight() {
+    let tree = |second: &str| {
+        format!(
+            "\
+{{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {{name: a, labels: {{net: one}}}}, spec: {{paused: false}}}}
+---
+{{apiVersion: addons.cluster.x-k8s.io/v1alpha1, kind: HelmChartProxy, metadata: {{name: one}}, spec: {{chartName: net, repoURL: 'https://charts.example.com', releaseName: net, clusterSelector: {{matchLabels: {{net: one}}}}}}}}
+---
+{{apiVersion: addons.cluster.x-k8s.io/v1alpha1, kind: HelmChartProxy, metadata: {{name: two}}, spec: {{chartName: net, repoURL: 'https://charts.example.com', {second}}}}}
+"
+        )
+    };
+    for (second, expected) in [
+        ("releaseName: net, namespace: default, clusterSelector: {}", 1),
+        ("releaseName: net, clusterSelector: {matchExpressions: [{key: net, operator: Exists}]}", 1),
+        ("releaseName: net, namespace: other, clusterSelector: {}", 0),
+        ("releaseName: other, clusterSelector: {}", 0),
+        ("clusterSelector: {}", 0),
+        ("releaseName: net, clusterSelector: {matchLabels: {net: two}}", 0),
+    ] {
+        let found = told("{}", &tree(second));
+        assert_eq!(
+            found.iter().filter(|one| one.starts_with("helm-chart-proxy")).count(),
+            expected,
+            "{second}"
+        );
+    }
+}
+
+#[test]
+fn a_class_leads_over_several_minors_where_its_list_does() {
+    let tree = |class: &str, version: &str| {
+        format!(
+            "\
+{{apiVersion: cluster.x-k8s.io/v1beta2, kind: ClusterClass, metadata: {{name: k}}, spec: {{{class}}}}}
+---
+{{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {{name: a}}, spec: {{topology: {{classRef: {{name: k}}, version: {version}}}}}}}
+"
+        )
+    };
+    let skip = "kubernetes-minor-skip /spec/topology/version";
+    for (class, expected) in [
+        ("kubernetesVersions: [v1.31.4, v1.32.9, v1.33.2]", &[][..]),
+        ("kubernetesVersions: [v1.31.4, v1.33.2]", &[skip, "topology-version /spec/kubernetesVersions/1"]),
+        (
+            "kubernetesVersions: [v1.31.4, v1.32.9, v1.32.1, v1.33.2]",
+            &[skip, "topology-version /spec/kubernetesVersions/2"],
+        ),
+        ("upgrade: {external: {generateUpgradePlanExtension: e}}", &[]),
+        ("variables: []", &[skip]),
+    ] {
+        let mut found = told("{}", &tree(class, "v1.33.2"));
+        found.extend(told(&tree(class, "v1.31.4"), &tree(class, "v1.33.2")));
+        found.retain(|one| one.starts_with("kubernetes-minor") || one.starts_with("topology-version"));
+        found.sort();
+        found.dedup();
+        assert_eq!(found, expected, "{class}");
+    }
+}

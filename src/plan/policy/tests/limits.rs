@@ -1,0 +1,189 @@
+//! `invalid-value`: what a definition asks beyond types.
+
+use super::{TODAY, folders, render_files};
+use crate::policy::{AppliedBy, Facts, Occasion, judge};
+use capstan_kustomize::render::Rendered;
+use capstan_kustomize::schema::{SchemaFile, Schemas};
+use capstan_model::finding::{Severities, rules};
+use capstan_model::tree::RepoPath;
+
+/// What is told of an object: `line:column message`, but for what every message has.
+fn told_by(schemas: &Schemas, text: &str) -> Vec<String> {
+    let after = render_files(&[("base/a.yaml", text)]);
+    let (folders, before) = (folders(), Rendered::default());
+    let facts = Facts {
+        folders: &folders,
+        before: &before,
+        after: &after,
+        inside: &[],
+        applied_by: AppliedBy::Others,
+        occasion: Occasion::Revision,
+        release: None,
+        schemas,
+        cluster_api: None,
+        boundary: None,
+        today: TODAY,
+        values: None,
+    };
+    let mut told: Vec<String> = judge(&facts, &Severities::default())
+        .into_iter()
+        .filter(|finding| finding.rule == rules::INVALID_VALUE)
+        .map(|finding| {
+            let place = finding.place.as_ref().unwrap().to_string();
+            let line = place.split(':').nth(1).unwrap().to_owned();
+            let message = finding.message.replace(": the API server refuses the object", "");
+            let (is, wanted) = message.split_once(", and ").unwrap();
+            let (path, is) = is.trim_start_matches('`').split_once("` of ").unwrap();
+            let is = is.split_once(' ').unwrap().1.split_once(' ').unwrap().1;
+            format!("{line} {path} {is}: {}", wanted.split_once(") wants ").unwrap().1)
+        })
+        .collect();
+    told.sort_by_key(|told| (told.split(' ').next().unwrap().parse::<u32>().unwrap(), told.clone()));
+    told
+}
+
+fn told(text: &str) -> Vec<String> {
+    told_by(Schemas::built_in(), text)
+}
+
+#[test]
+fn empty_lists_and_mappings_of_v1beta2_are_refused_but_for_selectors() {
+    let found = told(
+        "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: md}
+spec:
+  clusterName: c
+  selector: {}
+  template:
+    metadata: {}
+    spec:
+      clusterName: c
+      bootstrap: {dataSecretName: s}
+      readinessGates: []
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DockerMachineTemplate, name: md}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata: {name: md}
+spec: {template: {spec: {users: [], files: null, joinConfiguration: {nodeRegistration: {kubeletExtraArgs: []}}}}}
+",
+    );
+    assert_eq!(
+        found,
+        [
+            "8 /spec/template/metadata has 0 fields: at least 1 field (leave an empty mapping out)",
+            "12 /spec/template/spec/readinessGates has 0 items: 1 to 32 items (leave an empty list out)",
+            "18 /spec/template/spec/joinConfiguration/nodeRegistration/kubeletExtraArgs has 0 items: 1 to 100 items (leave an empty list out)",
+            "18 /spec/template/spec/users has 0 items: 1 to 100 items (leave an empty list out)",
+        ]
+    );
+}
+
+/// A webhook of Cluster API fills in selectors and the type of a strategy, but not in a topology.
+#[test]
+fn required_fields_are_asked_for_where_nobody_fills_them_in() {
+    let found = told(
+        "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: md}
+spec:
+  rollout: {strategy: {rollingUpdate: {maxSurge: 1}}}
+  template: {spec: {clusterName: c, bootstrap: {dataSecretName: s}}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: c}
+spec:
+  topology:
+    classRef: {name: k}
+    version: v1.34.1
+    workers:
+      machineDeployments:
+      - {class: w, name: md, rollout: {strategy: {rollingUpdate: {maxSurge: 1}}}}
+---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: old}
+spec: {template: {spec: {}}}
+",
+    );
+    assert_eq!(
+        found,
+        [
+            "5 /spec/clusterName is not there: it to be there",
+            "6 /spec/template/spec/infrastructureRef is not there: it to be there",
+            "17 /spec/topology/workers/machineDeployments/0/rollout/strategy/type is not there: it to be there",
+            "22 /spec/clusterName is not there: it to be there",
+            "22 /spec/template/spec/clusterName is not there: it to be there",
+        ]
+    );
+}
+
+#[test]
+fn a_definition_of_the_repository_sets_limits_too() {
+    let definition = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: acmes.infrastructure.cluster.x-k8s.io}
+spec:
+  group: infrastructure.cluster.x-k8s.io
+  names: {kind: Acme, plural: acmes}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [size, region, zone]
+            minProperties: 1
+            properties:
+              size: {type: integer, minimum: 1, maximum: 10}
+              region: {type: string, pattern: '^[a-z]+-[0-9]$'}
+              zone: {type: string, default: a}
+              name: {type: string, minLength: 2, maxLength: 4}
+              ratio: {type: number, minimum: 0.5}
+              disks: {type: array, maxItems: 1, items: {type: string, minLength: 1}}
+              tags: {type: object, maxProperties: 1, additionalProperties: {type: string}}
+";
+    let path = RepoPath::parse("crds/acme.yaml").unwrap();
+    let schemas = Schemas::read([SchemaFile { path, bytes: Ok(definition.as_bytes().into()) }]);
+    let of = |spec: &str| {
+        told_by(
+            &schemas,
+            &format!(
+                "apiVersion: infrastructure.cluster.x-k8s.io/v1\nkind: Acme\nmetadata: {{name: a}}\nspec: {spec}\n"
+            ),
+        )
+    };
+    assert_eq!(of("{size: 3, region: eu-1, name: ab, ratio: 0.5, disks: [a], tags: {a: b}}"), [""; 0]);
+    // A variable may become anything, and null is absent.
+    assert_eq!(of("{size: '${SIZE}', region: '${REGION}', name: '${A}', disks: null}"), [""; 0]);
+    assert_eq!(
+        of("{size: 0, region: EU, name: abcde, ratio: 0.4, disks: [a, ''], tags: {a: b, c: d}}"),
+        [
+            "4 /spec/disks has 2 items: at most 1 item",
+            "4 /spec/disks/1 has 0 characters: at least 1 character",
+            "4 /spec/name has 5 characters: 2 to 4 characters",
+            "4 /spec/ratio is out of range: at least 0.5",
+            "4 /spec/region has another form: what matches `^[a-z]+-[0-9]$`",
+            "4 /spec/size is out of range: 1 to 10",
+            "4 /spec/tags has 2 fields: at most 1 field",
+        ]
+    );
+    assert_eq!(
+        of("{}"),
+        [
+            "4 /spec has 0 fields: at least 1 field (leave an empty mapping out)",
+            "4 /spec/region is not there: it to be there",
+            "4 /spec/size is not there: it to be there",
+        ]
+    );
+}
