@@ -19,7 +19,7 @@
 //! | [`substitution`] | templated scalars: expressions, variables and what binds them (U3) | `flux` |
 //! | [`release`] | what one release holds | `layout`, `settings`, `strangers`, `substitution` |
 //! | [`cluster`] | what the folder of one cluster or provider set holds | `giant_swarm`, `layout`, `release`, `settings`, `strangers` |
-//! | [`provider_set`] | what becomes of the providers of a set, and what is wrong with it | `cluster`, `layout`, `settings` |
+//! | [`provider_set`] | what becomes of the providers of a set, and what is wrong with it | `cluster`, `layout`, `release`, `settings` |
 //! | [`first_release`] | the first release, made from a cluster's base | `cluster`, `substitution` |
 //! | [`merge`] | three-way merge of objects, fields, lists and templated scalars | `flux`, `giant_swarm`, `release`, `settings`, `substitution`, `templates` |
 //! | [`inference`] | which release a base comes from that records none | `merge` |

@@ -282,7 +282,7 @@ fn app(options: &Options) -> Result<App, ForgeError> {
         slug: options.slug.clone(),
         owner,
         bot,
-        key: AppKey::generate().map_err(|_| ForgeError::Key)?,
+        key: AppKey::of_this_process().map_err(|_| ForgeError::Key)?,
         webhook_secret: random_secret(""),
         client_secret: random_secret(""),
         callback: None,

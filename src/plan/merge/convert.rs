@@ -2,6 +2,7 @@
 //!
 //! [U7a]: crate::merge::converted#u7a
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster_objects::Base;
@@ -9,7 +10,7 @@ use super::converted::{Converted, FileBefore, steps_to};
 use super::form::form_of;
 use super::nodes::text;
 use super::piece::Piece;
-use super::tidying::without_tidying;
+use super::tidying::{without_refused_empties, without_tidying};
 use super::views::{MergeInput, matched, pieces_of};
 use capstan_kustomize::conversion::{Conversion, Replay, Unconvertible, in_order_of};
 use capstan_kustomize::schema::Schemas;
@@ -69,7 +70,8 @@ pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, Wanted> {
         // Documents in several versions are an ambiguity of the release.
         let is_one = versions.all(|other| other == version);
         let is_other = is_one && own != version && api_group(own) == api_group(version);
-        let roots = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.root.clone()).collect();
+        let said = |piece: &&Piece| without_refused_empties(Cow::Borrowed(&piece.root)).into_owned();
+        let roots = |pieces: &[&Piece]| pieces.iter().map(said).collect();
         let old = || old.as_ref().map(|old| roots(&pieces_of(old, object))).unwrap_or_default();
         is_other
             .then(|| (object, Wanted { version: version.to_owned(), old: old(), release: roots(&pieces) }))

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use super::matched::Matched;
 use super::nodes::{add_namespace, remove, set_text};
 use super::piece::{Piece, provider_components};
+use super::tidying::without_refused_empties;
 use crate::substitution::{
     Bindings, Extent, Flux, Scope, Substitution, expressions, expressions_of_fields, unescaped,
 };
@@ -69,7 +70,7 @@ impl<'a> Matched<'a> {
             }
             None => {}
         }
-        node
+        without_refused_empties(node)
     }
 
     /// The piece as an object that the cluster lacks.

@@ -4,6 +4,9 @@
 //!
 //! [U7a]: crate::merge::converted#u7a
 
+use std::borrow::Cow;
+
+use super::nodes::remove;
 use capstan_kustomize::conversion::{Conversion, ConversionStep, apply};
 use capstan_kustomize::schema::{Schema, Schemas};
 use capstan_model::object::FieldPath;
@@ -44,10 +47,62 @@ fn may_be_empty(object: &Node, at: &FieldPath) -> bool {
     definitions.next().and_then(|(schema, _)| schema.at(at)).is_none_or(Schema::may_be_empty)
 }
 
-/// Whether an empty value stays that the release writes: the API server takes it, or the release has it so itself.
+/// Whether an empty value stays that the release writes: the API server takes it.
 fn stays_written(object: &Node, release: &[Node], at: &FieldPath) -> bool {
-    let is_empty_there = || release.iter().any(|root| root.at(at).is_some_and(holds_nothing));
-    is_written(release, at) && (may_be_empty(object, at) || is_empty_there())
+    is_written(release, at) && may_be_empty(object, at)
+}
+
+/// A release's object without the empty lists and mappings that its definition refuses: no API server takes them, so
+/// they say nothing.
+pub(super) fn without_refused_empties(mut object: Cow<'_, Node>) -> Cow<'_, Node> {
+    let text = |key: &str| object.text_at(key).unwrap_or_default();
+    let mut found = Vec::new();
+    if has_empty(&object)
+        && let Some((schema, _)) = Schemas::built_in().judges(text("kind"), text("apiVersion")).next()
+    {
+        collect_refused(&object, schema, &FieldPath::root(), &mut found);
+    }
+    for path in found {
+        remove(object.to_mut(), path.steps());
+    }
+    object
+}
+
+fn has_empty(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Mapping(entries) => {
+            entries.is_empty() || entries.iter().any(|entry| has_empty(&entry.value))
+        }
+        NodeKind::Sequence(items) => items.is_empty() || items.iter().any(has_empty),
+        NodeKind::Scalar(_) => false,
+    }
+}
+
+/// Whether nothing is left of a value. What is to go of it is added to `found`, the deepest first.
+fn collect_refused(node: &Node, schema: &Schema, at: &FieldPath, found: &mut Vec<FieldPath>) -> bool {
+    match &node.kind {
+        NodeKind::Mapping(entries) => {
+            let mut left = entries.len();
+            for entry in entries {
+                let Some(below) = schema.field(&entry.key) else { continue };
+                let path = at.key(&entry.key);
+                if collect_refused(&entry.value, below, &path, found) && !below.may_be_empty() {
+                    found.push(path);
+                    left -= 1;
+                }
+            }
+            left == 0
+        }
+        NodeKind::Sequence(items) => {
+            for (index, item) in items.iter().enumerate() {
+                if let Some(below) = schema.item() {
+                    collect_refused(item, below, &at.index(index), found);
+                }
+            }
+            items.is_empty()
+        }
+        NodeKind::Scalar(_) => false,
+    }
 }
 
 fn is_written(release: &[Node], at: &FieldPath) -> bool {

@@ -27,7 +27,7 @@ use super::sample;
 use super::town::{REPOSITORY, Town};
 
 /// How many `make test` runs.
-const SCHEDULES: u64 = 50;
+const SCHEDULES: u64 = 16;
 /// How many run beside one another: most of their time they wait.
 const AT_ONCE: usize = 16;
 /// So many turns may pass until people see what they wait for.

@@ -141,7 +141,7 @@ fn base_and_overlay_are_rendered_together() {
         "apiVersion": "cluster.x-k8s.io/v1beta1",
         "kind": "MachineDeployment",
         "metadata": {"name": "a-md-0", "namespace": "acme"},
-        "spec": {"replicas": 9, "template": {"spec": {"version": "v1.30.4"}}},
+        "spec": {"replicas": 9, "clusterName": "a", "template": {"spec": {"version": "v1.30.4", "clusterName": "a"}}},
     }]);
     assert_eq!(rendered, expected);
     assert_eq!(

@@ -45,7 +45,7 @@ const TEMPLATE: &str = "\
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster
 metadata: {name: {{ cluster.name }}, namespace: org}
-spec: {topology: {version: {{ kubernetes.version }}}} # from the inventory
+spec: {topology: {version: {{ kubernetes.version }}, classRef: {name: c}}} # from the inventory
 ";
 
 fn checkout() -> Sandbox {
@@ -116,7 +116,7 @@ fn render_prints_what_templates_make_with_their_comments() {
     let told = checkout().capstan(&["inventory", "render", "peu02"]);
     assert_eq!(
         told.ended(0).out,
-        "---\n# acme/peu02: cluster.yaml\napiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu02, namespace: org}\nspec: {topology: {version: v1.34.0}} # from the inventory\n"
+        "---\n# acme/peu02: cluster.yaml\napiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: peu02, namespace: org}\nspec: {topology: {version: v1.34.0, classRef: {name: c}}} # from the inventory\n"
     );
 }
 
@@ -320,8 +320,9 @@ fn an_inventory_that_cannot_be_read_any_more_says_of_how_many_clusters_nothing_i
     }
     let told = checkout.capstan(&["inventory", "diff", "--from", "HEAD"]);
     assert!(!told.ended(1).out.contains("of 0 clusters"), "{told:?}");
-    let all = checkout.capstan(&["clusters"]).ended(0).out.clone();
-    assert!(all.contains("the inventory says nothing of it any more"), "{all}");
+    let all = checkout.capstan(&["clusters"]).ended(1).out.clone();
+    let told = "defines no cluster at all: nothing is proposed and nothing is deleted [definition-removed]";
+    assert_eq!(all.matches(told).count(), 2, "{all}");
 }
 
 #[test]
@@ -406,7 +407,7 @@ fn base_settings_of_levels_and_the_cluster_s_overlay_come_one_over_the_other() {
             "apiVersion: cluster.x-k8s.io/v1beta2",
             "kind: Cluster",
             "metadata: {name: peu01, namespace: org, labels: {said: own}}",
-            "spec: {topology: {version: v1.33.4}} # from the inventory",
+            "spec: {topology: {version: v1.33.4, classRef: {name: c}}} # from the inventory",
         ]
     );
     checkout.capstan(&["upgrade", "acme/peu01", "--inventory", "--write"]).ended(0);
@@ -466,7 +467,7 @@ fn a_component_that_is_nowhere_and_a_reach_beyond_the_limits_are_told_before_any
         told.as_array().unwrap().iter().filter(|one| one["rule"] == "inventory-reach").collect();
     let [reach] = reach.as_slice() else { panic!("{told}") };
     let message = reach["message"].as_str().unwrap();
-    assert!(message.contains("1 clusters change and 0 may"), "{message}");
+    assert!(message.contains("1 cluster changes and 0 may"), "{message}");
     assert_eq!(reach["file"], "inventory/prod.yaml");
     checkout.write(".capstan.yaml", "inventory: {path: inventory, limits: {machines: 3}}\n");
     let told = checkout.capstan(&["validate", "--from", "HEAD"]);

@@ -56,6 +56,8 @@ spec:
   template:
     spec:
       version: {version}
+      clusterName: \"{name}\"
+  clusterName: \"{name}\"
 "
     )
 }

@@ -56,7 +56,7 @@ fn fleet() -> Sandbox {
     let own = first.replace("{version: v1.12.8}", "{version: v1.12.8, manager: {verbosity: 3}} # ours");
     let kubernetes = |version: &str| {
         format!(
-            "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: KubeadmControlPlane\nmetadata: {{name: peu01, namespace: org}}\nspec: {{version: {version}}}\n"
+            "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: KubeadmControlPlane\nmetadata: {{name: peu01, namespace: org}}\nspec: {{version: {version}, machineTemplate: {{spec: {{infrastructureRef: {{apiGroup: infrastructure.cluster.x-k8s.io, kind: DevMachineTemplate, name: peu01}}}}}}}}\n---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: DevMachineTemplate\nmetadata: {{name: peu01, namespace: org}}\nspec: {{template: {{spec: {{backend: {{inMemory: {{}}}}}}}}}}\n"
         )
     };
     let (old_cluster, new_cluster) = (

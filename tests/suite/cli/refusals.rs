@@ -99,7 +99,10 @@ fn a_release_that_cannot_be_read_is_named_with_its_place_and_others_go_on() {
     let clusters = sandbox.capstan(&["clusters", "-o", "json"]).json(1);
     assert_eq!(clusters[0]["error"], *error);
     // An older one that is broken is passed over, and the plan says so.
-    sandbox.write("aws/v1.3.0/base/md.yaml", "kind: MachineDeployment\nspec: {replicas: 3}\n");
+    sandbox.write(
+        "aws/v1.3.0/base/md.yaml",
+        "kind: MachineDeployment\nspec: {replicas: 3, template: {spec: {version: v1.30.4}}}\n",
+    );
     let said = sandbox.capstan(&["plan", "acme/a"]);
     assert!(
         said.ended(0).out.contains("aws/v1.2.0 is left out, because it cannot be read: "),

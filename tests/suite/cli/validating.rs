@@ -113,8 +113,9 @@ fn against_a_commit_the_comparing_rules_speak_too() {
              metadata: {{name: a-md-0, namespace: acme}}\nspec: {{template: {{spec: {{customImage: {image}}}}}}}\n"
         )
     };
-    let deployment = workers("a", 2, "v1.30.4")
-        + "      infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: a-md-0}\n";
+    let reference = "      infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: a-md-0}\n";
+    let deployment =
+        workers("a", 2, "v1.30.4").replace("      clusterName", &format!("{reference}      clusterName"));
     let sandbox = fleet();
     sandbox.write("acme/a/base/md.yaml", &deployment);
     sandbox.write("acme/a/base/template.yaml", &template("kindest/node:v1.30.4"));

@@ -117,7 +117,7 @@ fn patched() -> Sandbox {
             "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSMachineTemplate\nmetadata: {{name: {name}, namespace: acme}}\nspec: {{template: {{spec: {{instanceType: {instance}}}}}}}\n"
         )
     };
-    let owner = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: a-md-0, namespace: acme}\nspec: {replicas: 2, template: {spec: {infrastructureRef: {kind: AWSMachineTemplate, name: a-md-0}}}}\n---\n";
+    let owner = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: a-md-0, namespace: acme}\nspec: {replicas: 2, clusterName: a, template: {spec: {clusterName: a, infrastructureRef: {kind: AWSMachineTemplate, name: a-md-0}}}}\n---\n";
     Sandbox::with(&[
         (
             "aws/v1.0.0/base/t.yaml",

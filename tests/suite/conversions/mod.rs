@@ -7,7 +7,8 @@
 //!
 //! *Left out of the comparison*: `status` and `metadata.creationTimestamp` (not a file's to say; the
 //! webhooks write them), an empty mapping against none (Go writes either, by how the mapping was made), and
-//! how a time is written (the webhooks write UTC). The annotation `cluster.x-k8s.io/conversion-data` is in no
+//! how a time is written (the webhooks write UTC), and the type of a strategy, which v1beta2 requires and the webhooks
+//! leave out. The annotation `cluster.x-k8s.io/conversion-data` is in no
 //! object here: one that has it is refused.
 
 #![expect(
@@ -19,6 +20,7 @@
 
 mod compare;
 mod generate;
+mod limits;
 mod webhooks;
 
 use std::collections::BTreeMap;
@@ -94,7 +96,7 @@ impl Tally {
 }
 
 #[test]
-fn objects_are_converted_as_cluster_apis_own_webhooks_convert_them() {
+fn objects_are_converted_and_refused_as_by_cluster_apis_own_webhooks_and_definitions() {
     let Some(plane) = Plane::start(Parts::Everything) else { return };
     let webhooks = Webhooks::of(&plane);
     let kinds: Vec<&Kind> = webhooks.kinds().collect();
@@ -126,6 +128,9 @@ fn objects_are_converted_as_cluster_apis_own_webhooks_convert_them() {
         assert!(real.equal >= 150, "only {} real objects", real.equal);
         assert!(real.refused() <= 5, "{} real objects are refused", real.refused());
     }
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(limits::are_those_of_the_api_server(&plane, &webhooks, &mut random));
 }
 
 /// Every object of Cluster API's in v1beta1 that the real manifests hold; none where they are not at hand.

@@ -16,7 +16,28 @@ pub(super) struct Kind {
     /// OpenAPI of v1beta1 and v1beta2.
     pub(super) older: Value,
     pub(super) newer: Value,
+    /// As its URLs have it.
+    pub(super) plural: String,
+    /// The rules in CEL of v1beta2, as the API server names them in what it refuses.
+    pub(super) rules: Vec<String>,
     url: String,
+}
+
+/// Every rule in CEL of a schema: its message, or itself.
+fn rules_of(schema: &Value, found: &mut Vec<String>) {
+    match schema {
+        Value::Object(fields) => {
+            for rule in fields.get("x-kubernetes-validations").and_then(Value::as_array).into_iter().flatten()
+            {
+                found.extend(
+                    ["message", "rule"].iter().filter_map(|key| Some(rule[key].as_str()?.to_owned())),
+                );
+            }
+            fields.values().for_each(|below| rules_of(below, found));
+        }
+        Value::Array(items) => items.iter().for_each(|below| rules_of(below, found)),
+        _ => {}
+    }
 }
 
 pub(super) struct Webhooks {
@@ -56,11 +77,16 @@ impl Webhooks {
             let group = spec["group"].as_str()?;
             // The in-memory provider's kinds are not Cluster API's own.
             (group != "infrastructure.cluster.x-k8s.io").then_some(())?;
+            let newer = schema("v1beta2")?;
+            let mut rules = Vec::new();
+            rules_of(&newer, &mut rules);
             Some(Kind {
                 group: group.to_owned(),
                 name: spec["names"]["kind"].as_str()?.to_owned(),
+                plural: spec["names"]["plural"].as_str()?.to_owned(),
                 older: schema("v1beta1")?,
-                newer: schema("v1beta2")?,
+                newer,
+                rules,
                 url: spec["conversion"]["webhook"]["clientConfig"]["url"].as_str()?.to_owned(),
             })
         });

@@ -1,6 +1,10 @@
 //! Code: objects, references, Git over HTTP.
 
-use capstan_forge::{Edit, Forge, Options, Permission, Selection};
+use aws_lc_rs::encoding::{AsDer as _, Pkcs8V1Der};
+use aws_lc_rs::rsa::{KeyPair, KeySize};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use capstan_forge::{AppCredentials, Edit, Forge, Options, Permission, Selection};
 use capstan_test_support::tally;
 use serde_json::{Value, json};
 
@@ -151,6 +155,13 @@ fn git_clones_fetches_and_pushes_with_a_token() {
     assert_conforms(&forge);
 }
 
+/// An RSA key of nobody's, in PEM.
+fn another_key() -> String {
+    let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
+    let der: Pkcs8V1Der<'_> = pair.as_der().unwrap();
+    format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(der.as_ref()))
+}
+
 #[test]
 fn the_app_proves_itself_with_a_short_lived_token() {
     let (forge, installation) = acme();
@@ -163,8 +174,8 @@ fn the_app_proves_itself_with_a_short_lived_token() {
             try_request(&forge, "GET", "/app", &[("authorization", &header)], &Value::Null).unwrap();
         assert_eq!(refused.status, 401);
     }
-    let other = Forge::start(Options::default()).unwrap();
-    let header = format!("Bearer {}", web_token(&other.app(), now, now + 60));
+    let other = AppCredentials { private_key: another_key(), ..forge.app() };
+    let header = format!("Bearer {}", web_token(&other, now, now + 60));
     let refused = try_request(&forge, "GET", "/app", &[("authorization", &header)], &Value::Null).unwrap();
     assert_eq!(refused.status, 401, "signed with another App's key");
     as_app(&forge, "GET", "/app/installations?per_page=100", Value::Null);

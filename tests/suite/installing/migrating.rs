@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 
 use super::town::{Row, Town};
 
+/// The core provider, for which nobody has to be installed before.
 const OWN: Row = Row {
-    kind: "InfrastructureProvider",
-    name: "own",
+    kind: "CoreProvider",
+    name: "cluster-api",
     namespace: "own-system",
-    label: "infrastructure-own",
-    file: "infrastructure-components.yaml",
+    label: "cluster-api",
+    file: "core-components.yaml",
 };
 
 const WIDGETS: &str = "widgets.own.example.com";

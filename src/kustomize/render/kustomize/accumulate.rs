@@ -51,7 +51,7 @@ impl Builder<'_> {
         entry: &TreeEntry,
         first: Accumulated,
     ) -> Result<Built, RenderError> {
-        let kustomization = self.read(entry, Flavour::Kustomization)?;
+        let kustomization = self.read(entry, Flavour::Outermost)?;
         let tracks = if kustomization.build_metadata.is_empty() { Tracks::Nothing } else { Tracks::Origins };
         self.origin = Origin::top(tracks);
         self.schemas = Schemas::default();

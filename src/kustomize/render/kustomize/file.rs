@@ -119,6 +119,8 @@ pub(super) enum Reach {
 /// What it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::render) enum Flavour {
+    /// What is built itself: either.
+    Outermost,
     Kustomization,
     Component,
 }
@@ -263,7 +265,8 @@ fn check_type(document: &Placed, flavour: Flavour) -> Result<(), RenderError> {
             &document.place,
             "this is a component: list its folder under `components`, not under `resources`",
         )),
-        (Flavour::Component, "Component") | (Flavour::Kustomization, "Kustomization") => {
+        (Flavour::Outermost | Flavour::Component, "Component")
+        | (Flavour::Outermost | Flavour::Kustomization, "Kustomization") => {
             match document.field("apiVersion").filter(|_| !api.is_empty() && api != wanted) {
                 None => Ok(()),
                 Some(version) => Err(RenderError::malformed(
@@ -276,7 +279,7 @@ fn check_type(document: &Placed, flavour: Flavour) -> Result<(), RenderError> {
             &document.place,
             "this is no component: list its folder under `resources`, or give it `kind: Component`",
         )),
-        (Flavour::Kustomization, kind) => Err(RenderError::malformed(
+        (Flavour::Outermost | Flavour::Kustomization, kind) => Err(RenderError::malformed(
             &document.place,
             format!("a kustomization is of kind `Kustomization`, and this one is of `{kind}`"),
         )),
