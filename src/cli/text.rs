@@ -77,8 +77,10 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
     }
     if !upgrade.blocked.is_empty() {
         let red = AnsiColor::Red.on_default().bold();
-        let _ = writeln!(text, "  {red}blocked: nothing is written{red:#}");
-        for reason in &upgrade.blocked {
+        let others: Vec<&String> = upgrade.reasons_beside_findings().collect();
+        let why = if others.is_empty() { "; the findings say why" } else { "" };
+        let _ = writeln!(text, "  {red}blocked: nothing is written{red:#}{why}");
+        for reason in others {
             let _ = writeln!(text, "    {reason}");
         }
     }
@@ -379,8 +381,12 @@ pub(super) fn complain(cluster: &ClusterId, refused: &Refused) {
 /// What stands besides the diff of an upgrade, on standard error.
 pub(super) fn remark(upgrade: &Upgrade, written: bool) {
     let name = upgrade.target.path();
-    for reason in &upgrade.blocked {
-        let red = AnsiColor::Red.on_default().bold();
+    let red = AnsiColor::Red.on_default().bold();
+    let mut others = upgrade.reasons_beside_findings().peekable();
+    if others.peek().is_none() && !upgrade.blocked.is_empty() {
+        anstream::eprintln!("{red}blocked{red:#}: {name}: nothing is written; the findings say why");
+    }
+    for reason in others {
         anstream::eprintln!("{red}blocked{red:#}: {name}: {reason}");
     }
     for note in upgrade.notes.iter().filter(|_| upgrade.to.is_some()) {

@@ -87,6 +87,13 @@ pub fn apply(mut rendered: Rendered, components: &[&Component]) -> Result<Render
     if !lost.is_empty() {
         return Err(lost);
     }
+    let refused: Vec<Finding> = made.objects.iter().flat_map(Kustomized::refused_names).collect();
+    if !refused.is_empty() {
+        return Err(refused
+            .into_iter()
+            .map(|finding| written_in_template(finding, &folder, &rendered))
+            .collect());
+    }
     let mut made = made.objects;
     for file in &mut rendered.files {
         let Ok(path) = folder.join(&file.name) else { continue };
@@ -166,8 +173,12 @@ fn lost(patch: &PatchUse) -> Option<Finding> {
 
 /// What kustomize says, where people can mend it.
 fn told(error: &RenderError, folder: &RepoPath, rendered: &Rendered) -> Finding {
-    let finding = Finding::from(error);
-    let place = error.place();
+    written_in_template(Finding::from(error), folder, rendered)
+}
+
+/// A finding in a file that a template came to, at the template's object.
+fn written_in_template(finding: Finding, folder: &RepoPath, rendered: &Rendered) -> Finding {
+    let Some(place) = finding.place.clone() else { return finding };
     let Some(name) = place.file().below(folder) else { return finding };
     let Some(file) = rendered.files.iter().find(|file| file.name == name) else { return finding };
     let read = YamlFile::read(&file.text).ok();

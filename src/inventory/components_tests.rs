@@ -221,3 +221,30 @@ fn what_cannot_be_edited_as_it_stands_is_written_anew() {
         "apiVersion: example.com/v1\nkind: Pool\nmetadata:\n  name: c-a\n  annotations:\n    a: b\nspec:\n  size: 5\n  max: 1\n  zone: three\n  labels:\n  - b\n  audit: true\n"
     );
 }
+
+#[test]
+fn a_name_that_nobody_takes_is_told_where_the_template_or_the_component_has_it() {
+    let prefix = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: A_\n";
+    let component =
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [policy.yaml]\n";
+    let policy = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: policy, labels: {a b: c}}\n";
+    let found = rendered(&survey(&[("components/own/kustomization.yaml", prefix)])).unwrap_err();
+    assert!(
+        found[0].starts_with(
+            "invalid-name components/own/kustomization.yaml:3:13 `A_policy` of ConfigMap A_policy is no name"
+        ),
+        "{found:#?}"
+    );
+    let found = rendered(&survey(&[
+        ("components/own/kustomization.yaml", component),
+        ("components/own/policy.yaml", policy),
+        ("components/audit/kustomization.yaml", &AUDIT.replace("resources: [policy.yaml]\n", "")),
+    ]))
+    .unwrap_err();
+    assert!(
+        found[0].starts_with(
+            "invalid-name components/own/policy.yaml:3:35 `a b` of ConfigMap policy is no label's key"
+        ),
+        "{found:#?}"
+    );
+}

@@ -104,7 +104,13 @@ fn examples(
             }
             Ok(file) => match file.documents() {
                 [document] if document.root.as_mapping().is_some() => {
-                    examples.push(object(&entry.path, &file, document.root.clone()));
+                    match file.misread_key(&document.root) {
+                        Some((offset, message)) => {
+                            let place = Place::at(entry.path.clone(), file.position(offset));
+                            wrong(rules::INVALID_YAML, place, message);
+                        }
+                        None => examples.push(object(&entry.path, &file, document.root.clone())),
+                    }
                 }
                 _ => {
                     let message = "an example is one mapping of values".to_owned();
@@ -263,7 +269,7 @@ properties:
                 vec![
                     (
                         "mc/v1.0.0/templates/a.yaml",
-                        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: {{ clusters[0].namespace }}, y: {{ clusters[1].name }}}\n",
+                        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: {{ clusters[0].namespace }}, z: {{ clusters[1].name }}}\n",
                     ),
                     ("mc/v1.0.0/examples/a.yaml", "{}\n"),
                 ],

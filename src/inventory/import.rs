@@ -53,6 +53,9 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
         return Err(wrong(twice.offset, format!("the key `{}` stands twice", twice.key)));
     }
     let root = &document.root;
+    if let Some((offset, message)) = file.misread_key(root) {
+        return Err(wrong(offset, message));
+    }
     let Some(top) = root.as_mapping() else {
         return Err(wrong(root.span.start, "this is no mapping of `KEY: value`".to_owned()));
     };
@@ -214,6 +217,10 @@ mod tests {
                 "clusterctl.yaml:3:1: a second document starts here: such a file holds one",
             ),
             ("A: [\n", "clusterctl.yaml:"),
+            (
+                "A: b\non: c\n",
+                "clusterctl.yaml:2:1: the key `on` has no quotes, so that Kubernetes reads it as `true`: write \"on\"",
+            ),
             (
                 "levels: b\n",
                 "clusterctl.yaml:1:1: `levels` is no value's name: templates know the cluster itself by it. Rename it",

@@ -114,6 +114,61 @@ fn an_inventory_is_told_as_a_whole() {
     assert!(matches!(uses(&values, &path, Some((LevelKind::Environment, "prod"))), Some(Use::Has(_))));
 }
 
+/// A name that Kubernetes refuses, wherever it comes from.
+#[test]
+fn a_name_that_nobody_takes_is_an_error_at_the_template_with_the_place_of_the_value() {
+    let cluster =
+        object("ClusterDefinition", "c", "  release: os/v1.0.0\n  folder: acme/c\n  values: {a: ok}\n");
+    let template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x-{{ a }}, namespace: {{ ns }}}\n";
+    let judged = |schema: &str, cluster: &str| {
+        let files = [
+            ("inventory/c.yaml", cluster),
+            ("os/v1.0.0/schema.yaml", schema),
+            ("os/v1.0.0/templates/all.yaml", template),
+        ];
+        lines(&survey(&files).judge())
+    };
+    let schema = |default: &str| {
+        format!(
+            "type: object\nproperties:\n  a: {{type: string}}\n  ns: {{type: string, default: {default}}}\n"
+        )
+    };
+    assert_eq!(judged(&schema("org"), &cluster), [""; 0]);
+    assert_eq!(
+        judged(&schema("Org A"), &cluster),
+        [
+            "template-error os/v1.0.0/templates/all.yaml:3:43 `Org A` of ConfigMap Org A/x-ok is no namespace that Kubernetes takes: write small letters, digits and `-` alone, a letter or digit at both ends, 63 characters at most. Read there: `/ns` (os/v1.0.0/schema.yaml:4:31)",
+        ]
+    );
+    assert_eq!(
+        judged(&schema("org"), &cluster.replace("a: ok", "a: 'A b: c'")),
+        [
+            "template-error os/v1.0.0/templates/all.yaml:3:18 `x-A b: c` of ConfigMap org/x-A b: c is no name that Kubernetes takes: write small letters, digits, `-` and `.` alone, a letter or digit at both ends, 253 characters at most. Read there: `/a` (inventory/c.yaml:8:15)",
+        ]
+    );
+}
+
+#[test]
+fn a_key_that_readers_call_by_two_names_is_refused() {
+    let object = object("Site", "fra1", "  values:\n    a: 1\n    on: {b: 2}\n");
+    assert_eq!(
+        lines(&survey(&[("inventory/a.yaml", &object)]).judge()),
+        [
+            "invalid-yaml inventory/a.yaml:8:5 the key `on` has no quotes, so that Kubernetes reads it as `true`: write \"on\"",
+        ]
+    );
+    let quoted = object.replace("    on:", "    \"on\":");
+    assert_eq!(lines(&survey(&[("inventory/a.yaml", &quoted)]).judge()), [""; 0]);
+    for key in ["on", "no", "yes", "off", "y", "n", "1_0"] {
+        let cluster = "apiVersion: capstan.dev/v1alpha1\nkind: ClusterDefinition\nmetadata: {name: c}\nspec: {release: os/v1.0.0, folder: acme/c}\n";
+        let schema = format!("type: object\nproperties:\n  {key}: {{type: string}}\n");
+        let found =
+            lines(&survey(&[("inventory/c.yaml", cluster), ("os/v1.0.0/schema.yaml", &schema)]).judge());
+        let expected = format!("invalid-definition os/v1.0.0/schema.yaml:3:3 the key `{key}` has no quotes");
+        assert!(found.len() == 1 && found[0].starts_with(&expected), "{found:#?}");
+    }
+}
+
 #[test]
 fn a_name_that_another_release_below_the_level_knows_is_none() {
     let prod = object("Environment", "prod", "  values: {vip: 10.0.0.1, wrong: 1}\n");

@@ -152,7 +152,11 @@ pub(super) fn refused(sidebar: &SidebarStanding) -> String {
 pub(super) fn visible_plan(proposal: &Proposal<'_>, limit: usize) -> String {
     let mut page = Page::new(limit);
     page.push(&summary(proposal));
-    for why in &proposal.upgrade.blocked {
+    let mut others = proposal.upgrade.reasons_beside_findings().peekable();
+    if others.peek().is_none() && !proposal.upgrade.blocked.is_empty() {
+        page.push("\n> **Blocked**: the findings below say why.\n");
+    }
+    for why in others {
         page.push(&format!("\n> **Blocked**: {}\n", prose(why, 900)));
     }
     let room = page.free();

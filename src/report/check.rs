@@ -369,7 +369,9 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
     for note in judged.notes.iter().take(20) {
         page.push(&format!("> {}\n\n", prose(note, 900)));
     }
-    let rows: Vec<String> = judged.blocked.iter().map(|why| format!("- {}\n", prose(why, 900))).collect();
+    // What a finding says with its place is not said twice.
+    let beside = judged.blocked.iter().filter(|why| !new.iter().any(|finding| finding.says(why)));
+    let rows: Vec<String> = beside.map(|why| format!("- {}\n", prose(why, 900))).collect();
     page.section(&blocked_head(), &rows, 8_000, |left| more_items(left, "reason", "reasons"));
     let rows = preflight::rows(&judged.preflights, judged.preflight_mode);
     page.section(&preflight::head(&judged.preflights, judged.preflight_mode), &rows, 12_000, |left| {

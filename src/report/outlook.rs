@@ -256,8 +256,12 @@ fn not_offered(outlook: &ReleaseOutlook) -> String {
 pub(super) fn one_upgrade(page: &mut Page, upgrade: &Upgrade, share: usize) {
     let step = step_in_words(upgrade, |name| code(name, 200));
     page.push(&format!("\n**{}**{step}\n", code(upgrade.target.path(), 200)));
-    let blocked: Vec<String> = upgrade.blocked.iter().map(|why| format!("- {}\n", prose(why, 600))).collect();
-    page.section("\nIt blocks:\n\n", &blocked, share / 3, |left| more_items(left, "reason", "reasons"));
+    let others = upgrade.reasons_beside_findings();
+    let others: Vec<String> = others.map(|why| format!("- {}\n", prose(why, 600))).collect();
+    page.section("\nIt blocks:\n\n", &others, share / 3, |left| more_items(left, "reason", "reasons"));
+    if others.is_empty() && !upgrade.blocked.is_empty() {
+        page.push("\nIt is blocked by these errors:\n");
+    }
     let errors: Vec<Finding> =
         upgrade.findings.iter().filter(|one| one.severity() == Severity::Error).cloned().collect();
     page.section("\n", &tables::finding_rows(&errors), share / 3, |left| more_items(left, "error", "errors"));
@@ -268,7 +272,7 @@ pub(super) fn one_upgrade(page: &mut Page, upgrade: &Upgrade, share: usize) {
     page.section(&format!("\n{}", tables::ROLLOUTS_HEAD), &rollouts, share / 3, |left| {
         more_below(left, "rollout", "rollouts")
     });
-    if blocked.is_empty() && errors.is_empty() && conflicts.is_empty() && rollouts.is_empty() {
+    if upgrade.blocked.is_empty() && errors.is_empty() && conflicts.is_empty() && rollouts.is_empty() {
         page.push(&format!(
             "\nNo error, no conflict, no machine is replaced; {}.\n",
             count(upgrade.changes.len(), "change", "changes")

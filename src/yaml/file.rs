@@ -9,6 +9,7 @@ use super::node::{Document, Entry, Node, NodeKind};
 use super::position::{Position, floor_boundary, place, position_in};
 use super::quick;
 use super::read::{self, ReadKey};
+use super::scalar::{Reading, read_plain};
 
 /// A file that was read strictly. Cloning is cheap; text and tree never change.
 #[derive(Debug, Clone)]
@@ -89,6 +90,28 @@ impl YamlFile {
     /// The documents in order, empty ones included (a text of comments alone has none).
     pub fn documents(&self) -> &[Document] {
         &self.0.documents
+    }
+
+    /// The first key without quotes that is called otherwise than it is written, below a node of this file: the byte at
+    /// which it stands, and what to say of it. `on`, `no` and `y` are booleans to YAML 1.1, so that Kubernetes calls them
+    /// `true` and `false`, and other readers do not.
+    pub fn misread_key(&self, node: &Node) -> Option<(usize, String)> {
+        let of_entry = |entry: &Entry| {
+            let written = self.text().get(entry.key_span.clone()).unwrap_or_default();
+            if entry.key != written && !matches!(read_plain(written), Reading::String(_)) {
+                let message = format!(
+                    "the key `{written}` has no quotes, so that Kubernetes reads it as `{}`: write \"{written}\"",
+                    entry.key
+                );
+                return Some((entry.key_span.start, message));
+            }
+            self.misread_key(&entry.value)
+        };
+        match &node.kind {
+            NodeKind::Scalar(_) => None,
+            NodeKind::Sequence(items) => items.iter().find_map(|item| self.misread_key(item)),
+            NodeKind::Mapping(entries) => entries.iter().find_map(of_entry),
+        }
     }
 
     /// Line and column of a byte offset; past the end it is the end.

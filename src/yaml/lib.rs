@@ -22,7 +22,7 @@
 //! | [`writer`] | values in block style | `node`, `quoting` |
 //! | [`read`] | the general reader | `error`, `limits`, `node`, `position`, `scalar` |
 //! | [`quick`] | the quick reader of everyday manifests | `limits`, `node`, `scalar` |
-//! | [`file`] | a file: its text and its documents | `error`, `node`, `position`, `quick`, `read` |
+//! | [`file`] | a file: its text and its documents | `error`, `node`, `position`, `quick`, `read`, `scalar` |
 //! | [`template`] | texts that are YAML once their expressions have values | `error`, `file`, `node`, `position`, `read` |
 //! | [`inside`] | places in a string, as places of its file | `file` |
 //! | [`comments`] | which comments there are, and which belong to what | `file`, `node` |

@@ -52,8 +52,9 @@ impl Step<'_> {
         let after = match after {
             Ok(after) => after,
             Err(error) => {
-                planned.upgrade.blocked.push(format!("The upgraded cluster cannot be rendered: {error}."));
-                planned.upgrade.findings.push(Finding::from(&error));
+                let reason = format!("The upgraded cluster cannot be rendered: {error}.");
+                planned.upgrade.findings.push(Finding::from(&error).stopping(&reason));
+                planned.upgrade.blocked.push(reason);
                 planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));
                 // What cannot be rendered cannot be judged; above all, its machines are not lost.
                 return Ok(planned.finish(Vec::new(), Vec::new()));
@@ -142,8 +143,9 @@ fn judge_set(
     let text = text.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     if let Err(error) = planned.record_components((&record, text), &judged.components) {
         let place = Place::whole(record);
-        planned.upgrade.blocked.push(format!("{} cannot be edited as intended.", place.file()));
-        findings.push(Finding::new(rules::EDIT_REFUSED, error.to_string()).place(place));
+        let reason = format!("{} cannot be edited as intended.", place.file());
+        findings.push(Finding::new(rules::EDIT_REFUSED, error.to_string()).place(place).stopping(&reason));
+        planned.upgrade.blocked.push(reason);
     }
     // Where the merge itself refused to go back, that is said once.
     let known = |new: &Finding| {

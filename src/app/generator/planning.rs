@@ -393,9 +393,13 @@ impl<'a> Step<'a> {
             planned.upgrade.kubernetes = brought.cloned();
             planned.upgrade.notes.extend(offer.notes.iter().cloned());
             planned.upgrade.notes.extend(self.note_of_past(contents));
-            planned.upgrade.findings.extend(cluster.findings.iter().cloned());
-            if cluster.findings.iter().any(|finding| finding.rule == rules::PROVIDERS_BESIDE_OTHERS) {
+            for finding in &cluster.findings {
+                if finding.rule != rules::PROVIDERS_BESIDE_OTHERS {
+                    planned.upgrade.findings.push(finding.clone());
+                    continue;
+                }
                 let why = "The folder holds provider objects and other objects of Cluster API, and releases are for one of the two.";
+                planned.upgrade.findings.push(finding.clone().stopping(why));
                 planned.upgrade.blocked.push(why.to_owned());
             }
             planned.upgrade.findings.extend(unknown);

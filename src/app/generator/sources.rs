@@ -265,7 +265,7 @@ pub(super) fn contents<'s>(
 /// One file with its text.
 pub(super) fn file(tree: &dyn Tree, entry: &TreeEntry) -> Result<SourceFile, Refused> {
     let refused = |message: String, place: Place| Refused { message, place: Some(place) };
-    let bytes = tree.read(entry).map_err(|error| refused(error.reason, Place::whole(entry.path.clone())))?;
+    let bytes = tree.read(entry).map_err(|error| refused(error.reason, Place::whole(error.path)))?;
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let line = bytes.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count() + 1;
         let place = Place::line_of(entry.path.clone(), u32::try_from(line).unwrap_or(u32::MAX));

@@ -17,18 +17,22 @@ pub(in crate::app) struct WrittenTree {
     entries: Vec<TreeEntry>,
     contents: BTreeMap<RepoPath, Content>,
     folders: BTreeMap<RepoPath, TreeId>,
+    /// What cannot be read, by the file that stands for it: a folder.
+    unreadable: BTreeMap<RepoPath, RepoPath>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Written {
     files: Vec<(TreeEntry, Content)>,
     folders: BTreeMap<RepoPath, TreeId>,
+    unreadable: BTreeMap<RepoPath, RepoPath>,
 }
 
 impl From<Written> for WrittenTree {
     fn from(written: Written) -> Self {
-        let mut tree = Self { folders: written.folders, ..Self::default() };
-        for (entry, content) in written.files {
+        let Written { files, folders, unreadable } = written;
+        let mut tree = Self { folders, unreadable, ..Self::default() };
+        for (entry, content) in files {
             tree.contents.insert(entry.path.clone(), content);
             tree.entries.push(entry);
         }
@@ -39,12 +43,12 @@ impl From<Written> for WrittenTree {
 
 impl From<WrittenTree> for Written {
     fn from(tree: WrittenTree) -> Self {
-        let WrittenTree { entries, mut contents, folders } = tree;
+        let WrittenTree { entries, mut contents, folders, unreadable } = tree;
         let file = |entry: TreeEntry| {
             let content = contents.remove(&entry.path)?;
             Some((entry, content))
         };
-        Self { files: entries.into_iter().filter_map(file).collect(), folders }
+        Self { files: entries.into_iter().filter_map(file).collect(), folders, unreadable }
     }
 }
 
@@ -71,7 +75,13 @@ impl WrittenTree {
         if self.contents.contains_key(&entry.path) {
             return;
         }
-        let content = Content(tree.read(entry).map_err(|error| error.reason));
+        let read = tree.read(entry);
+        if let Err(error) = &read
+            && error.path != entry.path
+        {
+            self.unreadable.insert(entry.path.clone(), error.path.clone());
+        }
+        let content = Content(read.map_err(|error| error.reason));
         self.contents.insert(entry.path.clone(), content);
         let at = self.entries.partition_point(|known| known.path < entry.path);
         self.entries.insert(at, entry.clone());
@@ -105,7 +115,8 @@ impl Tree for WrittenTree {
     }
 
     fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
-        let unreadable = |reason: &str| Unreadable { path: entry.path.clone(), reason: reason.to_owned() };
+        let path = self.unreadable.get(&entry.path).unwrap_or(&entry.path);
+        let unreadable = |reason: &str| Unreadable { path: path.clone(), reason: reason.to_owned() };
         match self.contents.get(&entry.path) {
             Some(Content(Ok(bytes))) => Ok(Arc::clone(bytes)),
             Some(Content(Err(reason))) => Err(unreadable(reason)),

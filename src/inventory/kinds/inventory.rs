@@ -105,6 +105,10 @@ impl Inventory {
                     inventory.lost(finding);
                     continue;
                 }
+                if let Some((offset, message)) = file.misread_key(&document.root) {
+                    inventory.lost(Finding::new(rules::INVALID_YAML, message).place(place(offset)));
+                    continue;
+                }
                 inventory.document(source, &file, &document.root, &mut settings);
             }
         }

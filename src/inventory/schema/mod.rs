@@ -124,7 +124,15 @@ impl ReleaseSchema {
         };
         let level = Arc::new(level);
         let (root, findings) = match file.documents() {
-            [document] => read::read(&level, &document.root, document.duplicate_key.as_ref()),
+            [document] => {
+                let (root, mut findings) =
+                    read::read(&level, &document.root, document.duplicate_key.as_ref());
+                if let Some((at, message)) = file.misread_key(&document.root) {
+                    let finding = Finding::new(rules::INVALID_DEFINITION, message).place(level.place(at));
+                    findings.push(finding.blocking());
+                }
+                (root, findings)
+            }
             documents => {
                 let at = documents.get(1).map_or(0, |document| document.root.span.start);
                 let message = "a schema is one document: the values of this release".to_owned();

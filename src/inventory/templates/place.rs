@@ -75,6 +75,11 @@ pub(super) fn place(text: &str, marks: &[Mark], source: &dyn Source) -> Result<P
             format!("the key `{}` stands twice", without_marks(&twice.key)),
         ));
     }
+    if let Some((offset, message)) =
+        file.documents().iter().find_map(|document| file.misread_key(&document.root))
+    {
+        return Err(Wrong::new(offset, message));
+    }
     let mut placer = Placer { text, marks, source, splices: Vec::new(), placed: Vec::new() };
     let mut documents = Vec::new();
     for document in file.documents() {

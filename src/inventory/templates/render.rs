@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use capstan_kustomize::render::refused_names;
 use capstan_model::dns_name::LONGEST_LABEL;
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, ObjectId, api_group};
@@ -285,7 +286,11 @@ impl Run<'_> {
                     let field = |(at, ..): &&(FieldPath, usize, Vec<FieldPath>)| *at == path;
                     let (offset, reads) = match placed.placed.iter().find(field) {
                         Some((_, offset, reads)) => (*offset, reads.clone()),
-                        None => (placed.offset, Vec::new()),
+                        None => {
+                            let at = Some(&path).filter(|path| !path.is_root());
+                            let written = at.and_then(|path| placed.node.at(path));
+                            (written.map_or(placed.offset, |node| node.span.start), Vec::new())
+                        }
                     };
                     let message = format!("{message}{}", self.read_at(&reads));
                     let finding = Finding::new(rules::TEMPLATE_ERROR, message);
@@ -448,7 +453,11 @@ fn identity(node: &Node) -> Result<(ObjectId, String), (FieldPath, String)> {
         None => None,
         Some(_) => Some(text(&["metadata", "namespace"])?),
     };
-    Ok((ObjectId { group: api_group(&api_version).to_owned(), kind, namespace, name }, api_version))
+    let id = ObjectId { group: api_group(&api_version).to_owned(), kind, namespace, name };
+    match refused_names(&id, &node.value()).into_iter().next() {
+        Some(refused) => Err((refused.path.clone(), refused.words(&id))),
+        None => Ok((id, api_version)),
+    }
 }
 
 fn duplicates(files: &[RenderedFile]) -> Vec<Finding> {

@@ -10,13 +10,14 @@
 //! |---|---|
 //! | a duration `x`: `nodeDrainTimeout: 10m` | whole seconds in `xSeconds`, `deletion.xSeconds` or `spec.deletion.xSeconds` |
 //! | a reference with `apiVersion` | one with `apiGroup` there, or below `spec` |
+//! | one of these that `machineTemplate` has too | what `machineTemplate` has becomes; it counts where that says nothing |
 
 use super::cluster_api::{Version, number, reference_steps, seconds_of};
 use super::refusal::{Refusal, Refusals};
 use super::step::ConversionStep;
 use crate::schema::{Schema, Schemas, Type, Unlisted};
 use capstan_model::object::FieldPath;
-use capstan_yaml::{Entry, Node, NodeKind};
+use capstan_yaml::{Entry, Node, NodeKind, same_meaning};
 
 /// The steps but for `apiVersion`. Refuses what else has another shape in the newer version.
 pub(super) fn same_shape(
@@ -38,7 +39,7 @@ pub(super) fn same_shape(
     let mut found = Found::default();
     for entry in object.as_mapping().unwrap_or_default() {
         if !matches!(entry.key.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
-            field(&FieldPath::root(), entry, (older, newer), &mut found);
+            field((&FieldPath::root(), object), entry, (older, newer), &mut found);
         }
     }
     Refusals::none(found.refused).map(|()| found.steps)
@@ -52,13 +53,13 @@ struct Found {
 }
 
 fn field(
-    above: &FieldPath,
+    (above, holder): (&FieldPath, &Node),
     Entry { key, value: node, .. }: &Entry,
     (older, newer): (&Schema, &Schema),
     found: &mut Found,
 ) {
     let path = &above.key(key);
-    if let Some(steps) = moved(above, key, node, (older, newer)) {
+    if let Some(steps) = moved((above, holder), key, node, (older, newer)) {
         match steps {
             Ok(steps) => found.steps.extend(steps),
             Err(refusal) => found.refused.push(*refusal),
@@ -79,25 +80,53 @@ fn field(
     }
 }
 
+/// Where control planes of Cluster API's contract say what holds for their machines.
+const MACHINES: &str = "machineTemplate";
+
 /// The steps of a field that Cluster API's contract moves; `None` where the definitions show nothing of the kind.
 fn moved(
-    above: &FieldPath,
+    (above, holder): (&FieldPath, &Node),
     key: &str,
     node: &Node,
     (older, newer): (&Schema, &Schema),
 ) -> Option<Result<Vec<ConversionStep>, Box<Refusal>>> {
     let own = older.listed(key)?;
     let from = above.key(key);
+    // A control plane says it of its machines: what it says itself is an older spelling, which its server copies there.
+    let twin = older.listed(MACHINES).and_then(|machines| machines.listed(key));
+    let has_twin = newer.listed(key).is_none() && twin.is_some_and(|twin| twin.kind == own.kind);
+    let is_possible = |place: &&[&str]| has_twin || place.first() != Some(&MACHINES);
+    let of_twin = holder.get(MACHINES).and_then(|machines| machines.get(key)).filter(|twin| !twin.is_null());
+    let beside_twin = |place: &[&str]| {
+        let twin = of_twin.filter(|_| place.first() == Some(&MACHINES))?;
+        let differs = || {
+            let why =
+                format!("{MACHINES} of the object says something else, and the newer version has that alone");
+            Refusal::new(from.clone(), node, why, "take out one of the two, or let both say the same")
+        };
+        let is_same = same_meaning(node, twin);
+        Some(if is_same { Ok(vec![ConversionStep::Remove { at: from.clone() }]) } else { Err(differs()) })
+    };
     let below = |path: &[&str]| path.iter().try_fold(newer, |schema, key| schema.listed(key));
     let to = |path: &[&str]| path.iter().fold(above.clone(), |path, key| path.key(key));
     if own.kind == Type::String && newer.listed(key).is_none() {
         let seconds = format!("{key}Seconds");
         let seconds = seconds.as_str();
-        let places: [&[&str]; 3] = [&[seconds], &["deletion", seconds], &["spec", "deletion", seconds]];
-        let place =
-            places.into_iter().find(|path| below(path).is_some_and(|field| field.kind == Type::Integer))?;
+        let places: [&[&str]; 6] = [
+            &[seconds],
+            &["deletion", seconds],
+            &["spec", "deletion", seconds],
+            &[MACHINES, seconds],
+            &[MACHINES, "deletion", seconds],
+            &[MACHINES, "spec", "deletion", seconds],
+        ];
+        let is_there = |path: &&[&str]| below(path).is_some_and(|field| field.kind == Type::Integer);
+        let place = places.into_iter().filter(is_possible).find(is_there)?;
         if node.is_null() {
             return Some(Ok(vec![ConversionStep::Remove { at: from }]));
+        }
+        if let Some(said) = beside_twin(place) {
+            return Some(said);
         }
         let steps = seconds_of(&from, node).map(|value| {
             let replaced = ConversionStep::Replace { at: from.clone(), value: number(value) };
@@ -109,10 +138,14 @@ fn moved(
     let is_older = has(own, "apiVersion") && has(own, "kind") && has(own, "name") && !has(own, "apiGroup");
     let is_newer =
         |schema: &Schema| has(schema, "apiGroup") && has(schema, "kind") && !has(schema, "apiVersion");
-    let places: [&[&str]; 2] = [&[key], &["spec", key]];
-    let place = places.into_iter().find(|path| is_older && below(path).is_some_and(is_newer))?;
+    let places: [&[&str]; 4] = [&[key], &["spec", key], &[MACHINES, key], &[MACHINES, "spec", key]];
+    let is_there = |path: &&[&str]| is_older && below(path).is_some_and(is_newer);
+    let place = places.into_iter().filter(is_possible).find(is_there)?;
     if node.is_null() {
         return Some(Ok(vec![ConversionStep::Remove { at: from }]));
+    }
+    if let Some(said) = beside_twin(place) {
+        return Some(said);
     }
     let mut steps = match reference_steps(&from, node, Version::GroupOnly, &|key| has(own, key)) {
         Ok(steps) => steps,
@@ -142,7 +175,7 @@ fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), foun
     }
     match &node.kind {
         NodeKind::Mapping(entries) => {
-            entries.iter().for_each(|entry| field(path, entry, (older, newer), found));
+            entries.iter().for_each(|entry| field((path, node), entry, (older, newer), found));
         }
         NodeKind::Sequence(items) => match (older.item(), newer.item()) {
             (Some(older), Some(newer)) => {

@@ -161,3 +161,56 @@ fn drain_timeouts_and_references_move_where_both_definitions_show_it() {
     let refused = convert(&rack("{wait: '${WAIT}'}"), "metal.example.org/v2", &schemas).unwrap_err();
     assert_eq!(refused.field.to_string(), "/spec/wait");
 }
+
+/// What a control plane says itself counts for its machines where `machineTemplate` says nothing.
+#[test]
+fn what_stands_twice_in_the_older_version_is_one_field_of_the_newer() {
+    const REFERENCE: &str = "{type: object, properties: {apiVersion: {type: string}, kind: {type: string}, name: {type: string}, namespace: {type: string}}}";
+    const NEWER: &str =
+        "{type: object, properties: {apiGroup: {type: string}, kind: {type: string}, name: {type: string}}}";
+    let both = format!("infrastructureRef: {REFERENCE}, nodeDrainTimeout: {{type: string}}");
+    let schemas = schemas(
+        "replicas: {type: integer}, ",
+        &format!(
+            "{both}, alone: {{type: string}}, machineTemplate: {{type: object, properties: {{{both}}}}}"
+        ),
+        &format!(
+            "machineTemplate: {{type: object, properties: {{spec: {{type: object, properties: {{infrastructureRef: {NEWER}, deletion: {{type: object, properties: {{nodeDrainTimeoutSeconds: {{type: integer}}, aloneSeconds: {{type: integer}}}}}}}}}}}}}}"
+        ),
+    );
+    let reference =
+        |name: &str| format!("{{apiVersion: i.example.org/v1, kind: M, name: {name}, namespace: ns}}");
+    let (m, n) = (reference("m"), reference("n"));
+    let after = "{machineTemplate: {spec: {infrastructureRef: {apiGroup: i.example.org, kind: M, name: m}, deletion: {nodeDrainTimeoutSeconds: 120}}}}";
+    for before in [
+        format!("{{infrastructureRef: {m}, nodeDrainTimeout: 2m}}"),
+        format!("{{machineTemplate: {{infrastructureRef: {m}}}, nodeDrainTimeout: 2m}}"),
+        format!(
+            "{{nodeDrainTimeout: 2m, machineTemplate: {{infrastructureRef: {m}, nodeDrainTimeout: 2m}}}}"
+        ),
+        format!(
+            "{{infrastructureRef: {m}, machineTemplate: {{infrastructureRef: {m}, nodeDrainTimeout: 2m}}}}"
+        ),
+    ] {
+        let mut object = rack(&before);
+        let conversion = convert(&object, "metal.example.org/v2", &schemas).unwrap();
+        apply(&mut object, &conversion);
+        let value = object.value();
+        assert_eq!(value["spec"], rack(after).value()["spec"], "{before}");
+    }
+    for (before, field) in [
+        (
+            format!("{{infrastructureRef: {m}, machineTemplate: {{infrastructureRef: {n}}}}}"),
+            "/spec/infrastructureRef",
+        ),
+        (
+            "{nodeDrainTimeout: 2m, machineTemplate: {nodeDrainTimeout: 3m}}".to_owned(),
+            "/spec/nodeDrainTimeout",
+        ),
+        // Nothing shows that these are one.
+        ("{alone: 2m}".to_owned(), "/spec/alone"),
+    ] {
+        let refused = convert(&rack(&before), "metal.example.org/v2", &schemas).unwrap_err();
+        assert_eq!(refused.field.to_string(), field, "{before}");
+    }
+}

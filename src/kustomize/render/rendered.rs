@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::object_names::refused_names;
 use super::placed::{Placed, SourceOffset};
-use capstan_model::finding::Place;
-use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::finding::{Finding, Place, rules};
+use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_model::tree::RepoPath;
 use capstan_model::wording::few;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,26 @@ impl RenderedObject {
     /// stands nearest above it.
     pub fn written_at(&self, field: &FieldPath) -> Place {
         Place::from(&self.placed.nearest(field).place)
+    }
+
+    /// The names, labels and keys of annotations in it that the API server refuses: findings of `invalid-name`.
+    pub fn refused_names(&self) -> impl Iterator<Item = Finding> {
+        self.refused_names_in(&self.value)
+    }
+
+    /// The same of what its value becomes once variables are substituted in it.
+    pub fn refused_names_in(&self, value: &Value) -> impl Iterator<Item = Finding> {
+        refused_names(&self.id, value).into_iter().map(|refused| {
+            let written = &self.placed.nearest(&refused.path).place;
+            let position = match refused.path.steps().last() {
+                Some(Step::Key(key)) if refused.is_key => written.position_of_key(key),
+                _ => written.position(),
+            };
+            Finding::new(rules::INVALID_NAME, refused.words(&self.id))
+                .object(&self.id)
+                .path(&refused.path)
+                .place(Place::at(written.file().clone(), position))
+        })
     }
 }
 

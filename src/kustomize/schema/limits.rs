@@ -1,6 +1,6 @@
 //! What a definition asks of a value beyond its type: how many, how long, how large, which fields must be there.
 //!
-//! Deliberately absent: validation by expressions (`x-kubernetes-validations`), and `oneOf` and its like.
+//! Deliberately absent: validation by expressions (`x-kubernetes-validations`).
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -78,10 +78,10 @@ impl Pattern {
         &self.text
     }
 
-    /// Whether a string has it. One that cannot be compiled fits everything.
-    pub fn fits(&self, text: &str) -> bool {
+    /// Whether a string has it; `None` where it cannot be compiled.
+    pub fn fits(&self, text: &str) -> Option<bool> {
         let compile = || RegexBuilder::new(&self.text).size_limit(PATTERN_SIZE).build().ok();
-        self.compiled.get_or_init(compile).as_ref().is_none_or(|pattern| pattern.is_match(text))
+        self.compiled.get_or_init(compile).as_ref().map(|pattern| pattern.is_match(text))
     }
 }
 

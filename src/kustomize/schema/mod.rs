@@ -9,6 +9,7 @@
 //! | `value` | quantities, durations, versions |
 //! | `immutable` | validation rules that forbid a change |
 //! | `limits` | how many, how long, how large, what must be there |
+//! | `parts` | `allOf`, `anyOf`, `oneOf` and `not` |
 //! | `built_in` | what Capstan brings along, of Cluster API's own kinds every field |
 //!
 //! *Who decides*: the merge's own table goes before all of this (`capstan_plan::merge::lists`). Then the
@@ -27,6 +28,7 @@ mod definition;
 mod immutable;
 mod limits;
 mod node;
+mod parts;
 mod read;
 mod sniff;
 #[cfg(test)]
@@ -43,6 +45,7 @@ pub use definition::Flaw;
 pub use immutable::{Absent, Allowed, Immutable};
 pub use limits::{Limits, Pattern, Range};
 pub use node::{ListType, MapKey, Schema, Type, Unlisted};
+pub use parts::Parts;
 pub use sniff::may_define as seems_to_define;
 pub use value::ValueKind;
 pub use value::nanoseconds;

@@ -30,6 +30,10 @@ pub struct Schema {
     pub choices: Box<[Value]>,
     /// What else is asked of it; `None` where nothing is.
     pub limits: Option<Box<super::limits::Limits>>,
+    /// What is asked of it by parts.
+    pub parts: Box<[super::parts::Parts]>,
+    /// Whether the server fills it in where it is absent.
+    pub has_default: bool,
     /// The value that the server fills in, where that is a string (keys of lists need it).
     pub default: Option<Box<str>>,
     /// The rules that forbid changing it or fields below it.

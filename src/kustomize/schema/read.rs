@@ -4,6 +4,7 @@
 use super::immutable;
 use super::limits::Limits;
 use super::node::{ListType, MapKey, Schema, Type, Unlisted};
+use super::parts::{LISTS, Parts};
 use super::value::ValueKind;
 use capstan_yaml::{Entry, Node, Value};
 
@@ -18,6 +19,31 @@ const DEPTH: usize = 64;
 
 /// How many values an `enum` may list.
 const CHOICES: usize = 1_000;
+
+/// What is understood of parts.
+const KEYS_OF_PARTS: [&str; 21] = [
+    "type",
+    "title",
+    "description",
+    "properties",
+    "additionalProperties",
+    "items",
+    "required",
+    "enum",
+    "pattern",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+];
 
 /// What may still be read.
 #[derive(Debug)]
@@ -48,7 +74,14 @@ pub(super) fn read_schema<'n>(
     budget: &mut Budget,
     flaws: &mut Flaws<'n>,
 ) -> Schema {
-    let mut reader = Reader { pruning, left: budget.0.min(SCHEMAS_OF_A_VERSION), cut: None, flaws };
+    let mut reader = Reader {
+        pruning,
+        in_part: false,
+        is_unread: false,
+        left: budget.0.min(SCHEMAS_OF_A_VERSION),
+        cut: None,
+        flaws,
+    };
     let start = reader.left;
     let mut schema = reader.schema(node, "", 0);
     add_object_fields(&mut schema, pruning);
@@ -64,6 +97,10 @@ pub(super) fn read_schema<'n>(
 
 struct Reader<'r, 'n> {
     pruning: Pruning,
+    /// Whether it reads a part, which says nothing of fields that it does not list.
+    in_part: bool,
+    /// Whether something of a part was passed over.
+    is_unread: bool,
     left: usize,
     /// The first schema that was too much.
     cut: Option<&'n Node>,
@@ -81,11 +118,14 @@ impl<'n> Reader<'_, 'n> {
             self.flaws.push((node, "a schema is a mapping: `type: string`, say".to_owned()));
             return unknown();
         }
+        let known = |entry: &Entry| KEYS_OF_PARTS.contains(&entry.key.as_str());
+        self.is_unread |= self.in_part && !node.as_mapping().unwrap_or_default().iter().all(known);
         let flag = |key: &str| node.get(key).is_some_and(|node| node.value() == true);
         let pattern = node.text_at("pattern");
         let mut schema = Schema {
             kind: self.kind(node),
             nullable: flag("nullable"),
+            has_default: node.get("default").is_some(),
             default: node.get("default").and_then(Node::as_scalar).map(|scalar| scalar.text.as_str().into()),
             choices: self.choices(node),
             limits: Limits::of(node),
@@ -106,7 +146,9 @@ impl<'n> Reader<'_, 'n> {
             .map(|node| Box::new(self.schema(node, name, depth + 1)));
         let keeps_others = others.is_some_and(|node| node.value() != false) && schema.values.is_none();
         let says_nothing = schema.kind == Type::Any && schema.fields.is_empty();
-        schema.unlisted = if flag("x-kubernetes-preserve-unknown-fields")
+        schema.unlisted = if self.in_part {
+            Unlisted::Unknown
+        } else if flag("x-kubernetes-preserve-unknown-fields")
             || keeps_others
             || says_nothing
             || self.pruning == Pruning::Off
@@ -121,11 +163,34 @@ impl<'n> Reader<'_, 'n> {
         schema.items = node.get("items").map(|node| Box::new(self.schema(node, "", depth + 1)));
         schema.list = self.list(node, schema.items.as_deref());
         schema.value = value_kind(schema.kind, node, name, pattern);
+        schema.parts = self.parts(node, depth);
         let mut below = schema.fields.iter().map(|(_, below)| below);
         schema.guards = !schema.immutable.is_empty()
             || below.any(|below| below.guards)
             || [&schema.values, &schema.items].into_iter().flatten().any(|below| below.guards);
         schema
+    }
+
+    fn parts(&mut self, node: &'n Node, depth: usize) -> Box<[Parts]> {
+        let was = (std::mem::replace(&mut self.in_part, true), std::mem::take(&mut self.is_unread));
+        let flaws = self.flaws.len();
+        let mut parts = Vec::new();
+        for (key, of) in LISTS {
+            let list = node.get(key).and_then(Node::as_sequence).unwrap_or_default();
+            // Its type says the same.
+            let says_types = key == "anyOf" && is_int_or_string(node) && list.iter().all(has_one_key);
+            if list.is_empty() || says_types {
+                continue;
+            }
+            parts.push(of(list.iter().map(|part| self.schema(part, "", depth + 1)).collect()));
+        }
+        parts.extend(node.get("not").map(|part| Parts::Not(Box::new(self.schema(part, "", depth + 1)))));
+        // Of what is not understood as a whole nobody can say whether it holds.
+        if self.is_unread || self.cut.is_some() || self.flaws.len() > flaws {
+            parts.clear();
+        }
+        (self.in_part, self.is_unread) = was;
+        parts.into()
     }
 
     fn kind(&mut self, node: &'n Node) -> Type {
@@ -171,7 +236,10 @@ impl<'n> Reader<'_, 'n> {
         match list.as_sequence() {
             Some(items) if items.len() <= CHOICES => items.iter().map(Node::value).collect(),
             // Longer ones are not enforced rather than kept.
-            Some(_) => Box::default(),
+            Some(_) => {
+                self.is_unread = true;
+                Box::default()
+            }
             None => {
                 self.flaws.push((list, "`enum` is a list of values".to_owned()));
                 Box::default()
@@ -272,6 +340,10 @@ pub(super) fn metadata(pruning: Pruning) -> Schema {
     .into();
     fields.sort_by(|(a, _), (b, _)| a.cmp(b));
     Schema { fields: fields.into(), ..of(Type::Object) }
+}
+
+fn has_one_key(node: &Node) -> bool {
+    node.as_mapping().is_some_and(|entries| entries.len() == 1)
 }
 
 /// `anyOf: [{type: integer}, {type: string}]`

@@ -49,13 +49,16 @@ pub struct Finding {
     pub object: Option<ObjectId>,
     /// The field spoken of.
     pub path: Option<FieldPath>,
+    /// Why the upgrade blocks for it, in short: a sentence of those that say why nothing is written.
+    #[serde(default)]
+    pub stops: Option<String>,
 }
 
 impl Finding {
     /// A finding with nothing but its message, as bad as its rule's findings are.
     pub fn new(rule: &'static RuleEntry, message: impl Into<String>) -> Self {
         let severity = rule.severity();
-        Self { rule, severity, message: message.into(), place: None, object: None, path: None }
+        Self { rule, severity, message: message.into(), place: None, object: None, path: None, stops: None }
     }
 
     /// Of this object.
@@ -98,6 +101,17 @@ impl Finding {
     #[must_use]
     pub fn blocking(self) -> Self {
         Self { severity: Severity::Error, ..self }
+    }
+
+    /// For it the upgrade blocks, and this says so in short.
+    #[must_use]
+    pub fn stopping(self, reason: &str) -> Self {
+        Self { stops: Some(reason.to_owned()), ..self }
+    }
+
+    /// Whether it says why the upgrade blocks, so that the sentence need not stand beside it.
+    pub fn says(&self, reason: &str) -> bool {
+        self.message == reason || self.stops.as_deref() == Some(reason)
     }
 
     /// How bad it is; the settings have had their say on it if it came through [`Severities`].

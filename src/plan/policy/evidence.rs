@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use super::cluster_api::{CoreVersion, of_release};
 use super::facts::{Facts, Occasion};
+use super::filled::substituted;
 use super::fitting::{Misfit, misfits_of};
 use super::kubernetes::{Wanted, wanted};
 use super::references::{Named, named_by};
@@ -17,6 +18,7 @@ use capstan_kustomize::render::{Rendered, RenderedObject, SourceOffset};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, Place, RuleEntry};
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_yaml::Value;
 
 /// A cluster before and after a change; the facts themselves are at hand too.
 #[derive(Debug)]
@@ -180,6 +182,13 @@ impl<'a> Survey<'a> {
             None => Vec::new(),
         });
         found.iter().filter(move |finding| finding.rule == rule).cloned()
+    }
+
+    /// An object with the values of its variables, as far as they are known; `None` where it has none, or nobody looked.
+    pub(super) fn substituted(&self, object: &RenderedObject) -> Option<Value> {
+        let (values, by) = self.values.as_ref()?;
+        // Capstan's reconciler applies texts as they stand.
+        if *by == AppliedBy::Others { substituted(object, values) } else { None }
     }
 
     /// Who names what, object by object; looked for once for all rules.

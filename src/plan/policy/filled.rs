@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::fitting::{Trail, fits};
+use super::variables::Values;
 use crate::flux::{PostBuild, passes_over};
 use crate::substitution::{Bindings, Scope, Substitution, Token, tokens};
 use crate::upgrade::{hide_beside, name_beside, redact};
@@ -75,7 +76,9 @@ impl Walk<'_> {
             Content::Scalar(_) => {
                 // What has several lines is printed as a block, in which every value is text.
                 let text = value.as_str().filter(|text| text.contains("${") && !text.contains('\n'));
-                if let Some((text, filled)) = text.and_then(|text| Some((text, self.filled(text)?))) {
+                if let Some((text, filled)) =
+                    text.and_then(|text| Some((text, filled(&printed(text), &self.scope)?)))
+                {
                     self.judge(known, value, text, &filled, path);
                 }
             }
@@ -99,17 +102,6 @@ impl Walk<'_> {
             }
             _ => false,
         }
-    }
-
-    /// The text that Flux reads; `None` where a value is not known.
-    fn filled(&self, text: &str) -> Option<String> {
-        let printed = printed(text);
-        let of = |token: &Token<'_>| match token {
-            Token::Text(text) | Token::Escaped(text) => Some((*text).to_owned()),
-            Token::Variable(variable) => self.scope.variable(variable).ok(),
-            Token::Malformed(_) => None,
-        };
-        tokens(&printed).iter().map(of).collect()
     }
 
     fn judge(&mut self, known: &Known<'_>, value: &Placed, text: &str, filled: &str, path: &Trail<'_>) {
@@ -155,6 +147,55 @@ impl Walk<'_> {
         self.found.push(
             Finding::new(rules::WRONG_TYPE, message).object(&self.object.id).path(&path).place(&value.place),
         );
+    }
+}
+
+/// A text with the values of its variables; `None` where one is not known.
+fn filled(text: &str, scope: &Scope<'_>) -> Option<String> {
+    let of = |token: &Token<'_>| match token {
+        Token::Text(text) | Token::Escaped(text) => Some((*text).to_owned()),
+        Token::Variable(variable) => scope.variable(variable).ok(),
+        Token::Malformed(_) => None,
+    };
+    tokens(text).iter().map(of).collect()
+}
+
+/// An object with the values of its variables, as whoever applies it puts them there; a text of which one is not known
+/// stays. `None` where it has no variable.
+pub(super) fn substituted(object: &RenderedObject, values: &Values<'_>) -> Option<Value> {
+    if !holds_tokens(&object.value) || passes_over(&object.placed) {
+        return None;
+    }
+    let (bindings, own) = (Bindings::new(values.own, values.flux), BTreeMap::new());
+    let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+    let mut value = object.value.clone();
+    substitute(&mut value, &scope, values.flux.substitutes());
+    Some(value)
+}
+
+fn holds_tokens(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("${"),
+        Value::Array(items) => items.iter().any(holds_tokens),
+        Value::Object(fields) => fields.values().any(holds_tokens),
+        _ => false,
+    }
+}
+
+fn substitute(value: &mut Value, scope: &Scope<'_>, by_flux: bool) {
+    match value {
+        Value::String(text) if text.contains("${") => {
+            let is_block = text.contains('\n');
+            let read = || filled(&printed(text), scope).and_then(|text| read(&text));
+            // What is no YAML to Flux is told by another rule.
+            let becomes = if by_flux && !is_block { read() } else { filled(text, scope).map(Value::String) };
+            if let Some(becomes) = becomes {
+                *value = becomes;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| substitute(item, scope, by_flux)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| substitute(field, scope, by_flux)),
+        _ => {}
     }
 }
 

@@ -4,12 +4,15 @@
 //! nobody here knows which of them is installed where. Cluster API's own kinds fit the built-in definition
 //! where no file defines them.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::mem::discriminant;
 
 use super::other_version::{OtherVersion, other_version};
+use super::parts::{Broken, broken};
 use capstan_kustomize::render::{Content, Placed, RenderedObject, SourceOffset};
 use capstan_kustomize::schema::{
-    CLUSTER_API_MINOR, Limits, Origin, Range, Schema, Schemas, Type, Unlisted, is_filled_in,
+    CLUSTER_API_MINOR, Limits, ListType, MapKey, Origin, Range, Schema, Schemas, Type, Unlisted, is_filled_in,
 };
 use capstan_model::object::{FieldPath, Step};
 use capstan_model::spelling::nearest;
@@ -52,6 +55,9 @@ pub(super) enum Limit<'a> {
     Length(usize, Range<u64>),
     Number(Range<f64>),
     Pattern(&'a str),
+    /// An item of a list whose items are told apart is the same as an earlier one.
+    Twin(usize, &'a ListType),
+    Parts(Broken<'a>),
 }
 
 /// What is known of a field that a definition does not list.
@@ -133,6 +139,9 @@ impl<'a> Walk<'a> {
         if let Some(limits) = &schema.limits {
             self.limits(limits, value, path);
         }
+        for broken in broken(schema, value) {
+            self.tell(path, value, MisfitKind::Limit(Limit::Parts(broken)));
+        }
         match (&value.content, schema.kind) {
             (Content::Mapping(entries), Type::Object | Type::Any) => {
                 for (name, below) in entries {
@@ -140,6 +149,7 @@ impl<'a> Walk<'a> {
                 }
             }
             (Content::Sequence(items), Type::Array | Type::Any) => {
+                self.twins(schema, items, path);
                 for (at, item) in items.iter().enumerate() {
                     if let Some(schema) = schema.item() {
                         self.value(schema, item, &Trail::Index(path, at));
@@ -171,7 +181,7 @@ impl<'a> Walk<'a> {
                 Value::String(text) if text.contains("${") => return,
                 Value::String(text) => {
                     let length = text.chars().count();
-                    let pattern = limits.pattern.as_ref().filter(|pattern| !pattern.fits(text));
+                    let pattern = limits.pattern.as_ref().filter(|pattern| pattern.fits(text) == Some(false));
                     match pattern {
                         _ if !limits.length.holds(count(length)) => Limit::Length(length, limits.length),
                         Some(pattern) => Limit::Pattern(pattern.as_str()),
@@ -186,6 +196,28 @@ impl<'a> Walk<'a> {
             Content::Sequence(_) => return,
         };
         self.tell(path, value, MisfitKind::Limit(broken));
+    }
+
+    /// Items of a list that the server tells apart by their keys, or by themselves.
+    fn twins(&mut self, schema: &'a Schema, items: &'a [Placed], path: &Trail<'_>) {
+        // Kubernetes itself takes those of an object's metadata.
+        if let Trail::Key(Trail::Key(Trail::Root, "metadata"), _) = path {
+            return;
+        }
+        let Some(list @ (ListType::Map(_) | ListType::Set)) = &schema.list else { return };
+        let mut known: HashMap<String, usize> = HashMap::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            let Some(identity) = identity(list, item) else { continue };
+            match known.entry(identity) {
+                Entry::Vacant(free) => {
+                    free.insert(at);
+                }
+                Entry::Occupied(first) => {
+                    let twin = MisfitKind::Limit(Limit::Twin(*first.get(), list));
+                    self.tell(&Trail::Index(path, at), item, twin);
+                }
+            }
+        }
     }
 
     fn required(&mut self, name: &'a str, value: &'a Placed, path: &Trail<'_>) {
@@ -279,6 +311,23 @@ fn elsewhere(schema: &Schema, name: &str, path: &FieldPath, found: &mut dyn FnMu
     if let Some(item) = schema.item() {
         elsewhere(item, name, &path.join(Step::New), found);
     }
+}
+
+/// What tells an item from the others of its list; `None` where that is not known.
+fn identity(list: &ListType, item: &Placed) -> Option<String> {
+    // Null is absent, and a variable may become anything.
+    let text = |value: &Placed| match value.to_value() {
+        Value::Null => None,
+        Value::String(text) => (!text.contains("${")).then_some(text),
+        other => Some(other.to_string()).filter(|text| !text.contains("${")),
+    };
+    let ListType::Map(keys) = list else { return text(item) };
+    let key = |key: &MapKey| match item.field(&key.name) {
+        Some(found) => text(found),
+        None => key.default.as_ref().map(ToString::to_string),
+    };
+    let texts: Option<Vec<String>> = keys.iter().map(key).collect();
+    texts.map(|texts| texts.join("\0"))
 }
 
 /// Whether a value is of a type.

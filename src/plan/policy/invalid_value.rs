@@ -2,10 +2,13 @@
 
 use super::evidence::Survey;
 use super::fitting::{Limit, MisfitKind, defined_in};
+use super::parts::{Broken, in_words};
 use super::rule::{About, Rule};
-use capstan_kustomize::schema::Range;
+use capstan_kustomize::render::RenderedObject;
+use capstan_kustomize::schema::{ListType, Range, Schema};
 use capstan_model::finding::{Finding, rules};
-use capstan_model::wording::count;
+use capstan_model::object::FieldPath;
+use capstan_model::wording::{count, list};
 
 pub(super) struct InvalidValue;
 
@@ -20,6 +23,10 @@ impl Rule for InvalidValue {
         for misfit in cluster.misfits() {
             let MisfitKind::Limit(limit) = &misfit.kind else { continue };
             let (object, path) = (misfit.object, &misfit.path);
+            // Of a group with a version `reference-mismatch` says more.
+            if matches!(limit, Limit::Pattern(_)) && is_versioned_group(cluster, object, path) {
+                continue;
+            }
             let (is, wanted) = told(limit);
             let message = format!(
                 "`{path}` of {} {is}, and {} ({}) wants {wanted}: the API server refuses the object",
@@ -32,6 +39,12 @@ impl Rule for InvalidValue {
             );
         }
     }
+}
+
+fn is_versioned_group(cluster: &Survey<'_>, object: &RenderedObject, path: &FieldPath) -> bool {
+    cluster.references().iter().any(|(owner, named)| {
+        owner.id == object.id && named.versioned_group().is_some() && named.path.key("apiGroup") == *path
+    })
 }
 
 /// What is there, and what is wanted. Values are not repeated: they may be secret.
@@ -56,5 +69,43 @@ fn told(limit: &Limit<'_>) -> (String, String) {
         ),
         Limit::Number(range) => ("is out of range".to_owned(), range.to_string()),
         Limit::Pattern(pattern) => ("has another form".to_owned(), format!("what matches `{pattern}`")),
+        Limit::Twin(first, ListType::Map(keys)) => {
+            let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", key.name)).collect();
+            let same = format!("has the {} of item {first}, counted from 0", list(&keys));
+            (same, "each item to have its own".to_owned())
+        }
+        Limit::Twin(first, _) => {
+            (format!("is item {first} once more, counted from 0"), "each item once".to_owned())
+        }
+        Limit::Parts(broken) => told_of_parts(broken),
+    }
+}
+
+fn told_of_parts(broken: &Broken<'_>) -> (String, String) {
+    const MOST: usize = 8;
+    let several = |parts: &[Schema]| {
+        let words: Vec<String> = parts.iter().map(in_words).filter(|words| !words.is_empty()).collect();
+        let is_told = words.len() == parts.len() && words.len() <= MOST;
+        if is_told { format!(": {}", words.join(", or ")) } else { String::new() }
+    };
+    let one = |part: &Schema| match in_words(part) {
+        words if words.is_empty() => String::new(),
+        words => format!(": {words}"),
+    };
+    match broken {
+        Broken::Part(part) => {
+            ("lacks a part of its form".to_owned(), format!("all parts (`allOf`){}", one(part)))
+        }
+        Broken::None(parts) => (
+            format!("has none of {} forms", parts.len()),
+            format!("one of them (`anyOf` or `oneOf`){}", several(parts)),
+        ),
+        Broken::Several(found, parts) => (
+            format!("has {found} of {} forms at once", parts.len()),
+            format!("one of them alone (`oneOf`){}", several(parts)),
+        ),
+        Broken::Excluded(part) => {
+            ("has a form that is excluded".to_owned(), format!("another one than this (`not`){}", one(part)))
+        }
     }
 }

@@ -83,6 +83,7 @@ mod overlay_changes_providers;
 mod overlay_hides_change;
 mod overlay_loses_target;
 mod overlay_names_template;
+mod parts;
 mod provider_address_differs;
 mod provider_rules;
 mod providers_beside_others;

@@ -36,8 +36,7 @@ impl Rule for ReferenceMismatch {
 
 /// An `apiGroup` holds a group alone.
 fn versioned_group(owner: &RenderedObject, named: &Named<'_>) -> Option<Finding> {
-    let field = named.value.field("apiGroup")?;
-    let text = field.as_str().filter(|text| text.contains('/') && is_bound(text))?;
+    let (field, text) = (named.value.field("apiGroup")?, named.versioned_group()?);
     let message = format!(
         "`apiGroup` of the reference from {} to {} {} is `{text}`, a group with a version: write `{}` alone",
         owner.id,

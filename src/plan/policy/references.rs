@@ -23,6 +23,12 @@ pub(super) struct Named<'a> {
 }
 
 impl Named<'_> {
+    /// The `apiGroup` that wrongly holds a version too.
+    pub(super) fn versioned_group(&self) -> Option<&str> {
+        let text = self.value.text_at(&["apiGroup"])?;
+        (text.contains('/') && !text.contains("${")).then_some(text)
+    }
+
     /// Whether a ClusterClass is meant.
     pub(super) fn is_class(&self) -> bool {
         let group = Some(self.group).filter(|_| !self.implied);

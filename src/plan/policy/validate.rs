@@ -428,7 +428,8 @@ impl Checked<'_> {
         self.judge(folder, states, &inside, values, settings, severities);
     }
 
-    /// Whether the folders of its services can be rendered, each with what the overlay makes of it.
+    /// Whether the folders of its services can be rendered, each with what the overlay makes of it, and come to objects
+    /// that Kubernetes takes by their names.
     fn services(
         &mut self,
         tree: &dyn Tree,
@@ -438,7 +439,11 @@ impl Checked<'_> {
     ) {
         for service in &folder.services {
             match render_with(tree, &folders_of_service(folder, &service.folder), read) {
-                Ok(rendered) => self.judged.extend(lost_patches(&rendered, severities)),
+                Ok(rendered) => {
+                    self.judged.extend(lost_patches(&rendered, severities));
+                    let names = rendered.objects.iter().flat_map(RenderedObject::refused_names);
+                    self.verdicts.extend(names);
+                }
                 Err(error) => self.failed(&error),
             }
         }

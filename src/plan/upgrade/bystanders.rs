@@ -197,16 +197,10 @@ impl Bystanders<'_> {
         let message = format!(
             "{id} is not of the release and stays at {text}, but {template}, which it names, moves to the release's version. Set its version too, or give it a template of its own.",
         );
-        self.said.blocked.push(format!(
-            "{id} would keep its version {text} with the image that the release gives {template}."
-        ));
-        self.said.findings.push(self.context.finding_at(
-            rules::STEP_GROUP_SPLIT,
-            message,
-            object,
-            stays.at,
-            &stays.path,
-        ));
+        let reason =
+            format!("{id} would keep its version {text} with the image that the release gives {template}.");
+        let rule = rules::STEP_GROUP_SPLIT;
+        self.said.block(self.context.finding_at(rule, message, object, stays.at, &stays.path), reason);
         true
     }
 

@@ -37,8 +37,8 @@ pub(super) fn plan(
     let changes = match source.changes(base, old, request.settings.conflicts) {
         Ok(changes) => changes,
         Err(obstacle) => {
+            upgrade.findings.extend(obstacle.finding.map(|finding| finding.stopping(&obstacle.sentence)));
             upgrade.blocked.push(obstacle.sentence);
-            upgrade.findings.extend(obstacle.finding.map(|finding| *finding));
             let provenance = Provenance::default();
             return Ok(Planned { upgrade, intended: Vec::new(), rotated: Vec::new(), provenance });
         }
@@ -73,9 +73,11 @@ pub(super) fn plan(
         Ok(change) => intended.extend(change),
         Err(finding) => upgrade.findings.push(finding),
     }
-    if let Some(finding) = upgrade.findings.iter().find(|finding| finding.rule == rules::EDIT_REFUSED) {
+    if let Some(finding) = upgrade.findings.iter_mut().find(|finding| finding.rule == rules::EDIT_REFUSED) {
         let file = finding.file().map(ToString::to_string).unwrap_or_default();
-        upgrade.blocked.push(format!("{file} cannot be edited as intended."));
+        let reason = format!("{file} cannot be edited as intended.");
+        finding.stops = Some(reason.clone());
+        upgrade.blocked.push(reason);
     }
     upgrade.findings.extend(stay);
     let (because, place) = source.origin();

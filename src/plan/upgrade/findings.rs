@@ -51,8 +51,8 @@ pub(super) fn say(context: Context<'_>, merge: &ClusterMerge, staying: &Staying,
             "The release changes {what}, which Capstan cannot take over into this cluster's base. Make the same change in the base by hand; then the upgrade goes on.",
         );
         let place = not_merged.place.clone().at_first_column();
-        said.findings.push(Finding::new(rules::KUSTOMIZATION_NOT_MERGED, message).place(place));
-        said.blocked.push(format!("{}: the base cannot take over {what}.", not_merged.place.file()));
+        let reason = format!("{}: the base cannot take over {what}.", not_merged.place.file());
+        said.block(Finding::new(rules::KUSTOMIZATION_NOT_MERGED, message).place(place), reason);
     }
 }
 
@@ -81,9 +81,8 @@ fn say_matching(merge: &ClusterMerge, said: &mut Said) {
             }
         };
         let place = ambiguity.place.clone().at_first_column();
-        said.findings.push(Finding::new(rules::AMBIGUOUS_MATCH, message).place(place));
         // Recorded as done, what was left out would never be offered again.
-        said.blocked.push(blocked);
+        said.block(Finding::new(rules::AMBIGUOUS_MATCH, message).place(place), blocked);
     }
     for (place, piece) in &merge.unmatched {
         let message = format!(
@@ -101,26 +100,20 @@ pub(super) fn ahead(context: Context<'_>, group: &StepGroup, said: &mut Said) {
         let id = object.to_string();
         let (cluster, release) = (&ahead.cluster, &ahead.release);
         if component_version(object).is_some() {
-            said.blocked.push(format!("{id} is at {cluster}, which is newer than the release's {release}."));
+            let reason = format!("{id} is at {cluster}, which is newer than the release's {release}.");
             let message = format!(
                 "{id} is at {cluster}, the release at {release}. No provider goes back a minor: choose a release of {cluster} or newer."
             );
             let rule = rules::PROVIDER_DOWNGRADE;
-            said.findings.push(context.finding_at(rule, message, ahead.object, ahead.at, &ahead.path));
+            said.block(context.finding_at(rule, message, ahead.object, ahead.at, &ahead.path), reason);
             continue;
         }
-        said.blocked
-            .push(format!("{id} runs Kubernetes {cluster}, which is newer than the release's {release}."));
+        let reason = format!("{id} runs Kubernetes {cluster}, which is newer than the release's {release}.");
         let message = format!(
             "{id} is at Kubernetes {cluster}, the release at {release}. Kubernetes cannot go back: choose a release of {cluster} or newer."
         );
-        said.findings.push(context.finding_at(
-            rules::KUBERNETES_DOWNGRADE,
-            message,
-            ahead.object,
-            ahead.at,
-            &ahead.path,
-        ));
+        let rule = rules::KUBERNETES_DOWNGRADE;
+        said.block(context.finding_at(rule, message, ahead.object, ahead.at, &ahead.path), reason);
     }
 }
 
@@ -133,20 +126,15 @@ pub(super) fn split(
     said: &mut Said,
 ) {
     let id = context.base.objects[merged.object].id.to_string();
-    said.blocked
-        .push(format!("{id} {} is held by {holder}, and versions and images move together.", decision.path));
+    let reason =
+        format!("{id} {} is held by {holder}, and versions and images move together.", decision.path);
     let message = format!(
         "{} of {id} is held by {holder}, while the release moves Kubernetes versions and images, which move together or not at all. Take the release's value, or hold back the whole upgrade.",
         decision.path
     );
     let at = decision.at.unwrap_or(context.base.node(merged.object).span.start);
-    said.findings.push(context.finding_at(
-        rules::STEP_GROUP_SPLIT,
-        message,
-        merged.object,
-        at,
-        &decision.path,
-    ));
+    let rule = rules::STEP_GROUP_SPLIT;
+    said.block(context.finding_at(rule, message, merged.object, at, &decision.path), reason);
 }
 
 /// What an API version leaves behind: a field in the shape of another version blocks, with both

@@ -51,6 +51,7 @@ pub fn to_json(upgrade: &Upgrade) -> Value {
         "conflicts": upgrade.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
         "findings": upgrade.findings.iter().map(finding_to_json).collect::<Vec<_>>(),
         "rollouts": replacing.map(rollout_json).collect::<Vec<_>>(),
+        "notes": upgrade.notes,
     });
     if let (false, Value::Object(fields)) = (upgrade.services.is_empty(), &mut out) {
         fields.insert("services".into(), upgrade.services.iter().map(service_json).collect());

@@ -90,6 +90,11 @@ impl Upgrade {
         }
     }
 
+    /// Why it blocks, as far as no finding says so: where findings are shown too, each reason stands once.
+    pub fn reasons_beside_findings(&self) -> impl Iterator<Item = &String> {
+        self.blocked.iter().filter(|why| !self.findings.iter().any(|finding| finding.says(why)))
+    }
+
     /// What kind of source it comes from.
     pub fn brought_by(&self) -> SourceKind {
         let of_source = || self.to.as_ref().map_or(SourceKind::RELEASE, |to| to.kind().clone());

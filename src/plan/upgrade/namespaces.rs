@@ -48,12 +48,12 @@ pub(super) fn namespaces(context: Context<'_>, merge: &ClusterMerge, said: &mut 
                 format!("The release leaves out the namespace of {kind} {name}: that is another object."),
             ),
         };
-        said.blocked.push(blocked);
         let metadata = FieldPath::root().key("metadata");
         let path = metadata.key("namespace");
         let node = context.base.node(change.object);
         let at = node.at(&path).or_else(|| node.at(&metadata)).unwrap_or(node).span.start;
-        said.findings.push(context.finding_at(rules::NAMESPACE_CHANGED, message, change.object, at, &path));
+        let rule = rules::NAMESPACE_CHANGED;
+        said.block(context.finding_at(rule, message, change.object, at, &path), blocked);
     }
     if let Some(first) = placeholders.first() {
         let own = context.base.objects[first.object].id.namespace.clone().unwrap_or_default();

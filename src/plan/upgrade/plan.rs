@@ -132,7 +132,7 @@ impl Done {
         notes.extend(comments_that_go(base, work.input.old, &intended, &leftovers));
         let foundations = replaced_foundations(base, &intended, &findings);
         for (finding, reason) in foundations.into_iter().chain(half_moved(base, &intended)) {
-            findings.push(finding);
+            findings.push(finding.stopping(&reason));
             blocked.push(reason);
         }
         findings.extend(stale_class_patches(base, &intended, &rotated, request.schemas));
@@ -142,9 +142,11 @@ impl Done {
             Err(finding) => findings.push(finding),
         }
         intended.sort_by(|a: &FileChange, b| a.path.cmp(&b.path));
-        for finding in findings.iter().filter(|finding| finding.rule == rules::EDIT_REFUSED) {
+        for finding in findings.iter_mut().filter(|finding| finding.rule == rules::EDIT_REFUSED) {
             let file = finding.file().map(ToString::to_string).unwrap_or_default();
-            blocked.push(format!("{file} cannot be edited as intended."));
+            let reason = format!("{file} cannot be edited as intended.");
+            finding.stops = Some(reason.clone());
+            blocked.push(reason);
         }
         if blocked.is_empty() {
             let missing = incomplete(&Completed {
@@ -156,8 +158,10 @@ impl Done {
                 rotated: &rotated,
                 staying: &staying,
             });
-            blocked.extend(lacking(missing.len()));
-            findings.extend(missing);
+            if let Some(reason) = lacking(missing.len()) {
+                findings.extend(missing.into_iter().map(|finding| finding.stopping(&reason)));
+                blocked.push(reason);
+            }
         }
         blocked.dedup();
         let upgrade = Upgrade {

@@ -129,16 +129,12 @@ impl Reduced {
         match removal {
             Removal::Forbidden => {
                 self.draft.keep_object(object);
-                said.blocked.push(format!("The release drops {id}, which an upgrade never removes."));
+                let reason = format!("The release drops {id}, which an upgrade never removes.");
                 let message = format!(
                     "The release drops {id}. Without it the cluster is lost, so the upgrade blocks. If that is meant, delete the cluster with `delete: cluster` in its capstan.yaml."
                 );
-                said.findings.push(
-                    Finding::new(rules::REMOVES_CLUSTER, message)
-                        .place(place)
-                        .object(&id)
-                        .path(&FieldPath::root()),
-                );
+                let finding = Finding::new(rules::REMOVES_CLUSTER, message).place(place).object(&id);
+                said.block(finding.path(&FieldPath::root()), reason);
                 return;
             }
             Removal::Prunable => {}

@@ -125,7 +125,6 @@ fn overlay_mention(
             edits.push(DocumentEdit::Edit { document, edit });
         }
         (_, edit) => {
-            said.blocked.push(format!("The overlay patches {} {}, which gets a new name.", id.kind, id.name));
             let way_out = if edit.is_some() {
                 "`/capstan retarget`, or `capstan upgrade --retarget`, edits just this name in the overlay; or let the patch select its target by kind or label"
             } else {
@@ -140,7 +139,8 @@ fn overlay_mention(
                 id.kind, id.name
             );
             let place = Place::at(path, position);
-            said.findings.push(Finding::new(rules::OVERLAY_NAMES_TEMPLATE, message).place(place));
+            let reason = format!("The overlay patches {} {}, which gets a new name.", id.kind, id.name);
+            said.block(Finding::new(rules::OVERLAY_NAMES_TEMPLATE, message).place(place), reason);
         }
     }
 }

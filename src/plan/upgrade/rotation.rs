@@ -135,14 +135,9 @@ impl Rotating<'_> {
                 (message, base.place(object, base.node(object).span.start))
             }
         };
-        self.said.blocked.push(format!("Nobody can tell what names {id}, which would get a new name."));
-        self.said.findings.push(
-            Finding::new(rules::TEMPLATE_EDITED_IN_PLACE, message)
-                .place(place)
-                .object(id)
-                .path(&FieldPath::root())
-                .blocking(),
-        );
+        let finding = Finding::new(rules::TEMPLATE_EDITED_IN_PLACE, message).place(place).object(id);
+        let reason = format!("Nobody can tell what names {id}, which would get a new name.");
+        self.said.block(finding.path(&FieldPath::root()).blocking(), reason);
     }
 
     /// Whether an edited template of that level is to be another one.

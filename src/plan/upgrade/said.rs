@@ -13,3 +13,11 @@ pub(super) struct Said {
     pub(super) blocked: Vec<String>,
     pub(super) notes: Vec<String>,
 }
+
+impl Said {
+    /// A finding for which nothing may be written, and why, in short.
+    pub(super) fn block(&mut self, finding: Finding, reason: String) {
+        self.findings.push(finding.stopping(&reason));
+        self.blocked.push(reason);
+    }
+}

@@ -161,11 +161,11 @@ pub(super) fn new_without_value(
 
 fn say(verdict: Verdict, place: Place, id: &ObjectId, path: &FieldPath, said: &mut Said) {
     let Verdict { rule, message, blocks } = verdict;
-    said.findings.push(Finding::new(rule, message).place(place).object(id).path(path));
-    if let Some(sentence) = blocks
-        && !said.blocked.contains(&sentence)
-    {
-        said.blocked.push(sentence);
+    let finding = Finding::new(rule, message).place(place).object(id).path(path);
+    match blocks {
+        Some(sentence) if !said.blocked.contains(&sentence) => said.block(finding, sentence),
+        Some(sentence) => said.findings.push(finding.stopping(&sentence)),
+        None => said.findings.push(finding),
     }
 }
 

@@ -203,3 +203,40 @@ fn validate_says_each_once_and_render_refuses_with_the_place() {
     }
     bounded(&sandbox, &["render", "acme/fine"]).ended(0);
 }
+
+/// An overlay of nine objects that list 35 million files: its cluster is refused by the folder, the others are planned.
+#[test]
+fn a_tree_that_holds_itself_in_one_overlay_costs_that_cluster_alone() {
+    let sandbox = Sandbox::with(&[
+        ("aws/v1.0.0/base/md.yaml", &release("v1.30.4", 2)),
+        ("aws/v1.1.0/base/md.yaml", &release("v1.31.2", 2)),
+        ("acme/fine/base/md.yaml", &workers("fine", 2, "v1.30.4")),
+        ("acme/fine/capstan.yaml", RECORD),
+        ("acme/huge/base/md.yaml", &workers("huge", 2, "v1.30.4")),
+        ("acme/huge/capstan.yaml", RECORD),
+    ]);
+    let git = |arguments: &[&str]| sandbox.repository.git(arguments);
+    let blob = git(&["hash-object", "-w", "acme/fine/base/md.yaml"]);
+    let made = |lines: String| {
+        sandbox.write("lines", &lines);
+        git(&["-c", "alias.made=!git mktree <lines", "made"])
+    };
+    let mut id = made((0..12).map(|at| format!("100644 blob {blob}\tf{at:02}.yaml\n")).collect());
+    for _ in 0..7 {
+        id = made((0..12).map(|at| format!("040000 tree {id}\td{at:02}\n")).collect());
+    }
+    let list = |folder: &str| git(&["ls-tree", &format!("HEAD:{folder}")]);
+    let cluster = made(format!("{}\n040000 tree {id}\toverlay\n", list("acme/huge")));
+    let with = |list: String, name: &str, tree: &str| -> String {
+        let others = list.lines().filter(|line| !line.ends_with(&format!("\t{name}")));
+        others.map(|line| format!("{line}\n")).chain([format!("040000 tree {tree}\t{name}\n")]).collect()
+    };
+    let folder = made(with(list("acme"), "huge", &cluster));
+    let root = made(with(list(""), "acme", &folder));
+    let commit = git(&["commit-tree", "-m", "Twelve to the eighth", &root]);
+    let plans = bounded(&sandbox, &["plan", "acme/fine", "acme/huge", "--at", &commit, "-o", "json"]).json(1);
+    assert_eq!(plans[0]["to"], "aws/v1.1.0");
+    let error = &plans[1]["error"];
+    assert_eq!(error["file"], "acme/huge/overlay", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("nobody can list its files"), "{error}");
+}

@@ -27,6 +27,7 @@ fn the_json_has_its_fields_in_the_order_of_the_contract() {
             "conflicts",
             "findings",
             "rollouts",
+            "notes",
             "source",
             "values"
         ]
@@ -84,7 +85,7 @@ fn a_cluster_at_the_newest_release_is_offered_nothing_and_says_why() {
     assert_eq!(
         plan,
         json!([{"cluster": "acme/a", "from": "aws/v1.1.0", "to": null, "basis": "known", "files": [], "changes": [],
-                "conflicts": [], "findings": [], "rollouts": [], "source": "release", "values": {"from": null, "to": null}}])
+                "conflicts": [], "findings": [], "rollouts": [], "notes": plan[0]["notes"], "source": "release", "values": {"from": null, "to": null}}])
     );
     assert!(sandbox.capstan(&["plan", "acme/a"]).ended(0).out.contains("nothing is offered"));
 }
@@ -115,6 +116,27 @@ fn of_a_blocked_upgrade_files_are_empty_and_changes_tell_what_would_be_done() {
     assert_eq!(plan[0]["changes"][0]["path"], "/spec/template/spec/version");
     let told = sandbox.capstan(&["plan", "acme/a"]);
     assert!(told.ended(3).out.contains("blocked: nothing is written"), "{}", told.out);
+}
+
+#[test]
+fn a_reason_stands_once_and_notes_stand_in_json_too() {
+    let sandbox = fleet();
+    sandbox.write("acme/a/base/md.yaml", &workers("a", 2, "v1.33.0"));
+    let told = sandbox.capstan(&["plan", "acme/a", "--to", "aws/v1.1.0"]);
+    let out = &told.ended(3).out;
+    assert_eq!(out.matches("Kubernetes cannot go back").count(), 1, "{out}");
+    assert!(!out.contains("which is newer than the release's"), "{out}");
+    assert!(out.contains("blocked: nothing is written; the findings say why"), "{out}");
+    let diff = sandbox.capstan(&["upgrade", "acme/a", "--to", "aws/v1.1.0"]);
+    let err = &diff.ended(3).err;
+    assert!(err.contains("blocked: acme/a: nothing is written; the findings say why"), "{err}");
+    assert!(!err.contains("which is newer than the release's"), "{err}");
+
+    sandbox.write("aws/v1.2.0/base/md.yaml", &release("v1.32.1", 3));
+    let plan = sandbox.capstan(&["plan", "acme/b", "-o", "json"]).json(0);
+    let out = sandbox.capstan(&["plan", "acme/b"]).out;
+    let notes: Vec<&str> = plan[0]["notes"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(!notes.is_empty() && notes.iter().all(|note| out.contains(note)), "{notes:?} {out}");
 }
 
 #[test]

@@ -46,6 +46,26 @@ fn errors_name_the_template_and_the_values_that_were_read() {
             "template-error aws/v1.0.0/templates/a.yaml:8:12 the name `nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn` of this ConfigMap has 66 characters, and 63 at most are allowed: it becomes a label. Read there: `/a` (i/0.yaml:4:38)",
         ),
         (
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ a }}\n",
+            "{a: 'peu01-A b: c'}",
+            "template-error aws/v1.0.0/templates/a.yaml:8:12 `peu01-A b: c` of ConfigMap peu01-A b: c is no name that Kubernetes takes: write small letters, digits, `-` and `.` alone, a letter or digit at both ends, 253 characters at most. Read there: `/a` (i/0.yaml:4:38)",
+        ),
+        (
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {x: ok, team: {{ a }}}}\n",
+            "{a: A b}",
+            "template-error aws/v1.0.0/templates/a.yaml:7:46 `A b` of ConfigMap a is no label's value that Kubernetes takes: write letters, digits, `-`, `_` and `.` alone, a letter or digit at both ends, 63 characters at most. Read there: `/a` (i/0.yaml:4:38)",
+        ),
+        (
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: My_Org}\n",
+            "{a: b}",
+            "template-error aws/v1.0.0/templates/a.yaml:7:32 `My_Org` of ConfigMap My_Org/a is no namespace that Kubernetes takes: ",
+        ),
+        (
+            "d:\n  on: {{ a }}\n",
+            "{a: b}",
+            "template-error aws/v1.0.0/templates/a.yaml:5:3 the key `on` has no quotes, so that Kubernetes reads it as `true`: write \"on\"",
+        ),
+        (
             "---\nkind: {{ a }}\n",
             "{a: x}",
             "template-error aws/v1.0.0/templates/a.yaml:5:1 an object without `apiVersion`",

@@ -109,7 +109,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata:
   name: first
-  labels: {a: {{ v }}, b: \"{{ v }}\", c: '{{ v }}', d: x{{ v }}y}
+  annotations: {a: {{ v }}, b: \"{{ v }}\", c: '{{ v }}', d: x{{ v }}y}
 data:
   plain: {{ v }}
   double: \"{{ v }}\" # {{ v }}
@@ -234,7 +234,7 @@ fn no_value_changes_the_structure_and_each_arrives() {
         is(&data["joined"], &format!("{hostile},{hostile}"));
         is(&data["captured"], &format!("q {hostile} r"));
         assert_eq!(data[format!("{hostile}-key")], 1, "{hostile:?}");
-        is(&value["metadata"]["labels"]["d"], &format!("x{hostile}y"));
+        is(&value["metadata"]["annotations"]["d"], &format!("x{hostile}y"));
         assert_eq!(data.as_object().unwrap().len(), 14, "{hostile:?}");
         is(&objects[1].node.value()["data"]["k"], &hostile);
     }

@@ -187,3 +187,122 @@ spec:
         ]
     );
 }
+
+/// A definition of which `spec` is this.
+fn told_with(spec_schema: &str, spec: &str) -> Vec<String> {
+    let definition = format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: acmes.example.org}}\nspec:\n  group: example.org\n  names: {{kind: Acme, plural: acmes}}\n  versions:\n  - name: v1\n    served: true\n    storage: true\n    schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {spec_schema}}}}}}}\n"
+    );
+    let path = RepoPath::parse("crds/acme.yaml").unwrap();
+    let schemas = Schemas::read([SchemaFile { path, bytes: Ok(definition.as_bytes().into()) }]);
+    assert_eq!(schemas.problems(), []);
+    told_by(
+        &schemas,
+        &format!("apiVersion: example.org/v1\nkind: Acme\nmetadata: {{name: a}}\nspec: {spec}\n"),
+    )
+}
+
+#[test]
+fn parts_of_a_definition_are_asked_for_where_anybody_can_tell() {
+    const FIELDS: &str = "a: {type: string}, b: {type: integer}, d: {type: string, default: x}, m: {type: object, properties: {k: {type: string}}}";
+    let of = |parts: &str, spec: &str| {
+        told_with(&format!("{{type: object, properties: {{{FIELDS}}}, {parts}}}"), spec)
+    };
+    const ONE: &str = "oneOf: [{required: [a]}, {required: [b]}]";
+    const EITHER: &str = "anyOf: [{required: [a]}, {properties: {b: {minimum: 5}}, required: [b]}]";
+    const NOT: &str = "not: {required: [a, b]}";
+    const ALL: &str = "allOf: [{required: [a]}, {properties: {m: {required: [k]}}}]";
+    for (parts, spec, expected) in [
+        (ONE, "{a: x}", ""),
+        (ONE, "{b: 1}", ""),
+        (
+            ONE,
+            "{m: {}}",
+            "4 /spec has none of 2 forms: one of them (`anyOf` or `oneOf`): the field `a`, or the field `b`",
+        ),
+        (
+            ONE,
+            "{a: x, b: 1}",
+            "4 /spec has 2 of 2 forms at once: one of them alone (`oneOf`): the field `a`, or the field `b`",
+        ),
+        // Null is absent to some, and there to others.
+        (ONE, "{a: null}", ""),
+        (EITHER, "{b: 5}", ""),
+        (EITHER, "{b: '${B}'}", ""),
+        (
+            EITHER,
+            "{b: 4}",
+            "4 /spec has none of 2 forms: one of them (`anyOf` or `oneOf`): the field `a`, or the field `b` and `b` with at least 5",
+        ),
+        (NOT, "{a: x}", ""),
+        (
+            NOT,
+            "{a: x, b: 1}",
+            "4 /spec has a form that is excluded: another one than this (`not`): the fields `a` and `b`",
+        ),
+        (ALL, "{a: x}", ""),
+        (
+            ALL,
+            "{a: x, m: {}}",
+            "4 /spec lacks a part of its form: all parts (`allOf`): `m` with the field `k`",
+        ),
+        // The server fills in `d`.
+        ("oneOf: [{required: [a]}, {required: [d]}]", "{b: 1}", ""),
+        ("not: {properties: {d: {enum: [x]}}}", "{b: 1}", ""),
+        (
+            "not: {properties: {d: {enum: [x]}}, required: [d]}",
+            "{d: x}",
+            "4 /spec has a form that is excluded: another one than this (`not`): the field `d` and `d` with one of \"x\"",
+        ),
+        // What is not understood is not asked for.
+        ("not: {properties: {a: {format: uri}}}", "{a: x}", ""),
+        ("not: {properties: {a: {pattern: '(?=x)'}}}", "{a: x}", ""),
+    ] {
+        let expected: Vec<&str> = Some(expected).into_iter().filter(|line| !line.is_empty()).collect();
+        assert_eq!(of(parts, spec), expected, "{parts} {spec}");
+    }
+    // As definitions write what is a number or a text.
+    let port = "{type: object, properties: {p: {x-kubernetes-int-or-string: true, allOf: [{anyOf: [{type: integer}, {type: string}]}, {anyOf: [{type: integer, minimum: 1}, {type: string, pattern: '^[a-z]+$'}]}]}}}";
+    assert_eq!(told_with(port, "{p: 1}"), [""; 0]);
+    assert_eq!(told_with(port, "{p: http}"), [""; 0]);
+    assert_eq!(told_with(port, "{p: 0}"), ["4 /spec/p lacks a part of its form: all parts (`allOf`)"]);
+}
+
+#[test]
+fn items_that_a_list_tells_apart_stand_once() {
+    let schema = "{type: object, properties: {ports: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [port, protocol], items: {type: object, properties: {port: {type: integer}, protocol: {type: string, default: TCP}}}}, tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}, any: {type: array, items: {type: string}}}}";
+    let same = "{ports: [{port: 1}, {port: 1, protocol: UDP}, {port: 2}], tags: [a, b], any: [a, a]}";
+    assert_eq!(told_with(schema, same), [""; 0]);
+    assert_eq!(
+        told_with(schema, "{ports: [{port: '${P}'}, {port: '${P}'}], tags: ['${T}', '${T}']}"),
+        [""; 0]
+    );
+    assert_eq!(
+        told_with(schema, "{ports: [{port: 1}, {port: 2}, {port: 1, protocol: TCP}], tags: [a, b, a]}"),
+        [
+            "4 /spec/ports/2 has the `port` and `protocol` of item 0, counted from 0: each item to have its own",
+            "4 /spec/tags/2 is item 0 once more, counted from 0: each item once",
+        ]
+    );
+    let found = told(
+        "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: c, finalizers: [a.org/b, a.org/b]}
+spec:
+  topology:
+    classRef: {name: k}
+    version: v1.34.1
+    workers:
+      machineDeployments:
+      - {class: w, name: md}
+      - {class: v, name: md}
+",
+    );
+    assert_eq!(
+        found,
+        [
+            "11 /spec/topology/workers/machineDeployments/1 has the `name` of item 0, counted from 0: each item to have its own"
+        ]
+    );
+}

@@ -685,3 +685,27 @@ fn a_key_that_stands_twice_is_told_where_nobody_refuses_it() {
     ];
     assert_eq!(validated("", &listed, None), ["render-failed Error gauss/peu01/base/c.yaml:6:3 - -"]);
 }
+
+#[test]
+fn a_name_is_judged_with_the_value_of_its_variable_and_so_are_labels_and_services() {
+    let cluster = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: \"${NAME}\", namespace: org, labels: {team: \"${TEAM:=A b}\"}}\n";
+    let judged = |variables: &str| {
+        let files = [("gauss/peu01/base/c.yaml", cluster), ("gauss/peu01/capstan.yaml", variables)];
+        let found = validated("", &files, None);
+        found.into_iter().filter(|line| line.starts_with("invalid-name")).collect::<Vec<_>>()
+    };
+    assert_eq!(judged("variables: {NAME: peu01, TEAM: a}\n"), [""; 0]);
+    let place = "invalid-name Error gauss/peu01/base/c.yaml";
+    assert_eq!(
+        judged("variables: {NAME: 'peu01-A b: c'}\n"),
+        [
+            format!("{place}:3:18 Cluster org/${{NAME}} /metadata/name"),
+            format!("{place}:3:60 Cluster org/${{NAME}} /metadata/labels/team"),
+        ]
+    );
+    // A value that nobody knows may be anything.
+    assert_eq!(judged("variables: {TEAM: a}\n"), [""; 0]);
+    let text = CLUSTER.replace("namespace: org", "namespace: org, labels: {a b: c}");
+    let found = validated("", &[("gauss/peu01/base/c.yaml", &text)], None);
+    assert!(found.contains(&format!("{place}:3:50 Cluster org/peu01 /metadata/labels/a b")), "{found:#?}");
+}

@@ -16,15 +16,15 @@ use capstan_model::tree::RepoPath;
 
 /// A beginning, and what may follow.
 pub(crate) const PIECES: &[&str] = &[
-    "type: object\nproperties: {a: {type: string, default: x}, n: {type: integer}, m: {type: object, x-kubernetes-preserve-unknown-fields: true}, l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, properties: {name: {type: string}, n: {type: integer}}}}}\0ClusterDefinition c: {in: {environment: prod, site: fra1}, folder: c}\0Environment prod: {values: {a: word}}\0Site fra1: {values: {l: [{name: p, n: 1}]}}",
+    "type: object\nproperties: {a: {type: string, default: x}, num: {type: integer}, m: {type: object, x-kubernetes-preserve-unknown-fields: true}, l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, properties: {name: {type: string}, num: {type: integer}}}}}\0ClusterDefinition c: {in: {environment: prod, site: fra1}, folder: c}\0Environment prod: {values: {a: word}}\0Site fra1: {values: {l: [{name: p, num: 1}]}}",
     "\0Environment stage: {values: {a: '{{ m.b }}', m: {b: '{{ a }}'}}}",
-    "\0Customer acme: {in: {environment: prod}, values: {n: 3, m: {x: [1, 2], y: null}}, final: [/n]}",
+    "\0Customer acme: {in: {environment: prod}, values: {num: 3, m: {x: [1, 2], w: null}}, final: [/num]}",
     "\0Inventory inventory: {levels: [Site, Environment, Customer], folder: '{customer}/{name}'}",
-    "\0ClusterDefinition d: {in: {customer: acme}, values: {n: 4, l: [{name: p, $patch: delete}, {name: q}]}}",
-    "\0ClusterDefinition e: {in: {site: fra1}, values: {a: '{{ n }}', n: 2, m: {$patch: replace, z: \"{{ a ~ 'x' }}\"}}}",
-    "\0InfraProvider os: {values: {a: no, n: 1.5, l: x}}",
+    "\0ClusterDefinition d: {in: {customer: acme}, values: {num: 4, l: [{name: p, $patch: delete}, {name: q}]}}",
+    "\0ClusterDefinition e: {in: {site: fra1}, values: {a: '{{ num }}', num: 2, m: {$patch: replace, z: \"{{ a ~ 'x' }}\"}}}",
+    "\0InfraProvider os: {values: {a: no, num: 1.5, l: x}}",
     "\0Site fra2: {in: {infraProvider: os, environment: stage}, release: aws/v1.0.0, track: minor, components: [c/a]}",
-    "\0ClusterDefinition f: {in: {site: fra2}, retire: true, values: {l: [{n: 1}], m: {'{{': 1}}}",
+    "\0ClusterDefinition f: {in: {site: fra2}, retire: true, values: {l: [{num: 1}], m: {'{{': 1}}}",
     "\0apiVersion: capstan.dev/v1alpha1\nkind: Environment\nmetadata: {name: raw}\nspec:\n  values:\n    a: &a |\n      many\n      lines\n",
     "\0ManagementClusterDefinition mc: {in: {environment: prod}, release: m/v1}",
 ];

@@ -13,15 +13,15 @@ use capstan_yaml::YamlFile;
 
 /// A beginning, and what may follow.
 pub(crate) const PIECES: &[&str] = &[
-    "{t: text, n: 3, b: true, l: [{name: p, n: 1}, {name: q, n: 2}], m: {k: v, o: '1.30'}}\0apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata:\n  first: {{ t }}\n",
-    "  quoted: \"{{ t }} and {{ n }}\"\n",
+    "{t: text, num: 3, b: true, l: [{name: p, num: 1}, {name: q, num: 2}], m: {k: v, o: '1.30'}}\0apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata:\n  first: {{ t }}\n",
+    "  quoted: \"{{ t }} and {{ num }}\"\n",
     "  block: |\n    {{ t }}\n    {{ m | to_nice_yaml | indent(4) }}\n",
     "  list: {{ l | tojson }}\n",
     "  {{ m.k }}: {{ b }}\n",
     "  # {{ t }}\n",
-    "{% if b and n > 2 %}\n  yes: {{ m.o }}\n{% else %}\n  no: 1\n{% endif %}\n",
-    "{% for pool in l %}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: one-{{ pool.name }}}\ndata: {n: '{{ pool.n }}'}\n{% endfor %}\n",
-    "{% set x = n * 2 %}\n  set: {{ x }}\n",
+    "{% if b and num > 2 %}\n  \"yes\": {{ m.o }}\n{% else %}\n  \"no\": 1\n{% endif %}\n",
+    "{% for pool in l %}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: one-{{ pool.name }}}\ndata: {num: '{{ pool.num }}'}\n{% endfor %}\n",
+    "{% set x = num * 2 %}\n  set: {{ x }}\n",
     "{% macro say(what) %}{{ what }}!{% endmacro %}\n  said: {{ say(t) }}\n",
     "  default: {{ missing | default('none') }}\n",
     "  undefined: {{ missing.field }}\n",
