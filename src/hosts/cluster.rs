@@ -145,11 +145,11 @@ fn applies_old_finalizer(object: &Value) -> bool {
 
 /// What is wished.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
 pub struct Spec {
     /// The roles, by their names.
+    #[serde(default)]
     pub nodes: BTreeMap<String, Role>,
-    /// What stands before the hosts.
+    /// What stands before the hosts. Required: one that lacks them does not ask for none.
     pub services: Services,
 }
 
@@ -461,7 +461,7 @@ mod tests {
         let of = |manager: &str, operation: &str| {
             let fields = json!({"f:metadata": {"f:finalizers": {".": {}, "v:\"sip.airship.airshipit.org/finalizer\"": {}}}});
             let object = json!({"metadata": {"name": "a", "namespace": "b", "managedFields": [
-                {"manager": manager, "operation": operation, "fieldsV1": fields}]}, "spec": {}});
+                {"manager": manager, "operation": operation, "fieldsV1": fields}]}, "spec": {"services": {}}});
             SipCluster::read(&object).unwrap().keeps_old_finalizer
         };
         assert!(of("capstan", "Apply"));

@@ -415,7 +415,7 @@ async fn machines_are_listed_once_and_again_for_whom_none_is_known() {
 #[tokio::test]
 async fn a_field_of_another_type_takes_nothing_away_and_is_told() {
     type Edit = fn(&mut Value);
-    let rows: [(&str, Edit); 4] = [
+    let rows: [(&str, Edit); 5] = [
         (
             "spec.nodes.ControlPlane.count.active: invalid value: integer `-1`, expected a whole number",
             |spec| {
@@ -428,6 +428,9 @@ async fn a_field_of_another_type_takes_nothing_away_and_is_told() {
         }),
         ("spec.services.loadBalancerControlPlane: invalid type: map, expected a list", |spec| {
             spec["services"]["loadBalancerControlPlane"] = json!({"image": "haproxy"});
+        }),
+        ("spec: missing field `services`", |spec| {
+            spec.as_object_mut().unwrap().remove("services");
         }),
     ];
     for (told, edit) in rows {
