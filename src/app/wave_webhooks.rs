@@ -171,7 +171,7 @@ impl WaveWebhooks {
         let is_meant = |one: &&WebhookHost| {
             let named = AllowedHosts::new([one.host.as_str()]);
             host.zip(port).is_some_and(|(host, port)| named.allow(host, port, scheme))
-                && Glob::any(&one.repositories, &name)
+                && Glob::grants(&one.repositories, &name)
         };
         let found = self.0.parts.hosts.iter().find(is_meant);
         found.map(|found| &found.secret).ok_or_else(|| refused(url))
@@ -359,7 +359,7 @@ fn asking(host: &str) -> String {
 /// Why a webhook is not asked.
 pub fn refused(url: &WebhookUrl) -> String {
     format!(
-        "`{}` is not among the hosts that this Capstan asks for this repository (whoever runs it names them in the file of `--wave-webhooks-file`)",
+        "`{}` is not among the hosts that this Capstan asks for this repository (whoever runs it names them in the file of its setting `wave-webhooks-file`)",
         url.host()
     )
 }

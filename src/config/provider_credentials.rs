@@ -76,6 +76,9 @@ fn one(
         Glob::parse(pattern).map_err(|error| of(&format!("has wrong `repositories`: {error}")))
     };
     let repositories = repositories.iter().map(glob).collect::<Result<Vec<_>, _>>()?;
+    if repositories.iter().all(Glob::is_exclusion) {
+        return Err(of("names no `repositories`, and only takes some out: add a pattern such as `acme/*`"));
+    }
     let value = |(name, value): (String, serde_json::Value)| {
         if !CREDENTIAL_NAMES.contains(&name.as_str()) {
             let names = CREDENTIAL_NAMES.join(", ");
@@ -125,6 +128,10 @@ mod tests {
             (
                 "- {host: github.com, GITHUB_TOKEN: s3cret}",
                 ": entry 1, for github.com, lists no `repositories` allowed to use this host: add a list of patterns such as `acme/*`".to_owned(),
+            ),
+            (
+                "- {host: github.com, repositories: ['!acme/*'], GITHUB_TOKEN: s3cret}",
+                ": entry 1, for github.com, names no `repositories`, and only takes some out: add a pattern such as `acme/*`".to_owned(),
             ),
             (
                 "- {host: github.com, repositories: ['*/*'], GITHUB_TOKN: s3cret}",

@@ -72,6 +72,9 @@ fn one(mut fields: BTreeMap<String, Value>, number: usize) -> Result<WaveWebhook
         Glob::parse(pattern).map_err(|error| of(&format!("has wrong `repositories`: {error}")))
     };
     let repositories = repositories.iter().map(glob).collect::<Result<Vec<_>, _>>()?;
+    if repositories.iter().all(Glob::is_exclusion) {
+        return Err(of("names no `repositories`, and only takes some out: add a pattern such as `acme/*`"));
+    }
     let secret = match fields.remove("secret") {
         Some(Value::String(text)) if text.chars().count() >= SECRET_CHARACTERS => text.into(),
         Some(Value::String(_)) => {
@@ -114,6 +117,10 @@ mod tests {
             (
                 "- {host: judge.example, secret: s3cret}",
                 ": entry 1, for judge.example, says not for which `repositories` it may be asked: add a list of patterns such as `acme/*`",
+            ),
+            (
+                "- {host: judge.example, repositories: ['!acme/*'], secret: s3cret-s3cret-s3cret}",
+                ": entry 1, for judge.example, names no `repositories`, and only takes some out: add a pattern such as `acme/*`",
             ),
             (
                 "- {host: judge.example, repositories: ['*/*'], secret: s3cret}",

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use capstan_model::wording::with_plain_type;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -96,18 +97,20 @@ pub struct SipCluster {
 
 /// An object that cannot be read as what it says it is.
 #[derive(Debug, thiserror::Error)]
-#[error("{kind} {object} cannot be read: {source}")]
+#[error("{kind} {object} cannot be read: {why}")]
 pub struct ReadError {
     pub(crate) kind: &'static str,
     pub(crate) object: Named,
-    pub(crate) source: serde_json::Error,
+    /// The field and what is wrong with it.
+    pub(crate) why: String,
 }
 
 impl ReadError {
-    pub(crate) fn of(kind: &'static str, object: &Value, source: serde_json::Error) -> Self {
+    pub(crate) fn of(kind: &'static str, object: &Value, why: &impl std::fmt::Display) -> Self {
+        let why = with_plain_type(&why.to_string());
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let object = Named::new(text("/metadata/namespace"), text("/metadata/name"));
-        Self { kind, object, source }
+        Self { kind, object, why }
     }
 }
 
@@ -117,7 +120,8 @@ impl SipCluster {
     /// # Errors
     /// Fields of other types than the definition has: it was changed by hand, or is another's.
     pub fn read(object: &Value) -> Result<Self, ReadError> {
-        let read = SipCluster::deserialize(object).map_err(|source| ReadError::of(KIND, object, source))?;
+        let read: SipCluster =
+            serde_path_to_error::deserialize(object).map_err(|error| ReadError::of(KIND, object, &error))?;
         Ok(Self { keeps_old_finalizer: applies_old_finalizer(object), ..read })
     }
 
@@ -141,11 +145,11 @@ fn applies_old_finalizer(object: &Value) -> bool {
 
 /// What is wished.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
 pub struct Spec {
     /// The roles, by their names.
+    #[serde(default)]
     pub nodes: BTreeMap<String, Role>,
-    /// What stands before the hosts.
+    /// What stands before the hosts. Required: one that lacks them does not ask for none.
     pub services: Services,
 }
 
@@ -457,7 +461,7 @@ mod tests {
         let of = |manager: &str, operation: &str| {
             let fields = json!({"f:metadata": {"f:finalizers": {".": {}, "v:\"sip.airship.airshipit.org/finalizer\"": {}}}});
             let object = json!({"metadata": {"name": "a", "namespace": "b", "managedFields": [
-                {"manager": manager, "operation": operation, "fieldsV1": fields}]}, "spec": {}});
+                {"manager": manager, "operation": operation, "fieldsV1": fields}]}, "spec": {"services": {}}});
             SipCluster::read(&object).unwrap().keeps_old_finalizer
         };
         assert!(of("capstan", "Apply"));
@@ -468,6 +472,9 @@ mod tests {
     fn what_cannot_be_read_is_told_by_name() {
         let object = json!({"metadata": {"name": "a", "namespace": "b"}, "spec": {"nodes": {"Worker": {"count": {"active": -1}}}}});
         let told = SipCluster::read(&object).unwrap_err().to_string();
-        assert!(told.starts_with("SIPCluster b/a cannot be read: invalid value: integer `-1`"), "{told}");
+        assert!(
+            told == "SIPCluster b/a cannot be read: spec.nodes.Worker.count.active: invalid value: integer `-1`, expected a whole number",
+            "{told}"
+        );
     }
 }

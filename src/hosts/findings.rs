@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use capstan_model::kinds::{Reader, names};
 use capstan_yaml::YamlFile;
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -43,25 +44,18 @@ pub fn too_few_for_rollout(role: &str, count: Count, owners: &[Owner]) -> Option
     ))
 }
 
-/// The versions of Metal3's and kubeadm's kinds whose fields are read here: what is read stands in the same place in both, or is told
-/// by its shape. Of another version nothing is read.
-const KNOWN: [&str; 2] = ["v1beta1", "v1beta2"];
-
-/// The `apiVersion` of an object that is not read here.
-fn unread(object: &Value) -> Option<&str> {
-    let api_version = object["apiVersion"].as_str()?;
-    let version = api_version.rsplit('/').next().unwrap_or_default();
-    (!KNOWN.contains(&version)).then_some(api_version)
+/// Why nothing is read of an object: its version.
+fn unread(kind: &str, object: &Value) -> Option<String> {
+    let api_version = Reader::Hosts.unread(kind, object["apiVersion"].as_str())?;
+    Some(Reader::Hosts.told(kind, api_version))
 }
 
 /// `SelectorMissing`: a Metal3MachineTemplate of the cluster that would take hosts of others, or of which nobody can tell.
 pub fn selector_missing(sip_cluster: &Named, template: &Value) -> Option<String> {
-    if let Some(api_version) = unread(template) {
+    if let Some(why) = unread(names::METAL3_MACHINE_TEMPLATE, template) {
         let name = template.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
         return Some(format!(
-            "whether Metal3MachineTemplate {name} keeps to the hosts of this SIPCluster is not known: `{api_version}` is not read \
-             here ({} are)",
-            KNOWN.join(" and ")
+            "whether Metal3MachineTemplate {name} keeps to the hosts of this SIPCluster is not known: {why}"
         ));
     }
     let selector = template.pointer("/spec/template/spec/hostSelector").cloned().unwrap_or_default();
@@ -81,8 +75,9 @@ pub fn selector_missing(sip_cluster: &Named, template: &Value) -> Option<String>
 
 /// `endpoint-differs`: the infrastructure cluster names another endpoint than the load balancer has.
 pub fn endpoint_differs(endpoint: &Endpoint, infrastructure: &Value) -> Option<String> {
-    if unread(infrastructure).is_some() {
-        return None;
+    if let Some(why) = unread(names::METAL3_CLUSTER, infrastructure) {
+        let name = infrastructure.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        return Some(format!("whether Metal3Cluster {name} names the load balancer is not known: {why}"));
     }
     let held = infrastructure.pointer("/spec/controlPlaneEndpoint")?;
     let (host, port) = (held["host"].as_str().unwrap_or_default(), held["port"].as_u64().unwrap_or(0));
@@ -95,6 +90,9 @@ pub fn endpoint_differs(endpoint: &Endpoint, infrastructure: &Value) -> Option<S
         endpoint.host, endpoint.port
     ))
 }
+
+/// Cluster API's own control plane.
+const KUBEADM: &str = "KubeadmControlPlane";
 
 /// A Kubernetes minor of a control plane: `v1.36.3` is `(1, 36)`.
 fn minor_of(version: &str) -> Option<(u32, u32)> {
@@ -161,8 +159,14 @@ impl Oidc {
 
 /// `oidc-not-wired`: the control plane does not trust the issuer.
 pub fn oidc_not_wired(issuer: &Oidc, control_plane: &Value) -> Option<String> {
-    if unread(control_plane).is_some() {
-        return None;
+    let name = control_plane.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    if control_plane["kind"] == KUBEADM
+        && let Some(why) = unread(KUBEADM, control_plane)
+    {
+        return Some(format!(
+            "whether {KUBEADM} {name} trusts the issuer {} is not known: {why}",
+            issuer.issuer
+        ));
     }
     let spec = control_plane.pointer("/spec/kubeadmConfigSpec")?;
     let version = control_plane.pointer("/spec/version").and_then(Value::as_str).unwrap_or_default();
@@ -189,7 +193,6 @@ pub fn oidc_not_wired(issuer: &Oidc, control_plane: &Value) -> Option<String> {
     if by_flags || is_by_file {
         return None;
     }
-    let name = control_plane.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     let begin = format!("KubeadmControlPlane {name} does not trust the issuer {}.", issuer.issuer);
     let Some(configuration) = issuer.authentication_configuration(version) else {
         return Some(format!(
@@ -284,7 +287,35 @@ mod tests {
             json!({"apiVersion": api_version, "spec": {"controlPlaneEndpoint": {"host": "192.0.2.2", "port": 6443}}})
         };
         assert!(endpoint_differs(&endpoint, &elsewhere("v1beta2")).is_some());
-        assert_eq!(endpoint_differs(&endpoint, &elsewhere("v1")), None);
+        assert_eq!(
+            endpoint_differs(&endpoint, &elsewhere("v1")).unwrap(),
+            "whether Metal3Cluster  names the load balancer is not known: `infrastructure.cluster.x-k8s.io/v1` is not read here (v1beta1 and v1beta2 are)"
+        );
+    }
+
+    /// Every kind of the table: told by its version's name, whatever its fields say.
+    #[test]
+    fn what_is_read_is_what_the_table_says() {
+        let me = Named::new("gauss", "t");
+        let endpoint = Endpoint { host: "192.0.2.1".to_owned(), port: 30000 };
+        for known in Reader::Hosts.known() {
+            for kind in known.kinds {
+                let api_version = format!("{}/v9", known.group);
+                let object =
+                    json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "m"}, "spec": {}});
+                let told = match *kind {
+                    names::METAL3_CLUSTER => endpoint_differs(&endpoint, &object),
+                    names::METAL3_MACHINE_TEMPLATE => selector_missing(&me, &object),
+                    KUBEADM => oidc_not_wired(&issuer(), &object),
+                    other => panic!("nobody reads {other}"),
+                };
+                let told = told.unwrap_or_default();
+                assert!(
+                    told.contains(&format!("is not known: `{api_version}` is not read here")),
+                    "{kind}: {told}"
+                );
+            }
+        }
     }
 
     #[test]

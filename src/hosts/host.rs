@@ -54,7 +54,7 @@ impl Host {
     /// Metadata of other types than Kubernetes has: no host.
     pub fn read(object: &Value) -> Result<Self, ReadError> {
         let metadata = Metadata::deserialize(&object["metadata"])
-            .map_err(|source| ReadError::of(KIND, object, source))?;
+            .map_err(|error| ReadError::of(KIND, object, &error))?;
         let (spec, status) = (&object["spec"], &object["status"]);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let some = |value: &Value| Some(text(value)).filter(|text| !text.is_empty());

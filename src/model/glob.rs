@@ -71,6 +71,12 @@ impl Glob {
             && (others.is_empty() || others.iter().any(|pattern| pattern.matches(path)))
     }
 
+    /// Whether a list of patterns gives a right over a path: a pattern that is no exclusion matches it, and no exclusion takes
+    /// it out. A list of exclusions alone gives none: who says only what is not meant has named nobody.
+    pub fn grants(patterns: &[Self], path: &str) -> bool {
+        Self::any(patterns, path) && patterns.iter().any(|pattern| !pattern.is_exclusion())
+    }
+
     /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -139,18 +145,20 @@ mod tests {
     }
 
     #[test]
-    fn in_a_list_an_exclusion_takes_out_what_others_match() {
-        for (patterns, path, expected) in [
-            (&["*/*", "!gauss/*"][..], "euler/1", true),
-            (&["*/*", "!gauss/*"], "gauss/1", false),
-            (&["!gauss/*", "*/*"], "gauss/1", false),
-            (&["euler/*", "!euler/2"], "gauss/1", false),
-            (&["!gauss/*"], "euler/1", true),
-            (&["!gauss/*", "!euler/*"], "euler/1", false),
-            (&[], "euler/1", false),
+    fn in_a_list_an_exclusion_takes_out_what_others_match_and_alone_gives_no_right() {
+        for (patterns, path, is_meant, is_granted) in [
+            (&["*/*", "!gauss/*"][..], "euler/1", true, true),
+            (&["*/*", "!gauss/*"], "gauss/1", false, false),
+            (&["!gauss/*", "*/*"], "gauss/1", false, false),
+            (&["euler/*", "!euler/2"], "gauss/1", false, false),
+            (&["euler/*", "!euler/2"], "euler/2", false, false),
+            (&["!gauss/*"], "euler/1", true, false),
+            (&["!gauss/*", "!euler/*"], "euler/1", false, false),
+            (&[], "euler/1", false, false),
         ] {
             let patterns: Vec<Glob> = patterns.iter().map(|pattern| Glob::parse(pattern).unwrap()).collect();
-            assert_eq!(Glob::any(&patterns, path), expected, "{patterns:?} on {path}");
+            let found = (Glob::any(&patterns, path), Glob::grants(&patterns, path));
+            assert_eq!(found, (is_meant, is_granted), "{patterns:?} on {path}");
         }
     }
 

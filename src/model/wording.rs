@@ -38,6 +38,21 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// An error of serde's, in which the type that was expected has the name that people give it.
+pub fn with_plain_type(error: &str) -> String {
+    let Some((found, expected)) = error.rsplit_once(", expected ") else { return error.to_owned() };
+    let plain = match expected {
+        "i8" | "i16" | "i32" | "i64" | "isize" | "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
+        "a boolean" => "true or false",
+        "a string" => "a text",
+        "a sequence" => "a list",
+        "a map" => "a mapping",
+        other if other.starts_with("struct ") => "a mapping",
+        other => other,
+    };
+    format!("{found}, expected {plain}")
+}
+
 /// The first of many and, where there are more than `most`, how many: `a`, `b`, `4 more files`.
 pub fn few(all: impl IntoIterator<Item = impl Display>, most: usize, more: &str) -> Vec<String> {
     let mut words: Vec<String> = all.into_iter().map(|one| one.to_string()).collect();
@@ -70,6 +85,25 @@ mod tests {
             (2, 2, "2 of 2 clusters"),
         ] {
             assert_eq!(count_of(number, all, "cluster", "clusters"), said);
+        }
+    }
+
+    #[test]
+    fn types_are_told_as_people_call_them() {
+        for (error, said) in [
+            (
+                "invalid type: string \"many\", expected u32",
+                "invalid type: string \"many\", expected a whole number",
+            ),
+            ("invalid type: map, expected a sequence", "invalid type: map, expected a list"),
+            (
+                "invalid type: integer `1`, expected struct Services",
+                "invalid type: integer `1`, expected a mapping",
+            ),
+            ("unknown variant `a`, expected `b` or `c`", "unknown variant `a`, expected `b` or `c`"),
+            ("missing field `services`", "missing field `services`"),
+        ] {
+            assert_eq!(with_plain_type(error), said);
         }
     }
 

@@ -48,6 +48,7 @@ impl LiveSet {
     /// Reads provider objects, ConfigMaps and Secrets.
     pub fn read(objects: &[Value]) -> Self {
         let mut read = Self::default();
+        read.set.is_live = true;
         let Some(nowhere) = nowhere() else { return read };
         for object in objects {
             let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();

@@ -25,17 +25,18 @@ pub(crate) fn apply(objects: &mut [Object], patches: &Patches) -> Result<Vec<Str
     match patches {
         Patches::None => {}
         Patches::Manifests(patches) => {
-            for patch in patches {
-                note(
-                    merge_by_name(objects, patch).map_err(|refusal| refusal.at(patch.place.clone()))?,
-                    patch,
-                );
+            for (at, patch) in patches.iter().enumerate() {
+                let used = merge_by_name(objects, patch).map_err(|refusal| {
+                    refusal.of(format!("`spec.manifestPatches[{at}]`")).at(patch.place.clone())
+                })?;
+                note(used, patch);
             }
         }
         Patches::Targeted(patches) => {
-            for entry in patches {
-                let used =
-                    targeted(objects, entry).map_err(|refusal| refusal.at(entry.patch.place.clone()))?;
+            for (at, entry) in patches.iter().enumerate() {
+                let used = targeted(objects, entry).map_err(|refusal| {
+                    refusal.of(format!("`spec.patches[{at}]`")).at(entry.patch.place.clone())
+                })?;
                 note(used, &entry.patch);
             }
         }

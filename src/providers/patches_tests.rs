@@ -104,14 +104,14 @@ fn manifest_patches_mean_objects_by_kind_and_name() {
 #[test]
 fn patches_that_do_not_fit_are_refused_with_their_place() {
     for (patch, said) in [
-        ("a: b: c", "p.yaml:7: this patch is no YAML"),
+        ("a: b: c", "p.yaml:7: `spec.patches[0]`: this patch is no YAML"),
         ("", "this patch is empty"),
         ("a: b\n---\nc: d", "several documents"),
         ("just text", "neither a mapping nor a list"),
         ("[]", "no operations"),
         (
             "- {op: remove, path: /spec/nothing}",
-            "p.yaml:7: Service n/a: the object has nothing at `/spec/nothing`",
+            "p.yaml:7: `spec.patches[0]`: Service n/a: the object has nothing at `/spec/nothing`",
         ),
         ("- {op: jump, path: /spec}", "`op` is one of"),
         ("- {op: test, path: /spec/type, value: Y}", "finds another value"),

@@ -36,6 +36,8 @@ pub struct ProviderSet {
     fetched: Vec<(String, Published)>,
     /// Why components could not be had, by label.
     missing: BTreeMap<String, String>,
+    /// Whether it is what an API server holds: there are no folders then to put anything into.
+    pub(crate) is_live: bool,
 }
 
 /// A ConfigMap or a Secret.

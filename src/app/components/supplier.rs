@@ -274,7 +274,7 @@ impl Shared {
     fn credentials(&self, origin: &Origin, repository: &RepositoryName) -> SourceCredentials {
         let name = repository.to_string();
         let fits = |one: &&HostCredentials| {
-            one.host.eq_ignore_ascii_case(origin.host()) && Glob::any(&one.repositories, &name)
+            one.host.eq_ignore_ascii_case(origin.host()) && Glob::grants(&one.repositories, &name)
         };
         let found = self.sources.credentials.iter().find(fits);
         found.map(|found| found.credentials.clone()).unwrap_or_default()

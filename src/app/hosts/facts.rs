@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::certificates::certificates_of;
 use super::issuers;
 use super::memory::Memory;
+use super::unreadable;
 use super::{MANAGED_BY, Ports, SERVICE_KINDS, hosts, machines, policies, sip_clusters, templates, tenant};
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
 
@@ -74,6 +75,11 @@ impl Own {
 pub(super) async fn of_all(ports: &Ports, memory: &mut Memory) -> Result<(), LiveError> {
     if memory.clusters.is_none() {
         let found = list(ports, &sip_clusters()).await?;
+        for object in &found {
+            if let Err(error) = SipCluster::read(object) {
+                unreadable::say(ports, object, &error.to_string()).await?;
+            }
+        }
         let mut read = readable(memory, found.iter().map(SipCluster::read));
         read.sort_by_key(SipCluster::named);
         memory.clusters = Some(read);

@@ -28,6 +28,7 @@ mod issuers;
 mod memory;
 mod perform;
 mod turn;
+mod unreadable;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

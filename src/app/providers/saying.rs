@@ -86,11 +86,11 @@ fn standing(
         Wanted::Back { .. } | Wanted::Halted(_) | Wanted::Nothing => false,
     };
     let place = match record.phase {
-        Phase::Preparing => "while it was prepared",
-        Phase::Applying => "while it was applied",
-        Phase::Pruning => "while old objects were deleted",
-        Phase::Settled => "while it was repaired",
-        Phase::Removing => "while it was removed",
+        Phase::Preparing => "it is being prepared",
+        Phase::Applying => "it is being applied",
+        Phase::Pruning => "old objects are being deleted",
+        Phase::Settled => "it is being repaired",
+        Phase::Removing => "it is being removed",
     };
     let course = match (failure, &member.halted, wait) {
         (Some(why), ..) => {

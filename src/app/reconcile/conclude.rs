@@ -4,6 +4,7 @@ use capstan_live::rollout::observed::Verdict;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::CommitId;
+use capstan_model::wording::{count_of, fitting};
 use jiff::Timestamp;
 
 use super::outcome::Ended;
@@ -334,7 +335,10 @@ pub fn fleet_status(
         if state.done == state.clusters {
             says.that(Ready, True, "Done", &format!("every cluster is as Git says{left_out}"));
         } else {
-            let message = format!("{} of {} clusters are as Git says{left_out}", state.done, state.clusters);
+            let [done, all] = [state.done, state.clusters].map(|number| number as usize);
+            let clusters = count_of(done, all, "cluster", "clusters");
+            let are = fitting(all, "is", "are");
+            let message = format!("{clusters} {are} as Git says{left_out}");
             says.that(Ready, False, "Reconciling", &message);
         }
     }

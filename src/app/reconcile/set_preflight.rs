@@ -18,6 +18,7 @@ use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_model::version::KubernetesVersion;
+use capstan_model::wording::count;
 use capstan_plan::settings::ProvidersBy;
 use capstan_providers::{
     Before, Components, Facts, Inputs, Live, Managed, Migration, Provider, ProviderKind, ProviderSet,
@@ -336,7 +337,10 @@ async fn rights(
         })
         .collect();
     if left > 0 {
-        reasons.push(Reason::plain("RightsMissing", format!("{who} lacks {left} more rights")));
+        reasons.push(Reason::plain(
+            "RightsMissing",
+            format!("{who} lacks {}", count(left, "more right", "more rights")),
+        ));
     }
     Ok(reasons)
 }

@@ -10,6 +10,7 @@ use capstan_live::installing::pass::{applied, gone_versions, is_definition, trie
 use capstan_live::live_objects::identity;
 use capstan_model::finding::Severity;
 use capstan_model::object::ObjectId;
+use capstan_model::wording::{count, fitting};
 use capstan_providers::{Member, RenderedSet, Variable};
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
@@ -168,7 +169,11 @@ impl Tried {
                 .push(Reason { severity: Severity::Warning, ..Reason::plain("NamespaceNotThere", message) });
         }
         if self.more > 0 {
-            let message = format!("{} more objects of components are refused", self.more);
+            let message = format!(
+                "{} of components {} refused, too",
+                count(self.more, "more object", "more objects"),
+                fitting(self.more, "is", "are")
+            );
             self.reasons.push(Reason::plain(RefusalKind::Other.as_str(), message));
         }
         self.reasons

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use capstan_model::object::ObjectId;
+use capstan_model::wording::count;
 
 use super::dependencies::Ports;
 use super::ports::ClusterRecord;
@@ -67,7 +68,8 @@ pub(super) async fn report_left_behind(
         ("NoCluster", "the folder holds no cluster any more")
     };
     let message = format!(
-        "{what}; the {left} objects that were applied stay as they are. To delete a cluster, bring {back}"
+        "{what}; what was applied stays as it is ({}). To delete a cluster, bring {back}",
+        count(left, "object", "objects")
     );
     let (now, generation) = (ports.clock.now(), record.generation);
     status.observed_generation = Some(generation);

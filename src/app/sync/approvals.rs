@@ -26,7 +26,7 @@ use crate::app::ports::PullRequest;
 /// Whether what changes these clusters is merged without a word from anybody.
 pub(super) fn is_automatic(settings: &RepositorySettings, members: &[ProposalId]) -> bool {
     let automatic = &settings.upgrade.merge.automatic;
-    let is_one = |target: &Target| Glob::any(automatic, target.path());
+    let is_one = |target: &Target| Glob::grants(automatic, target.path());
     !members.is_empty() && members.iter().all(|member| is_one(&member.target))
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn broken(mut host: Host, error: &str) -> Host {
 pub(crate) fn cluster(name: &str, nodes: Value) -> SipCluster {
     let object = json!({
         "metadata": {"namespace": "gauss", "name": name, "uid": format!("uid-{name}"), "resourceVersion": "1", "generation": 1},
-        "spec": {"nodes": nodes}});
+        "spec": {"nodes": nodes, "services": {}}});
     SipCluster::read(&object).unwrap()
 }
 

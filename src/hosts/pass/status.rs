@@ -93,7 +93,11 @@ impl Standing<'_> {
             return (
                 false,
                 "Progressing",
-                format!("{lacking} of {} hosts are to be labelled", self.choice.hosts.len()),
+                format!(
+                    "{} {} to be labelled",
+                    wording::count_of(lacking, self.choice.hosts.len(), "host", "hosts"),
+                    wording::fitting(self.choice.hosts.len(), "is", "are")
+                ),
             );
         }
         match self.facts.selector_missing {

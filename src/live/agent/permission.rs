@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
-use capstan_plan::settings::{ManagementCluster, ManagementClusterUid, ProvidersBy, RepositorySettings};
+use capstan_plan::settings::{
+    Glob, ManagementCluster, ManagementClusterUid, ProvidersBy, RepositorySettings,
+};
 
 /// Who applies what in a repository, as the tip of its default branch says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,8 +59,7 @@ impl ManagedBy {
         if let Some((known, by)) = self.set(cluster) {
             return (by != ProvidersBy::Others).then_some(known);
         }
-        let mut claims =
-            self.0.iter().filter(|known| known.clusters.iter().any(|glob| glob.matches(cluster.as_str())));
+        let mut claims = self.0.iter().filter(|known| Glob::grants(&known.clusters, cluster.as_str()));
         let first = claims.next()?;
         claims.next().is_none().then_some(first)
     }
@@ -73,7 +74,7 @@ impl ManagedBy {
 mod tests {
     use super::*;
     use capstan_model::tree::RepoPath;
-    use capstan_plan::settings::{Glob, ProviderSetSettings};
+    use capstan_plan::settings::ProviderSetSettings;
 
     const EU: &str = "6f1c2d3e-0000-4000-8000-000000000001";
     const US: &str = "6f1c2d3e-0000-4000-8000-000000000002";
@@ -112,6 +113,23 @@ mod tests {
         assert!(managed.knows(&uid(&EU.to_uppercase())));
         assert_eq!(managed.name_of(&uid(US)), Some("mc-us"));
         assert!(!managed.knows(&uid("6f1c2d3e-0000-4000-8000-000000000003")));
+    }
+
+    #[test]
+    fn an_exclusion_takes_folders_away_and_gives_none() {
+        let mut managed = managed();
+        let mut is_of_eu = |patterns: &[&str], cluster: &str| {
+            managed.0[0].clusters = patterns.iter().map(|glob| Glob::parse(glob).unwrap()).collect();
+            managed.has(&uid(EU), &ClusterId::new(RepoPath::parse(cluster).unwrap()))
+        };
+        for (patterns, cluster, expected) in [
+            (&["gauss/*", "!gauss/secret"][..], "gauss/peu01", true),
+            (&["gauss/*", "!gauss/secret"], "gauss/secret", false),
+            (&["gauss/*", "!gauss/secret"], "other/x", false),
+            (&["!gauss/secret"], "gauss/peu01", false),
+        ] {
+            assert_eq!(is_of_eu(patterns, cluster), expected, "{patterns:?} and {cluster}");
+        }
     }
 
     #[test]

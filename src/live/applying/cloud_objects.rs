@@ -2,7 +2,7 @@
 //!
 //! Source: <https://k-orc.cloud/development/architecture/>, and what its version 2.6.0 answers.
 
-use capstan_model::kinds::{is_of_orc, names};
+use capstan_model::kinds::{Reader, is_of_orc, names};
 use capstan_model::object::ObjectId;
 use capstan_yaml::Value;
 
@@ -51,8 +51,18 @@ pub(super) fn is_cloud_object(id: &ObjectId) -> bool {
     is_of_orc(&id.group)
 }
 
+/// Why nothing is read of an object: its version.
+fn unread(object: &Value) -> Option<String> {
+    let kind = text(object, "/kind").unwrap_or_default();
+    let api_version = Reader::CloudObjects.unread(kind, text(object, "/apiVersion"))?;
+    Some(Reader::CloudObjects.told(kind, api_version))
+}
+
 /// How a live object stands, by what its controller says of this generation of it.
 pub(super) fn standing(live: &Value) -> Standing {
+    if let Some(why) = unread(live) {
+        return Standing::Waits(format!("how it stands is not known: {why}"));
+    }
     if is_terminating(live) {
         return Standing::Waits("it is being deleted".to_owned());
     }
@@ -119,6 +129,8 @@ pub(super) enum Named<'v> {
     Called(&'v str),
     /// The same in a template of a class's patch, of which only its literals are known.
     InTemplate(&'v str),
+    /// Whichever: nobody can tell what a template of that version names.
+    Any,
 }
 
 /// Which objects of ORC a machine template of OpenStack names: the image by its object's name or by what the cloud calls
@@ -126,6 +138,9 @@ pub(super) enum Named<'v> {
 pub(super) fn named_by<'v>(template: &ObjectId, value: &'v Value) -> Vec<Named<'v>> {
     if template.kind != names::OPENSTACK_MACHINE_TEMPLATE {
         return Vec::new();
+    }
+    if unread(value).is_some() {
+        return vec![Named::Any];
     }
     let spec = value.pointer("/spec/template/spec").unwrap_or(&Value::Null);
     let items = |of: &'v Value, key: &str| of.get(key).and_then(Value::as_array).into_iter().flatten();
@@ -164,6 +179,8 @@ pub(super) fn is_named(id: &ObjectId, value: &Value, named: &Named<'_>) -> bool 
     let in_cloud = in_cloud.iter().find_map(|pointer| text(value, pointer)).unwrap_or(&id.name);
     is_cloud_object(id)
         && match named {
+            _ if unread(value).is_some() => true,
+            Named::Any => true,
             Named::OfKind(kind, By::Object, name) => id.kind == *kind && id.name == *name,
             Named::OfKind(kind, By::Cloud, name) => id.kind == *kind && in_cloud == *name,
             Named::Called(name) => id.name == *name || in_cloud == *name,

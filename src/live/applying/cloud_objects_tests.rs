@@ -160,3 +160,50 @@ fn a_long_message_is_cut() {
     let Standing::Waits(words) = standing(&object) else { panic!("{object}") };
     assert_eq!(words.len(), "TransientError: ".len() + 512);
 }
+
+/// Every kind of the table: of a version that is not in it nothing is read, and what it may name is waited for.
+#[test]
+fn what_is_read_is_what_the_table_says() {
+    let id = |group: &str, kind: &str| ObjectId {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        namespace: Some("org".to_owned()),
+        name: "one".to_owned(),
+    };
+    for known in Reader::CloudObjects.known() {
+        let api_version = format!("{}/v9", known.group);
+        if is_of_orc(known.group) {
+            let available = [("Available", "True", "Success", "it is there", 1)];
+            let mut live = image(1, "a", &available);
+            live["apiVersion"] = api_version.into();
+            live["kind"] = "Image".into();
+            assert_eq!(
+                standing(&live),
+                Standing::Waits(format!(
+                    "how it stands is not known: `{}/v9` is not read here (v1alpha1 is)",
+                    known.group
+                ))
+            );
+            assert!(is_named(
+                &id(known.group, "Image"),
+                &live,
+                &Named::OfKind("Image", By::Cloud, "another")
+            ));
+            continue;
+        }
+        for kind in known.kinds {
+            let template = |version: &str| {
+                json!({"apiVersion": format!("{}/{version}", known.group), "kind": kind,
+                "spec": {"template": {"spec": {"sshKeyName": "ops"}}}})
+            };
+            assert_eq!(named_by(&id(known.group, kind), &template("v9")), [Named::Any], "{kind}");
+            for version in known.versions {
+                assert_eq!(
+                    named_by(&id(known.group, kind), &template(version)),
+                    [Named::OfKind("KeyPair", By::Cloud, "ops")],
+                    "{kind} {version}"
+                );
+            }
+        }
+    }
+}

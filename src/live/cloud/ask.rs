@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::kinds::{is_cluster, names};
+use capstan_model::kinds::{is_cluster, is_of_orc, names};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::upgrade::Rollout;
 use capstan_yaml::Value;
@@ -106,7 +106,7 @@ pub fn asks_of(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout
     };
     for object in after.iter().filter(|object| object.id.kind == names::OPENSTACK_CLUSTER) {
         let (Some(identity), true) = (identity_of(object), live.get(&object.id).is_none()) else { continue };
-        let Ok(version) = Version::of(&object.value) else { continue };
+        let Some(version) = Version::of(&object.value) else { continue };
         let cluster = Asked::Cluster(Box::new(new_cluster(object, version)));
         ask(identity, object.id.clone(), FieldPath::of_keys(["spec", "identityRef"]), cluster);
     }
@@ -133,7 +133,8 @@ pub fn asks_of(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout
     asks.into_values().collect()
 }
 
-/// What of a folder is of a version that is not read: new clusters, and templates of which machines are made.
+/// What of a folder is of a version that is not read: new clusters, templates of which machines are made, and objects of the
+/// OpenStack resource controller.
 pub(super) fn unread(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout]) -> Vec<CloudReason> {
     let is_new = |object: &&RenderedObject| {
         object.id.kind == names::OPENSTACK_CLUSTER && live.get(&object.id).is_none()
@@ -144,17 +145,21 @@ pub(super) fn unread(after: &[RenderedObject], live: &LiveObjects, rollouts: &[R
             after.iter().find(|owner| owner.id == group.owner).and_then(|owner| cluster_of(owner, after));
         [Some(group.machine.template), cluster.map(|cluster| cluster.id.clone())]
     });
-    let asked: BTreeSet<ObjectId> =
-        after.iter().filter(is_new).map(|object| object.id.clone()).chain(made.flatten()).collect();
+    let is_brought = |object: &&RenderedObject| is_of_orc(&object.id.group);
+    let mut asked: BTreeSet<ObjectId> = made.flatten().collect();
+    for object in after {
+        if is_new(&object) || is_brought(&object) {
+            asked.insert(object.id.clone());
+        }
+    }
     let value = |id: &ObjectId| {
         after.iter().find(|object| object.id == *id).map(|object| &object.value).or_else(|| live.get(id))
     };
     let reason = |object: ObjectId| {
-        let api_version = Version::of(value(&object)?).err()?;
         Some(CloudReason {
             kind: "CloudVersionUnknown",
             weight: Weight::Untold,
-            message: version::unread(&api_version),
+            message: version::unread(value(&object)?)?,
             object,
             field: FieldPath::of_keys(["apiVersion"]),
         })
@@ -171,7 +176,7 @@ enum Asked {
 
 /// Where its identity stands is one place in all versions that are read.
 fn identity_of(cluster: &RenderedObject) -> Option<Identity> {
-    Version::of(&cluster.value).ok()?;
+    Version::of(&cluster.value)?;
     Identity::of(cluster.value.get("spec")?, cluster.id.namespace.as_deref())
 }
 

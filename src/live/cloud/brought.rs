@@ -8,6 +8,7 @@ use capstan_yaml::Value;
 
 use super::facts::Resource;
 use super::identity::Identity;
+use super::version::unread;
 use crate::live_objects::{LiveObjects, text};
 
 /// One such object.
@@ -24,23 +25,31 @@ pub(super) struct Brought {
 pub(super) struct Made {
     /// `ServerGroup`.
     pub(super) kind: String,
-    /// What the cloud will call it.
-    pub(super) name: String,
+    /// What the cloud will call it; `None` where nobody can tell.
+    pub(super) name: Option<String>,
 }
 
 impl Made {
     /// Reads an object; `None` where it is not the controller's to make.
     pub(super) fn of(object: &RenderedObject) -> Option<Self> {
         let spec = object.value.get("spec").filter(|_| is_of_orc(&object.id.group))?;
+        let kind = object.id.kind.clone();
+        if unread(&object.value).is_some() {
+            return Some(Self { kind, name: None });
+        }
         let name = text(spec, "/resource/name").unwrap_or(&object.id.name);
-        is_managed(spec).then(|| Self { kind: object.id.kind.clone(), name: name.to_owned() })
+        is_managed(spec).then(|| Self { kind, name: Some(name.to_owned()) })
     }
 }
 
 impl Brought {
-    /// Reads an object, and with whose credential it is made; `None` where it takes nothing, or the cloud has it.
+    /// Reads an object, and with whose credential it is made; `None` where it takes nothing, the cloud has it, or its version is
+    /// not read.
     pub(super) fn of(object: &RenderedObject, live: &LiveObjects) -> Option<(Identity, Self)> {
         let spec = object.value.get("spec").filter(|_| is_of_orc(&object.id.group))?;
+        if unread(&object.value).is_some() {
+            return None;
+        }
         let is_there = live.get(&object.id).and_then(|live| text(live, "/status/id")).is_some();
         let needs = match object.id.kind.as_str() {
             "SecurityGroup" => vec![(Resource::SecurityGroups, 1)],

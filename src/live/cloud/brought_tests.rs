@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::cloud::{
     CloudFacts, Elsewhere, Flavor, Questions, Quota, Resource, asks_of, exceeded_together, judge, needs,
+    unjudged,
 };
 use crate::live_objects::LiveObjects;
 
@@ -147,4 +148,25 @@ spec: {cloudCredentialsRef: {secretName: peu01-cloud-config, cloudName: openstac
             ["OpenStackMachineTemplate my-org/md there is no server group `c-worker` that the project sees"]
         );
     }
+}
+
+/// Of another version of the controller's kinds nothing is read: neither what it takes, nor what the cloud will have.
+#[test]
+fn a_version_that_is_not_known_is_told_by_name_and_never_misread() {
+    let next = FOLDER.replace("openstack.k-orc.cloud/v1alpha1", "openstack.k-orc.cloud/v1");
+    let objects = rendered(&next);
+    let asks = asks_of(&objects, &LiveObjects::default(), &[]);
+    let taken = asks.iter().flat_map(|ask| needs(ask, &free(0, 0))).map(|need| need.resource);
+    assert!(!taken.into_iter().any(|resource| resource == Resource::Gigabytes), "the volume is not read");
+    let said: Vec<String> = unjudged(&objects, &LiveObjects::default(), &[])
+        .iter()
+        .map(|reason| format!("{}: {}", reason.object, reason.message))
+        .collect();
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(
+        said.iter().all(|line| line.ends_with(
+            "what it asks of the cloud is not known: `openstack.k-orc.cloud/v1` is not read here (v1alpha1 is)"
+        )),
+        "{said:?}"
+    );
 }

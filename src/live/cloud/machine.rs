@@ -31,7 +31,7 @@ pub(super) struct Machine {
 impl Machine {
     /// Reads a template; nothing of one whose version is not known.
     pub(super) fn of(template: &ObjectId, value: &Value) -> Option<Self> {
-        let Ok(version) = Version::of(value) else { return Some(Self::unread(template)) };
+        let Some(version) = Version::of(value) else { return Some(Self::unread(template)) };
         let at = FieldPath::of_keys(["spec", "template", "spec"]);
         let spec = value.pointer("/spec/template/spec")?;
         let text = |key: &str| spec.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());

@@ -32,9 +32,10 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Whether the folder has that made.
+    /// Whether the folder has that made, as far as anybody can tell.
     fn makes(&self, kind: &str, named: &Named) -> bool {
-        self.made.iter().any(|made| made.kind == kind && named.means("", &made.name, &[]))
+        let is_it = |name: &String| named.means("", name, &[]);
+        self.made.iter().any(|made| made.kind == kind && made.name.as_ref().is_none_or(is_it))
     }
 
     pub(super) fn impossible(

@@ -1,6 +1,7 @@
 //! Folders and clouds, and what comes of them.
 
 use capstan_kustomize::render::{Folders, RenderedObject, render};
+use capstan_model::kinds::Reader;
 use capstan_model::tree::RepoPath;
 use capstan_plan::classes::Elsewhere as Classes;
 use capstan_plan::merge::AppliedBy;
@@ -627,6 +628,43 @@ fn the_same_is_asked_in_every_version_that_is_read() {
     }
 }
 
+/// Port security decides which packets pass: the cloud is asked for the same ports and groups, whatever it is.
+#[test]
+fn port_security_asks_the_cloud_for_nothing() {
+    let network = "network: {filter: {name: nodes}}";
+    for (text, security) in [
+        (whole(), "disablePortSecurity: true"),
+        (whole(), "disablePortSecurity: false"),
+        (whole_in_beta2(), "enablePortSecurity: true"),
+        (whole_in_beta2(), "enablePortSecurity: false"),
+    ] {
+        let asked = |text: &str| {
+            let asks = asks_of(&rendered(text), &LiveObjects::default(), &[]);
+            (needs(&asks[0], &cloud()), judge(&asks[0], &cloud(), &[]))
+        };
+        let with = text.replace(network, &format!("{network}, {security}"));
+        assert_ne!(with, text);
+        assert_eq!(asked(&with), asked(&text), "{security}");
+    }
+}
+
+/// Every kind of the table: read in the versions that it names, and in another one told by that version's name.
+#[test]
+fn what_is_read_is_what_the_table_says() {
+    for known in Reader::CloudPreflight.known().filter(|known| !known.kinds.is_empty()) {
+        for version in known.versions.iter().chain(&["v9"]) {
+            let text =
+                whole().replace(&format!("{}/v1beta1", known.group), &format!("{}/{version}", known.group));
+            let said = unjudged(&rendered(&text), &LiveObjects::default(), &[]);
+            let told: Vec<&str> = said.iter().map(|reason| reason.object.kind.as_str()).collect();
+            for kind in known.kinds {
+                let is_read = known.versions.contains(version);
+                assert_eq!(told.contains(kind), !is_read, "{kind} {version}: {told:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_version_that_is_not_known_is_told_by_name_and_never_misread() {
     let next =
@@ -645,7 +683,7 @@ fn a_version_that_is_not_known_is_told_by_name_and_never_misread() {
     );
     assert_eq!(
         said[0].message,
-        "what it asks of the cloud is not known: `infrastructure.cluster.x-k8s.io/v1beta3` is a version of the OpenStack provider that is not read here (v1alpha5, v1alpha6, v1alpha7, v1beta1 and v1beta2 are)"
+        "what it asks of the cloud is not known: `infrastructure.cluster.x-k8s.io/v1beta3` is not read here (v1alpha5, v1alpha6, v1alpha7, v1beta1 and v1beta2 are)"
     );
     // What adds and replaces nothing asks for nothing, in whichever version.
     let there = live(&objects, &[("u-cp", 3), ("peu01-md", 3)]);

@@ -25,7 +25,7 @@ impl ClusterChange<'_> {
         let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
         let own = own_fields(pair, kind, &versions);
         own.surely.iter().for_each(|path| verdict.definitely(path));
-        own.notes.iter().for_each(|note| verdict.note(*note));
+        own.notes.into_iter().for_each(|note| verdict.note(note));
         own.perhaps.iter().for_each(|path| verdict.perhaps(path));
         let (numbers, replacing) = rolling(&mut verdict, pair);
         if !verdict.is_definite() {

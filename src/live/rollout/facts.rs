@@ -10,6 +10,11 @@
 //! read by MachineSets alone, by name: changed under their name they replace nothing (Talos' webhook refuses
 //! it), and a new name replaces the machines.
 
+use capstan_model::kinds::Reader;
+use capstan_yaml::Value;
+
+use crate::live_objects::text;
+
 /// Cluster API's own control plane.
 pub(super) const KUBEADM: &str = "KubeadmControlPlane";
 /// The control plane of k0smotron whose machines are the user's own.
@@ -148,9 +153,12 @@ pub(crate) enum PoolInfrastructure {
     ProviderDecides,
 }
 
-/// The facts of a MachinePool's infrastructure kind.
-pub(crate) fn pool_infrastructure(kind: &str) -> PoolInfrastructure {
+/// The facts of a MachinePool's infrastructure kind, in the version of this object.
+pub(crate) fn pool_infrastructure(kind: &str, object: &Value) -> PoolInfrastructure {
     match kind {
+        _ if Reader::Pools.unread(kind, text(object, "/apiVersion")).is_some() => {
+            PoolInfrastructure::ProviderDecides
+        }
         "AWSMachinePool" => PoolInfrastructure::Below(&["/spec/awsLaunchTemplate"]),
         "AzureMachinePool" | "DockerMachinePool" => PoolInfrastructure::Below(&["/spec/template"]),
         "DevMachinePool" => PoolInfrastructure::Below(&["/spec/backend"]),
@@ -161,8 +169,9 @@ pub(crate) fn pool_infrastructure(kind: &str) -> PoolInfrastructure {
 
 /// Where the infrastructure object of a MachinePool says that a change replaces no instance that is there: Cluster API
 /// Provider AWS begins no instance refresh then (exp/controllers/awsmachinepool_controller.go).
-pub(super) fn refresh_disabled(kind: &str) -> Option<&'static str> {
-    (kind == "AWSMachinePool").then_some("/spec/refreshPreferences/disable")
+pub(super) fn refresh_disabled(kind: &str, object: &Value) -> Option<&'static str> {
+    (kind == "AWSMachinePool" && Reader::Pools.unread(kind, text(object, "/apiVersion")).is_none())
+        .then_some("/spec/refreshPreferences/disable")
 }
 
 /// Annotations by which an autoscaler, or somebody else, owns the number of machines.

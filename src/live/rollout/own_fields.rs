@@ -4,6 +4,7 @@ use super::pair::{Pair, differing, some};
 use super::pointer::{At, is_below};
 use super::references::REFERENCES;
 use super::{facts, kubeadm};
+use capstan_model::kinds::Reader;
 use capstan_yaml::Value;
 
 /// The fields of a control plane that differ, by what they do to its machines.
@@ -14,13 +15,26 @@ pub(super) struct OwnFields {
     /// Only the live machines, or the controller's code, could tell.
     pub(super) perhaps: Vec<String>,
     /// Why.
-    pub(super) notes: Vec<&'static str>,
+    pub(super) notes: Vec<String>,
 }
 
 /// Compares two states of a control plane of this kind, but for its machine template and its version, which stands
 /// at `versions`.
 pub(super) fn own_fields(pair: Pair<'_>, kind: &str, versions: &[&str]) -> OwnFields {
-    if kind == facts::KUBEADM { kubeadm_fields(pair) } else { of_others(pair, kind, versions) }
+    let unread = |object: &Value| {
+        let api_version = object.at("/apiVersion").and_then(Value::as_str);
+        Some(Reader::ControlPlanes.told(kind, Reader::ControlPlanes.unread(kind, api_version)?))
+    };
+    let why = unread(pair.before).or_else(|| unread(pair.after));
+    let mut found = match (kind, &why) {
+        (facts::KUBEADM, None) => kubeadm_fields(pair),
+        (_, None) => of_others(pair, facts::own_fields_that_roll(kind), versions),
+        (_, Some(_)) => of_others(pair, None, versions),
+    };
+    if let Some(why) = why.filter(|_| Reader::ControlPlanes.knows(kind) && !found.perhaps.is_empty()) {
+        found.notes.push(format!("Which of its fields replace machines is not known: {why}."));
+    }
+    found
 }
 
 fn kubeadm_fields(pair: Pair<'_>) -> OwnFields {
@@ -31,12 +45,14 @@ fn kubeadm_fields(pair: Pair<'_>) -> OwnFields {
         ..OwnFields::default()
     };
     if found.surely.is_empty() && !found.perhaps.is_empty() {
-        found.notes.push("Only the machine that `kubeadm init` made is compared with `initConfiguration`, if it still lives.");
+        found.notes.push("Only the machine that `kubeadm init` made is compared with `initConfiguration`, if it still lives.".to_owned());
     }
     for pointer in facts::ROLLOUT_BEFORE {
         if pair.differs(pointer) && some(pair.after.at(pointer)).is_some() {
             found.perhaps.push((*pointer).to_owned());
-            found.notes.push("Machines whose certificates end within that time are replaced at once.");
+            found
+                .notes
+                .push("Machines whose certificates end within that time are replaced at once.".to_owned());
         }
     }
     found
@@ -44,7 +60,7 @@ fn kubeadm_fields(pair: Pair<'_>) -> OwnFields {
 
 /// A control plane of another provider. Where its code tells which of its fields make machines outdated
 /// ([`facts::own_fields_that_roll`]), the others do nothing; else nobody can know from Git.
-fn of_others(pair: Pair<'_>, kind: &str, versions: &[&str]) -> OwnFields {
+fn of_others(pair: Pair<'_>, rolling: Option<&[&str]>, versions: &[&str]) -> OwnFields {
     let mut found = OwnFields::default();
     let below = |path: &str, fields: &[&str]| fields.iter().any(|field| is_below(path, field));
     let mut leaves = Vec::new();
@@ -55,7 +71,7 @@ fn of_others(pair: Pair<'_>, kind: &str, versions: &[&str]) -> OwnFields {
         if [facts::CONTROL_PLANE_IN_PLACE, REFERENCES, versions].iter().any(|known| below(&path, known)) {
             continue;
         }
-        match facts::own_fields_that_roll(kind) {
+        match rolling {
             Some(fields) if !below(&path, fields) => {}
             Some(_) if same_version && !means_nothing(pair, &path) => found.surely.push(path),
             Some(_) | None => found.perhaps.push(path),

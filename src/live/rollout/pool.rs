@@ -8,7 +8,7 @@ use super::numbers::rolling;
 use super::pair::{Pair, differing};
 use super::pointer::{At, is_below};
 use super::references::{renamed, target, text};
-use capstan_model::kinds::is_managed_pool;
+use capstan_model::kinds::{Reader, is_managed_pool};
 use capstan_model::wording::few;
 use capstan_yaml::Value;
 
@@ -38,7 +38,7 @@ impl ClusterChange<'_> {
         if renamed(pair, infrastructure) {
             verdict.definitely(&format!("{infrastructure}/name"));
         } else if let Some(named) = self.named(pair.before.at(infrastructure)) {
-            let known = facts::pool_infrastructure(kind);
+            let known = facts::pool_infrastructure(kind, named.1);
             let fields = match known {
                 PoolInfrastructure::Below(prefixes) => fields(named, prefixes),
                 PoolInfrastructure::ProviderDecides => {
@@ -55,6 +55,14 @@ impl ClusterChange<'_> {
             }
             if !fields.is_empty() {
                 verdict.note(are_fields_of(pair.after.at(infrastructure), &fields));
+                let api_version =
+                    Reader::Pools.unread(kind, named.1.at("/apiVersion").and_then(Value::as_str));
+                if let Some(api_version) = api_version.filter(|_| Reader::Pools.knows(kind)) {
+                    verdict.note(format!(
+                        "Which of its fields replace instances is not known: {}.",
+                        Reader::Pools.told(kind, api_version)
+                    ));
+                }
             }
         }
         rolling(&mut verdict, pair);
@@ -78,9 +86,9 @@ impl ClusterChange<'_> {
 
     /// The field of a pool's infrastructure object that keeps the instances as they are, where it says so.
     fn refresh_disabled(&self, reference: Option<&Value>, kind: &str) -> Option<String> {
-        let field = facts::refresh_disabled(kind)?;
-        let (_, kind, name) = target(reference)?;
-        let object = find_value_in(&self.after, kind, name)?;
+        let (_, named, name) = target(reference)?;
+        let object = find_value_in(&self.after, named, name)?;
+        let field = facts::refresh_disabled(kind, object)?;
         (object.at(field) == Some(&Value::Bool(true)))
             .then(|| field.trim_start_matches("/spec/").replace('/', "."))
     }

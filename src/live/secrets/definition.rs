@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::glob::Glob;
+use capstan_model::wording::with_plain_type;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// The label of every Secret that is written for a VaultSecret, with its name.
@@ -76,6 +78,17 @@ impl StoreAuth {
     }
 }
 
+/// Reads a spec; what is wrong is told with its field.
+fn read<T: DeserializeOwned>(spec: &Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(spec).map_err(|error| {
+        let why = with_plain_type(&error.inner().to_string());
+        let path = error.path().to_string();
+        // Of the whole there is none.
+        let field = if path == "." { "spec".to_owned() } else { format!("spec.{path}") };
+        format!("{field} cannot be read: {why}")
+    })
+}
+
 impl VaultStoreSpec {
     /// Reads `spec`.
     ///
@@ -83,13 +96,14 @@ impl VaultStoreSpec {
     /// What cannot be read.
     pub fn read(object: &Value) -> Result<Self, String> {
         let spec = object.get("spec").unwrap_or(&Value::Null);
-        Self::deserialize(spec).map_err(|error| format!("its spec cannot be read: {error}"))
+        read(spec)
     }
 
     /// Whether VaultSecrets of a namespace may use it.
     pub fn serves(&self, namespace: &str) -> bool {
-        let fits = |pattern: &String| Glob::parse(pattern).is_ok_and(|glob| glob.matches(namespace));
-        self.namespaces.iter().any(fits)
+        // Of a list that is not read whole nothing counts: what is lacking may be an exclusion.
+        let read: Result<Vec<Glob>, _> = self.namespaces.iter().map(|pattern| Glob::parse(pattern)).collect();
+        read.is_ok_and(|patterns| Glob::grants(&patterns, namespace))
     }
 }
 
@@ -202,7 +216,7 @@ impl VaultSecretSpec {
     /// What cannot be read, or leads out of a mount.
     pub fn read(object: &Value) -> Result<Self, String> {
         let spec = object.get("spec").unwrap_or(&Value::Null);
-        let spec = Self::deserialize(spec).map_err(|error| format!("its spec cannot be read: {error}"))?;
+        let spec: Self = read(spec)?;
         if spec.lease.is_some() != spec.data.is_empty() {
             return Err("exactly one of `data` and `lease` says what the Secret holds".to_owned());
         }
@@ -298,6 +312,15 @@ mod tests {
         {
             assert_eq!(store.serves(namespace), serves, "{namespace}");
         }
+        let serves = |patterns: &[&str], namespace: &str| {
+            let namespaces = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+            VaultStoreSpec { namespaces, ..store.clone() }.serves(namespace)
+        };
+        assert!(serves(&["org-*", "!org-beta"], "org-acme"));
+        assert!(!serves(&["org-*", "!org-beta"], "org-beta"));
+        assert!(!serves(&["org-*", "!org-beta"], "infra"), "an exclusion opens nothing");
+        assert!(!serves(&["!org-beta"], "org-acme"));
+        assert!(!serves(&["org-*", "!org-[beta"], "org-acme"), "one that cannot be read may be an exclusion");
         let token =
             VaultStoreSpec::read(&json!({"spec": {"url": "u", "auth": {"token": {"secretName": "t"}}}}))
                 .unwrap();

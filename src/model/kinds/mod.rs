@@ -5,6 +5,7 @@
 //! | file | owns |
 //! |---|---|
 //! | [`names`] | names of kinds, for whoever looks objects up by them |
+//! | `readers` | which versions of other projects' kinds are read field by field, and where |
 //! | `row` | what a row says, and whether it fits a kind |
 //! | `table` | the rows, with their sources |
 //! | `templates` | those of templates |
@@ -17,6 +18,7 @@
 //! of Flux, Helm, Argo CD and kustomize.
 
 pub mod names;
+mod readers;
 mod row;
 mod table;
 mod templates;
@@ -26,6 +28,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+pub use self::readers::{Known, Reader};
 use self::row::Row;
 pub use self::row::{Keys, KindRole, Loss, Machines, Stage, Treatment, VersionRole, Workers, is_cluster_api};
 use self::table::TABLES;

@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
             return;
         }
         if let Some(limits) = &schema.limits {
-            self.limits(limits, value, path);
+            self.limits(schema, limits, value, path);
         }
         for broken in broken(schema, value) {
             self.tell(path, value, MisfitKind::Limit(Limit::Parts(broken)));
@@ -150,9 +150,14 @@ impl<'a> Walk<'a> {
             }
             (Content::Sequence(items), Type::Array | Type::Any) => {
                 self.twins(schema, items, path);
+                let Some(schema) = schema.item() else { return };
                 for (at, item) in items.iter().enumerate() {
-                    if let Some(schema) = schema.item() {
-                        self.value(schema, item, &Trail::Index(path, at));
+                    let path = Trail::Index(path, at);
+                    // A field that is null is absent. An item is there.
+                    if item.is_null() && schema.kind != Type::Any {
+                        self.tell(&path, item, MisfitKind::Type { wanted: schema.kind, found: item });
+                    } else {
+                        self.value(schema, item, &path);
                     }
                 }
             }
@@ -161,7 +166,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn limits(&mut self, limits: &'a Limits, value: &'a Placed, path: &Trail<'_>) {
+    fn limits(&mut self, schema: &'a Schema, limits: &'a Limits, value: &'a Placed, path: &Trail<'_>) {
         let count = |items: usize| u64::try_from(items).unwrap_or(u64::MAX);
         let broken = match &value.content {
             Content::Sequence(items) if !limits.items.holds(count(items.len())) => {
@@ -169,7 +174,7 @@ impl<'a> Walk<'a> {
             }
             Content::Mapping(entries) => {
                 for name in &limits.required {
-                    self.required(name, value, path);
+                    self.required(schema, name, value, path);
                 }
                 if limits.properties.holds(count(entries.len())) {
                     return;
@@ -220,13 +225,23 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn required(&mut self, name: &'a str, value: &'a Placed, path: &Trail<'_>) {
+    fn required(&mut self, schema: &'a Schema, name: &'a str, value: &'a Placed, path: &Trail<'_>) {
         let of_object = matches!(path, Trail::Root) && matches!(name, "apiVersion" | "kind" | "metadata");
         let is_there = value.field(name).is_some_and(|field| !field.is_null());
-        let path = Trail::Key(path, name);
-        let id = &self.object.id;
-        if !of_object && !is_there && !is_filled_in(&id.kind, &self.object.api_version, &path.path()) {
-            self.tell(&path, value, MisfitKind::Limit(Limit::Missing));
+        if !of_object && !is_there {
+            self.absent(schema.field(name), value, &Trail::Key(path, name));
+        }
+    }
+
+    /// A required field that is not there. One that is filled in holds nothing then, and what it requires is not there.
+    fn absent(&mut self, schema: Option<&'a Schema>, value: &'a Placed, path: &Trail<'_>) {
+        let object = self.object;
+        if !is_filled_in(&object.id.kind, &object.api_version, &path.path()) {
+            return self.tell(path, value, MisfitKind::Limit(Limit::Missing));
+        }
+        let Some(schema) = schema else { return };
+        for name in schema.limits.iter().flat_map(|limits| &limits.required) {
+            self.absent(schema.field(name), value, &Trail::Key(path, name));
         }
     }
 

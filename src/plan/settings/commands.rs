@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::fields::CommandPrefix;
+use super::values::pattern_of_a_right;
 use crate::verbs::Verb;
 use capstan_model::glob::Glob;
 
@@ -26,7 +27,7 @@ pub struct CommandSettings {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CommandPermission {
     /// Pattern over cluster ids; without it, every cluster, and what is about none.
-    #[serde(rename = "match", default)]
+    #[serde(rename = "match", default, deserialize_with = "pattern_of_a_right")]
     #[schemars(with = "Option<String>")]
     pub matches: Option<Glob>,
     /// The commands: `hold`, `unhold`.

@@ -169,7 +169,7 @@ impl RepositorySettings {
         if self.names_providers(cluster) {
             return Ok(self.applier_of_set(cluster));
         }
-        let claims = |management: &&ManagementCluster| Glob::any(&management.clusters, cluster.as_str());
+        let claims = |management: &&ManagementCluster| Glob::grants(&management.clusters, cluster.as_str());
         let mut claimants = self.management_clusters.iter().filter(claims);
         match (claimants.next(), claimants.next()) {
             (Some(first), Some(second)) => Err(ClaimedTwice {
@@ -184,8 +184,11 @@ impl RepositorySettings {
     /// Whether two folders have one owner, who may let them reach one another.
     pub fn have_one_owner(&self, one: &ClusterId, other: &ClusterId) -> bool {
         let (one, other) = (one.as_str(), other.as_str());
-        let mut owners = self.clusters.one_owner.iter().filter(|owner| !owner.is_exclusion());
-        owners.any(|owner| owner.matches(one) && owner.matches(other))
+        let (exclusions, owners): (Vec<&Glob>, Vec<&Glob>) =
+            self.clusters.one_owner.iter().partition(|pattern| pattern.is_exclusion());
+        let is_of = |owner: &&Glob| owner.matches(one) && owner.matches(other);
+        // What an exclusion takes out is kept apart from every other folder.
+        exclusions.iter().all(is_of) && owners.iter().any(is_of)
     }
 
     /// Every cluster that two management clusters claim, at the second claim in the file's text.

@@ -10,7 +10,7 @@ use super::dashboard::DashboardSettings;
 use super::fields::{FolderName, FolderPath, HostName, ManagementClusterUid, RepositoryName, Track};
 use super::inventory::InventorySettings;
 use super::proposals::ProposalSettings;
-use super::values::{field_path, whole_number};
+use super::values::{field_path, patterns_of_a_right, whole_number};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_model::finding::{Level, Severities};
 use capstan_model::glob::Glob;
@@ -110,6 +110,7 @@ pub struct ClustersSettings {
     /// Patterns over cluster ids: the folders that one pattern matches have one owner. Where they share a
     /// namespace of a management cluster, they may select one another's clusters and name one another's Secrets and
     /// identities; other folders there are kept apart.
+    #[serde(deserialize_with = "patterns_of_a_right")]
     #[schemars(with = "Vec<String>")]
     pub one_owner: Vec<Glob>,
 }
@@ -171,7 +172,7 @@ pub struct ManagementCluster {
     #[schemars(with = "String")]
     pub uid: ManagementClusterUid,
     /// Patterns over the ids of the clusters that it applies; claimed by two is an error.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "patterns_of_a_right")]
     #[schemars(with = "Vec<String>")]
     pub clusters: Vec<Glob>,
     /// Its provider set; without it the shape alone decides which folders are such.
@@ -244,6 +245,7 @@ pub struct MergeSettings {
     pub method: Option<MergeMethod>,
     /// Patterns over cluster ids: their proposals are merged without a word from anybody, once `merge` would; none by
     /// default.
+    #[serde(deserialize_with = "patterns_of_a_right")]
     #[schemars(with = "Vec<String>")]
     pub automatic: Vec<Glob>,
 }

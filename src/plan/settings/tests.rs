@@ -459,6 +459,45 @@ fn a_cluster_claimed_by_two_management_clusters_is_an_error_at_the_second_claim(
     );
 }
 
+/// Lists that give a right: who claims a cluster, whose folders reach one another, what is merged without a word.
+#[test]
+fn an_exclusion_takes_a_right_away_and_gives_none() {
+    let id = |text: &str| ClusterId::new(path(text));
+    let settings = repository(
+        "clusters: {oneOwner: ['*/*', '!gauss/secret']}\nmanagementClusters:\n  - name: a\n    uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    \
+         clusters: ['gauss/*', '!gauss/secret']\n",
+    )
+    .unwrap();
+    for (cluster, claimed) in [("gauss/peu01", Some("a")), ("gauss/secret", None), ("euler/peu01", None)] {
+        let claim = settings.claimed_by(&id(cluster)).unwrap();
+        assert_eq!(claim.map(|one| one.name.as_str()), claimed, "{cluster}");
+    }
+    assert!(settings.have_one_owner(&id("gauss/peu01"), &id("euler/peu01")));
+    assert!(!settings.have_one_owner(&id("gauss/peu01"), &id("gauss/secret")));
+    assert!(!settings.have_one_owner(&id("gauss/secret"), &id("gauss/peu01")));
+    for (text, place, told) in [
+        ("clusters: {oneOwner: ['!gauss/*']}", "clusters.oneOwner", "it only takes out, and so means nobody"),
+        (
+            "upgrade: {merge: {automatic: ['!gauss/*']}}",
+            "upgrade.merge.automatic",
+            "it only takes out, and so means nobody",
+        ),
+        (
+            "managementClusters: [{name: a, uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab, clusters: ['!gauss/*']}]",
+            "managementClusters[0].clusters",
+            "it only takes out, and so means nobody",
+        ),
+        (
+            "commands: {permissions: [{match: '!gauss/*', verbs: [hold], allow: [read]}]}",
+            "commands.permissions[0].match",
+            "`!gauss/*` says who is not meant: write who is",
+        ),
+    ] {
+        let error = repository(text).unwrap_err();
+        assert!(error.contains(place) && error.contains(told), "{text}: {error}");
+    }
+}
+
 #[test]
 fn a_record_is_written_and_everything_else_stays() {
     let file = path("gauss/peu01/capstan.yaml");

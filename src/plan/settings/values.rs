@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
+use capstan_model::glob::Glob;
 use capstan_model::ids::{ContentId, ReleaseId};
 use capstan_model::object::FieldPath;
 use capstan_model::tree::{BlobId, OutsidePath, RepoPath};
@@ -82,6 +83,32 @@ impl<const MIN: u32, const MAX: u32> Visitor<'_> for WholeNumberOrNull<MIN, MAX>
 
     fn visit_none<E: de::Error>(self) -> Result<Option<u32>, E> {
         Ok(None)
+    }
+}
+
+/// Patterns that give a right, of which one at least names somebody: who only takes out gives it to nobody.
+pub(super) fn patterns_of_a_right<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Glob>, D::Error> {
+    let patterns = Vec::<Glob>::deserialize(deserializer)?;
+    if !patterns.is_empty() && patterns.iter().all(Glob::is_exclusion) {
+        return Err(de::Error::custom(
+            "it only takes out, and so means nobody: name first who is meant, as in `[\"*/*\", \"!gauss/*\"]`",
+        ));
+    }
+    Ok(patterns)
+}
+
+/// One pattern that gives a right. Alone, an exclusion would give it to everybody else.
+pub(super) fn pattern_of_a_right<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Glob>, D::Error> {
+    let pattern = Option::<Glob>::deserialize(deserializer)?;
+    match &pattern {
+        Some(exclusion) if exclusion.is_exclusion() => Err(de::Error::custom(format!(
+            "`{exclusion}` says who is not meant: write who is. Later entries win, so one for all and then one for `{}` say the \
+             same",
+            exclusion.as_str().trim_start_matches('!')
+        ))),
+        _ => Ok(pattern),
     }
 }
 

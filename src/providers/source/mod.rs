@@ -50,7 +50,7 @@ struct Found<'a> {
 /// Nothing at hand, and where to put it; ConfigMaps or folders that are none; a version that no release series has.
 pub(crate) fn find(tree: &dyn Tree, set: &ProviderSet, provider: &Provider) -> Result<Components, Refusal> {
     let (found, notes) = look(tree, set, provider)?;
-    let found = found.ok_or_else(|| not_at_hand(provider, set.why_missing(provider)))?;
+    let found = found.ok_or_else(|| not_at_hand(provider, set))?;
     let (metadata, place) = &found.metadata;
     let contract = metadata::contract(metadata, &found.version)
         .map_err(|refusal| refusal.during(Stage::Contract).at(place.clone()))?;
@@ -187,13 +187,14 @@ fn choose<'a>(all: Vec<Found<'a>>, wanted: Option<&str>) -> Option<Found<'a>> {
     }
 }
 
-fn not_at_hand(provider: &Provider, why_missing: Option<&str>) -> Refusal {
-    if let Some(why) = why_missing {
+fn not_at_hand(provider: &Provider, set: &ProviderSet) -> Refusal {
+    if let Some(why) = set.why_missing(provider) {
         return Refusal::new(format!("its components are not known: {why}")).not_at_hand();
     }
     let from = match &provider.spec.source {
         Some(Source::Selector(selector)) => {
-            format!("no ConfigMap of namespace `{}` here meets `{selector}`", provider.namespace)
+            let here = if set.is_live { "" } else { " here" };
+            format!("no ConfigMap of namespace `{}`{here} meets `{selector}`", provider.namespace)
         }
         Some(Source::Oci(address)) => {
             format!("they come from the OCI artifact `{}`", without_credentials(address))
@@ -201,6 +202,22 @@ fn not_at_hand(provider: &Provider, why_missing: Option<&str>) -> Refusal {
         Some(Source::Url(address)) => format!("they come from `{}`", without_credentials(address)),
         None => "they come from the releases that clusterctl knows for this name".to_owned(),
     };
+    if set.is_live {
+        let todo = match &provider.spec.source {
+            Some(Source::Selector(_)) => {
+                "correct `spec.fetchConfig.selector`, or make such a ConfigMap there"
+            }
+            Some(_) => {
+                "correct `spec.fetchConfig`, let the reconciler fetch from there (its setting `provider-hosts`), or put \
+                 them into a ConfigMap there, as `capstan providers fetch` prints it"
+            }
+            None => {
+                "let the reconciler fetch them (its setting `provider-hosts`), or put them into a ConfigMap there, as \
+                 `capstan providers fetch` prints it"
+            }
+        };
+        return Refusal::new(format!("its components are not at hand: {from}; {todo}")).not_at_hand();
+    }
     let version = provider.spec.version.as_deref().unwrap_or("VERSION");
     let fetch = match &provider.spec.source {
         Some(Source::Selector(_)) => "",

@@ -105,7 +105,7 @@ async fn a_pull_request_that_takes_too_long_is_told_and_the_others_are_judged() 
 async fn a_pull_request_that_takes_too_much_stack_is_told_and_the_others_are_judged() {
     // As deep as a file may be, on a stack that is not made for it.
     let deep = overlay(&format!("{}1{}", "{a: ".repeat(190), "}".repeat(190)));
-    let stack = std::env::var("STK").map_or(320, |it| it.parse().unwrap()) << 10;
+    let stack = 320 << 10;
     let summary = told_of(&deep, Processes { count: 1, stack, ..processes(1 << 30) }).await;
     assert!(summary.contains("Planning ended by signal 6: "), "{summary}");
     assert!(summary.contains("nests deeper than it may"), "{summary}");

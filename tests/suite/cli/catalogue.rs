@@ -148,10 +148,12 @@ fn base_and_overlay_are_rendered_together() {
         sandbox.capstan(&["render", "acme/a"]).ended(0).out,
         format!(
             "---\n{}",
-            workers("a", 9, "v1.30.4").replace(
-                "metadata: {name: a-md-0, namespace: acme}",
-                "metadata:\n  name: a-md-0\n  namespace: acme"
-            )
+            workers("a", 9, "v1.30.4")
+                .replace(
+                    "metadata: {name: a-md-0, namespace: acme}",
+                    "metadata:\n  name: a-md-0\n  namespace: acme"
+                )
+                .replace("\"a\"", "a")
         )
     );
     // Of the commit, the overlay is not part.

@@ -6,6 +6,7 @@ use std::fs;
 use capstan::app::intake::Event;
 use capstan::app::setup::PERMISSIONS;
 use capstan_model::finding::{Change, RuleEntry, Severity, rules};
+use capstan_model::kinds::{Known, Reader};
 
 use super::page::Page;
 use super::{assert_same, page, root};
@@ -162,4 +163,27 @@ fn every_event_that_is_read_is_subscribed_to() {
     let unasked = [Event::Installation, Event::InstallationRepositories];
     let asked = Event::ALL.into_iter().filter(|event| !unasked.contains(event));
     assert_same(documented, asked.map(|event| event.as_str().to_owned()).collect(), "docs/install-bot.md");
+}
+
+/// Every place that reads fields of other projects' kinds, with the versions that it knows.
+#[test]
+fn every_version_that_is_read_is_listed() {
+    let read_for = |reader| match reader {
+        Reader::CloudPreflight => "the preflight of a cloud",
+        Reader::CloudObjects => "the objects of a cloud for which machines wait",
+        Reader::CloudCredentials => "a cluster's credential of its cloud",
+        Reader::Hosts => "hosts",
+        Reader::Pools => "rollouts of a MachinePool",
+        Reader::ControlPlanes => "rollouts of a control plane",
+    };
+    let kinds = |known: &Known| match known.kinds {
+        [] => format!("all of {}", known.group),
+        kinds => kinds.join(", "),
+    };
+    let real = Known::all()
+        .map(|known| format!("{}: {}: {}", read_for(known.reader), kinds(known), known.versions.join(", ")));
+    let page = page("docs/api-versions.md");
+    let rows = page.rows("which-versions-are-read");
+    let documented = rows.iter().map(|row| format!("{}: {}: {}", row[0].text, row[1].text, row[2].text));
+    assert_same(documented.collect(), real.collect(), "docs/api-versions.md");
 }

@@ -5,6 +5,7 @@
 //! | `town` | a management cluster with provider objects, and what people do there |
 //! | `stub` | what a kubelet, a kube-proxy and managers would do: Deployments become available, webhooks answer |
 //! | `stories` | what becomes of the providers |
+//! | `takeover` | an operator that stopped: what is waited for, until when, and how long it takes |
 //! | `migrating` | what becomes of objects where a version of their definition goes |
 
 #![expect(
@@ -17,4 +18,5 @@
 mod migrating;
 mod stories;
 pub(crate) mod stub;
+mod takeover;
 pub(crate) mod town;

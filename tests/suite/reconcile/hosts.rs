@@ -410,3 +410,47 @@ async fn machines_are_listed_once_and_again_for_whom_none_is_known() {
     town.turn().await;
     assert_eq!(lists(&town), before + 1);
 }
+
+/// A SIPCluster that the definition would not take, which another one lets through: what runs for it stays, and it is said.
+#[tokio::test]
+async fn a_field_of_another_type_takes_nothing_away_and_is_told() {
+    type Edit = fn(&mut Value);
+    let rows: [(&str, Edit); 5] = [
+        (
+            "spec.nodes.ControlPlane.count.active: invalid value: integer `-1`, expected a whole number",
+            |spec| {
+                spec["nodes"]["ControlPlane"]["count"]["active"] = json!(-1);
+            },
+        ),
+        ("spec.nodes: invalid type: string \"all\", expected a mapping", |spec| spec["nodes"] = json!("all")),
+        ("spec.services.jumpHost[0].nodePort: invalid type", |spec| {
+            spec["services"]["jumpHost"][0]["nodePort"] = json!("ssh");
+        }),
+        ("spec.services.loadBalancerControlPlane: invalid type: map, expected a list", |spec| {
+            spec["services"]["loadBalancerControlPlane"] = json!({"image": "haproxy"});
+        }),
+        ("spec: missing field `services`", |spec| {
+            spec.as_object_mut().unwrap().remove("services");
+        }),
+    ];
+    for (told, edit) in rows {
+        let mut town = Town::of(6);
+        town.wish("a", 3, 30000);
+        town.turn().await;
+        let (hosts, before) = (town.labelled("a"), town.live.names("Deployment"));
+        assert_eq!((hosts.len(), before.len()), (3, 2));
+        town.live.take_writes();
+        town.live.change("SIPCluster", "a", |object| edit(&mut object["spec"]));
+        for _ in 0..3 {
+            town.memory = Memory::default();
+            town.turn().await;
+        }
+        assert_eq!((town.labelled("a"), town.live.names("Deployment")), (hosts, before), "{told}");
+        let said = town.condition("a", "Ready");
+        assert!(
+            said.starts_with(&format!("False SpecUnreadable: SIPCluster gauss/a cannot be read: {told}")),
+            "{said}"
+        );
+        assert_eq!(town.live.take_writes(), ["patch SIPCluster gauss/a"], "it is said once: {told}");
+    }
+}

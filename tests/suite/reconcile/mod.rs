@@ -43,6 +43,7 @@ mod services_cleanup;
 mod services_kubernetes;
 mod services_network;
 mod services_removal;
+mod services_wrong;
 mod set_preflight;
 mod status_store;
 mod trials;

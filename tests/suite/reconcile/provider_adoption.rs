@@ -41,7 +41,7 @@ fn config_map() -> Value {
 
 /// As Capstan itself would have installed them.
 async fn rendered() -> Vec<Value> {
-    let mut ground = Ground::new(&[]);
+    let mut ground = Ground::new(&[]).await;
     ground.live.put(provider(spec()));
     ground.live.put(config_map());
     ground.pass().await;
@@ -58,7 +58,7 @@ async fn rendered() -> Vec<Value> {
 
 /// A management cluster on which somebody installed the provider.
 async fn ground(manager: &str, object: Value, change: impl Fn(&mut Value)) -> Ground {
-    let ground = Ground::new(&[]);
+    let ground = Ground::new(&[]).await;
     ground.live.put(object);
     ground.live.put(config_map());
     for mut object in rendered().await {
@@ -148,7 +148,7 @@ async fn what_the_operator_installed_is_shown_first_and_taken_without_a_restart(
     assert_eq!(ground.live.names("Secret"), [""; 0], "rendered credentials are nobody's to keep");
 
     // What the operator finds when it gets the provider back: nothing to fetch, nothing to install.
-    assert_eq!(ground.live.names("ConfigMap"), ["v1.0.0"]);
+    assert_eq!(ground.live.names("ConfigMap"), ["core", "v1.0.0"]);
     let object = ground.live.object("InfrastructureProvider", "own").unwrap();
     assert_eq!(object["spec"], spec());
     assert_eq!(object["status"]["installedVersion"], "v1.0.0");

@@ -15,9 +15,11 @@ use tokio::sync::watch;
 use super::fake::FakeCluster;
 use super::world::TestClock;
 use crate::canary;
-use crate::components::limits;
+use crate::components::{COMPONENTS, METADATA, limits};
 
 pub(super) const NAMESPACE: &str = "own-system";
+/// The namespace of the core provider.
+const CORE: &str = "core-system";
 
 /// A management cluster with an InfrastructureProvider `own`.
 pub(super) struct Ground {
@@ -41,10 +43,10 @@ pub(super) fn provider(spec: Value) -> Value {
 }
 
 impl Ground {
-    /// With these hosts, and nothing else.
-    pub(super) fn new(hosts: &[&str]) -> Self {
+    /// With these hosts, and a core provider that is installed: nobody else is begun before.
+    pub(super) async fn new(hosts: &[&str]) -> Self {
         canary::watch_log();
-        let live = Arc::new(FakeCluster::new(&[NAMESPACE]));
+        let live = Arc::new(FakeCluster::new(&[NAMESPACE, CORE]));
         for (group, kind, scope) in [
             ("", "ServiceAccount", Scope::Namespaced),
             ("apps", "Deployment", Scope::Namespaced),
@@ -65,7 +67,18 @@ impl Ground {
             downloads: downloads(hosts, clock.clone()),
             watched: watch::Sender::default(),
         };
-        Self { live, clock, ports, memory: Memory::default() }
+        live.put(json!({"apiVersion": "operator.cluster.x-k8s.io/v1alpha2", "kind": "CoreProvider",
+            "metadata": {"name": "cluster-api", "namespace": CORE},
+            "spec": {"version": "v1.0.0", "fetchConfig": {"selector": {"matchLabels": {"for": "core"}}}}}));
+        live.put(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "core", "namespace": CORE,
+                "labels": {"for": "core", "provider.cluster.x-k8s.io/version": "v1.0.0"}},
+            "data": {"metadata": METADATA, "components": COMPONENTS.replace("manager", "core-manager").replace(NAMESPACE, CORE)}}));
+        let mut ground = Self { live, clock, ports, memory: Memory::default() };
+        ground.pass().await;
+        let core = ground.live.object("CoreProvider", "cluster-api").unwrap();
+        assert_eq!(core["status"]["installedVersion"], "v1.0.0", "{core}");
+        ground.live.take_writes();
+        ground
     }
 
     pub(super) async fn pass(&mut self) -> Outcome {

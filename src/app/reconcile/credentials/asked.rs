@@ -97,7 +97,7 @@ pub(super) fn opened<'f>(
             .map(|pattern| Glob::parse(pattern))
             .collect::<Result<_, _>>()
             .map_err(|error| format!("`spec.cloudCredentials[].clusters` of the Fleet: {error}"))?;
-        if Glob::any(&patterns, id.as_str()) {
+        if Glob::grants(&patterns, id.as_str()) {
             return Ok(entry);
         }
     }

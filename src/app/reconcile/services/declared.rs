@@ -9,6 +9,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::{Service, ServiceSource};
 
+use super::folder::DEFAULT_NAMESPACE;
 use crate::app::generator::{ClusterServices, Fleet, Refused};
 use crate::app::reconcile::blocking::where_blocking_is_allowed;
 
@@ -19,6 +20,8 @@ pub(super) struct Declared {
     rendered: BTreeMap<String, Result<Vec<RenderedObject>, Refused>>,
     /// Which objects those are.
     ids: BTreeMap<String, BTreeSet<ObjectId>>,
+    /// One that is on and cannot be rendered.
+    unrendered: Option<String>,
 }
 
 impl Declared {
@@ -37,8 +40,10 @@ impl Declared {
             let ids = |objects: &Result<Vec<RenderedObject>, Refused>| -> BTreeSet<ObjectId> {
                 objects.iter().flatten().map(|object| object.id.clone()).collect()
             };
+            let failed = rendered.iter().find(|(_, objects)| objects.is_err());
+            let unrendered = failed.map(|(name, _)| name.clone());
             let ids = rendered.iter().map(|(name, objects)| (name.clone(), ids(objects))).collect();
-            Ok(Self { settings, rendered, ids })
+            Ok(Self { settings, rendered, ids, unrendered })
         })
         .await
     }
@@ -59,10 +64,20 @@ impl Declared {
         self.rendered.remove(name).unwrap_or_else(nothing)
     }
 
-    /// The service that is on and renders an object, other than that one.
+    /// The service that is on and renders an object, other than that one. What a manifest that names no namespace is in is not
+    /// known before the cluster is asked: in its own default one, or in none.
     pub(super) fn other_with(&self, id: &ObjectId, but: &str) -> Option<&str> {
-        let has = |(name, ids): &(&String, &BTreeSet<ObjectId>)| name.as_str() != but && ids.contains(id);
+        let is_default = id.namespace.as_deref().is_none_or(|namespace| namespace == DEFAULT_NAMESPACE);
+        let unplaced = ObjectId { namespace: None, ..id.clone() };
+        let has = |(name, ids): &(&String, &BTreeSet<ObjectId>)| {
+            name.as_str() != but && (ids.contains(id) || is_default && ids.contains(&unplaced))
+        };
         self.ids.iter().find(has).map(|(name, _)| name.as_str())
+    }
+
+    /// A service that is on and cannot be rendered: what others brought may be its own now.
+    pub(super) fn unrendered(&self) -> Option<&str> {
+        self.unrendered.as_deref()
     }
 
     /// Where a service stands in `capstan.yaml`, or one of its checks.

@@ -20,7 +20,7 @@ use crate::app::reconcile::resources::Adopt;
 const LOOKS: usize = 4;
 
 /// The namespace of objects that name none, as kubectl has it.
-const DEFAULT_NAMESPACE: &str = "default";
+pub(super) const DEFAULT_NAMESPACE: &str = "default";
 
 /// One object of a service, beside what is there.
 pub(super) struct Look {

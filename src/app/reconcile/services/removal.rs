@@ -40,7 +40,15 @@ impl Pass<'_, '_> {
         let inventory = self.status_mut(service).inventory.clone();
         let doomed: Vec<InventoryObject> =
             inventory.objects().iter().filter(|entry| !rendered.contains(&entry.id())).cloned().collect();
-        if doomed.is_empty() || !self.of.request.standing.may_delete() {
+        let is_others =
+            |entry: &InventoryObject| self.declared.other_with(&entry.id(), service.name.as_str()).is_some();
+        if looks.is_empty() && !doomed.iter().all(is_others) {
+            let words = "its folder renders no objects, and nothing is deleted for that: to take the service away, say \
+                         `enabled: false`";
+            return Ok(vec![Problem::plain(Cause::ServiceNotRendered, words)]);
+        }
+        let may_delete = self.of.request.standing.may_delete() && self.declared.unrendered().is_none();
+        if doomed.is_empty() || !may_delete {
             return Ok(Vec::new());
         }
         let mut left = inventory;
@@ -55,6 +63,8 @@ impl Pass<'_, '_> {
         let is_on = |status: &ServiceStatus| {
             services.iter().any(|service| service.enabled && service.name.as_str() == status.name)
         };
+        let is_declared =
+            |status: &ServiceStatus| services.iter().any(|service| service.name.as_str() == status.name);
         let gone: Vec<ServiceStatus> =
             self.of.status.services.iter().filter(|status| !is_on(status)).cloned().collect();
         for mut status in gone.into_iter().rev() {
@@ -65,6 +75,11 @@ impl Pass<'_, '_> {
                 self.network_brought_still(&mut status)
             } else if !self.of.request.standing.may_delete() {
                 let words = "it goes when the source names this commit as its tip";
+                vec![Problem::plain(Cause::ServiceGoes, words)]
+            } else if let Some(other) = self.declared.unrendered().filter(|_| !is_declared(&status)) {
+                let words = format!(
+                    "it goes once it is known that service {other} does not bring it: that one cannot be rendered"
+                );
                 vec![Problem::plain(Cause::ServiceGoes, words)]
             } else if status.role.is_vital() && !self.has_tombstone(&status.name) {
                 vec![Problem::plain(

@@ -24,7 +24,7 @@ impl Plan {
                 () if is_cluster(id) => fields.iter().any(|field| changes_below(field, "/spec/topology")),
                 () if is_control_plane(id) => fields.iter().any(|field| changes_below(field, "/spec")),
                 () if is_class(id) => class_changes(id, rendered, changes, live),
-                () => of_groups.hold(id) && replaces_machines(id, fields),
+                () => of_groups.object(id).is_some_and(|object| replaces_machines(object, fields)),
             }
         };
         self.steps.iter().flat_map(|step| &step.objects).find(rolls).cloned()

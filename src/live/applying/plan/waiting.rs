@@ -61,9 +61,9 @@ impl<'a> Groups<'a> {
         Self { groups, live }
     }
 
-    /// Whether an object is of workers, or one that they roll by.
-    pub(super) fn hold(&self, id: &ObjectId) -> bool {
-        self.groups.iter().flat_map(|group| &group.objects).any(|object| object.id == *id)
+    /// An object of workers, or one that they roll by; `None` for others.
+    pub(super) fn object(&self, id: &ObjectId) -> Option<&RenderedObject> {
+        self.groups.iter().flat_map(|group| &group.objects).copied().find(|object| object.id == *id)
     }
 
     /// The changes that wait, ordered by object.
@@ -71,7 +71,7 @@ impl<'a> Groups<'a> {
         let mut found = Vec::new();
         for group in &self.groups {
             let rolls = |object: &&&RenderedObject| {
-                changes.get(&object.id).is_some_and(|fields| replaces_machines(&object.id, fields))
+                changes.get(&object.id).is_some_and(|fields| replaces_machines(object, fields))
             };
             if group.objects.iter().find(rolls).is_none() {
                 continue;
@@ -125,7 +125,8 @@ pub(super) fn changes_spec(fields: &[FieldPath]) -> bool {
 }
 
 /// Whether a change of workers, or of what a pool is made of, may replace or add machines of a new kind.
-pub(super) fn replaces_machines(id: &ObjectId, fields: &[FieldPath]) -> bool {
+pub(super) fn replaces_machines(object: &RenderedObject, fields: &[FieldPath]) -> bool {
+    let id = &object.id;
     let below = |path: &str, prefix: &str| {
         path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
@@ -139,7 +140,7 @@ pub(super) fn replaces_machines(id: &ObjectId, fields: &[FieldPath]) -> bool {
             let machines = below(&path, "/spec/template/spec") && !any_below(&path, facts::WORKERS_IN_PLACE);
             return machines || path == "/spec" || path == "/spec/template" || any_below(&path, ROLL_BESIDES);
         }
-        match facts::pool_infrastructure(&id.kind) {
+        match facts::pool_infrastructure(&id.kind, &object.value) {
             PoolInfrastructure::Below(prefixes) => path == "/spec" || any_below(&path, prefixes),
             PoolInfrastructure::ProviderDecides => below(&path, "/spec"),
         }

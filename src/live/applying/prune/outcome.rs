@@ -4,6 +4,7 @@ use std::fmt;
 
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
+use capstan_model::wording::count;
 use capstan_plan::settings::Tombstone;
 
 /// One round of deletions.
@@ -125,7 +126,8 @@ impl fmt::Display for Kept {
             Keep::RolloutNotDone => write!(f, "{object} is kept until the rollout is done"),
             Keep::OverBudget { doomed, budget } => write!(
                 f,
-                "{object} is kept: {doomed} objects would go at once, and `maxDeletions` allows {budget}; look whether that is meant, then raise it or name them in `delete`"
+                "{object} is kept: {} would go at once, and `maxDeletions` allows {budget}; look whether that is meant, then raise it or name what is to go in `delete`",
+                count(*doomed as usize, "object", "objects")
             ),
             Keep::RenderedElsewhere(folder) => write!(
                 f,

@@ -413,7 +413,8 @@ fn leaves(part: Part, before: &Value, after: &Value) -> Vec<Leaf> {
         }
         Part::ControlPlane => control_plane_fields(pair, kind),
         Part::PoolInfrastructure => {
-            let found = all(pair).into_iter().filter_map(|path| Some((pool_field(kind, &path)?, path)));
+            let found =
+                all(pair).into_iter().filter_map(|path| Some((pool_field(kind, after, &path)?, path)));
             sure_ones(pair, found.map(|(doubt, path)| (path, doubt)), "/spec/template")
         }
         // The bootstrap data of a pool are made when its first instances are; who reads them again, and when, is
@@ -433,8 +434,8 @@ fn all(pair: Pair<'_>) -> Vec<String> {
 
 /// `Some(None)` where a field of a pool's infrastructure replaces instances for sure, `None` where it never does.
 #[expect(clippy::option_option, reason = "whether it counts at all, and then whether that is sure")]
-fn pool_field(kind: &str, path: &str) -> Option<Option<Doubt>> {
-    match facts::pool_infrastructure(kind) {
+fn pool_field(kind: &str, object: &Value, path: &str) -> Option<Option<Doubt>> {
+    match facts::pool_infrastructure(kind, object) {
         PoolInfrastructure::Below(fields) => fields.iter().any(|field| is_below(path, field)).then_some(None),
         PoolInfrastructure::ProviderDecides => {
             let in_place = facts::POOL_IN_PLACE.iter().any(|field| is_below(path, field));

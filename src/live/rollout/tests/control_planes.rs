@@ -1,5 +1,6 @@
 //! Control planes.
 
+use capstan_model::kinds::Reader;
 use serde_json::json;
 
 use super::*;
@@ -180,6 +181,46 @@ fn the_same_control_plane_in_another_version_of_the_api_rolls_nothing() {
     assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
     let (before, after) = (rendered(DEPLOYMENT), rendered(DEPLOYMENT_V1BETA2));
     assert_eq!(told(&rollouts(&before, &after, AppliedBy::Others)), "nothing");
+}
+
+/// Every kind of the table, and a version that is not in it: the controller decides, and it is said why nobody can tell.
+#[test]
+fn of_a_version_that_is_not_known_nobody_can_tell() {
+    for known in Reader::ControlPlanes.known() {
+        for kind in known.kinds {
+            let (text, from, to) = match *kind {
+                "KubeadmControlPlane" => (CONTROL_PLANE, "content: a", "content: b"),
+                "RKE2ControlPlane" => (RKE2, "cni: calico", "cni: cilium"),
+                "TalosControlPlane" => (TALOS, "talosVersion: v1.8", "talosVersion: v1.9"),
+                other => panic!("nobody reads {other}"),
+            };
+            let found = |version: &str| {
+                let (group, kind_line) = (known.group, format!("kind: {kind}"));
+                let (_, rest) = text.split_once(&kind_line).unwrap();
+                let before = format!("apiVersion: {group}/{version}\n{kind_line}{rest}");
+                let after = before.replace(from, to);
+                rollouts(&rendered(&before), &rendered(&after), AppliedBy::Others)
+            };
+            for version in known.versions {
+                assert!(
+                    told(&found(version)).starts_with("3 offline"),
+                    "{kind} {version}: {}",
+                    told(&found(version))
+                );
+            }
+            let next = found("v9");
+            assert!(told(&next).starts_with("? unknown"), "{kind}: {}", told(&next));
+            let why = format!(
+                "Which of its fields replace machines is not known: `{}/v9` is not read here",
+                known.group
+            );
+            assert!(
+                next[0].course.notes.iter().any(|note| note.starts_with(&why)),
+                "{:?}",
+                next[0].course.notes
+            );
+        }
+    }
 }
 
 #[test]

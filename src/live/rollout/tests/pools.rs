@@ -1,5 +1,6 @@
 //! MachinePools.
 
+use capstan_model::kinds::Reader;
 use serde_json::json;
 
 use super::*;
@@ -111,6 +112,38 @@ spec: {{awsLaunchTemplate: {{ami: {{id: {image}}}}}{refresh}}}
         let said =
             found[0].course.notes.iter().any(|note| note.contains("`refreshPreferences.disable: true`"));
         assert_eq!(said, after == off, "{kind} {refresh:?}");
+    }
+}
+
+/// Every kind of the table, and a version that is not in it: the provider decides, and it is said why nobody can tell.
+#[test]
+fn of_a_version_that_is_not_known_nobody_can_tell() {
+    for known in Reader::Pools.known() {
+        for kind in known.kinds {
+            let tree = |version: &str, name: &str| {
+                let pool = POOL.replace("AWSMachinePool", kind);
+                rendered(&format!(
+                    "{pool}---\napiVersion: {}/{version}\nkind: {kind}\nmetadata: {{name: mp, namespace: org}}\nspec: {{displayName: {name}, \
+                     refreshPreferences: {{disable: true}}}}\n",
+                    known.group
+                ))
+            };
+            for version in known.versions {
+                let found = rollouts(&tree(version, "a"), &tree(version, "b"), AppliedBy::Others);
+                assert_eq!(told(&found), "nothing", "{kind} {version}");
+            }
+            let found = rollouts(&tree("v9", "a"), &tree("v9", "b"), AppliedBy::Others);
+            assert_eq!(told(&found), "? unknown [/spec/displayName] ?/0/0", "{kind}");
+            let why = format!(
+                "Which of its fields replace instances is not known: `{}/v9` is not read here",
+                known.group
+            );
+            assert!(
+                found[0].course.notes.iter().any(|note| note.starts_with(&why)),
+                "{:?}",
+                found[0].course.notes
+            );
+        }
     }
 }
 

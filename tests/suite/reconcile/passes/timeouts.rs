@@ -29,7 +29,7 @@ async fn stopped(served: &[&str]) -> Town {
 #[tokio::test]
 async fn a_manager_that_never_runs_stops_the_set_and_a_corrected_release_frees_it() {
     let mut town = stopped(&["v1beta1", "v1beta2"]).await;
-    let underway = "False Upgrading: while it was applied: Deployment core-system/cluster-api-manager is not available: \
+    let underway = "False Upgrading: it is being applied: Deployment core-system/cluster-api-manager is not available: \
                     Deployment does not have minimum availability.";
     assert_eq!(town.condition(CORE, "ProviderUpgraded"), underway);
     town.wait(9);
@@ -44,7 +44,7 @@ async fn a_manager_that_never_runs_stops_the_set_and_a_corrected_release_frees_i
                 or to a later version";
     assert_eq!(
         town.condition(CORE, "ProviderUpgraded"),
-        format!("False TimedOutWaitingForDeployment: while it was applied: {UNAVAILABLE}; {only}")
+        format!("False TimedOutWaitingForDeployment: it is being applied: {UNAVAILABLE}; {only}")
     );
     assert_eq!(
         town.condition(ACME, "PreflightCheckPassed"),
@@ -136,7 +136,7 @@ async fn a_first_install_that_never_runs_says_so() {
     town.wait(10);
     town.settle().await;
     let said = town.condition(CORE, "ProviderInstalled");
-    let begins = format!("False TimedOutWaitingForDeployment: while it was applied: {UNAVAILABLE}; ");
+    let begins = format!("False TimedOutWaitingForDeployment: it is being applied: {UNAVAILABLE}; ");
     assert!(said.starts_with(&begins), "{said}");
     assert_eq!(town.runs(ACME), "nothing");
 

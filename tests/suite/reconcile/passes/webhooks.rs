@@ -30,7 +30,7 @@ async fn a_provider_whose_webhook_is_silent_is_not_done() {
     assert_eq!(town.installed(CORE), "none");
     let said = town.condition(CORE, "ProviderInstalled");
     let begins =
-        "False InstallFailed: while it was applied: webhook boxes.cluster-api.example does not answer: ";
+        "False InstallFailed: it is being applied: webhook boxes.cluster-api.example does not answer: ";
     assert!(said.starts_with(begins), "{said}");
     assert_eq!(town.runs(CORE), "registry.example/cluster-api:old x1", "it runs, and is not done");
     assert_eq!(town.runs(ACME), "nothing", "the next one is not begun");

@@ -274,36 +274,63 @@ async fn every_way_to_log_in_leads_to_the_same_secret() {
     assert_eq!(town.condition("by-kubernetes"), "True Resolved", "{}", town.message("by-kubernetes"));
 }
 
-/// Each field of a VaultSecret, once wrong while its Secret is there.
+/// Each field of a VaultSecret, once wrong while its Secret is there, and what is said of it.
 #[tokio::test]
 async fn no_wrong_field_takes_the_secret_away() {
     type Edit = fn(&mut serde_json::Value);
-    let rows: [(&str, Edit); 9] = [
-        ("store", |spec| spec["store"] = json!("nobody")),
-        ("data, a mount that is not there", |spec| spec["data"]["clouds.yaml"]["mount"] = json!("nobody")),
-        ("data, a path that is not there", |spec| {
-            spec["data"]["clouds.yaml"]["path"] = json!("org-acme/none")
+    let rows: [(&str, &str, Edit); 13] = [
+        ("store", "there is no VaultStore", |spec| spec["store"] = json!("nobody")),
+        ("secret.name, somebody else's", "was not written for a VaultSecret", |spec| {
+            spec["secret"] = json!({"name": "theirs"});
         }),
-        ("data, another's path", |spec| spec["data"]["clouds.yaml"]["path"] = json!("org-beta/fra1")),
-        ("data, a field that is not there", |spec| spec["data"]["clouds.yaml"]["key"] = json!("none")),
-        ("data, a version that is not there", |spec| spec["data"]["clouds.yaml"]["version"] = json!(9)),
-        ("data, no key of a Secret", |spec| {
+        ("secret.labels, Capstan's own", "the label `capstan.dev/vault-secret` is Capstan's own", |spec| {
+            spec["secret"] = json!({"labels": {"capstan.dev/vault-secret": "other"}});
+        }),
+        ("secret, of another type", "spec.secret cannot be read", |spec| spec["secret"] = json!("cloud")),
+        ("data, a mount that is not there", "nobody", |spec| {
+            spec["data"]["clouds.yaml"]["mount"] = json!("nobody");
+        }),
+        ("data, a path that is not there", "org-acme/none", |spec| {
+            spec["data"]["clouds.yaml"]["path"] = json!("org-acme/none");
+        }),
+        ("data, another's path", "org-beta/fra1", |spec| {
+            spec["data"]["clouds.yaml"]["path"] = json!("org-beta/fra1");
+        }),
+        ("data, a field that is not there", "`none`", |spec| {
+            spec["data"]["clouds.yaml"]["key"] = json!("none");
+        }),
+        ("data, a version that is not there", "version 9", |spec| {
+            spec["data"]["clouds.yaml"]["version"] = json!(9);
+        }),
+        ("data, no key of a Secret", "`no key` can be no key of a Secret", |spec| {
             let field = spec["data"]["clouds.yaml"].clone();
             spec["data"] = json!({"no key": field});
         }),
-        ("lease beside data", |spec| spec["lease"] = json!({"path": "database/creds/none"})),
-        ("a field of another type", |spec| spec["data"] = json!("all")),
+        ("lease beside data", "exactly one of `data` and `lease`", |spec| {
+            spec["lease"] = json!({"path": "database/creds/none"});
+        }),
+        ("data, of another type", "spec.data cannot be read", |spec| spec["data"] = json!("all")),
+        ("refreshSeconds", "spec.refreshSeconds cannot be read", |spec| spec["refreshSeconds"] = json!(-1)),
     ];
-    for (what, edit) in rows {
+    for (what, told, edit) in rows {
         let town = Town::new().await;
         town.vault.put("kv/org-acme/fra1", json!({"clouds": canary("one")}));
+        town.live().put(json!({"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+            "metadata": {"name": "theirs", "namespace": "org-acme"}, "data": {"clouds.yaml": "bWluZQ=="}}));
         town.put_field("org-acme", "cloud", "org-acme/fra1", None);
         town.pass().await;
-        let before = town.secret("cloud").unwrap();
+        let before = [town.secret("cloud"), town.secret("theirs")];
+        assert!(before[0].is_some());
         town.edit("cloud", edit);
         town.pass().await;
         assert!(town.condition("cloud").starts_with("False "), "{what}: {}", town.message("cloud"));
-        assert_eq!(town.secret("cloud"), Some(before), "{what}: {}", town.message("cloud"));
+        assert!(town.message("cloud").contains(told), "{what}: {}", town.message("cloud"));
+        assert_eq!(
+            [town.secret("cloud"), town.secret("theirs")],
+            before,
+            "{what}: {}",
+            town.message("cloud")
+        );
     }
 }
 

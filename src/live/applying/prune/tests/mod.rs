@@ -274,7 +274,7 @@ fn too_much_at_once_does_not_go_and_what_a_rotation_left_does_not_count() {
     assert!(case.told().iter().all(|told| told.starts_with('=') && told.ends_with("OverBudget")));
     assert_eq!(
         case.round().keep[0].to_string(),
-        "MachineHealthCheck org/m0 is kept: 6 objects would go at once, and `maxDeletions` allows 5; look whether that is meant, then raise it or name them in `delete`"
+        "MachineHealthCheck org/m0 is kept: 6 objects would go at once, and `maxDeletions` allows 5; look whether that is meant, then raise it or name what is to go in `delete`"
     );
     assert_eq!(Case { budget: 6, ..Case::new(&checks) }.round().delete.len(), 6);
 
