@@ -9,7 +9,6 @@
 //! | `value` | quantities, durations, versions |
 //! | `immutable` | validation rules that forbid a change |
 //! | `limits` | how many, how long, how large, what must be there |
-//! | `parts` | `allOf`, `anyOf`, `oneOf` and `not` |
 //! | `built_in` | what Capstan brings along, of Cluster API's own kinds every field |
 //!
 //! *Who decides*: the merge's own table goes before all of this (`capstan_plan::merge::lists`). Then the
@@ -28,7 +27,6 @@ mod definition;
 mod immutable;
 mod limits;
 mod node;
-mod parts;
 mod read;
 mod sniff;
 #[cfg(test)]
@@ -44,8 +42,7 @@ pub use cursor::{Cursor, Origin};
 pub use definition::Flaw;
 pub use immutable::{Absent, Allowed, Immutable};
 pub use limits::{Limits, Pattern, Range};
-pub use node::{ListType, MapKey, Schema, Type, Unlisted};
-pub use parts::Parts;
+pub use node::{ListType, MapKey, Parts, Schema, Type, Unlisted};
 pub use sniff::may_define as seems_to_define;
 pub use value::ValueKind;
 pub use value::nanoseconds;

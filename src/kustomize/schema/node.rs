@@ -31,7 +31,7 @@ pub struct Schema {
     /// What else is asked of it; `None` where nothing is.
     pub limits: Option<Box<super::limits::Limits>>,
     /// What is asked of it by parts.
-    pub parts: Box<[super::parts::Parts]>,
+    pub parts: Box<[Parts]>,
     /// Whether the server fills it in where it is absent.
     pub has_default: bool,
     /// The value that the server fills in, where that is a string (keys of lists need it).
@@ -62,6 +62,24 @@ pub enum Type {
     Boolean,
     /// An integer or a string (`x-kubernetes-int-or-string`).
     IntOrString,
+}
+
+impl Type {
+    /// Whether a scalar is of this type.
+    pub fn takes(self, scalar: &Value) -> bool {
+        let is_whole = || {
+            scalar.is_i64() || scalar.is_u64() || scalar.as_f64().is_some_and(|number| number.fract() == 0.0)
+        };
+        match self {
+            Self::Any => true,
+            Self::Object | Self::Array => false,
+            Self::String => scalar.is_string(),
+            Self::Integer => is_whole(),
+            Self::Number => scalar.is_number(),
+            Self::Boolean => scalar.is_boolean(),
+            Self::IntOrString => scalar.is_string() || is_whole(),
+        }
+    }
 }
 
 impl Type {
@@ -147,3 +165,27 @@ impl Schema {
         self.fields.iter().map(|(name, schema)| (name.as_ref(), schema))
     }
 }
+
+/// Parts of a definition: what a value must be besides (`allOf`), at least one of several (`anyOf`), exactly one of them
+/// (`oneOf`), or not (`not`).
+///
+/// In a definition of Kubernetes they hold limits alone: types, fields and defaults stand in the schema around them.
+/// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema>
+#[derive(Debug, Clone, PartialEq)]
+pub enum Parts {
+    /// All must hold.
+    All(Box<[Schema]>),
+    /// At least one must hold.
+    Any(Box<[Schema]>),
+    /// One must hold, and no other.
+    One(Box<[Schema]>),
+    /// It must not hold.
+    Not(Box<Schema>),
+}
+
+/// Parts that a list holds.
+type OfList = fn(Box<[Schema]>) -> Parts;
+
+/// The lists of parts, by their keys.
+pub(super) const LISTS_OF_PARTS: [(&str, OfList); 3] =
+    [("allOf", Parts::All), ("anyOf", Parts::Any), ("oneOf", Parts::One)];

@@ -3,8 +3,7 @@
 
 use super::immutable;
 use super::limits::Limits;
-use super::node::{ListType, MapKey, Schema, Type, Unlisted};
-use super::parts::{LISTS, Parts};
+use super::node::{LISTS_OF_PARTS, ListType, MapKey, Parts, Schema, Type, Unlisted};
 use super::value::ValueKind;
 use capstan_yaml::{Entry, Node, Value};
 
@@ -175,7 +174,7 @@ impl<'n> Reader<'_, 'n> {
         let was = (std::mem::replace(&mut self.in_part, true), std::mem::take(&mut self.is_unread));
         let flaws = self.flaws.len();
         let mut parts = Vec::new();
-        for (key, of) in LISTS {
+        for (key, of) in LISTS_OF_PARTS {
             let list = node.get(key).and_then(Node::as_sequence).unwrap_or_default();
             // Its type says the same.
             let says_types = key == "anyOf" && is_int_or_string(node) && list.iter().all(has_one_key);

@@ -106,6 +106,11 @@ pub fn is_template(id: &ObjectId) -> bool {
     matches!(role_of(id), Some(KindRole::Template | KindRole::DataTemplate))
 }
 
+/// Whether a kind is a template's by its name, where nothing says its group.
+pub fn is_template_name(kind: &str) -> bool {
+    kind.ends_with("Template")
+}
+
 /// Whether a kind is one of the Cluster API operator's provider objects.
 pub fn is_provider(group: &str, kind: &str) -> bool {
     role(group, kind) == Some(KindRole::Provider)

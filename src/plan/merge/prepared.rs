@@ -12,6 +12,7 @@ use crate::substitution::{
     Bindings, Extent, Flux, Scope, Substitution, expressions, expressions_of_fields, unescaped,
 };
 use crate::templates::{naming_values, references};
+use capstan_model::kinds::is_template_name;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Node, NodeKind};
 
@@ -130,7 +131,7 @@ impl<'a> Matched<'a> {
         for value in naming_values(group, kind, &piece.root) {
             let mut named = self.names.iter().filter(|((kind, name), _)| {
                 let is_kind = value.kind.is_none_or(|wanted| wanted == *kind);
-                kind.ends_with("Template") && *name == value.text && is_kind
+                is_template_name(kind) && *name == value.text && is_kind
             });
             let own = match (named.next(), named.next()) {
                 (Some((_, own)), None) => own,

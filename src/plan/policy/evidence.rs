@@ -5,12 +5,12 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use super::cluster_api::{CoreVersion, of_release};
-use super::facts::{Facts, Occasion};
+use super::facts::{Facts, Occasion, Values};
 use super::filled::substituted;
 use super::fitting::{Misfit, misfits_of};
 use super::kubernetes::{Wanted, wanted};
 use super::references::{Named, named_by};
-use super::variables::{Values, found_in};
+use super::variables::found_in;
 use crate::boundary::Surroundings;
 use crate::merge::AppliedBy;
 use crate::templates::{base_name, split_suffix};

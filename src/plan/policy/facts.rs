@@ -1,10 +1,12 @@
 //! What rules judge.
 
+use std::collections::BTreeMap;
+
 use jiff::civil::Date;
 
 use super::cluster_api::CoreVersion;
-use super::variables::Values;
 use crate::boundary::Surroundings;
+use crate::flux::PostBuild;
 use crate::merge::AppliedBy;
 use crate::release::Release;
 use capstan_kustomize::render::{Folders, Rendered, RenderedObject};
@@ -38,6 +40,15 @@ pub struct Facts<'a> {
     pub values: Option<Values<'a>>,
     /// The day (UTC) on which it is judged.
     pub today: Date,
+}
+
+/// Who could give a cluster's variables their values.
+#[derive(Debug, Clone, Copy)]
+pub struct Values<'a> {
+    /// The cluster's `variables:`; whoever applies the cluster with other tools may use them.
+    pub own: &'a BTreeMap<String, String>,
+    /// Flux, as far as the repository shows it.
+    pub flux: &'a PostBuild,
 }
 
 /// What brought a change.

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::fitting::{Trail, fits};
-use super::variables::Values;
+use super::facts::Values;
+use super::fitting::Trail;
 use crate::flux::{PostBuild, passes_over};
 use crate::substitution::{Bindings, Scope, Substitution, Token, tokens};
 use crate::upgrade::{hide_beside, name_beside, redact};
@@ -113,8 +113,8 @@ impl Walk<'_> {
                 "and a string is wanted: the API server refuses the object".to_owned()
             }
             (Some(becomes), Known::Schemas(schemas)) => {
-                let wrong = schemas.iter().map(|schema| schema.kind).find(|kind| !fits(*kind, becomes));
-                let all = schemas.iter().all(|schema| !fits(schema.kind, becomes));
+                let wrong = schemas.iter().map(|schema| schema.kind).find(|kind| !kind.takes(becomes));
+                let all = schemas.iter().all(|schema| !schema.kind.takes(becomes));
                 let Some(wanted) = wrong.filter(|_| all) else { return };
                 format!("and {} is wanted: the API server refuses the object", wanted.noun())
             }

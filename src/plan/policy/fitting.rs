@@ -154,7 +154,7 @@ impl<'a> Walk<'a> {
                 for (at, item) in items.iter().enumerate() {
                     let path = Trail::Index(path, at);
                     // A field that is null is absent. An item is there.
-                    if item.is_null() && schema.kind != Type::Any {
+                    if item.is_null() && !schema.nullable && schema.kind != Type::Any {
                         self.tell(&path, item, MisfitKind::Type { wanted: schema.kind, found: item });
                     } else {
                         self.value(schema, item, &path);
@@ -275,7 +275,7 @@ impl<'a> Walk<'a> {
         if scalar.is_null() || scalar.as_str().is_some_and(|text| text.contains("${")) {
             return;
         }
-        if !fits(wanted, scalar) {
+        if !wanted.takes(scalar) {
             self.tell(path, value, MisfitKind::Type { wanted, found: value });
         } else if !schema.choices.is_empty() && !schema.choices.contains(scalar) {
             self.tell(path, value, MisfitKind::Choice { allowed: &schema.choices, found: scalar });
@@ -343,22 +343,6 @@ fn identity(list: &ListType, item: &Placed) -> Option<String> {
     };
     let texts: Option<Vec<String>> = keys.iter().map(key).collect();
     texts.map(|texts| texts.join("\0"))
-}
-
-/// Whether a value is of a type.
-pub(super) fn fits(wanted: Type, value: &Value) -> bool {
-    let whole = |value: &Value| {
-        value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
-    };
-    match wanted {
-        Type::Any => true,
-        Type::Object | Type::Array => false,
-        Type::String => value.is_string(),
-        Type::Integer => value.is_number() && whole(value),
-        Type::Number => value.is_number(),
-        Type::Boolean => value.is_boolean(),
-        Type::IntOrString => value.is_string() || (value.is_number() && whole(value)),
-    }
 }
 
 /// `defined in crds/a.yaml`

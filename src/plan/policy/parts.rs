@@ -2,7 +2,6 @@
 //!
 //! Nobody can tell where a variable stands, or where the server fills in what the part asks about: then nothing is said.
 
-use super::fitting::fits;
 use capstan_kustomize::render::{Content, Placed};
 use capstan_kustomize::schema::{Limits, Parts, Range, Schema, Type};
 use capstan_model::wording::list;
@@ -72,7 +71,7 @@ fn holds(part: &Schema, whole: Option<&Schema>, value: &Placed) -> Option<bool> 
         (_, Type::Any) => true,
         (Content::Mapping(_), wanted) => wanted == Type::Object,
         (Content::Sequence(_), wanted) => wanted == Type::Array,
-        (Content::Scalar(scalar), wanted) => fits(wanted, scalar.value()),
+        (Content::Scalar(scalar), wanted) => wanted.takes(scalar.value()),
     };
     if !is_type {
         return Some(false);

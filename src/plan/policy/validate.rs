@@ -7,13 +7,12 @@ use jiff::civil::Date;
 use super::cluster_api::CoreVersion;
 use super::compared_services::{ClusterState, switched};
 use super::deletions::Deletions;
-use super::facts::{Facts, Occasion};
+use super::facts::{Facts, Occasion, Values};
 use super::file_not_listed::unlisted;
 use super::folders::{folders_of, folders_of_service};
 use super::inside;
 use super::judge::{judge, lost_patches, sort};
 use super::release_without_predecessor::gaps;
-use super::variables::Values;
 use super::{reads_other_cluster, release_breaks_requests, release_reads_outside, unknown_release};
 use crate::boundary::{Neighbours, Scopes, Surroundings};
 use crate::cluster::{

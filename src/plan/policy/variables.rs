@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::facts::Values;
 use super::filled::misfilled;
 use crate::flux::{Given, PostBuild, passes_over};
 use crate::merge::AppliedBy;
@@ -12,15 +13,6 @@ use capstan_kustomize::render::{Content, Placed, RenderedObject};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
-
-/// Who could give a cluster's variables their values.
-#[derive(Debug, Clone, Copy)]
-pub struct Values<'a> {
-    /// The cluster's `variables:`; whoever applies the cluster with other tools may use them.
-    pub own: &'a BTreeMap<String, String>,
-    /// Flux, as far as the repository shows it.
-    pub flux: &'a PostBuild,
-}
 
 /// What is wrong with variables and their values, rule by rule. One without a value is told once, where it stands first.
 /// Capstan's reconciler applies texts as they stand.

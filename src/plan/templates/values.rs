@@ -9,7 +9,9 @@
 //! [U12]: crate::templates#u12
 
 use super::references::{Reference, references};
-use capstan_model::kinds::{KindRole, Treatment, is_cluster_api, is_template, role, treatment};
+use capstan_model::kinds::{
+    KindRole, Treatment, is_cluster_api, is_template, is_template_name, role, treatment,
+};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Readable;
 
@@ -135,7 +137,7 @@ fn shapes<'n, T: Readable>(
     found: &mut Vec<NamingValue<'n>>,
 ) {
     let text = |key: &str| node.field(key).and_then(T::text);
-    if let (Some(kind), Some(name)) = (text("kind").filter(|kind| kind.ends_with("Template")), text("name")) {
+    if let (Some(kind), Some(name)) = (text("kind").filter(|kind| is_template_name(kind)), text("name")) {
         let path = path.key("name");
         if !known.iter().any(|reference| reference.path == path) {
             found.push(NamingValue { path, kind: Some(kind), text: name });

@@ -180,6 +180,10 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     wait("its record is gone", &|| {
         plane.try_kubectl(&["get", "managedcluster", "acme-web", "-n", HOME], "").is_err()
     });
+    // Without a Fleet nobody has an account that could: it is said with the reconciler's own rights.
+    plane.kubectl(&["delete", "fleets", "--all", "-n", HOME]);
+    plane.apply(&others.replace("of-others", "of-nobody"));
+    wait("that nobody applies is said", &|| reason("of-nobody") == "NotAllowed");
     tells_what_it_does(&process);
     assert!(!process.log().contains(CANARY), "a value of Vault's stands in the log");
     drop(process);

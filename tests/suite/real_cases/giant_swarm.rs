@@ -76,7 +76,7 @@ fn one_scalar_inside_the_string_moves_and_what_differs_is_said() {
             "conflicts": [],
             "findings": [],
             "rollouts": [{"object": id, "machines": null, "certainty": "unknown", "because": [SCALAR]}],
-            "source": "release", "values": {"from": null, "to": null},
+            "notes": [], "source": "release", "values": {"from": null, "to": null},
         }])
     );
     // Exactly the three components differ between these two releases.

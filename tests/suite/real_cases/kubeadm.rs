@@ -269,7 +269,7 @@ spec: {replicas: 7}
                 {"object": control_plane_id, "machines": 3, "certainty": "offline",
                  "because": ["/spec/machineTemplate/infrastructureRef/name", "/spec/version"]},
             ],
-            "source": "release", "values": {"from": null, "to": null},
+            "notes": [], "source": "release", "values": {"from": null, "to": null},
         }])
     );
 

@@ -137,6 +137,7 @@ fn exactly_the_two_scalars_of_the_fragment_change() {
             "findings": [{"rule": "kubernetes-minor-skip", "severity": "error", "file": POOL_FILE, "line": 22, "column": 16}],
             "rollouts": [{"object": machine_pool(), "machines": 2, "certainty": "offline",
                           "because": ["/spec/template/spec/version"]}],
+            "notes": ["No release brings Kubernetes 1.17.", "The step goes from Kubernetes 1.16 to 1.21 and leaves out what lies between."],
             "source": "release", "values": {"from": null, "to": null},
         }])
     );
@@ -181,7 +182,7 @@ fn what_the_cluster_set_itself_stays_and_is_reported() {
             "findings": [],
             "rollouts": [{"object": machine_pool(), "machines": 5, "certainty": "offline",
                           "because": ["/spec/template/spec/version"]}],
-            "source": "release", "values": {"from": null, "to": null},
+            "notes": [], "source": "release", "values": {"from": null, "to": null},
         }])
     );
 

@@ -108,7 +108,7 @@ fn the_version_moves_and_the_customers_variables_and_workers_stay() {
             "conflicts": [],
             "findings": [],
             "rollouts": [{"object": id, "machines": 10, "certainty": "offline", "because": ["/spec/topology/version"]}],
-            "source": "release", "values": {"from": null, "to": null},
+            "notes": [], "source": "release", "values": {"from": null, "to": null},
         }])
     );
 
