@@ -1,7 +1,7 @@
 //! Variables of a cluster's own files: what has no value, what Flux does not understand, what it is given twice or
 //! under a key that is no name, and what becomes of it. A plan tells of a release's what stops it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::facts::Values;
 use super::filled::misfilled;

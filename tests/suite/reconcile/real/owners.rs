@@ -58,7 +58,8 @@ fn is_published(status: &ManagedClusterStatus, generation: u64, people: usize) -
     let key = status.owners_key.clone().unwrap_or_default();
     status.conditions.hold(ConditionType::OwnersKeyPublished)
         && (key.generation, key.recipients.len()) == (generation, people)
-        && key.file.is_some()
+        // The next generation is counted before its file is made.
+        && key.file.is_some_and(|file| file.generation == generation)
 }
 
 fn digest(status: &ManagedClusterStatus) -> Option<String> {
