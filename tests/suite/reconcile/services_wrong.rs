@@ -32,7 +32,7 @@ const ROWS: &[Row] = &[
             entry(world, "name: ingress", "name: ingres");
             world.write(INGRESS, "a: [");
         },
-        "gauss/peu01/services/ingress/ingress.yaml",
+        "service ingres: this is no YAML",
     ),
     ("role", |world| entry(world, "role: cni", "role: cnii"), "`services[1].role`"),
     ("role, another one's", |world| entry(world, "name: ingress\n", "name: ingress\n  role: csi\n"), ""),
@@ -52,11 +52,20 @@ const ROWS: &[Row] = &[
     (
         "from, both",
         |world| entry(world, "{folder: services/ingress}", "{folder: services/ingress, objects: []}"),
-        "`services[0].from",
+        "gauss/peu01/capstan.yaml:3: ",
     ),
-    ("enabled", |world| entry(world, "after: [cilium]", "enabled: sometimes"), "`services[0].enabled`"),
-    ("optional", |world| entry(world, "after: [cilium]", "optional: 5"), "`services[0].optional`"),
-    ("after, nobody", |world| entry(world, "[cilium]", "[nobody]"), "nobody"),
+    (
+        "enabled",
+        |world| entry(world, "after: [cilium]", "enabled: sometimes"),
+        "gauss/peu01/capstan.yaml:4: invalid boolean",
+    ),
+    (
+        "optional",
+        |world| entry(world, "after: [cilium]", "optional: 5"),
+        "gauss/peu01/capstan.yaml:4: invalid boolean",
+    ),
+    // `validate` tells it; here nobody is waited for.
+    ("after, nobody", |world| entry(world, "[cilium]", "[nobody]"), ""),
     ("after, itself", |world| entry(world, "[cilium]", "[ingress]"), "wait for one another"),
     ("when", |world| entry(world, "after: [cilium]", "when: never"), "`services[0].when`"),
     (
@@ -74,16 +83,16 @@ const ROWS: &[Row] = &[
     ("two of one name", |world| entry(world, "name: cilium", "name: ingress"), "ingress"),
     ("no list", |world| write(world, "services: ingress\n"), "`services`"),
     ("no YAML", |world| write(world, "services: [\n"), "gauss/peu01/capstan.yaml"),
+    ("the folder, no YAML", |world| world.write(INGRESS, "a: ["), "service ingress: this is no YAML"),
     (
-        "the folder, no YAML",
-        |world| world.write(INGRESS, "a: ["),
-        "gauss/peu01/services/ingress/ingress.yaml",
+        "the folder, empty",
+        |world| world.write(INGRESS, "# nothing\n"),
+        "service ingress: its folder renders no objects",
     ),
-    ("the folder, empty", |world| world.write(INGRESS, "# nothing\n"), "services/ingress"),
     (
         "the folder, a kustomization that renders nothing",
         |world| world.write("gauss/peu01/services/ingress/kustomization.yaml", "resources: []\n"),
-        "services/ingress",
+        "service ingress: its folder renders no objects",
     ),
     (
         "the folder, an object that the API server refuses",

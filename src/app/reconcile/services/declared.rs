@@ -30,6 +30,14 @@ impl Declared {
         let (fleet, id) = (Arc::clone(fleet), id.clone());
         where_blocking_is_allowed(move || {
             let settings = fleet.services(&id)?;
+            // What is done for one would be undone for the other.
+            let mut names = BTreeSet::new();
+            if let Some(twice) = settings.services.iter().find(|service| !names.insert(service.name.as_str()))
+            {
+                let message =
+                    format!("two services are called `{}`: give each a name of its own", twice.name);
+                return Err(Refused { message, place: settings.place(twice.name.as_str(), None) });
+            }
             let mut rendered = BTreeMap::new();
             for service in settings.services.iter().filter(|service| service.enabled) {
                 if let ServiceSource::Folder(folder) = &service.from {

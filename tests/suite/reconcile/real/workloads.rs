@@ -103,6 +103,17 @@ pub(super) fn admin(plane: &Plane) -> Value {
     serde_json::from_slice(&std::fs::read(plane.admin_kubeconfig()).unwrap()).unwrap()
 }
 
+/// An account that has these rights: API groups, resources, verbs, and names where it has them of these alone.
+fn account(name: &str, rights: &[(&str, &str, &str, &str)]) -> String {
+    let rules = rights.iter().map(|(groups, resources, verbs, names)| {
+        format!("- {{apiGroups: [{groups}], resources: [{resources}], verbs: [{verbs}], resourceNames: [{names}]}}\n")
+    });
+    format!(
+        "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {name}, namespace: default}}\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{name: {name}}}\nrules:\n{}---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {{name: {name}}}\nroleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {name}}}\nsubjects: [{{kind: ServiceAccount, name: {name}, namespace: default}}]\n",
+        rules.collect::<String>()
+    )
+}
+
 /// What its services bring, in a namespace of the cluster's own.
 fn service(name: &str, version: usize) -> String {
     let namespace = format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n");
@@ -176,16 +187,27 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
     let address =
         own["clusters"][0]["cluster"]["server"].as_str().unwrap().trim_start_matches("https://").to_owned();
     let stranger = admin(&town.plane)["clusters"][0]["cluster"]["certificate-authority-data"].clone();
-    inside.apply("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: reader, namespace: default}\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader}\nrules: [{apiGroups: ['*'], resources: ['*'], verbs: [get, list]}]\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: reader}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}\nsubjects: [{kind: ServiceAccount, name: reader, namespace: default}]\n");
-    let reader = inside.kubectl(&["create", "token", "-n", "default", "reader", "--duration", "24h"]);
+    // One account may not tell which server it is: that they are one would be told, and only one be served.
+    inside.apply(&account("reader", &[("'*'", "'*'", "get, list", "")]));
+    let own_namespaces = names.join(", ");
+    inside.apply(&account(
+        "worker",
+        &[
+            ("''", "configmaps, events, nodes, pods", "'*'", ""),
+            ("''", "namespaces", "list, watch, create, patch, update, delete", ""),
+            ("''", "namespaces", "get", &own_namespaces),
+        ],
+    ));
+    let token = |name: &str| inside.kubectl(&["create", "token", "-n", "default", name, "--duration", "24h"]);
+    let (reader, worker) = (token("reader"), token("worker"));
     let all: Arc<Open> = Arc::default();
     let mut doors = Vec::new();
     for (at, name) in names.iter().enumerate() {
         let answers = Arc::new(AtomicBool::new(at != WELL));
         let door = Door::build(address.clone(), answers, Arc::clone(&all)).await;
         let authority = (at == WELL + 1).then(|| stranger.as_str().unwrap());
-        let token = (at == WELL + 2).then(|| reader.trim());
-        let text = kubeconfig(&own, door.port, authority, token);
+        let token = if at == WELL + 2 { reader.trim() } else { worker.trim() };
+        let text = kubeconfig(&own, door.port, authority, Some(token));
         doors.push(door);
         town.plane.apply(
             &json!({"apiVersion": "v1", "kind": "Secret", "type": "cluster.x-k8s.io/secret",
