@@ -206,7 +206,7 @@ fn what_is_wrong_with_a_component_is_told_where_it_stands() {
 }
 
 #[test]
-fn what_cannot_be_edited_as_it_stands_is_written_anew() {
+fn what_an_anchor_shares_and_a_component_changes_is_written_out() {
     let template = "apiVersion: example.com/v1\nkind: Pool\nmetadata: {name: c-a}\nspec: {size: &s 1, max: *s, zone: one, labels: []}\n";
     let files = rendered(&survey(&[
         ("os/v1.0.0/templates/all.yaml", template),
@@ -218,7 +218,7 @@ fn what_cannot_be_edited_as_it_stands_is_written_anew() {
     .unwrap();
     assert_eq!(
         files[0].1,
-        "apiVersion: example.com/v1\nkind: Pool\nmetadata:\n  name: c-a\n  annotations:\n    a: b\nspec:\n  size: 5\n  max: 1\n  zone: three\n  labels:\n  - b\n  audit: true\n"
+        "apiVersion: example.com/v1\nkind: Pool\nmetadata: {name: c-a, annotations: {a: b}}\nspec: {size: &s 5, max: 1, zone: three, labels: [b], audit: true}\n"
     );
 }
 

@@ -438,7 +438,11 @@ fn editing_the_place_that_explain_names_changes_the_value() {
 /// What a template reads is in use at every level, also where each definition that reads it has its own.
 #[test]
 fn a_value_that_is_read_and_overridden_below_is_not_unused() {
-    let prod = object("Environment", "prod", "  values:\n    network: {external: a, mtu: 9000}\n");
+    let prod = object(
+        "Environment",
+        "prod",
+        "  values:\n    kubernetes: {version: v1.33.4}\n    network: {external: a, mtu: 9000}\n",
+    );
     let definition = |name: &str, release: &str, values: &str| {
         object(
             "ClusterDefinition",

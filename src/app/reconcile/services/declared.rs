@@ -30,19 +30,17 @@ impl Declared {
         let (fleet, id) = (Arc::clone(fleet), id.clone());
         where_blocking_is_allowed(move || {
             let settings = fleet.services(&id)?;
-            // What is done for one would be undone for the other.
-            let mut names = BTreeSet::new();
-            if let Some(twice) = settings.services.iter().find(|service| !names.insert(service.name.as_str()))
-            {
-                let message =
-                    format!("two services are called `{}`: give each a name of its own", twice.name);
-                return Err(Refused { message, place: settings.place(twice.name.as_str(), None) });
-            }
-            let mut rendered = BTreeMap::new();
+            let (mut names, mut rendered) = (BTreeSet::new(), BTreeMap::new());
             for service in settings.services.iter().filter(|service| service.enabled) {
-                if let ServiceSource::Folder(folder) = &service.from {
+                let name = service.name.as_str();
+                if !names.insert(name) {
+                    // What is done for one would be undone for the other.
+                    let message = format!("two services are called `{name}`: give each a name of its own");
+                    let place = settings.place(name, None);
+                    rendered.insert(name.to_owned(), Err(Refused { message, place }));
+                } else if let ServiceSource::Folder(folder) = &service.from {
                     let objects = fleet.render_service(&id, folder).map(|rendered| rendered.objects);
-                    rendered.insert(service.name.to_string(), objects);
+                    rendered.insert(name.to_owned(), objects);
                 }
             }
             let ids = |objects: &Result<Vec<RenderedObject>, Refused>| -> BTreeSet<ObjectId> {

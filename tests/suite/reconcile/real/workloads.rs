@@ -193,8 +193,8 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
     inside.apply(&account(
         "worker",
         &[
-            ("''", "configmaps, events, nodes, pods", "'*'", ""),
-            ("''", "namespaces", "list, watch, create, patch, update, delete", ""),
+            ("'*'", "'*'", "list, watch, create, patch, update, delete", ""),
+            ("'*'", "configmaps, events, nodes, pods, secrets, serviceaccounts", "get", ""),
             ("''", "namespaces", "get", &own_namespaces),
         ],
     ));
@@ -297,7 +297,7 @@ async fn four_clusters_that_fail_hold_up_none_of_sixteen_others() {
         .audit()
         .into_iter()
         .filter(|request| request.at >= since && !matches!(request.verb.as_str(), "get" | "list" | "watch"))
-        .filter(|request| request.user == "admin")
+        .filter(|request| request.user == "system:serviceaccount:default:worker")
         .map(|request| request.words())
         .collect();
     assert_eq!(writes, [""; 0], "not even a dry run");
