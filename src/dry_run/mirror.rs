@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
-use capstan_plan::proposal::{TRAILER_PLAN, TRAILER_SOURCE, trailer_value};
+use capstan_plan::proposal::{TRAILER_PLAN, TRAILER_SEAL, TRAILER_SOURCE, trailer_value};
 use secrecy::SecretString;
 
 use super::DryRun;
@@ -36,7 +36,11 @@ impl Mirror for DryRun {
             commit: commit.clone(),
             root: tree.folder_id(&RepoPath::root()).ok_or_else(none)?,
             parents: metadata.parents.clone(),
-            trailers: CommitTrailers { source: trailer(TRAILER_SOURCE), plan: trailer(TRAILER_PLAN) },
+            trailers: CommitTrailers {
+                source: trailer(TRAILER_SOURCE),
+                plan: trailer(TRAILER_PLAN),
+                seal: trailer(TRAILER_SEAL),
+            },
             tree,
         })
     }

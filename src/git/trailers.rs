@@ -15,6 +15,8 @@ pub(super) fn read_trailers(message: &BStr) -> CommitTrailers {
             found.source = value();
         } else if trailer.token.eq_ignore_ascii_case(b"Capstan-Plan") {
             found.plan = value();
+        } else if trailer.token.eq_ignore_ascii_case(b"Capstan-Seal") {
+            found.seal = value();
         }
     }
     found
@@ -25,7 +27,7 @@ mod tests {
     use super::*;
 
     fn read(message: &str) -> (Option<String>, Option<String>) {
-        let CommitTrailers { source, plan } = read_trailers(message.into());
+        let CommitTrailers { source, plan, .. } = read_trailers(message.into());
         (source, plan)
     }
 
@@ -46,5 +48,7 @@ mod tests {
             (None, None)
         );
         assert_eq!(read(""), (None, None));
+        let sealed = "Upgrade\n\nCapstan-Plan: 12\nCapstan-Seal: ab cd\n";
+        assert_eq!(read_trailers(sealed.into()).seal.as_deref(), Some("ab cd"));
     }
 }

@@ -91,9 +91,6 @@ pub fn endpoint_differs(endpoint: &Endpoint, infrastructure: &Value) -> Option<S
     ))
 }
 
-/// Cluster API's own control plane.
-const KUBEADM: &str = "KubeadmControlPlane";
-
 /// A Kubernetes minor of a control plane: `v1.36.3` is `(1, 36)`.
 fn minor_of(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.strip_prefix('v').unwrap_or(version).split('.');
@@ -160,11 +157,11 @@ impl Oidc {
 /// `oidc-not-wired`: the control plane does not trust the issuer.
 pub fn oidc_not_wired(issuer: &Oidc, control_plane: &Value) -> Option<String> {
     let name = control_plane.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    if control_plane["kind"] == KUBEADM
-        && let Some(why) = unread(KUBEADM, control_plane)
+    if control_plane["kind"] == names::KUBEADM_CONTROL_PLANE
+        && let Some(why) = unread(names::KUBEADM_CONTROL_PLANE, control_plane)
     {
         return Some(format!(
-            "whether {KUBEADM} {name} trusts the issuer {} is not known: {why}",
+            "whether KubeadmControlPlane {name} trusts the issuer {} is not known: {why}",
             issuer.issuer
         ));
     }
@@ -306,7 +303,7 @@ mod tests {
                 let told = match *kind {
                     names::METAL3_CLUSTER => endpoint_differs(&endpoint, &object),
                     names::METAL3_MACHINE_TEMPLATE => selector_missing(&me, &object),
-                    KUBEADM => oidc_not_wired(&issuer(), &object),
+                    names::KUBEADM_CONTROL_PLANE => oidc_not_wired(&issuer(), &object),
                     other => panic!("nobody reads {other}"),
                 };
                 let told = told.unwrap_or_default();

@@ -51,7 +51,7 @@ impl BlockKey {
     }
 
     /// A code in hex for each key.
-    fn codes(&self, payload: &[u8]) -> impl Iterator<Item = String> {
+    pub(super) fn codes(&self, payload: &[u8]) -> impl Iterator<Item = String> {
         self.0.iter().map(|key| hex(&hmac_sha256(key, payload)))
     }
 }
@@ -380,7 +380,7 @@ pub(super) fn room_for_sidebar(sidebar: &Sidebar) -> usize {
 }
 
 /// Compares without telling by its time where the first difference is.
-fn equal(a: &[u8], b: &[u8]) -> bool {
+pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |different, (x, y)| different | (x ^ y)) == 0
 }
 

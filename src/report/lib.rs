@@ -43,6 +43,7 @@
 //! | [`onboarding`] | the pull request of first contact | `body`, `markdown` |
 //! | [`answer`] | what is said to commands | `body`, `comment`, `markdown`, `pages`, `standing`, `state`, `tables` |
 //! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title`, `values` |
+//! | [`commit_seal`] | the code by which a commit is known as Capstan's | `block` |
 //! | [`fingerprint`] | what a report is keyed by | `check` |
 //! | [`check_run`] | which check run carries a report | `fingerprint` |
 //! | [`rollout`] | the check `capstan/rollout` and the deployment status | `check`, `markdown` |
@@ -60,6 +61,7 @@ mod closing;
 mod cluster_pulls;
 mod comment;
 mod commit;
+mod commit_seal;
 mod dashboard;
 mod excerpt;
 mod field_diff;
@@ -110,6 +112,7 @@ pub use cluster_pulls::{
 };
 pub use comment::{Answer, answer_comment, answered_comment};
 pub use commit::commit_message;
+pub use commit_seal::{SealedCommit, sealed_message};
 pub use dashboard::{
     BlockingConflict, CampaignStanding, Choice, ClosedDashboard, Dashboard, DashboardReading,
     DashboardRecord, EarlierText, Entry, HeardTicks, Notice, TickedBoxes, closed_dashboard, dashboard_above,

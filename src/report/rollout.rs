@@ -21,7 +21,7 @@ use capstan_live::agent::{
 use capstan_model::finding::Severity;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
-use capstan_model::wording::{count, count_of, sentence};
+use capstan_model::wording::{count, count_of, fitting, sentence};
 
 /// Annotations of one check: one call.
 const MAX_ANNOTATIONS: usize = 50;
@@ -193,8 +193,9 @@ fn headline(progress: &Progress) -> String {
 /// `2 of 3 machines are as wished`
 pub(super) fn as_wished(report: &RolloutReport) -> String {
     let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-    let of = count_of(number(report.ready), number(report.wanted), "machine", "machines");
-    format!("{of} {} as wished", if report.wanted == 1 { "is" } else { "are" })
+    let (ready, wanted) = (number(report.ready), number(report.wanted));
+    let of = count_of(ready, wanted, "machine", "machines");
+    format!("{of} {} as wished", fitting(wanted, "is", "are"))
 }
 
 fn count_machines(number: u32) -> String {

@@ -30,6 +30,8 @@ pub struct CommitTrailers {
     pub source: Option<String>,
     /// `Capstan-Plan:` digest of what was written.
     pub plan: Option<String>,
+    /// `Capstan-Seal:` the code under Capstan's key.
+    pub seal: Option<String>,
 }
 
 /// Why a mirror cannot give a commit.

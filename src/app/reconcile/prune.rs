@@ -89,8 +89,8 @@ impl Reconciliation<'_> {
         }
         self.again = true;
         let left = self.status.inventory.objects().len();
-        let are = if left == 1 { "is" } else { "are" };
-        let message = format!("{} {are} left", wording::count(left, "object", "objects"));
+        let objects = wording::count(left, "object", "objects");
+        let message = format!("{objects} {} left", wording::fitting(left, "is", "are"));
         let mut reasons = vec![Reason::plain("Deleting", message)];
         reasons.append(&mut self.kept);
         Ok(Ended::Waiting(reasons))

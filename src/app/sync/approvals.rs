@@ -178,7 +178,7 @@ impl Run<'_> {
         if record.is_some_and(|record| record.head == pull.head) {
             return Ok(Whose::Capstans);
         }
-        let head = self.read_head(&pull.head, Some(&pull.base)).await?;
+        let head = self.read_head(&proposal.branch(), &pull.head, Some(&pull.base)).await?;
         if matches!(judge_head(&head, record.map(|record| &record.head)), Authorship::Capstan { .. }) {
             return Ok(Whose::Capstans);
         }

@@ -290,7 +290,7 @@ impl Run<'_> {
         };
         match host.branch(repository, branch).await? {
             None => {
-                let commit = self.commit_on_base(files, pull.commit).await?;
+                let commit = self.commit_on_base(branch, files, pull.commit).await?;
                 match host.create_branch(repository, branch, &commit).await? {
                     CreatedReference::Created => {}
                     CreatedReference::Exists => return Ok(Written::Overtaken),
@@ -300,14 +300,14 @@ impl Run<'_> {
                 }
             }
             Some(head) => {
-                let read = self.read_head(&head, newest.map(|pull| &pull.base)).await?;
+                let read = self.read_head(branch, &head, newest.map(|pull| &pull.base)).await?;
                 let Authorship::Capstan { plan, .. } = judge_head(&read, None) else {
                     return Ok(Written::Theirs);
                 };
                 // A run died before it opened the pull request: its commit does.
                 let is_left = newest.is_none_or(|pull| pull.head != head);
                 if !is_left || plan != PlanDigest::of(change.files()) {
-                    let commit = self.commit_on_base(files, pull.commit).await?;
+                    let commit = self.commit_on_base(branch, files, pull.commit).await?;
                     match host.move_branch(repository, branch, &head, &commit).await? {
                         MovedReference::Moved => {}
                         MovedReference::Elsewhere => return Ok(Written::Overtaken),

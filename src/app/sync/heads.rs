@@ -2,8 +2,9 @@
 
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{
-    Authorship, Branch, Head, OfBase, Parent, PlanDigest, ProposalId, SourceState, judge_head,
+    Authorship, Branch, Head, OfBase, Parent, PlanDigest, ProposalId, SourceState, Vouched, judge_head,
 };
+use capstan_report::SealedCommit;
 
 use super::trees::digest_of_changes;
 use super::{Run, SyncError};
@@ -25,7 +26,7 @@ impl Run<'_> {
             let authorship = Authorship::Capstan { source, plan };
             return Ok(Some(Branch { head: commit.clone(), authorship, stands_on: OfBase::Yes }));
         }
-        let head = self.read_head(commit, base).await?;
+        let head = self.read_head(&proposal.branch(), commit, base).await?;
         let authorship = judge_head(&head, record.map(|record| &record.head));
         Ok(Some(Branch { head: commit.clone(), authorship, stands_on: head.stands_on() }))
     }
@@ -36,21 +37,34 @@ impl Run<'_> {
         Ok(snapshot.trailers.source.as_deref().and_then(SourceState::parse))
     }
 
+    /// The head of a branch of Capstan's, without `refs/heads/`.
     pub(super) async fn read_head(
         &self,
+        branch: &str,
         commit: &CommitId,
         base: Option<&CommitId>,
     ) -> Result<Head, SyncError> {
-        let mut head = self.read_commit(commit, base).await?;
+        let mut head = self.read_commit(branch, commit, base).await?;
         if let [first, _] = head.parents.as_slice() {
-            head.first_parent = Some(Box::new(self.read_commit(&first.commit, base).await?));
+            head.first_parent = Some(Box::new(self.read_commit(branch, &first.commit, base).await?));
         }
         Ok(head)
     }
 
-    async fn read_commit(&self, commit: &CommitId, base: Option<&CommitId>) -> Result<Head, SyncError> {
-        let none =
-            Head { commit: commit.clone(), source: None, plan: None, parents: vec![], first_parent: None };
+    async fn read_commit(
+        &self,
+        branch: &str,
+        commit: &CommitId,
+        base: Option<&CommitId>,
+    ) -> Result<Head, SyncError> {
+        let none = Head {
+            commit: commit.clone(),
+            source: None,
+            plan: None,
+            vouched: Vouched::No,
+            parents: vec![],
+            first_parent: None,
+        };
         let Some(snapshot) = self.snapshot(commit).await? else { return Ok(none) };
         let mut parents = Vec::new();
         // An octopus is nobody's clean merge: its parents need not be fetched.
@@ -70,9 +84,36 @@ impl Run<'_> {
         Ok(Head {
             source: snapshot.trailers.source.as_deref().and_then(SourceState::parse),
             plan: snapshot.trailers.plan.as_deref().and_then(PlanDigest::parse),
+            vouched: self.vouched(branch, &snapshot).await?,
             parents,
             ..none
         })
+    }
+
+    /// Whether anything but a commit's own words says that Capstan wrote it for a branch.
+    ///
+    /// GitHub is asked where the seal does not say it: of what an earlier Capstan wrote, or under another key.
+    pub(super) async fn vouched(&self, branch: &str, snapshot: &Snapshot) -> Result<Vouched, SyncError> {
+        let trailers = &snapshot.trailers;
+        let ([parent], Some(source), Some(plan)) =
+            (snapshot.parents.as_slice(), trailers.source.as_deref(), trailers.plan.as_deref())
+        else {
+            return Ok(Vouched::No);
+        };
+        let (repository, tree) = (self.repository.id, &snapshot.root);
+        let own = SealedCommit { repository, branch, parent, tree, source, plan };
+        if trailers.seal.as_deref().is_some_and(|seal| own.has_seal(&self.ports.key, seal)) {
+            return Ok(Vouched::Yes);
+        }
+        let pushes = match self.ports.host.pushes(self.repository, branch).await {
+            Ok(pushes) => pushes,
+            Err(error) if error.is_refusal() => return Ok(Vouched::No),
+            Err(error) => return Err(error.into()),
+        };
+        let app = self.ports.host.bot_login().await?;
+        let is_own =
+            pushes.iter().any(|push| push.after == snapshot.commit && push.actor.as_ref() == Some(&app));
+        Ok(if is_own { Vouched::Yes } else { Vouched::No })
     }
 
     /// A commit's content; `None` where nobody can have it: the remote has it no longer, or it is too large to be

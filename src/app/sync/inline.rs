@@ -145,7 +145,7 @@ impl Run<'_> {
             });
         }
         let message = message(request, &inline.upgrades);
-        let commit = self.commit_on(head, Guarded::together(guarded), message).await?;
+        let commit = self.commit_on((&pull.head_branch, head), Guarded::together(guarded), message).await?;
         let moved =
             self.ports.host.move_branch(self.repository, &pull.head_branch, &pull.head, &commit).await?;
         if moved == MovedReference::Moved {

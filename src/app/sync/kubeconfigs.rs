@@ -24,8 +24,8 @@ use capstan_report::{kubeconfig_body, kubeconfig_title};
 use super::refusals::Write;
 use super::{Ending, Planned, Run, SyncError};
 use crate::app::ports::{
-    AuditEntry, CommitMetadata, CreatedPullRequest, CreatedReference, EarlierPullRequest, MovedReference,
-    NewPullRequest, NewTreeEntry, PullRequest, PullRequestEdit, PullRequestState,
+    AuditEntry, CreatedPullRequest, CreatedReference, EarlierPullRequest, MovedReference, NewPullRequest,
+    NewTreeEntry, PullRequest, PullRequestEdit, PullRequestState,
 };
 
 /// The word for it in branches and trailers.
@@ -134,7 +134,7 @@ impl Run<'_> {
         };
         match &head {
             Some(head) => {
-                let read = self.read_head(head, open.map(|pull| &pull.base)).await?;
+                let read = self.read_head(&wanted.branch, head, open.map(|pull| &pull.base)).await?;
                 if !matches!(judge_head(&read, None), Authorship::Capstan { .. }) {
                     return Ok(Brought::Done);
                 }
@@ -225,8 +225,7 @@ impl Run<'_> {
             kubeconfig_title(&wanted.cluster),
             wanted.said.sha256
         );
-        let commit = CommitMetadata { message, tree, parents: vec![base.commit.clone()] };
-        Ok(self.ports.host.create_commit(self.repository, &commit).await?)
+        self.write_sealed(&wanted.branch, &base.commit, tree, message).await
     }
 
     async fn audit_kubeconfig(

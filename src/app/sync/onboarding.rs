@@ -22,8 +22,8 @@ use super::refusals::Write;
 use super::{Ending, Run, SyncError};
 use crate::app::planner::PlannerFailed;
 use crate::app::ports::{
-    AuditEntry, CheckRecord, CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference,
-    NewPullRequest, NewTreeEntry, PullRequest, PullRequestEdit, PullRequestState,
+    AuditEntry, CheckRecord, CreatedPullRequest, CreatedReference, MovedReference, NewPullRequest,
+    NewTreeEntry, PullRequest, PullRequestEdit, PullRequestState,
 };
 
 /// The branch of the one pull request.
@@ -245,13 +245,12 @@ impl Run<'_> {
             "Add {REPOSITORY_FILE}: Capstan observes this repository\n\nThe settings fit what was found; the pull request \
              tells it.\n\n{TRAILER_SOURCE}: {source}\n{TRAILER_PLAN}: {plan}\n"
         );
-        let commit = CommitMetadata { message, tree, parents: vec![base.commit.clone()] };
-        Ok(self.ports.host.create_commit(self.repository, &commit).await?)
+        self.write_sealed(BRANCH, &base.commit, tree, message).await
     }
 
     /// Whether a head is what Capstan wrote, a clean merge of the default branch aside.
     async fn is_own_onboarding(&self, head: &CommitId, base: Option<&CommitId>) -> Result<bool, SyncError> {
-        let read = self.read_head(head, base).await?;
+        let read = self.read_head(BRANCH, head, base).await?;
         Ok(matches!(judge_head(&read, None), Authorship::Capstan { .. }))
     }
 

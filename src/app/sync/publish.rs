@@ -5,13 +5,13 @@
 //! request is found by its name and trailers. A branch that was moved under a pull request whose text
 //! is old is found by the folded block in that text.
 
-use capstan_model::tree::{CommitId, EntryKind};
+use capstan_model::tree::{CommitId, EntryKind, TreeId};
 use capstan_plan::proposal::{
     BranchStep, Closer, Decisions, Draft, Drafted, Guarded, Offers, PlanDigest, ProposalId, Sidebar,
     SidebarStanding, Title, TitleDigest, TitleStep, guard_upgrade,
 };
 use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, BlockPart, BlockPlace, ClosedBy, closed_body, text_digest};
+use capstan_report::{Block, BlockPart, BlockPlace, ClosedBy, closed_body, sealed_message, text_digest};
 use tracing::Instrument as _;
 
 use super::intent::Intent;
@@ -111,22 +111,24 @@ impl Run<'_> {
         for part in &intent.parts {
             guarded.push(guard_upgrade(&part.scope, self.facts.base.tree.as_ref(), part.upgrade)?);
         }
-        self.commit_on_base(Guarded::together(guarded), intent.commit_message()).await
+        self.commit_on_base(&intent.proposal.branch(), Guarded::together(guarded), intent.commit_message())
+            .await
     }
 
-    /// A commit of files on the tip of the base branch.
+    /// A commit of files on the tip of the base branch, for a branch.
     pub(super) async fn commit_on_base(
         &self,
+        branch: &str,
         files: Guarded<'_>,
         message: String,
     ) -> Result<CommitId, SyncError> {
-        self.commit_on(&self.facts.base, files, message).await
+        self.commit_on((branch, &self.facts.base), files, message).await
     }
 
     /// The one place that builds trees of clusters: of files alone that were let past the gate.
     pub(super) async fn commit_on(
         &self,
-        parent: &Snapshot,
+        (branch, parent): (&str, &Snapshot),
         files: Guarded<'_>,
         message: String,
     ) -> Result<CommitId, SyncError> {
@@ -143,7 +145,20 @@ impl Run<'_> {
             })
             .collect();
         let tree = self.ports.host.create_tree(self.repository, &parent.root, &entries).await?;
-        let commit = CommitMetadata { message, tree, parents: vec![parent.commit.clone()] };
+        self.write_sealed(branch, &parent.commit, tree, message).await
+    }
+
+    /// The one place that makes commits: each has the seal by which it is known again.
+    pub(super) async fn write_sealed(
+        &self,
+        branch: &str,
+        parent: &CommitId,
+        tree: TreeId,
+        message: String,
+    ) -> Result<CommitId, SyncError> {
+        let place = (self.repository.id, branch);
+        let message = sealed_message(message, place, (parent, &tree), &self.ports.key);
+        let commit = CommitMetadata { message, tree, parents: vec![parent.clone()] };
         Ok(self.ports.host.create_commit(self.repository, &commit).await?)
     }
 

@@ -6,7 +6,7 @@ use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::source::SourceId;
 use capstan_model::tree::{CommitId, Tree};
 use capstan_plan::proposal::{
-    Decisions, Draft, Merged, ProposalId, RollBack, SourceState, carrier_of, roll_back,
+    Decisions, Draft, Merged, ProposalId, RollBack, SourceState, Vouched, carrier_of, roll_back,
 };
 use capstan_plan::settings::{ClusterSettings, FOLDER_FILE, RepositorySettings};
 use capstan_plan::verbs::{Back, Command};
@@ -76,10 +76,10 @@ impl Run<'_> {
                 && id.is_some_and(|id| self.members_in(&id, pull).contains(&proposal))
         };
         let meant = request.pull.as_ref().filter(|pull| back.cluster.is_none() || is_meant(pull));
-        let (number, state, head) = match meant {
-            Some(pull) => (pull.number, pull.state, pull.head.clone()),
+        let (number, state, branch, head) = match meant {
+            Some(pull) => (pull.number, pull.state, pull.head_branch.clone(), pull.head.clone()),
             None => match self.newest_of(&proposal, settings).await? {
-                Some(pull) => (pull.number, pull.state, pull.head),
+                Some(pull) => (pull.number, pull.state, pull.head_branch, pull.head),
                 None => return Ok(Err(format!("no upgrade of {cluster} was ever proposed here"))),
             },
         };
@@ -88,7 +88,7 @@ impl Run<'_> {
                 "#{number} is not merged: comment `rollback` on the merged upgrade that is to be taken back"
             )));
         }
-        let (brought, base) = self.brought_by(&head).await?;
+        let (brought, base) = self.brought_by(&branch, &head).await?;
         let before = match base {
             Some(base) => self.snapshot(&base).await?,
             None => None,
@@ -127,14 +127,19 @@ impl Run<'_> {
     }
 
     /// The release that the last commit of Capstan's on a branch brought, and the commit that it was planned on.
-    async fn brought_by(self, head: &CommitId) -> Result<(Option<ReleaseId>, Option<CommitId>), SyncError> {
+    async fn brought_by(
+        self,
+        branch: &str,
+        head: &CommitId,
+    ) -> Result<(Option<ReleaseId>, Option<CommitId>), SyncError> {
         let mut commit = Some(head.clone());
         for _ in 0..MOST_COMMITS {
             let Some(at) = commit.take() else { break };
             let Some(snapshot) = self.snapshot(&at).await? else { break };
-            let parent = snapshot.parents.into_iter().next();
             let source = snapshot.trailers.source.as_deref().and_then(SourceState::parse);
-            if let Some(source) = source {
+            let is_own = source.is_some() && self.vouched(branch, &snapshot).await? == Vouched::Yes;
+            let parent = snapshot.parents.into_iter().next();
+            if let Some(source) = source.filter(|_| is_own) {
                 return Ok((SourceId::release(source.source()), parent));
             }
             commit = parent;

@@ -103,7 +103,7 @@ impl Standing<'_> {
         match self.facts.selector_missing {
             Some(why) => (false, "SelectorMissing", why.to_owned()),
             None => {
-                let are = if had.len() == 1 { "is" } else { "are" };
+                let are = wording::fitting(had.len(), "is", "are");
                 (
                     true,
                     "HostsLabelled",

@@ -285,8 +285,11 @@ impl Walk {
                     self.steps.push(Remove { at: at(field) });
                 }
             }
-            Rule::Default(within, field, text) => {
-                let Some(within_node) = found(within).filter(|node| !node.is_null()) else { return Ok(()) };
+            Rule::Default(fields, within, field, text) => {
+                let has_value = |name: &&str| found(name).is_some_and(|node| !node.is_null());
+                let Some(within_node) = found(within).filter(|_| fields.iter().any(has_value)) else {
+                    return Ok(());
+                };
                 let value = Node::string(text);
                 let at = at(within).key(field);
                 match within_node.get(field) {

@@ -27,8 +27,8 @@ pub(super) enum Rule {
     VersionedReference(&'static str, &'static str),
     /// It means nothing (any more).
     Drop(&'static str),
-    /// Where the mapping stands without the field, it gets this text.
-    Default(&'static str, &'static str, &'static str),
+    /// Where one of the fields has a value, the mapping that holds them gets a text in a field that has none.
+    Default(&'static [&'static str], &'static str, &'static str, &'static str),
     /// A list, the field that names its items, and a switch that Cluster API's own conversion takes from
     /// the first of several items of one name.
     FirstOf(&'static str, &'static str, &'static str),
@@ -82,7 +82,12 @@ pub(super) const RULES: &[(&[&str], &[Rule])] = &[
         &["MachineDeploymentClass", "MachineDeploymentTopology"],
         &[
             // No webhook fills it in here, and the newer version requires it.
-            Default("strategy", "type", "RollingUpdate"),
+            Default(
+                &["strategy.rollingUpdate.maxSurge", "strategy.rollingUpdate.maxUnavailable"],
+                "strategy",
+                "type",
+                "RollingUpdate",
+            ),
             Move("strategy.rollingUpdate.deletePolicy", "deletion.order"),
             Move("strategy.remediation.maxInFlight", "healthCheck.remediation.maxInFlight"),
             Drop("strategy.remediation"),
@@ -213,7 +218,10 @@ pub(super) const RULES: &[(&[&str], &[Rule])] = &[
     (&["APIServer", "ControlPlaneComponent", "LocalEtcd"], &[Arguments("extraArgs")]),
     (&["NodeRegistrationOptions"], &[Arguments("kubeletExtraArgs")]),
     (&["BootstrapToken"], &[Seconds("ttl", "ttlSeconds")]),
-    (&["KubeadmControlPlaneTemplateResourceSpec"], &[Default("rolloutStrategy", "type", "RollingUpdate")]),
+    (
+        &["KubeadmControlPlaneTemplateResourceSpec"],
+        &[Default(&["rolloutStrategy"], "rolloutStrategy", "type", "RollingUpdate")],
+    ),
     (
         &["KubeadmControlPlaneSpec", "KubeadmControlPlaneTemplateResourceSpec"],
         &[

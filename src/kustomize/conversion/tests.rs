@@ -120,6 +120,17 @@ const CONVERTED: &[(&str, &str, &str)] = &[
         "{replicas: 3, version: '${VERSION}', machineTemplate: {metadata: {labels: {a: ''}}, infrastructureRef: {apiVersion: i.io/v1beta1, kind: M, name: m}, nodeDrainTimeout: 1m, readinessGates: [{conditionType: A}], taints: [{key: k, effect: NoSchedule, propagation: Always}]}, rolloutBefore: {certificatesExpiryDays: 21}, rolloutAfter: '2026-01-02T03:04:05Z', rolloutStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0}}, remediationStrategy: {maxRetry: 0, retryPeriod: 0s, minHealthyPeriod: 1h}, machineNamingStrategy: {template: t}, kubeadmConfigSpec: {initConfiguration: {nodeRegistration: {kubeletExtraArgs: {node-labels: a=b}}}}}",
         "{replicas: 3, version: '${VERSION}', machineTemplate: {metadata: {labels: {a: ''}}, spec: {infrastructureRef: {apiGroup: i.io, kind: M, name: m}, deletion: {nodeDrainTimeoutSeconds: 60}, readinessGates: [{conditionType: A}], taints: [{key: k, effect: NoSchedule, propagation: Always}]}}, rollout: {before: {certificatesExpiryDays: 21}, after: '2026-01-02T03:04:05Z', strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0}}}, remediation: {maxRetry: 0, minHealthyPeriodSeconds: 3600}, machineNaming: {template: t}, kubeadmConfigSpec: {initConfiguration: {nodeRegistration: {kubeletExtraArgs: [{name: node-labels, value: a=b}]}}}}",
     ),
+    (
+        "KubeadmControlPlaneTemplate",
+        "{template: {spec: {kubeadmConfigSpec: {format: ignition}, rolloutStrategy: {rollingUpdate: {}}}}}",
+        "{template: {spec: {kubeadmConfigSpec: {format: ignition}, rollout: {strategy: {type: RollingUpdate}}}}}",
+    ),
+    // A strategy of workers of which nothing is left needs no type.
+    (
+        "ClusterClass",
+        "{workers: {machineDeployments: [{class: w, strategy: {rollingUpdate: {deletePolicy: Oldest}, remediation: {maxInFlight: 1}}}]}}",
+        "{workers: {machineDeployments: [{class: w, deletion: {order: Oldest}, healthCheck: {remediation: {maxInFlight: 1}}}]}}",
+    ),
     // A template of a control plane gets the type that v1beta1 filled in.
     (
         "KubeadmControlPlaneTemplate",

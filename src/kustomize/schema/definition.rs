@@ -137,7 +137,7 @@ impl Reader<'_> {
             }
             let own = version.get("schema").and_then(|schema| schema.get("openAPIV3Schema"));
             match own.or(shared) {
-                Some(schema) => read.push((name, schema)),
+                Some(schema) => read.push((name, schema, replicas(version).or(spec.and_then(replicas)))),
                 None if is_old => {}
                 None => self.flaw(
                     version,
@@ -148,12 +148,15 @@ impl Reader<'_> {
         if let (Some(name), Some(schema), true) =
             (at("version").and_then(Node::as_str), shared, versions.is_none())
         {
-            read.push((name, schema));
+            read.push((name, schema, spec.and_then(replicas)));
         }
         let mut known = Vec::new();
-        for (name, node) in read {
+        for (name, node, replicas) in read {
             let mut flaws = Vec::new();
-            let schema = read_schema(node, pruning, self.budget, &mut flaws);
+            let mut schema = read_schema(node, pruning, self.budget, &mut flaws);
+            if let Some(field) = replicas.and_then(|path| at_mut(&mut schema, path)) {
+                field.limits.get_or_insert_default().add_scale();
+            }
             known.push((name.into(), schema));
             for (node, message) in flaws {
                 self.flaw(node, message);
@@ -186,4 +189,13 @@ impl Reader<'_> {
             self.flaws.push(Flaw { position, message });
         }
     }
+}
+
+/// Where the replicas of a kind are that can be scaled (`.spec.replicas`).
+fn replicas(version: &Node) -> Option<&str> {
+    version.get("subresources")?.get("scale")?.text_at("specReplicasPath")
+}
+
+fn at_mut<'s>(schema: &'s mut Schema, path: &str) -> Option<&'s mut Schema> {
+    path.strip_prefix('.')?.split('.').try_fold(schema, Schema::listed_mut)
 }

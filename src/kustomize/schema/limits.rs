@@ -98,6 +98,17 @@ impl PartialEq for Pattern {
 }
 
 impl Limits {
+    /// Adds what the API server asks of the replicas of a kind that can be scaled, whatever the schema says:
+    /// <https://github.com/kubernetes/apiextensions-apiserver/blob/master/pkg/registry/customresource/validator.go>.
+    pub(super) fn add_scale(&mut self) {
+        let Range { least, most } = self.number;
+        let largest = f64::from(i32::MAX);
+        self.number = Range {
+            least: Some(least.map_or(0.0, |least| least.max(0.0))),
+            most: Some(most.map_or(largest, |most| most.min(largest))),
+        };
+    }
+
     /// The limits that a schema of a definition sets; `None` where it sets none.
     pub(super) fn of(schema: &Node) -> Option<Box<Self>> {
         let number = |key: &str| schema.get(key).and_then(|node| node.value().as_f64());

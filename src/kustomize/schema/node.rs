@@ -80,9 +80,7 @@ impl Type {
             Self::IntOrString => scalar.is_string() || is_whole(),
         }
     }
-}
 
-impl Type {
     /// The type in words: `a string`.
     pub const fn noun(self) -> &'static str {
         match self {
@@ -140,6 +138,11 @@ impl Schema {
     pub fn listed(&self, name: &str) -> Option<&Self> {
         let at = self.fields.binary_search_by(|(known, _)| known.as_ref().cmp(name)).ok()?;
         self.fields.get(at).map(|(_, schema)| schema)
+    }
+
+    pub(super) fn listed_mut(&mut self, name: &str) -> Option<&mut Self> {
+        let at = self.fields.binary_search_by(|(known, _)| known.as_ref().cmp(name)).ok()?;
+        self.fields.get_mut(at).map(|(_, schema)| schema)
     }
 
     /// The schema of a list's items.

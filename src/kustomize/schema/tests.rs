@@ -157,6 +157,28 @@ fn components_in_a_config_map_count_and_patches_of_definitions_do_not() {
     assert_eq!(tags, Some((&ListType::Set, &origin)));
 }
 
+#[test]
+fn replicas_of_a_kind_that_can_be_scaled_have_the_limits_of_the_api_server() {
+    let text = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: g.org\n  \
+                names: {kind: A}\n  versions:\n  \
+                - name: v1\n    subresources: {scale: {specReplicasPath: .spec.pool.count}}\n    \
+                schema: &schema\n      openAPIV3Schema:\n        properties:\n          \
+                spec: {properties: {pool: {properties: {count: {type: integer, minimum: 3}, size: {type: integer}}}}}\n  \
+                - name: v2\n    subresources: {scale: {specReplicasPath: .spec.elsewhere}}\n    schema: *schema\n";
+    let schemas = schemas(&[("a.yaml", text)]);
+    assert_eq!(problems(&schemas), Vec::<String>::new());
+    let number = |version: &str, path: &str| {
+        let mut schema = schemas.definitions("A", version).next().unwrap().0;
+        for field in path.split('.') {
+            schema = schema.field(field).unwrap();
+        }
+        schema.limits.as_ref().map(|limits| limits.number.to_string())
+    };
+    assert_eq!(number("g.org/v1", "spec.pool.count").unwrap(), "3 to 2147483647");
+    assert_eq!(number("g.org/v1", "spec.pool.size"), None);
+    assert_eq!(number("g.org/v2", "spec.pool.count").unwrap(), "at least 3");
+}
+
 fn with_list(list: &str) -> String {
     format!(
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: g.org\n  names: {{kind: A}}\n  \

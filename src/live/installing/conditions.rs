@@ -30,7 +30,7 @@ pub const UPGRADED: &str = "ProviderUpgraded";
 pub const READY: &str = "Ready";
 
 /// Why nothing is done while the Lease of an operator that stopped has not run out.
-const WAITING_FOR_LEASE: &str = "WaitingForLease";
+pub(super) const WAITING_FOR_LEASE: &str = "WaitingForLease";
 
 /// Why a provider is not ready whose Deployment has no condition `Available`.
 const NO_CONDITION: &str = "NoDeploymentAvailableConditionReason";

@@ -12,7 +12,7 @@ use capstan_providers::ProviderKind;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::conditions::{INSTALLED, PREFLIGHT, READY, UPGRADED};
+use super::conditions::{INSTALLED, PREFLIGHT, READY, UPGRADED, WAITING_FOR_LEASE};
 use super::workloads::{Health, workload};
 use crate::live_objects::{LiveObjects, label, shortened, text};
 use crate::rollout::observed::{Counts, OwnerKind, OwnerVerdict, Readiness, State, Verdict};
@@ -92,7 +92,7 @@ fn standing(facts: &SetFacts<'_>, asked: &RenderedObject) -> (State, Option<Time
         let words = format!("{}: {}", condition.reason, condition.message);
         // What waits for others, or is on its way, passes by itself.
         let state = match condition.reason {
-            "WaitingForCoreProviderReady" | "WaitingForSet" | "WaitingForLease" => State::Waiting,
+            "WaitingForCoreProviderReady" | "WaitingForSet" | WAITING_FOR_LEASE => State::Waiting,
             _ => State::Rolling,
         };
         return (state, since(Some(&condition)), Some(words));

@@ -1,5 +1,6 @@
 //! Why a service is not ready.
 
+use capstan_model::finding::Place;
 use capstan_model::object::ObjectId;
 
 use super::state::ServiceState;
@@ -133,12 +134,14 @@ pub struct Problem {
     pub words: String,
     /// Which of the `checks`, from 0.
     pub check: Option<usize>,
+    /// The file that is to blame, where no rendered object says it.
+    pub place: Option<Place>,
 }
 
 impl Problem {
     /// One that no object is to blame for.
     pub fn plain(cause: Cause, words: impl Into<String>) -> Self {
-        Self { cause, object: None, words: words.into(), check: None }
+        Self { cause, object: None, words: words.into(), check: None, place: None }
     }
 
     /// One of an object.
@@ -146,11 +149,10 @@ impl Problem {
         Self { object: Some(object.clone()), ..Self::plain(cause, words) }
     }
 
-    /// `DaemonSet kube-system/cilium: 0 of 3 pods are ready`.
+    /// `DaemonSet kube-system/cilium: 0 of 3 pods are ready`, or `services/cilium/values.yaml:3: this is no YAML: …`.
     pub fn line(&self) -> String {
-        match &self.object {
-            Some(object) => format!("{object}: {}", self.words),
-            None => self.words.clone(),
-        }
+        let place = self.place.as_ref().map(|place| format!("{}: ", place.clone().without_column()));
+        let object = self.object.as_ref().map(|object| format!("{object}: "));
+        [place, object, Some(self.words.clone())].into_iter().flatten().collect()
     }
 }

@@ -5,6 +5,8 @@
 pub const CLUSTER: &str = "Cluster";
 /// What clusters with a topology are made from.
 pub const CLUSTER_CLASS: &str = "ClusterClass";
+/// The control plane of Cluster API itself.
+pub const KUBEADM_CONTROL_PLANE: &str = "KubeadmControlPlane";
 /// A group of worker machines that is upgraded by new MachineSets.
 pub const MACHINE_DEPLOYMENT: &str = "MachineDeployment";
 /// A group of worker machines that are alike.

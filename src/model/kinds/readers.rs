@@ -86,7 +86,12 @@ const KNOWN: &[Known] = &[
         kinds: &[names::METAL3_CLUSTER, names::METAL3_MACHINE_TEMPLATE],
         versions: BETA,
     },
-    Known { reader: Reader::Hosts, group: CONTROL_PLANE, kinds: &["KubeadmControlPlane"], versions: BETA },
+    Known {
+        reader: Reader::Hosts,
+        group: CONTROL_PLANE,
+        kinds: &[names::KUBEADM_CONTROL_PLANE],
+        versions: BETA,
+    },
     Known {
         reader: Reader::Pools,
         group: INFRASTRUCTURE,
@@ -102,7 +107,7 @@ const KNOWN: &[Known] = &[
     Known {
         reader: Reader::ControlPlanes,
         group: CONTROL_PLANE,
-        kinds: &["KubeadmControlPlane"],
+        kinds: &[names::KUBEADM_CONTROL_PLANE],
         versions: &["v1alpha3", "v1alpha4", "v1beta1", "v1beta2"],
     },
     Known {

@@ -10,7 +10,7 @@
 //! | [`cluster_objects`] | the cluster's base, read |
 //! | [`form`] | in which form it holds a release that has kustomizations ([U1]) |
 //! | [`convert`], [`converted`] | objects in the new release's API version ([U7a]) |
-//! | `tidying` | what of them holds nothing and stays written all the same ([U7a]) |
+//! | `tidying` | what of them holds nothing: what stays written all the same, and what a definition refuses ([U7a]) |
 //! | `positions` | where what is found in them stands in the file ([U7a]) |
 //! | [`matching`], [`matched`] | which object a piece speaks of ([U2]) |
 //! | `twins` | documents of a release that are one object ([U2]) |

@@ -1,6 +1,7 @@
 //! What a conversion tidies away and what of it stays written ([U7a]): a field that holds nothing says nothing
 //! in the newer version, but a person who reads the release finds the fields there that it writes, where the API server
-//! takes an empty one.
+//! takes an empty one. What the definition of its kind refuses where it is empty says nothing in a release either
+//! ([`without_refused_empties`]).
 //!
 //! [U7a]: crate::merge::converted#u7a
 

@@ -4,7 +4,7 @@
 
 use capstan_kustomize::render::{Content, Placed};
 use capstan_kustomize::schema::{Limits, Parts, Range, Schema, Type};
-use capstan_model::wording::list;
+use capstan_model::wording::{fitting, list};
 use capstan_yaml::Value;
 
 /// How a value breaks parts.
@@ -154,7 +154,7 @@ pub(super) fn in_words(part: &Schema) -> String {
     let required = part.limits.as_ref().map(|limits| limits.required.as_ref()).unwrap_or_default();
     let names: Vec<String> = required.iter().map(|name| format!("`{name}`")).collect();
     if !names.is_empty() {
-        said.push(format!("the {} {}", if names.len() == 1 { "field" } else { "fields" }, list(&names)));
+        said.push(format!("the {} {}", fitting(names.len(), "field", "fields"), list(&names)));
     }
     if !part.choices.is_empty() {
         let choices: Vec<String> = part.choices.iter().take(12).map(Value::to_string).collect();

@@ -1,9 +1,9 @@
 //! Whose work the head of a proposal's branch is: Capstan's, or a person's too.
 //!
-//! Who signed a commit proves nothing (a rebase keeps trailers, the web editor signs as GitHub). What
-//! counts is content: a commit is Capstan's own if what it changes, measured against its parent, has
-//! the digest that its own trailer names. A clean merge of the base into such a commit adds nothing
-//! of a person's.
+//! What a commit says of itself proves nothing: trailers can be copied, whoever changes files can make their digest, and
+//! the web editor signs as GitHub. A commit is Capstan's own if Capstan remembers it; or if somebody vouches for it (its
+//! seal, which takes Capstan's key, or GitHub's record of who pushed it) and what it changes, measured against its parent,
+//! has the digest that its own trailer names. A clean merge of the base into such a commit adds nothing of a person's.
 
 use super::{PlanDigest, SourceState};
 use capstan_model::tree::CommitId;
@@ -17,6 +17,8 @@ pub struct Head {
     pub source: Option<SourceState>,
     /// `Capstan-Plan:`, where it is one.
     pub plan: Option<PlanDigest>,
+    /// Whether anything but itself says that Capstan wrote it.
+    pub vouched: Vouched,
     /// Its parents, and what it changes against each.
     pub parents: Vec<Parent>,
     /// Its first parent, looked at in the same way; only needed for a merge.
@@ -32,6 +34,15 @@ pub struct Parent {
     pub changes: Option<PlanDigest>,
     /// The parent is, or was, the tip of the base branch.
     pub of_base: OfBase,
+}
+
+/// Whether anything but a commit itself says that Capstan wrote it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vouched {
+    /// Its seal does, or GitHub: it noted that the App pushed it.
+    Yes,
+    /// Nothing does.
+    No,
 }
 
 /// Whether a commit is known to stand on the base branch.
@@ -71,7 +82,7 @@ impl Head {
 
 /// Judges a head; `recorded` is the commit that Capstan remembers writing last, where it does.
 ///
-/// A record alone proves a commit (its id names its content); without one the content does.
+/// A record alone proves a commit (its id names its content); without one somebody must vouch for it.
 pub fn judge_head(head: &Head, recorded: Option<&CommitId>) -> Authorship {
     if let Some(own) = own_commit(head, recorded) {
         return own;
@@ -94,7 +105,8 @@ pub fn judge_head(head: &Head, recorded: Option<&CommitId>) -> Authorship {
 fn own_commit(head: &Head, recorded: Option<&CommitId>) -> Option<Authorship> {
     let (source, plan) = (head.source.clone()?, head.plan.clone()?);
     let known = recorded == Some(&head.commit);
-    let proven = matches!(head.parents.as_slice(), [only] if only.changes.as_ref() == Some(&plan));
+    let proven = head.vouched == Vouched::Yes
+        && matches!(head.parents.as_slice(), [only] if only.changes.as_ref() == Some(&plan));
     (known || proven).then_some(Authorship::Capstan { source, plan })
 }
 
@@ -116,6 +128,7 @@ mod tests {
             commit: commit('c'),
             source: SourceState::parse("aws/v22.0.0@-"),
             plan: Some(digest('1')),
+            vouched: Vouched::Yes,
             parents: vec![Parent {
                 commit: commit('b'),
                 changes: Some(digest(changes)),
@@ -130,6 +143,7 @@ mod tests {
             commit: commit('e'),
             source: None,
             plan: None,
+            vouched: Vouched::No,
             parents: vec![
                 Parent { commit: commit('c'), changes: Some(digest('7')), of_base: OfBase::Unknown },
                 Parent { commit: commit('d'), changes: Some(digest(changes)), of_base },
@@ -146,6 +160,17 @@ mod tests {
     fn a_commit_that_changes_what_its_trailer_says_is_capstans_also_without_a_record() {
         assert!(is_capstan(&written('1'), None));
         assert!(is_capstan(&written('1'), Some(&commit('9'))));
+    }
+
+    /// Whoever changes files can copy trailers, and make the digest of what he changes.
+    #[test]
+    fn a_commit_for_which_nobody_vouches_is_a_persons_whatever_it_says_of_itself() {
+        let forged = Head { vouched: Vouched::No, ..written('1') };
+        assert!(!is_capstan(&forged, None));
+        assert!(!is_capstan(&forged, Some(&commit('9'))));
+        assert!(is_capstan(&forged, Some(&commit('c'))), "Capstan remembers that it wrote it");
+        let below = Head { first_parent: Some(Box::new(forged)), ..merge(OfBase::Yes, '1') };
+        assert!(!is_capstan(&below, None));
     }
 
     #[test]

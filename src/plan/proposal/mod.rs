@@ -15,6 +15,7 @@
 //! | trailer `Capstan-Source:` | the source offered and its content, `aws/v22.0.0@9d1f…` ([`SourceState`]) |
 //! | trailer `Capstan-Releases:` | repository and commit of the release, where that is another repository ([`ReleasesOrigin`]) |
 //! | trailer `Capstan-Plan:` | digest of what the commit changes ([`PlanDigest`]); a commit that has another was edited by a person ([`judge_head`]) |
+//! | trailer `Capstan-Seal:` | a code under Capstan's key; a commit without it is Capstan's only where Capstan's record, or GitHub's, says so |
 //! | folded block of the body | decisions by command, approvals, what was done for the settings, who closed it (`capstan_report`) |
 
 mod approvals;
@@ -39,7 +40,7 @@ pub use approvals::{
     Approval, ApprovalFacts, Approved, Means, Opinion, PassedOver, ResultDigest, Review, Voice,
     judge_approvals, logins, short,
 };
-pub use authorship::{Authorship, Head, OfBase, Parent, judge_head};
+pub use authorship::{Authorship, Head, OfBase, Parent, Vouched, judge_head};
 pub use branch::{BRANCH_PREFIX, CREATE, DESTROY, ProposalId};
 pub use buttons::{Stage, buttons};
 pub use decide::{
@@ -58,7 +59,8 @@ pub use refused::left_alone_for;
 pub use rollback::{Merged, NotRolledBack, RollBack, roll_back};
 pub use sidebar::{Sidebar, SidebarStanding, SidebarStep};
 pub use source::{
-    PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SOURCE, trailer_value,
+    PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SEAL, TRAILER_SOURCE,
+    trailer_value,
 };
 pub use title::{Offers, Title, TitleDigest, TitleStep};
 pub use wanted::wanted;

@@ -16,6 +16,8 @@ pub const TRAILER_SOURCE: &str = "Capstan-Source";
 pub const TRAILER_RELEASES: &str = "Capstan-Releases";
 /// Trailer of Capstan's commits: digest of what was written.
 pub const TRAILER_PLAN: &str = "Capstan-Plan";
+/// Trailer of Capstan's commits: a code under Capstan's key, without which the other trailers are anybody's word.
+pub const TRAILER_SEAL: &str = "Capstan-Seal";
 
 /// The value of a trailer in a commit's message: of the last paragraph only, the last one where it
 /// stands twice, so that a quoted message above does not count.

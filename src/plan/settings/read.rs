@@ -198,7 +198,10 @@ fn read_with_places<T: DeserializeOwned + Default>(file: &RepoPath, text: &str) 
         let value = match error.without_snippet() {
             YamlError::SerdeInvalidType { .. }
             | YamlError::SerdeInvalidValue { .. }
-            | YamlError::SerdeMissingField { .. } => find(text, &place),
+            | YamlError::SerdeMissingField { .. }
+            | YamlError::InvalidBooleanStrict { .. }
+            | YamlError::InvalidScalar { .. }
+            | YamlError::ExpectedMappingEndAfterEnumVariantValue { .. } => find(text, &place),
             _ => None,
         };
         let value = value.map(|found| found.value);
@@ -245,6 +248,13 @@ fn describe(error: &YamlError, place: &KeyPath, text: &str) -> String {
         YamlError::Unexpected { expected: "mapping start", .. } => must_be("a mapping"),
         YamlError::Unexpected { expected: "sequence start", .. } => must_be("a list"),
         YamlError::Unexpected { expected: "string scalar", .. } => must_be("text"),
+        YamlError::InvalidBooleanStrict { .. } | YamlError::InvalidScalar { ty: "boolean", .. } => {
+            must_be("true or false")
+        }
+        YamlError::InvalidScalar { .. } => must_be("a number"),
+        YamlError::ExpectedMappingEndAfterEnumVariantValue { .. } => {
+            format!("{} must be a mapping of one key: keep one", place.described())
+        }
         YamlError::NullIntoString { .. } => must_be("text (`\"\"` for empty text)"),
         YamlError::Message { msg, .. } => format!("{}: {msg}", place.described()),
         YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` stands twice"),
@@ -253,7 +263,13 @@ fn describe(error: &YamlError, place: &KeyPath, text: &str) -> String {
         }
         other => {
             let message = other.to_string();
-            message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message).to_owned()
+            let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+            // Of what is no YAML there is no place to name.
+            if *place == KeyPath::root() {
+                message.to_owned()
+            } else {
+                format!("{}: {message}", place.described())
+            }
         }
     }
 }

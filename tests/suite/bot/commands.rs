@@ -162,6 +162,16 @@ async fn who_may_not_is_answered_once_an_hour_and_who_may_not_read_never() {
     assert_eq!(world.answers(1).len(), 4, "an hour later again; who may write always");
 }
 
+/// The marker of an answer is anybody's to write.
+#[tokio::test]
+async fn an_answer_that_somebody_else_wrote_answers_nothing() {
+    let world = edited_proposal().await;
+    let asked = world.comment(1, "ada", "/capstan help");
+    world.comment(1, "mallory", &format!("Done.\n\n<!-- capstan-answer:{asked} -->\n"));
+    world.sync().await;
+    assert_eq!(world.answers(1).len(), 1, "{:?}", world.answers(1));
+}
+
 #[tokio::test]
 async fn a_comment_that_was_passed_over_does_not_put_off_the_next_answer() {
     let world = edited_proposal().await;

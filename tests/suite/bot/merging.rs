@@ -1,8 +1,14 @@
 //! Approvals bound to what is changed, merges in the way that the branch wants, and buttons that do the same.
 
+use std::collections::BTreeMap;
+
 use capstan_forge::{
     Edit, Fault, Matching, MergeMethod, Permission, Protection, PullState, ReviewState, Strike,
 };
+
+use capstan_model::file_change::FileChange;
+use capstan_model::tree::RepoPath;
+use capstan_plan::proposal::PlanDigest;
 
 use super::sample;
 use super::town::{REPOSITORY, Town};
@@ -140,6 +146,71 @@ async fn nobody_approves_or_merges_what_came_after_they_said_so() {
     assert!(answer.contains(&format!("say `/capstan merge {}`", head(&town))), "{answer}");
     assert_eq!((town.pull(1).state, conclusion(&town).as_str()), (PullState::Open, "action_required"));
     town.done();
+}
+
+/// Puts a commit of tom's in the place of Capstan's. It brings a change of his own besides, and says of itself all that
+/// Capstan's says: its trailers are copied, and its digest is that of what it changes.
+fn forge_authorship(town: &Town, keep: fn(&str) -> bool) -> String {
+    let read = |revision| town.forge.files(REPOSITORY, revision).unwrap();
+    let before = read("main");
+    let mut after: BTreeMap<String, Vec<u8>> = before.clone();
+    after.extend(read(BRANCH).into_iter().filter(|(path, _)| path.starts_with("gauss/peu01/")));
+    after.insert("gauss/peu01/base/backdoor.yaml".to_owned(), b"kind: ConfigMap\n".to_vec());
+    after.retain(|path, content| before.get(path) != Some(content));
+    let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).unwrap();
+    let changes: Vec<FileChange> = after
+        .iter()
+        .map(|(path, content)| FileChange {
+            path: RepoPath::parse(path).unwrap(),
+            before: before.get(path).map(text),
+            after: Some(text(content)),
+        })
+        .collect();
+    let said = town.forge.commits(REPOSITORY, BRANCH).unwrap()[0].message.clone();
+    let lines = said.lines().filter(|line| keep(line)).map(|line| match line.split_once(": ") {
+        Some(("Capstan-Plan", _)) => format!("Capstan-Plan: {}\n", PlanDigest::of(&changes)),
+        _ => format!("{line}\n"),
+    });
+    let message: String = lines.collect();
+    let edits: Vec<Edit> = after.iter().map(|(path, content)| Edit::write(path, content.clone())).collect();
+    let forged = town.forge.commit_on(REPOSITORY, "main", "tom", &message, &edits).unwrap();
+    town.forge.push(REPOSITORY, BRANCH, &forged, "tom").unwrap();
+    forged
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_says_it_is_capstans_is_its_authors_all_the_same() {
+    for keep in [|_: &str| true, |line: &str| !line.starts_with("Capstan-Seal: ")] {
+        for remembers in [true, false] {
+            let mut town = proposed("{approvals: 1, automatic: [\"gauss/*\"]}").await;
+            let own = town.pull(1).head;
+            let forged = forge_authorship(&town, keep);
+            if !remembers {
+                town.restart_without_database().await;
+            }
+            town.settle().await;
+            town.resync().await;
+            assert_eq!(town.pull(1).head, forged, "nobody's push is lost");
+            say(&town, "tom", "approve").await;
+            town.forge.review(REPOSITORY, 1, "tom", ReviewState::Approved, "Mine").unwrap();
+            town.settle().await;
+            say(&town, "tom", "merge").await;
+            town.resync().await;
+            assert_eq!(town.pull(1).state, PullState::Open, "{:?}", town.answers(1));
+            assert!(!town.pull(1).auto_merge);
+            let summary = town.check(1).summary;
+            assert!(summary.contains("does not count: they opened it, or pushed to its branch"), "{summary}");
+            // Somebody else may take responsibility for it; tom may give Capstan its own back.
+            town.comment(1, "ada", "/capstan replan").await;
+            assert_ne!(town.pull(1).head, forged);
+            let (own, now) = (
+                town.forge.commits(REPOSITORY, &own).unwrap(),
+                town.forge.commits(REPOSITORY, BRANCH).unwrap(),
+            );
+            assert_eq!(own[0].tree, now[0].tree);
+            town.done();
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -64,7 +64,6 @@ fn differences(ours: &Value, theirs: &Value, path: &str, found: &mut Vec<String>
 /// A strategy has a type in v1beta2, which the webhooks leave for the API server to refuse.
 fn is_type_of_strategy(path: &str, value: &Value) -> bool {
     path.ends_with("/strategy/type") && value == "RollingUpdate"
-        || path.ends_with("/strategy") && *value == json!({"type": "RollingUpdate"})
 }
 
 fn is_one_time(one: &str, other: &str) -> bool {

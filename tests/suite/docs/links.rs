@@ -66,6 +66,25 @@ fn every_refusal_is_given_somewhere() {
     assert!(unused.is_empty(), "nobody gives {unused:?}");
 }
 
+/// What the security model says that a test holds, a test of that name holds.
+#[test]
+fn every_test_that_the_security_model_names_is_there() {
+    let text = std::fs::read_to_string(root().join("docs/security.md")).unwrap();
+    let last = |line: &str| Some(line.strip_suffix("` |")?.rsplit_once('`')?.1.to_owned());
+    let named: BTreeSet<String> = text.lines().filter_map(last).filter(|name| name.contains("::")).collect();
+    assert!(named.len() >= 8, "{named:?}");
+    let files: Vec<PathBuf> = ["src", "tests"].iter().flat_map(|folder| walk(&root().join(folder))).collect();
+    let is_there = |name: &&String| {
+        let (module, function) = name.rsplit_once("::").unwrap();
+        let named = |file: &&PathBuf| file.file_stem().is_some_and(|stem| stem == module);
+        let has =
+            |file: &PathBuf| std::fs::read_to_string(file).unwrap().contains(&format!("fn {function}("));
+        files.iter().filter(named).any(has)
+    };
+    let missing: Vec<&String> = named.iter().filter(|name| !is_there(name)).collect();
+    assert!(missing.is_empty(), "docs/security.md names tests that are not there: {missing:#?}");
+}
+
 /// The book has every page once.
 #[test]
 fn the_summary_names_every_page_once() {

@@ -117,7 +117,11 @@ async fn a_commit_is_fetched_alone_and_read_whole() {
     assert_eq!(snapshot.parents, [parent]);
     assert_eq!(
         snapshot.trailers,
-        CommitTrailers { source: Some("aws/v22.0.0@9d1f".to_owned()), plan: Some("77aa".to_owned()) }
+        CommitTrailers {
+            source: Some("aws/v22.0.0@9d1f".to_owned()),
+            plan: Some("77aa".to_owned()),
+            seal: None
+        }
     );
     assert_eq!(snapshot.tree.entries().len(), 40);
     assert_eq!(read(&snapshot, "gauss/peu00/base/cluster.yaml"), "kind: Cluster # two\n");

@@ -32,7 +32,7 @@ const ROWS: &[Row] = &[
             entry(world, "name: ingress", "name: ingres");
             world.write(INGRESS, "a: [");
         },
-        "service ingres: this is no YAML",
+        "service ingres: gauss/peu01/services/ingress/ingress.yaml:1: this is no YAML",
     ),
     ("role", |world| entry(world, "role: cni", "role: cnii"), "`services[1].role`"),
     ("role, another one's", |world| entry(world, "name: ingress\n", "name: ingress\n  role: csi\n"), ""),
@@ -52,20 +52,23 @@ const ROWS: &[Row] = &[
     (
         "from, both",
         |world| entry(world, "{folder: services/ingress}", "{folder: services/ingress, objects: []}"),
-        "gauss/peu01/capstan.yaml:3: ",
+        "gauss/peu01/capstan.yaml:3: `services[0].from` must be a mapping of one key: keep one",
     ),
     (
         "enabled",
         |world| entry(world, "after: [cilium]", "enabled: sometimes"),
-        "gauss/peu01/capstan.yaml:4: invalid boolean",
+        "gauss/peu01/capstan.yaml:4: `services[0].enabled` must be true or false, found the string \\\"sometimes\\\"",
     ),
     (
         "optional",
         |world| entry(world, "after: [cilium]", "optional: 5"),
-        "gauss/peu01/capstan.yaml:4: invalid boolean",
+        "gauss/peu01/capstan.yaml:4: `services[0].optional` must be true or false, found the number 5",
     ),
-    // `validate` tells it; here nobody is waited for.
-    ("after, nobody", |world| entry(world, "[cilium]", "[nobody]"), ""),
+    (
+        "after, nobody",
+        |world| entry(world, "[cilium]", "[nobody]"),
+        "service ingress: gauss/peu01/capstan.yaml:2: it is to begin after `nobody`, and there is no such service",
+    ),
     ("after, itself", |world| entry(world, "[cilium]", "[ingress]"), "wait for one another"),
     ("when", |world| entry(world, "after: [cilium]", "when: never"), "`services[0].when`"),
     (
@@ -83,7 +86,11 @@ const ROWS: &[Row] = &[
     ("two of one name", |world| entry(world, "name: cilium", "name: ingress"), "ingress"),
     ("no list", |world| write(world, "services: ingress\n"), "`services`"),
     ("no YAML", |world| write(world, "services: [\n"), "gauss/peu01/capstan.yaml"),
-    ("the folder, no YAML", |world| world.write(INGRESS, "a: ["), "service ingress: this is no YAML"),
+    (
+        "the folder, no YAML",
+        |world| world.write(INGRESS, "a: ["),
+        "service ingress: gauss/peu01/services/ingress/ingress.yaml:1: this is no YAML",
+    ),
     (
         "the folder, empty",
         |world| world.write(INGRESS, "# nothing\n"),

@@ -135,13 +135,13 @@ impl Pass<'_, '_> {
                 self.states.extend(known.map(|state| (service.name.to_string(), state)));
                 continue;
             }
-            if order.is_err() {
-                let words = "services wait for one another: `capstan validate` shows the circle";
-                let problem = Problem::plain(Cause::ServiceNotRendered, words);
-                self.settle(&services[at], Judged { problems: vec![problem], ..Judged::default() });
-                continue;
-            }
-            let judged = self.judge(&services, at).await?;
+            let judged = match order_unknown(&services, service, order.is_err()) {
+                Some(words) => only(Problem {
+                    place: self.declared.place(service.name.as_str(), None),
+                    ..Problem::plain(Cause::ServiceNotRendered, words)
+                }),
+                None => self.judge(&services, at).await?,
+            };
             self.settle(&services[at], judged);
         }
         if self.turn.is_some() {
@@ -295,7 +295,6 @@ impl Pass<'_, '_> {
 
     /// A service of a folder.
     async fn bring(&mut self, service: &Service, held: Option<Problem>) -> Result<Judged, LiveError> {
-        let only = |problem: Problem| Judged { problems: vec![problem], ..Judged::default() };
         let was_there = self.status_of(service).is_some_and(|status| !status.inventory.objects().is_empty());
         let workload = match &self.workload {
             Ok(workload) => workload.clone(),
@@ -307,9 +306,8 @@ impl Pass<'_, '_> {
         let mut objects = match self.declared.take_rendered(service.name.as_str()) {
             Ok(objects) => objects,
             Err(refused) => {
-                let problem = Problem::plain(Cause::ServiceNotRendered, refused.message.clone());
-                self.of.services.place_of(service.name.as_str(), refused.place);
-                return Ok(only(problem));
+                let problem = Problem::plain(Cause::ServiceNotRendered, refused.message);
+                return Ok(only(Problem { place: refused.place, ..problem }));
             }
         };
         let credential = self.credential.as_ref().map(|inside| inside.credential.as_str());
@@ -495,6 +493,19 @@ impl Pass<'_, '_> {
             rendered.map(|look| look.object.written_at(&root)).or_else(|| declared.place(name, problem.check))
         });
     }
+}
+
+fn only(problem: Problem) -> Judged {
+    Judged { problems: vec![problem], ..Judged::default() }
+}
+
+/// Why nobody can tell when a service begins.
+fn order_unknown(services: &[Service], service: &Service, in_circle: bool) -> Option<String> {
+    if in_circle {
+        return Some("services wait for one another: `capstan validate` shows the circle".to_owned());
+    }
+    let nobody = service.after.iter().find(|name| services.iter().all(|other| other.name != **name))?;
+    Some(format!("it is to begin after `{nobody}`, and there is no such service: correct `after`"))
 }
 
 /// Whether services of a role are given the credential of the cluster's cloud.

@@ -1,7 +1,5 @@
 //! What is said of services and of the cloud: reasons in the check, conditions, events, metrics.
 
-use std::collections::BTreeMap;
-
 use capstan_live::services::{
     Cause, CloudState, Problem, ServiceState, ServiceStatus, SummaryState, summary,
 };
@@ -27,8 +25,6 @@ pub(in crate::app::reconcile) struct ServicesFound {
     of_services: Vec<Reason>,
     /// What concerns the cluster as a whole, with the services that say so.
     shared: Vec<(Reason, Vec<String>)>,
-    /// Where something stands that cannot be rendered, by the services' names.
-    places: BTreeMap<String, Place>,
 }
 
 impl ServicesFound {
@@ -43,11 +39,6 @@ impl ServicesFound {
         self.reasons.push(reason);
     }
 
-    /// What of a service cannot be rendered stands there.
-    pub(super) fn place_of(&mut self, name: &str, place: Option<Place>) {
-        self.places.extend(place.map(|place| (name.to_owned(), place)));
-    }
-
     /// Tells why a service is not ready; what all of them wait for is told once.
     pub(super) fn tell_problems(
         &mut self,
@@ -57,7 +48,7 @@ impl ServicesFound {
     ) {
         let severity = if state.needs_a_person() { Severity::Error } else { Severity::Warning };
         for problem in problems.into_iter().take(OF_ONE) {
-            let place = self.places.get(name).cloned().or_else(|| place(&problem));
+            let place = problem.place.clone().or_else(|| place(&problem));
             let reason = Reason {
                 severity,
                 object: problem.object.clone(),

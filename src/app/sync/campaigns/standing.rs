@@ -12,6 +12,7 @@ use capstan_model::rest::Rest;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{Action, ProposalId, Standing as Stands, WhyLeftOut};
+use capstan_plan::upgrade::MachineCount;
 use jiff::Timestamp;
 
 use super::super::deciding::Decided;
@@ -107,7 +108,7 @@ impl Run<'_> {
             let changes =
                 !upgrade.blocked.is_empty() || upgrade.files.iter().any(|file| file.before != file.after);
             let (at, offered) = if to.is_some() && !changes { (to, None) } else { (from, to) };
-            let machines = capstan_plan::upgrade::MachineCount::of(&upgrade.rollouts).exactly();
+            let machines = MachineCount::of(&upgrade.rollouts).exactly();
             let machines = machines.map(|known| u32::try_from(known).unwrap_or(u32::MAX));
             let (stands, begins) = match (&offered, upgrade.rest) {
                 (Some(_), _) => stands.get(proposal).cloned().unwrap_or_else(barred),

@@ -226,7 +226,7 @@ fn prepare(
     let left = record.stopped.iter().find_map(|one| {
         let pods = look.get(&deployment(one))?.pods;
         (pods > 0).then(|| {
-            let (pods, are) = (wording::count(pods, "pod", "pods"), if pods == 1 { "is" } else { "are" });
+            let (pods, are) = (wording::count(pods, "pod", "pods"), wording::fitting(pods, "is", "are"));
             format!("{pods} of Deployment {}/{} {are} still there", one.namespace, one.name)
         })
     });

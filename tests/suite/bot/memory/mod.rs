@@ -463,7 +463,11 @@ impl Mirror for World {
             commit: commit.clone(),
             root,
             parents: found.parents.clone(),
-            trailers: CommitTrailers { source: trailer("Capstan-Source"), plan: trailer("Capstan-Plan") },
+            trailers: CommitTrailers {
+                source: trailer("Capstan-Source"),
+                plan: trailer("Capstan-Plan"),
+                seal: trailer("Capstan-Seal"),
+            },
             tree: Arc::new(MemoryTree::new(found.files)),
         })
     }
