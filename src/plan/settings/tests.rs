@@ -374,11 +374,11 @@ fn mistakes_in_a_clusters_files_are_told_likewise() {
         ),
         ("delete:\n  - {kind: A, nam: b}\n", "2:15: unknown key `nam` in `delete[0]`; did you mean `name`?"),
         (
-            "services: [{name: a, from: {folder: b}, enabled: maybe}]",
-            "1:50: `services[0].enabled` must be true or false, found the string \"maybe\"",
+            "services: [{name: a, from: {folder: services/b}, enabled: maybe}]",
+            "1:59: `services[0].enabled` must be true or false, found the string \"maybe\"",
         ),
         (
-            "services: [{name: a, from: {folder: b, objects: []}}]",
+            "services: [{name: a, from: {folder: services/b, objects: []}}]",
             "1:28: `services[0].from` must be a mapping of one key: keep one",
         ),
         (
