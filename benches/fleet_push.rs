@@ -83,6 +83,7 @@ fn measure(clusters: usize) {
             memory: 4 << 30,
             stack: STACK,
             patience: Duration::from_secs(600),
+            whole: Duration::from_secs(600),
             remembered: None,
         });
         planner.start_ahead();

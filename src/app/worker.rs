@@ -289,13 +289,16 @@ pub async fn perform(
     let deadline = deadline.into();
     let started = Instant::now();
     let span = tracing::info_span!("job", repository = %job.name, outcome = tracing::field::Empty);
+    let ended = CancellationToken::new();
+    let (in_time, guard) = (ports.for_job(&ended), ended.drop_guard());
     let result = tokio::select! {
-        result = tokio::time::timeout(deadline.length(), run(ports, jobs, job)).instrument(span.clone()) => result,
+        result = tokio::time::timeout(deadline.length(), run(&in_time, jobs, job)).instrument(span.clone()) => result,
         () = keep_alive(jobs, job) => {
             tracing::warn!(repository = %job.name, "the claim was lost: somebody else has the job");
             return Ok(Timely::Yes);
         }
     };
+    drop(guard);
     let (result, look_again) = match result {
         Ok(Ok((synced, at))) => (Ok(Ok(synced)), at),
         Ok(Err(error)) => (Ok(Err(error)), None),

@@ -6,14 +6,15 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use capstan_model::ids::ClusterId;
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::JudgedCluster;
 use rustix::process::Signal;
 
-use super::{Cause, Ended, Processes, SUBCOMMAND};
+use super::budget::{Budget, LOOK, Over};
+use super::{Cause, Ended, Extent, Processes, SUBCOMMAND};
 use crate::app::planner::process::{Response, SentUpgrade, frame};
 
 /// So many bundles of messages may wait to be taken: one that may be large, and small ones that came with it.
@@ -35,6 +36,16 @@ pub(super) struct Process {
     memory: u64,
     /// Upgrades that it will name by their numbers.
     upgrades: HashMap<u64, Arc<Upgrade>>,
+}
+
+/// Why no message came.
+enum Silence {
+    /// It says nothing any more.
+    Gone,
+    /// It said nothing for too long.
+    Long,
+    /// Nobody waits for more.
+    Over(Over),
 }
 
 /// How an answer came to its end.
@@ -93,23 +104,36 @@ impl Process {
     }
 
     /// Asks what stands in a frame, and takes the parts of the answer up to its end. One that ended is good for nothing more.
-    pub(super) fn ask(&mut self, request: Vec<u8>, take: &mut dyn FnMut(Answer)) -> Result<Answered, Ended> {
+    pub(super) fn ask(
+        &mut self,
+        request: Vec<u8>,
+        budget: &Budget,
+        take: &mut dyn FnMut(Answer),
+    ) -> Result<Answered, Ended> {
+        let begun = Instant::now();
         let mut open = BTreeSet::new();
         if self.requests.send(request).is_err() {
             return Err(self.ended(open));
         }
         loop {
-            let message = match self.next() {
+            let message = match self.next(budget, begun) {
                 Ok(Ok(message)) => message,
-                Ok(Err(_)) | Err(mpsc::RecvTimeoutError::Disconnected) => return Err(self.ended(open)),
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    let why = format!(
-                        "{} took more than the {} s that it may and was ended.",
-                        self.work,
-                        self.patience.as_secs_f64()
-                    );
+                Ok(Err(_)) | Err(Silence::Gone) => return Err(self.ended(open)),
+                Err(Silence::Long) => {
+                    let seconds = self.patience.as_secs_f64();
+                    let why =
+                        format!("{} took more than the {seconds} s that it may and was ended.", self.work);
                     return Err(Ended::of(Cause::Slow, why, open));
                 }
+                Err(Silence::Over(Over::Time)) => {
+                    let seconds = budget.whole().as_secs_f64();
+                    let why = format!(
+                        "{} took more than the {seconds} s that it may in all and was ended.",
+                        self.work
+                    );
+                    return Err(Ended { extent: Extent::InAll, ..Ended::of(Cause::Slow, why, open) });
+                }
+                Err(Silence::Over(Over::Job)) => return Err(Ended::cancelled()),
             };
             let response: Response = match frame::decode(&message) {
                 Ok(response) => response,
@@ -160,13 +184,23 @@ impl Process {
         }
     }
 
-    /// The next message.
-    fn next(&mut self) -> Result<io::Result<Vec<u8>>, mpsc::RecvTimeoutError> {
+    /// The next message of an answer that was begun then.
+    fn next(&mut self, budget: &Budget, begun: Instant) -> Result<io::Result<Vec<u8>>, Silence> {
+        let quiet_since = Instant::now();
         loop {
+            if let Some(over) = budget.over(begun) {
+                return Err(Silence::Over(over));
+            }
             if let Some(message) = self.came.pop_front() {
                 return Ok(message);
             }
-            self.came.extend(self.answers.recv_timeout(self.patience)?);
+            let left = self.patience.saturating_sub(quiet_since.elapsed());
+            match self.answers.recv_timeout(left.min(LOOK)) {
+                Ok(bundle) => self.came.extend(bundle),
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(Silence::Gone),
+                Err(mpsc::RecvTimeoutError::Timeout) if left <= LOOK => return Err(Silence::Long),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
         }
     }
 

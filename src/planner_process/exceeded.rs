@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use capstan_model::ids::ClusterId;
 use serde::{Deserialize, Serialize};
 
-use super::{Cause, Ended};
+use super::{Cause, Ended, Extent};
 
 /// So many requests are remembered.
 const REMEMBERED: usize = 1_000;
@@ -60,6 +60,8 @@ struct KeptRequest {
     open: BTreeSet<ClusterId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slow_since: Option<u64>,
+    #[serde(default)]
+    in_all: bool,
 }
 
 impl Exceeded {
@@ -68,11 +70,13 @@ impl Exceeded {
         let mut exceeded = Self { file: file.map(Path::to_path_buf), ..Self::default() };
         let kept = file.and_then(|file| std::fs::read(file).ok());
         let kept: Option<Kept> = kept.and_then(|kept| serde_json::from_slice(&kept).ok());
-        for KeptRequest { sha256, why, open, slow_since } in
+        for KeptRequest { sha256, why, open, slow_since, in_all } in
             kept.filter(|kept| kept.version == VERSION).map(|kept| kept.requests).unwrap_or_default()
         {
             let cause = if slow_since.is_some() { Cause::Slow } else { Cause::Content };
-            exceeded.insert(sha256, Known { ended: Ended::of(cause, why, open), slow_since });
+            let extent = if in_all { Extent::InAll } else { Extent::AtOne };
+            let ended = Ended { extent, ..Ended::of(cause, why, open) };
+            exceeded.insert(sha256, Known { ended, slow_since });
         }
         exceeded
     }
@@ -111,10 +115,11 @@ impl Exceeded {
     /// All of it or nothing; the file is the owner's alone.
     fn write(&self, file: &Path) -> std::io::Result<()> {
         let request = |sha256: &String| {
-            let Known { ended: Ended { why, open, .. }, slow_since } =
+            let Known { ended: Ended { why, open, extent, .. }, slow_since } =
                 self.by_request.get(sha256).filter(|known| known.holds())?;
             let (why, open) = (why.clone(), open.clone());
-            Some(KeptRequest { sha256: sha256.clone(), why, open, slow_since: *slow_since })
+            let in_all = *extent == Extent::InAll;
+            Some(KeptRequest { sha256: sha256.clone(), why, open, slow_since: *slow_since, in_all })
         };
         let requests = self.order.iter().filter_map(request).collect();
         let folder = file.parent().unwrap_or(Path::new("."));
@@ -140,12 +145,15 @@ mod tests {
         let mut first = Exceeded::read(Some(&file));
         first.keep("one".to_owned(), &ended);
         first.keep("slow".to_owned(), &Ended { cause: Cause::Slow, ..ended.clone() });
+        let in_all = Ended { cause: Cause::Slow, extent: Extent::InAll, ..ended.clone() };
+        first.keep("in all".to_owned(), &in_all);
         first.keep("killed".to_owned(), &Ended { cause: Cause::Killed, ..ended.clone() });
         assert!(first.get("slow").is_some() && first.get("killed").is_none());
         let next = Exceeded::read(Some(&file));
         let known = next.get("one").unwrap();
         assert_eq!((known.why.as_str(), known.open), ("too much", [cluster].into()));
         assert_eq!(next.get("slow").unwrap().cause, Cause::Slow);
+        assert_eq!(next.get("in all").unwrap().extent, Extent::InAll);
         for (age, holds) in
             [(0, true), (SLOW_FOR - 10, true), (SLOW_FOR, false), (0_u64.wrapping_sub(100), false)]
         {

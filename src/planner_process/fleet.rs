@@ -18,8 +18,9 @@ use capstan_plan::upgrade::{Retarget, SettledConflict, Upgrade, Versions};
 use capstan_plan::verbs::ClusterFrom;
 use capstan_providers::Supplies;
 
+use super::budget::Budget;
 use super::child::Answer;
-use super::{Ended, MOST_EXCEEDED, ProcessPlanner, out_of_turn};
+use super::{Ended, Extent, MOST_EXCEEDED, ProcessPlanner, out_of_turn};
 use crate::app::generator::NotPossible;
 use crate::app::planner::process::{FleetRequest, Opened, Releases, Request, Response, TreeRef};
 use crate::app::planner::{OpenFleet, PlannerFailed, Plans, ReleasesFailed};
@@ -59,12 +60,17 @@ impl RemoteFleet {
     }
 
     /// Plans some clusters into `plans`.
-    fn plan(&self, only: Option<BTreeSet<ClusterId>>, plans: &mut Planned) -> Result<(), Ended> {
+    fn plan(
+        &self,
+        only: Option<BTreeSet<ClusterId>>,
+        budget: &mut Budget,
+        plans: &mut Planned,
+    ) -> Result<(), Ended> {
         let without = plans.releases.keys().cloned().collect();
         let without_values = plans.values.keys().cloned().collect();
         let request = Request::Plan { fleet: self.request.clone(), only, without, without_values };
         let mut planned = Planned::default();
-        let asked = self.planner.pool.call(&request, &mut |answer| match answer {
+        let asked = self.planner.pool.call(&request, budget, &mut |answer| match answer {
             Answer::Upgrade(cluster, plan) => drop(planned.releases.insert(cluster, plan)),
             Answer::Valued(cluster, plan) => drop(planned.values.insert(cluster, plan)),
             Answer::Other(_) => {}
@@ -77,8 +83,11 @@ impl RemoteFleet {
     /// Plans these, or all: those that are beyond the limits are told as such, and the others are planned all the same.
     fn plan_wanted(&self, only: Option<&BTreeSet<ClusterId>>) -> Result<Plans, PlannerFailed> {
         let mut plans = Planned::default();
-        let mut deaths = 0;
-        while let Err(ended) = self.plan(only.cloned(), &mut plans) {
+        let (mut deaths, mut budget) = (0, self.planner.budget());
+        'all: while let Err(ended) = self.plan(only.cloned(), &mut budget, &mut plans) {
+            if ended.extent == Extent::InAll {
+                break;
+            }
             if !ended.cause.is_theirs() || ended.open.is_empty() {
                 return Err(ended.into());
             }
@@ -86,9 +95,15 @@ impl RemoteFleet {
             let suspects = ended.open.clone();
             for suspect in &suspects {
                 let alone = BTreeSet::from([suspect.clone()]);
-                let found =
-                    if suspects.len() == 1 { Err(ended.clone()) } else { self.plan(Some(alone), &mut plans) };
+                let found = if suspects.len() == 1 {
+                    Err(ended.clone())
+                } else {
+                    self.plan(Some(alone), &mut budget, &mut plans)
+                };
                 if let Err(ended) = found {
+                    if ended.extent == Extent::InAll {
+                        break 'all;
+                    }
                     if !ended.cause.is_theirs() {
                         return Err(ended.into());
                     }
@@ -107,7 +122,8 @@ impl RemoteFleet {
         let plan = |(target, cluster): (&Target, &ClusterId)| {
             let unplanned = || {
                 Err(format!(
-                    "{cluster} is not planned yet: more than {MOST_EXCEEDED} other clusters of this repository were found beyond the limits in this look. The next look gets further"
+                    "{cluster} is not planned yet: in this look more than {MOST_EXCEEDED} other clusters of this repository were found beyond the limits, or all of them took more than the {} s that they may in all. The next look gets further",
+                    budget.whole().as_secs_f64()
                 ))
             };
             (ProposalId::of_release(target.clone()), releases.remove(cluster).unwrap_or_else(unplanned))

@@ -3,12 +3,14 @@
 //! *Guarantee*: whatever stands in a repository, planning it ends in an answer. A process that takes more memory or
 //! stack than it may dies, one that says nothing for too long is ended, and what it was working on is told as
 //! [beyond the limits](PlannerFailed::Exceeded); the targets beside it are planned by another process. What was
-//! beyond the limits is remembered by the content that it was asked of, and not tried again. *Expected flow*: a call
+//! beyond the limits is remembered by the content that it was asked of, and not tried again. A question has a budget of
+//! time as a whole, and ends with the job that asks; no repository ever has all processes. *Expected flow*: a call
 //! takes an idle process, that which knows the repository where there is one, and gives it back; [`Processes::count`]
 //! of them at most, and whoever finds none waits.
 //!
 //! Deliberately absent: what the processes say ([`process`](crate::app::planner::process)), and planning.
 
+mod budget;
 mod child;
 mod exceeded;
 mod fleet;
@@ -30,9 +32,11 @@ use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::{JudgedCluster, JudgedReleases};
 use jiff::civil::Date;
+use tokio_util::sync::CancellationToken;
 
 use crate::app::planner::process::{FleetRequest, Judging, Request, Response, TreeRef};
 use crate::app::planner::{JudgedBy, MadeOf, OpenFailed, OpenFleet, Planner, PlannerFailed};
+use budget::Budget;
 use fleet::RemoteFleet;
 use pool::Pool;
 
@@ -55,6 +59,8 @@ pub struct Processes {
     pub stack: usize,
     /// How long one may work on a target, or say nothing otherwise.
     pub patience: Duration,
+    /// How long they may work on all that one question is about.
+    pub whole: Duration,
     /// The file in which it is kept what was beyond the limits; `None` where that may be met again by the next bot.
     pub remembered: Option<PathBuf>,
 }
@@ -71,6 +77,8 @@ pub struct ProcessPlanner {
     pool: Arc<Pool>,
     /// The clusters of snapshots that cannot be rendered within the limits.
     unrendered: Arc<Mutex<BTreeSet<(TreeId, ClusterId)>>>,
+    /// What it plans for, where that may end.
+    job: Option<CancellationToken>,
 }
 
 /// So many targets of one repository may be found beyond the limits in one call: each costs a process and the time that
@@ -80,7 +88,7 @@ const MOST_EXCEEDED: usize = 20;
 impl ProcessPlanner {
     /// A planner; a process is started when it is needed.
     pub fn new(processes: Processes) -> Self {
-        Self { pool: Arc::new(Pool::new(processes)), unrendered: Arc::default() }
+        Self { pool: Arc::new(Pool::new(processes)), unrendered: Arc::default(), job: None }
     }
 
     /// Starts a process now: the first call finds it running.
@@ -115,9 +123,14 @@ impl ProcessPlanner {
         self.pool.ended()
     }
 
+    /// What one question may take.
+    fn budget(&self) -> Budget {
+        Budget::new(self.pool.whole(), self.job.clone())
+    }
+
     /// An answer of one part.
     fn ask(&self, request: &Request) -> Result<Response, PlannerFailed> {
-        let mut parts = self.pool.parts(request)?;
+        let mut parts = self.pool.parts(request, &mut self.budget())?;
         match (parts.pop(), parts.is_empty()) {
             (Some(response), true) => Ok(response),
             _ => Err(out_of_turn()),
@@ -126,7 +139,7 @@ impl ProcessPlanner {
 
     /// The end of an answer that has other parts, too.
     fn last_part(&self, request: &Request) -> Result<Option<Response>, PlannerFailed> {
-        Ok(self.pool.parts(request)?.pop())
+        Ok(self.pool.parts(request, &mut self.budget())?.pop())
     }
 
     /// The parts of an answer that renders clusters of a snapshot: without those of them that are beyond the limits and
@@ -138,13 +151,14 @@ impl ProcessPlanner {
         request: impl Fn(&LeftOut) -> Request,
     ) -> Result<Vec<Response>, PlannerFailed> {
         let mut left_out = LeftOut { clusters: self.unrendered(root), one_by_one: false };
-        let mut deaths = 0;
+        let (mut deaths, mut budget) = (0, self.budget());
         loop {
-            let ended = match self.pool.parts(&request(&left_out)) {
+            let ended = match self.pool.parts(&request(&left_out), &mut budget) {
                 Ok(parts) => return Ok(parts),
                 Err(ended) => ended,
             };
             let goes_on = ended.cause.is_theirs()
+                && ended.extent == Extent::AtOne
                 && !ended.open.is_subset(&left_out.clusters)
                 && ended.open.iter().all(&may_be_left_out)
                 && deaths <= MOST_EXCEEDED;
@@ -178,6 +192,10 @@ fn out_of_turn() -> PlannerFailed {
 }
 
 impl Planner for ProcessPlanner {
+    fn for_job(&self, ended: &CancellationToken) -> Option<Arc<dyn Planner>> {
+        Some(Arc::new(Self { job: Some(ended.clone()), ..self.clone() }))
+    }
+
     fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, OpenFailed> {
         self.open_fleet(FleetRequest::of(TreeRef::of(tree.as_ref()), today))
     }
@@ -363,13 +381,28 @@ struct Ended {
     /// The targets that were begun and not answered.
     open: BTreeSet<ClusterId>,
     cause: Cause,
+    extent: Extent,
     /// Whether it was known before it was asked: no process died of it this time.
     is_known: bool,
 }
 
+/// What of a question was beyond the limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// A target that was open, or whatever was worked on then.
+    AtOne,
+    /// All of it together.
+    InAll,
+}
+
 impl Ended {
     const fn of(cause: Cause, why: String, open: BTreeSet<ClusterId>) -> Self {
-        Self { why, open, cause, is_known: false }
+        Self { why, open, cause, extent: Extent::AtOne, is_known: false }
+    }
+
+    /// The job that asked has ended: nobody hears it.
+    const fn cancelled() -> Self {
+        Self::of(Cause::Others, String::new(), BTreeSet::new())
     }
 
     /// One that is remembered.

@@ -1,15 +1,17 @@
 //! The processes, who has them, and what was beyond the limits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use capstan_model::digest::sha256;
 
+use super::budget::{Budget, LOOK};
 use super::child::{Answer, Answered, Process};
 use super::exceeded::Exceeded;
-use super::{Cause, Ended, Processes};
+use super::{Cause, Ended, Extent, Processes};
 use crate::app::planner::process::{Request, Response, frame};
 
 /// The processes.
@@ -27,7 +29,34 @@ struct State {
     idle: Vec<(Option<PathBuf>, Process)>,
     /// How many there are, idle and busy.
     running: usize,
+    /// How many work for each mirror.
+    busy: BTreeMap<Option<PathBuf>, usize>,
     exceeded: Exceeded,
+}
+
+/// Which process is taken.
+#[derive(Debug, PartialEq, Eq)]
+enum Pick {
+    /// The idle one at that place.
+    Idle(usize),
+    /// One more.
+    New,
+}
+
+impl State {
+    /// The idle one that knows the mirror, else one that knows none yet, else one more, else any idle one. `None` where
+    /// all are busy, or those that one mirror may have: all but one, so that no repository ever has all.
+    fn pick(&self, mirror: &Option<PathBuf>, count: usize) -> Option<Pick> {
+        if self.busy.get(mirror).is_some_and(|busy| *busy >= count.saturating_sub(1).max(1)) {
+            return None;
+        }
+        let knows = |mirror: &Option<PathBuf>| self.idle.iter().position(|(known, _)| known == mirror);
+        match knows(mirror).or_else(|| knows(&None)) {
+            Some(at) => Some(Pick::Idle(at)),
+            None if self.running < count => Some(Pick::New),
+            None => (!self.idle.is_empty()).then_some(Pick::Idle(0)),
+        }
+    }
 }
 
 fn count_failures(work: &'static str, by: u64) {
@@ -55,15 +84,20 @@ impl Pool {
         self.give_back(Process::start(&self.processes).ok().map(|process| (None, process)));
     }
 
+    /// How long they may work on one question.
+    pub(super) const fn whole(&self) -> Duration {
+        self.processes.whole
+    }
+
     /// How many processes ended in the middle.
     pub(super) fn ended(&self) -> u64 {
         self.ended.load(Ordering::Relaxed)
     }
 
     /// The parts of an answer that names no upgrades.
-    pub(super) fn parts(&self, request: &Request) -> Result<Vec<Response>, Ended> {
+    pub(super) fn parts(&self, request: &Request, budget: &mut Budget) -> Result<Vec<Response>, Ended> {
         let mut parts = Vec::new();
-        self.call(request, &mut |answer| {
+        self.call(request, budget, &mut |answer| {
             if let Answer::Other(response) = answer {
                 parts.push(response);
             }
@@ -72,7 +106,12 @@ impl Pool {
     }
 
     /// Asks a process, and takes the parts of its answer. What was beyond the limits is not asked again.
-    pub(super) fn call(&self, request: &Request, take: &mut dyn FnMut(Answer)) -> Result<(), Ended> {
+    pub(super) fn call(
+        &self,
+        request: &Request,
+        budget: &mut Budget,
+        take: &mut dyn FnMut(Answer),
+    ) -> Result<(), Ended> {
         let ended = |cause, why| Ended::of(cause, why, BTreeSet::new());
         let frame = frame::encode(request, frame::LONGEST_REQUEST).map_err(|error| {
             ended(Cause::Content, format!("What is to be planned cannot be asked: {error}."))
@@ -82,11 +121,12 @@ impl Pool {
             return Err(ended);
         }
         let mirror = request.mirror();
-        let mut process = self.take(mirror.as_ref()).map_err(|error| {
-            let program = self.processes.program.display();
-            ended(Cause::Others, format!("The planning process {program} cannot be started: {error}."))
-        })?;
-        match process.ask(frame, take) {
+        let mut process = self.take(&mirror, budget)?;
+        let begun = Instant::now();
+        let asked = process.ask(frame, budget, take);
+        budget.spend(begun);
+        self.free(&mirror);
+        match asked {
             Ok(answered) => {
                 self.give_back(Some((mirror, process)));
                 match answered {
@@ -97,10 +137,16 @@ impl Pool {
             Err(ended) => {
                 drop(process);
                 self.give_back(None);
+                if budget.is_cancelled() {
+                    return Err(ended);
+                }
                 self.ended.fetch_add(1, Ordering::Relaxed);
                 count_failures(self.processes.work, 1);
                 tracing::warn!(why = ended.why, at = ?ended.open, "a planning process ended in the middle");
-                self.state().exceeded.keep(key, &ended);
+                // Of a plan the parts that came are of use, and the next look gets further.
+                if ended.extent == Extent::AtOne || !matches!(request, Request::Plan { .. }) {
+                    self.state().exceeded.keep(key, &ended);
+                }
                 Err(ended)
             }
         }
@@ -110,24 +156,47 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A process: the idle one that knows the mirror, else one that knows none yet, else one more, else any idle one.
-    fn take(&self, mirror: Option<&PathBuf>) -> std::io::Result<Process> {
+    /// A process for a mirror, when it is its turn.
+    fn take(&self, mirror: &Option<PathBuf>, budget: &Budget) -> Result<Process, Ended> {
         let mut state = self.state();
         loop {
-            let knows =
-                |mirror: Option<&PathBuf>| state.idle.iter().position(|(known, _)| known.as_ref() == mirror);
-            if let Some(at) = knows(mirror).or_else(|| knows(None)) {
-                return Ok(state.idle.remove(at).1);
+            if budget.is_cancelled() {
+                return Err(Ended::cancelled());
             }
-            if state.running < self.processes.count.max(1) {
-                state.running += 1;
-                drop(state);
-                return Process::start(&self.processes).inspect_err(|_| self.give_back(None));
+            match state.pick(mirror, self.processes.count.max(1)) {
+                Some(Pick::Idle(at)) => {
+                    *state.busy.entry(mirror.clone()).or_default() += 1;
+                    return Ok(state.idle.remove(at).1);
+                }
+                Some(Pick::New) => {
+                    *state.busy.entry(mirror.clone()).or_default() += 1;
+                    state.running += 1;
+                    break;
+                }
+                None => {
+                    let waited = self.given_back.wait_timeout(state, LOOK);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
             }
-            if !state.idle.is_empty() {
-                return Ok(state.idle.remove(0).1);
+        }
+        drop(state);
+        Process::start(&self.processes).map_err(|error| {
+            self.free(mirror);
+            self.give_back(None);
+            let program = self.processes.program.display();
+            let why = format!("The planning process {program} cannot be started: {error}.");
+            Ended::of(Cause::Others, why, BTreeSet::new())
+        })
+    }
+
+    /// A process works for a mirror no more.
+    fn free(&self, mirror: &Option<PathBuf>) {
+        let mut state = self.state();
+        if let Some(busy) = state.busy.get_mut(mirror) {
+            *busy -= 1;
+            if *busy == 0 {
+                state.busy.remove(mirror);
             }
-            state = self.given_back.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -142,8 +211,34 @@ impl Pool {
         let ended: Vec<_> = state.idle.drain(..too_many).collect();
         state.running -= ended.len();
         drop(state);
-        self.given_back.notify_one();
+        self.given_back.notify_all();
         // Each is waited for: nobody else should be.
         drop(ended);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_repository_has_all_processes() {
+        let mirror = |name: &str| Some(PathBuf::from(name));
+        let busy = |of: &[(&str, usize)]| State {
+            running: of.iter().map(|(_, busy)| busy).sum(),
+            busy: of.iter().map(|(name, busy)| (mirror(name), *busy)).collect(),
+            ..State::default()
+        };
+        for (of, count, picked) in [
+            (&[][..], 4, Some(Pick::New)),
+            (&[("a", 2)][..], 4, Some(Pick::New)),
+            (&[("a", 3)][..], 4, None),
+            (&[("a", 1), ("b", 3)][..], 4, None),
+            (&[("a", 1)][..], 2, None),
+            (&[("a", 1)][..], 1, None),
+        ] {
+            assert_eq!(busy(of).pick(&mirror("a"), count), picked, "{of:?} of {count}");
+        }
+        assert_eq!(busy(&[("a", 3)]).pick(&mirror("b"), 4), Some(Pick::New));
     }
 }

@@ -35,7 +35,7 @@ impl TrialRenders for ProcessPlanner {
             Some(settings) => Request::Try { tree, settings: settings.clone(), clusters: Vec::new() },
             None => Request::open(tree, today),
         };
-        self.pool.parts(&request)?;
+        self.pool.parts(&request, &mut self.budget())?;
         Ok(())
     }
 
@@ -52,7 +52,7 @@ impl TrialRenders for ProcessPlanner {
         loop {
             let request =
                 Request::Try { tree: tree.clone(), settings: settings.clone(), clusters: clusters.clone() };
-            let Err(ended) = self.pool.parts(&request) else { return Ok(failed) };
+            let Err(ended) = self.pool.parts(&request, &mut self.budget()) else { return Ok(failed) };
             if !ended.cause.is_theirs() || ended.open.is_empty() {
                 return Err(ended.into());
             }

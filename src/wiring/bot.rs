@@ -205,6 +205,8 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         memory: share_of_memory(config.work.planner_memory, config.work.workers),
         stack: STACK,
         patience: config.work.planner,
+        // What one question may not take, a job with several can still tell.
+        whole: config.work.planner.max(config.work.job / 3),
         remembered: Some(config.state_dir.join("beyond-limits.json")),
     });
     planner.start_ahead();

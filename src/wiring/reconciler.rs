@@ -68,6 +68,8 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
         memory: share_of_memory(config.render_memory, 1),
         stack: STACK,
         patience: config.render_timeout,
+        // Each cluster is tried for itself.
+        whole: Duration::MAX,
         remembered: Some(config.state_dir.join("beyond-limits.json")),
     });
     // Preflights ask them, and credentials are made in them.

@@ -29,6 +29,7 @@ use capstan_providers::Supplies;
 use capstan_report::{JudgedCluster, JudgedReleases};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
 use super::generator::NotPossible;
 pub use generator::Generator;
@@ -103,6 +104,12 @@ pub trait Planner: Send + Sync {
     /// The kinds of sources that are planned: branches of other kinds are not Capstan's.
     fn kinds(&self) -> Vec<SourceKind> {
         vec![SourceKind::RELEASE, SourceKind::INVENTORY]
+    }
+
+    /// The same planner for one job: what is asked of it ends when the job has ended. `None` where nothing that it does
+    /// takes long.
+    fn for_job(&self, _ended: &CancellationToken) -> Option<Arc<dyn Planner>> {
+        None
     }
 
     /// Reads settings, releases and clusters of a snapshot. `today` (UTC) is what holds are judged by.

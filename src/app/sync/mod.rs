@@ -69,6 +69,7 @@ use capstan_plan::upgrade::{Retarget, Upgrade};
 use capstan_report::{BlockKey, Missing, hold_in_words, missing_in_words};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use tokio_util::sync::CancellationToken;
 
 use self::checks::{Compared, Judging, is_told};
 pub use self::checks::{SetUp, tell_failure};
@@ -114,6 +115,15 @@ pub struct Ports {
     pub components: Option<Supplier>,
     /// Webhooks that say whether a wave is well, where any may be asked.
     pub webhooks: Option<WaveWebhooks>,
+}
+
+impl Ports {
+    /// The same for one job: what it has planned is planned no longer than it goes on.
+    #[must_use]
+    pub fn for_job(&self, ended: &CancellationToken) -> Self {
+        let planner = self.planner.for_job(ended).unwrap_or_else(|| Arc::clone(&self.planner));
+        Self { planner, ..self.clone() }
+    }
 }
 
 /// How a run ended.

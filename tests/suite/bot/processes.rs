@@ -1,12 +1,17 @@
 //! What no budget stops ends a planning process, and nothing else.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan::app::planner::{Planner as _, PlannerFailed};
 use capstan::app::sync::Ports;
 use capstan::planner_process::{ProcessPlanner, Processes};
 use capstan_forge::Edit;
+use capstan_model::tree::{MadeTree, Tree};
+use capstan_plan::settings::RepositorySettings;
+use tokio_util::sync::CancellationToken;
 
 use super::sample;
 use super::town::{REPOSITORY, Town, processes};
@@ -102,6 +107,47 @@ async fn a_pull_request_that_takes_too_long_is_told_and_the_others_are_judged() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_takes_too_long_in_all_is_told_and_the_others_are_judged() {
+    // Never silent for long, each of its clusters within its limits.
+    let slow = overlay(&format!("[{}]", "1,".repeat(900_000)));
+    let limits = Processes { count: 1, whole: Duration::from_secs(4), ..processes(4 << 30) };
+    let summary = told_of(&slow, limits).await;
+    assert!(
+        summary.contains("Planning took more than the 4 s that it may in all and was ended."),
+        "{summary}"
+    );
+}
+
+/// A job that ended holds no process: whoever asks next has it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_job_asked_for_ends_with_the_job() {
+    let state = tempfile::tempdir().unwrap();
+    let program = state.path().join("capstan");
+    std::fs::write(&program, "#!/bin/sh\nexec sleep 1000\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let planner = ProcessPlanner::new(Processes { program, count: 1, ..processes(1 << 30) });
+    // The first works, the second waits for the process.
+    let asked: Vec<_> = (0..2)
+        .map(|_| {
+            let ended = CancellationToken::new();
+            let of_job = planner.for_job(&ended).unwrap();
+            let tree: Arc<dyn Tree> = Arc::new(MadeTree::default());
+            let asked =
+                tokio::task::spawn_blocking(move || of_job.scopes(tree, &RepositorySettings::default()));
+            (ended, asked)
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for (ended, asked) in asked.into_iter().rev() {
+        assert!(!asked.is_finished());
+        ended.cancel();
+        let answer = tokio::time::timeout(Duration::from_secs(60), asked).await.unwrap().unwrap();
+        assert!(matches!(answer, Err(PlannerFailed::Unavailable(_))), "{answer:?}");
+    }
+    assert_eq!(planner.ended(), 0, "nothing that was asked about is to blame");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_pull_request_that_takes_too_much_stack_is_told_and_the_others_are_judged() {
     // As deep as a file may be, on a stack that is not made for it.
     let deep = overlay(&format!("{}1{}", "{a: ".repeat(190), "}".repeat(190)));
@@ -146,8 +192,6 @@ async fn a_poisoned_folder_is_told_and_its_neighbour_is_upgraded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_was_started_ahead_is_the_one_that_plans() {
-    use std::os::unix::fs::PermissionsExt as _;
-
     let state = tempfile::tempdir().unwrap();
     let (program, started) = (state.path().join("capstan"), state.path().join("started"));
     let limits = processes(1 << 30);

@@ -93,6 +93,7 @@ pub(crate) fn processes(memory: u64) -> Processes {
         memory,
         stack: STACK,
         patience: Duration::from_secs(120),
+        whole: Duration::from_secs(600),
         remembered: None,
     }
 }
