@@ -18,7 +18,8 @@ pub struct RuleEntry {
 pub enum Change {
     /// `error`, `warning` or `off`, as they like.
     Free,
-    /// It is an error for ever: what it finds breaks clusters.
+    /// It is an error for ever, whatever settings or commands say: what it finds breaks clusters, or opens one to those
+    /// who may write another.
     Never,
 }
 

@@ -86,7 +86,7 @@ entries! {
     PROVIDER_ADDRESS_DIFFERS: "provider-address-differs", Warning, Free;
     PROVIDER_API_IN_USE: "provider-api-in-use", Error, Free;
     PROVIDER_CONTRACT: "provider-contract", Error, Never;
-    PROVIDER_DIGEST_DIFFERS: "provider-digest-differs", Error, Free;
+    PROVIDER_DIGEST_DIFFERS: "provider-digest-differs", Error, Never;
     PROVIDER_DOWNGRADE: "provider-downgrade", Error, Never;
     PROVIDER_FEATURE_GATE_UNKNOWN: "provider-feature-gate-unknown", Error, Free;
     PROVIDER_GAINS_RIGHTS: "provider-gains-rights", Error, Free;
@@ -97,7 +97,7 @@ entries! {
     PROVIDER_VERSION_UNSET: "provider-version-unset", Warning, Free;
     PROVIDER_VERSIONS_APART: "provider-versions-apart", Warning, Free;
     PROVIDERS_BESIDE_OTHERS: "providers-beside-others", Error, Never;
-    READS_OTHER_CLUSTER: "reads-other-cluster", Error, Free;
+    READS_OTHER_CLUSTER: "reads-other-cluster", Error, Never;
     REFERENCE_MISMATCH: "reference-mismatch", Error, Free;
     REFUSED_CHANGE: "refused-change", Error, Free;
     RELEASE_BREAKS_REQUESTS: "release-breaks-requests", Warning, Free;

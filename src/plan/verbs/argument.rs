@@ -382,6 +382,16 @@ mod tests {
             ),
             (
                 Verb::Override,
+                "reads-other-cluster it is my neighbour's",
+                "! takes no rule that is always an error, because what it finds breaks clusters",
+            ),
+            (
+                Verb::Override,
+                "provider-digest-differs they moved the tag",
+                "! takes no rule that is always an error, because what it finds breaks clusters",
+            ),
+            (
+                Verb::Override,
                 "nothing at all",
                 "! needs the id of a rule, as a finding or `capstan rules` names it",
             ),

@@ -177,7 +177,13 @@ fn settings_change_severities_but_not_those_that_are_fixed() {
     severities.set("overlay-hides-change", Level::Off).unwrap();
     assert_eq!(severities.of(rules::COMPONENT_DOWNGRADE), Some(Severity::Warning));
     assert_eq!(severities.of(rules::OVERLAY_HIDES_CHANGE), None);
-    for fixed in ["kubernetes-downgrade", "provider-contract", "provider-downgrade"] {
+    for fixed in [
+        "kubernetes-downgrade",
+        "provider-contract",
+        "provider-digest-differs",
+        "provider-downgrade",
+        "reads-other-cluster",
+    ] {
         for level in [Level::Off, Level::Warning] {
             assert_eq!(severities.set(fixed, level), Err(SeverityRefused::Fixed(fixed)));
         }

@@ -165,7 +165,6 @@ resources: [../gauss/b/overlay/labels.yaml]
          clusters: [gauss/b]}}\n"
     );
     assert_eq!(told(&apart, generated), [at]);
-    assert_eq!(told("policy: {reads-other-cluster: off}\n", generated), [""; 0]);
 }
 
 #[test]
