@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::connect::Connection;
 use super::discovery::{Discovery, Served};
-use super::rest::{Answer, Call, Rest};
+use super::rest::{Answer, Call, Rest, Within};
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, Run, Scope};
 
 /// How often a list is begun again whose pages have expired under it.
@@ -53,8 +53,6 @@ pub struct KubeCluster {
     pub(super) discovery: Arc<Discovery>,
     /// How many single namespaces may be watched for a kind that may not be watched whole.
     pub(super) namespace_watches: usize,
-    /// How many pages of one list are read.
-    most_pages: usize,
 }
 
 impl KubeCluster {
@@ -66,12 +64,7 @@ impl KubeCluster {
     /// The cluster behind an API server.
     pub(super) fn of(rest: Rest) -> Self {
         let discovery = Arc::new(Discovery::new(rest.clone()));
-        Self { discovery, rest, namespace_watches: 0, most_pages: usize::MAX }
-    }
-
-    /// Of one list so many pages are read at most; one that is longer is an error.
-    pub(super) fn with_most_pages(self, most_pages: usize) -> Self {
-        Self { most_pages, ..self }
+        Self { discovery, rest, namespace_watches: 0 }
     }
 
     /// Of kinds that may not be watched whole, so many namespaces are watched at most, all kinds together.
@@ -87,16 +80,26 @@ impl KubeCluster {
         kind: &ApiKind,
         call: impl Fn(&Served) -> Result<Call<'c>, LiveError>,
     ) -> Result<Option<(Arc<Served>, Call<'c>, Answer)>, LiveError> {
+        self.ask_within(kind, call, Within::Answer).await
+    }
+
+    /// The same with what may be read of the answer.
+    async fn ask_within<'c>(
+        &self,
+        kind: &ApiKind,
+        call: impl Fn(&Served) -> Result<Call<'c>, LiveError>,
+        within: Within,
+    ) -> Result<Option<(Arc<Served>, Call<'c>, Answer)>, LiveError> {
         let Some(served) = self.discovery.find(kind).await? else { return Ok(None) };
         let asked = Instant::now();
         let first = call(&served)?;
-        let answer = self.rest.answer(&first).await?;
+        let answer = self.rest.answer_within(&first, within).await?;
         if !answer.is_unknown_path() {
             return Ok(Some((served, first, answer)));
         }
         let Some(served) = self.discovery.find_anew(kind, asked).await? else { return Ok(None) };
         let again = call(&served)?;
-        let answer = self.rest.answer(&again).await?;
+        let answer = self.rest.answer_within(&again, within).await?;
         Ok(Some((served, again, answer)))
     }
 
@@ -115,20 +118,39 @@ impl KubeCluster {
     }
 
     /// All of a kind, each object read as soon as its page is here: of many objects that are wanted in part
-    /// only that part is held, and one page. What `read` answers with `None` is passed over.
+    /// only that part is held, and one page. What `read` answers with `None` is passed over. A list that is beyond its
+    /// [`Bounds`](super::bounds::Bounds) is an error: nothing follows from a part of it.
     pub(super) async fn list_as<T: Send>(
         &self,
         by: &As,
         list: &List<'_>,
         read: impl Fn(Value) -> Option<T> + Send + Sync,
     ) -> Result<Vec<T>, LiveError> {
-        let List { kind, namespace, labels, fields, page, part } = *list;
-        let doing = match namespace {
-            Some(namespace) => format!("listing {kind} in {namespace}"),
-            None => format!("listing {kind}"),
+        let doing = match list.namespace {
+            Some(namespace) => format!("listing {} in {namespace}", list.kind),
+            None => format!("listing {}", list.kind),
         };
+        let pages = self.list_pages(by, list, &doing, read);
+        let Some(most) = self.rest.bounds.list_time else { return pages.await };
+        tokio::time::timeout(most, pages).await.unwrap_or_else(|_| {
+            let reason =
+                format!("{} takes more than {} s for one list", self.rest.server(), most.as_secs_f64());
+            Err(LiveError::Unreachable { doing: doing.clone(), reason })
+        })
+    }
+
+    async fn list_pages<T: Send>(
+        &self,
+        by: &As,
+        list: &List<'_>,
+        doing: &str,
+        read: impl Fn(Value) -> Option<T> + Send + Sync,
+    ) -> Result<Vec<T>, LiveError> {
+        let List { kind, namespace, labels, fields, page, part } = *list;
+        let bounds = self.rest.bounds;
+        let page = bounds.page.unwrap_or(page);
         if let Some(namespace) = namespace {
-            segment(&doing, "namespace", namespace)?;
+            segment(doing, "namespace", namespace)?;
         }
         let selector =
             labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",");
@@ -136,9 +158,10 @@ impl KubeCluster {
         let mut next: Option<String> = None;
         let mut tries = 0;
         let mut pages = 0_usize;
+        let mut left = bounds.list;
         loop {
             let call = |served: &Served| {
-                let mut call = Call::new(&doing, by, Method::GET, served.path(namespace))
+                let mut call = Call::new(doing, by, Method::GET, served.path(namespace))
                     .query("limit", page)
                     .accept(part.media_type());
                 if !selector.is_empty() {
@@ -152,7 +175,9 @@ impl KubeCluster {
                     None => call,
                 })
             };
-            let Some((served, call, mut answer)) = self.ask(kind, call).await? else { return Ok(Vec::new()) };
+            let asked = self.ask_within(kind, call, Within::List(left)).await?;
+            let Some((served, call, mut answer)) = asked else { return Ok(Vec::new()) };
+            left = left.less(answer.size);
             match answer.status {
                 status if status.is_success() => {}
                 StatusCode::NOT_FOUND => return Ok(Vec::new()),
@@ -181,8 +206,10 @@ impl KubeCluster {
                 return Ok(found);
             }
             pages += 1;
-            if pages >= self.most_pages {
-                return Err(LiveError::TooMany { doing, most: found.len() });
+            if pages >= bounds.pages {
+                return Err(
+                    call.too_much(format!("{} has more than {pages} pages for one list", self.rest.server()))
+                );
             }
         }
     }

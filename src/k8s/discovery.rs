@@ -141,20 +141,21 @@ impl Discovery {
 
 /// Takes the kinds out of an `APIGroupDiscoveryList`. Groups and versions stand in the order of preference.
 fn read_groups(list: &Value, catalogue: &mut Catalogue, unread: &mut BTreeSet<String>) {
-    let items =
-        |value: &'_ Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+        value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
     let text =
         |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     for group in items(list, "items") {
-        let name = text(&group, "/metadata/name").unwrap_or_default();
-        for version in items(&group, "versions") {
-            let Some(version_name) = text(&version, "/version") else { continue };
+        let name = text(group, "/metadata/name").unwrap_or_default();
+        for version in items(group, "versions") {
+            let Some(version_name) = text(version, "/version") else { continue };
             if version.get("freshness").and_then(Value::as_str) == Some("Stale") {
                 unread.insert(name.clone());
             }
-            for resource in items(&version, "resources") {
+            for resource in items(version, "resources") {
                 let (Some(plural), Some(kind)) =
-                    (text(&resource, "/resource"), text(&resource, "/responseKind/kind"))
+                    (text(resource, "/resource"), text(resource, "/responseKind/kind"))
                 else {
                     continue;
                 };
@@ -163,7 +164,7 @@ fn read_groups(list: &Value, catalogue: &mut Catalogue, unread: &mut BTreeSet<St
                     _ => Scope::Cluster,
                 };
                 // A kind may answer under a second path (`bindings`); one that can be read is the object's own.
-                let verbs = items(&resource, "verbs");
+                let verbs = items(resource, "verbs");
                 let has = |wanted: &str| verbs.iter().any(|verb| verb.as_str() == Some(wanted));
                 if !has("get") {
                     continue;

@@ -5,41 +5,102 @@
 //! customer would hide everybody's. What lies too deep is therefore left out, and everything else read: no manifest
 //! nests so deep ([`capstan_yaml::limits::DEPTH`]), so that whoever compares or writes such an object as one still sees
 //! that it is none.
+//!
+//! Values are counted while they are read ([`super::bounds`]): reading stops at the first one that is too many.
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use super::bounds::CONTAINER;
+
 /// Levels that are read. An object of a page stands two levels down.
 const DEPTH: usize = capstan_yaml::limits::DEPTH + 40;
 
-/// Reads one document. A mapping or a list below the last level is read as an empty one.
+/// How a document is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    /// Values that it may have.
+    pub(super) values: usize,
+    /// Keys that are passed over, with what is below them.
+    pub(super) passed_over: &'static [&'static str],
+}
+
+impl Reading {
+    /// All of it.
+    pub(super) const WHOLE: Self = Self { values: usize::MAX, passed_over: &[] };
+}
+
+/// Why a document is not read.
+#[derive(Debug)]
+pub(super) enum Unread {
+    /// It is no JSON.
+    NoJson(serde_json::Error),
+    /// It has more values than it may.
+    TooManyValues,
+}
+
+/// Reads one document, and counts its values. A mapping or a list below the last level is read as an empty one.
 ///
 /// # Errors
-/// It is no JSON.
-pub(super) fn read(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+/// It is no JSON, or has too many values.
+pub(super) fn read(bytes: &[u8], reading: Reading) -> Result<(Value, usize), Unread> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     // The stack is bounded by DEPTH; what is left out is passed over without one.
     reader.disable_recursion_limit();
-    let value = Bounded { left: DEPTH }.deserialize(&mut reader)?;
-    reader.end()?;
-    Ok(value)
+    let counted = Counted { left: Cell::new(reading.values), is_over: Cell::new(false) };
+    let document = Bounded { left: DEPTH, counted: &counted, passed_over: reading.passed_over };
+    let read = document.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+    match read {
+        Ok(value) => Ok((value, reading.values - counted.left.get())),
+        Err(_) if counted.is_over.get() => Err(Unread::TooManyValues),
+        Err(error) => Err(Unread::NoJson(error)),
+    }
+}
+
+/// How many values there may still be.
+struct Counted {
+    left: Cell<usize>,
+    is_over: Cell<bool>,
+}
+
+impl Counted {
+    fn take<E: Error>(&self, values: usize) -> Result<(), E> {
+        match self.left.get().checked_sub(values) {
+            Some(left) => {
+                self.left.set(left);
+                Ok(())
+            }
+            None => {
+                self.is_over.set(true);
+                Err(E::custom("too many values"))
+            }
+        }
+    }
 }
 
 /// A value of at most so many levels.
 #[derive(Clone, Copy)]
-struct Bounded {
+struct Bounded<'c> {
     left: usize,
+    counted: &'c Counted,
+    passed_over: &'static [&'static str],
 }
 
-impl Bounded {
+impl Bounded<'_> {
     fn below(self) -> Option<Self> {
-        self.left.checked_sub(1).map(|left| Self { left })
+        self.left.checked_sub(1).map(|left| Self { left, ..self })
+    }
+
+    fn scalar<E: Error>(self, value: impl Into<Value>) -> Result<Value, E> {
+        self.counted.take(1)?;
+        Ok(value.into())
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Bounded {
+impl<'de> DeserializeSeed<'de> for Bounded<'_> {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -47,7 +108,7 @@ impl<'de> DeserializeSeed<'de> for Bounded {
     }
 }
 
-impl<'de> Visitor<'de> for Bounded {
+impl<'de> Visitor<'de> for Bounded<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,34 +116,35 @@ impl<'de> Visitor<'de> for Bounded {
     }
 
     fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+        self.scalar(())
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
+        self.scalar(value)
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
+        self.scalar(value)
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
+        self.scalar(value)
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
+        self.scalar(value)
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
+        self.scalar(value)
     }
 
     fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
+        self.scalar(value)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        self.counted.take(CONTAINER)?;
         let mut found = Vec::new();
         match self.below() {
             Some(below) => {
@@ -96,10 +158,16 @@ impl<'de> Visitor<'de> for Bounded {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        self.counted.take(CONTAINER)?;
         let mut found = Map::new();
         match self.below() {
             Some(below) => {
                 while let Some(key) = entries.next_key::<String>()? {
+                    if self.passed_over.contains(&key.as_str()) {
+                        entries.next_value::<IgnoredAny>()?;
+                        continue;
+                    }
+                    self.counted.take(1)?;
                     let value = entries.next_value_seed(below)?;
                     found.insert(key, value);
                 }
@@ -116,6 +184,46 @@ mod tests {
 
     use super::*;
 
+    fn whole(text: &str) -> Result<Value, serde_json::Error> {
+        match read(text.as_bytes(), Reading::WHOLE) {
+            Ok((value, _)) => Ok(value),
+            Err(Unread::NoJson(error)) => Err(error),
+            Err(Unread::TooManyValues) => panic!("{text:.100} has too many values"),
+        }
+    }
+
+    #[test]
+    fn values_are_counted_and_none_is_read_that_is_too_many() {
+        for (text, values) in [
+            ("null", 1),
+            ("\"a\"", 1),
+            ("[]", 4),
+            ("{}", 4),
+            ("[0]", 5),
+            ("[[0],[0]]", 14),
+            ("{\"\":0}", 6),
+            ("{\"a\": {\"b\": [true, null]}}", 16),
+            ("{\"a\": 1, \"a\": 2}", 8),
+        ] {
+            let read = |values| read(text.as_bytes(), Reading { values, passed_over: &[] });
+            assert_eq!(read(values).unwrap(), (serde_json::from_str(text).unwrap(), values), "{text}");
+            assert!(matches!(read(values - 1), Err(Unread::TooManyValues)), "{text}");
+        }
+        // What comes after it is not even looked at.
+        let broken = format!("[{}", "[0],".repeat(1_000_000));
+        let reading = Reading { values: 1_000, passed_over: &[] };
+        assert!(matches!(read(broken.as_bytes(), reading), Err(Unread::TooManyValues)));
+        assert!(matches!(read(b"[0,", reading), Err(Unread::NoJson(_))));
+    }
+
+    #[test]
+    fn what_nobody_looks_at_is_passed_over_and_costs_nothing() {
+        let text =
+            r#"{"metadata": {"name": "a", "managedFields": [{"f": [1, 2, {"g": 3}]}]}, "images": [[[]]]}"#;
+        let reading = Reading { values: 11, passed_over: &["managedFields", "images"] };
+        assert_eq!(read(text.as_bytes(), reading).unwrap(), (json!({"metadata": {"name": "a"}}), 11));
+    }
+
     #[test]
     fn it_reads_what_the_usual_reader_reads() {
         for text in [
@@ -127,7 +235,7 @@ mod tests {
             "",
         ] {
             let usual = serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
-            assert_eq!(read(text.as_bytes()).map_err(|error| error.to_string()), usual, "{text}");
+            assert_eq!(whole(text).map_err(|error| error.to_string()), usual, "{text}");
         }
     }
 
@@ -136,7 +244,7 @@ mod tests {
         // Far more than any stack holds: the API server takes 10,000 levels.
         let deep = format!("{}1{}", "{\"a\":[".repeat(50_000), "]}".repeat(50_000));
         let page = format!("{{\"items\": [{{\"spec\": {deep}}}, {{\"spec\": 2}}]}}");
-        let page = read(page.as_bytes()).unwrap();
+        let page = whole(&page).unwrap();
         assert_eq!(page["items"][1], json!({"spec": 2}));
         let mut levels = 0;
         let mut value = &page["items"][0]["spec"];

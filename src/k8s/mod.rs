@@ -1,10 +1,13 @@
 //! The management cluster behind `app`'s ports, on the Kubernetes API: objects read, applied, deleted and
 //! watched; Capstan's own kinds with their status; a Lease for leadership; events.
 //!
-//! Requests are made and answers read in one place (`rest`), so that bounds, impersonation and what may be
+//! Requests are made and answers read in one place (`rest`), so that bounds (`bounds`), impersonation and what may be
 //! shown of an answer hold for all of them. Deliberately absent: what to apply, and when; caches of objects
 //! (each pass reads what it needs, so what it decides on is never older than itself).
 
+mod bounds;
+#[cfg(test)]
+mod bounds_tests;
 mod cluster;
 mod connect;
 pub mod crd;

@@ -3,23 +3,22 @@
 //! Answers stay what they are: a status and JSON. Those that are not the wished one become a [`Refusal`],
 //! which cuts out what may not be shown; a body never reaches a log line or an error otherwise.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use capstan_live::applying::Refusal;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Bytes;
 use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::json;
+use super::bounds::{Bounds, Size};
+use super::json::{self, Reading, Unread};
 use crate::app::ports::{As, LiveError};
-
-/// How large an answer of the management cluster may be; a page of 500 objects is far below.
-const LARGEST_ANSWER: usize = 256 << 20;
 
 const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
 
@@ -95,6 +94,10 @@ impl<'c> Call<'c> {
         LiveError::Unreachable { doing: self.doing.clone(), reason: reason.into() }
     }
 
+    pub(super) fn too_much(&self, what: String) -> LiveError {
+        LiveError::TooMuch { doing: self.doing.clone(), what }
+    }
+
     pub(super) fn refused(&self, answer: &Answer) -> LiveError {
         LiveError::Refused {
             doing: self.doing.clone(),
@@ -108,6 +111,8 @@ impl<'c> Call<'c> {
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Value,
+    /// What was read of it.
+    pub(super) size: Size,
 }
 
 impl Answer {
@@ -120,39 +125,111 @@ impl Answer {
     }
 }
 
+/// What may be read of an answer.
+#[derive(Clone, Copy)]
+pub(super) enum Within {
+    /// As much as of any answer.
+    Answer,
+    /// A page: no more than is left of its list's budget either.
+    List(Size),
+}
+
 /// The API server.
 #[derive(Clone)]
 pub(super) struct Rest {
     client: Client,
     patience: Duration,
-    /// Bytes of an answer.
-    largest: usize,
+    pub(super) bounds: Bounds,
+    /// Its host, where it is not the management cluster's.
+    host: Option<Arc<str>>,
 }
 
 impl Rest {
     /// `patience` is how long a request may take in all, waiting for a turn and retries included.
     pub(super) const fn new(client: Client, patience: Duration) -> Self {
-        Self { client, patience, largest: LARGEST_ANSWER }
+        Self { client, patience, bounds: Bounds::MANAGEMENT, host: None }
     }
 
-    /// The same, of a server that may be a stranger's: answers are at most so large.
-    pub(super) fn with_largest(self, bytes: usize) -> Self {
-        Self { largest: bytes, ..self }
+    /// The same, of a server that may be a stranger's, at that host.
+    pub(super) fn of_stranger(self, host: &str, bounds: Bounds) -> Self {
+        Self { bounds, host: Some(host.into()), ..self }
+    }
+
+    /// The server in words.
+    pub(super) fn server(&self) -> String {
+        match &self.host {
+            Some(host) => format!("the API server at {host}"),
+            None => "the API server".to_owned(),
+        }
     }
 
     /// The answer, whatever it is.
     pub(super) async fn answer(&self, call: &Call<'_>) -> Result<Answer, LiveError> {
+        self.answer_within(call, Within::Answer).await
+    }
+
+    /// The same with what may be read of it.
+    pub(super) async fn answer_within(&self, call: &Call<'_>, within: Within) -> Result<Answer, LiveError> {
         let whole = async {
             let response = self.start(call).await?;
-            let status = response.status();
-            let body = Limited::new(response.into_body(), self.largest);
-            let bytes =
-                body.collect().await.map_err(|error| call.unreachable(shorten(&error.to_string())))?;
-            Ok(Answer { status, body: read_body(status, &bytes.to_bytes(), call)? })
+            self.read(response, call, within).await
         };
         tokio::time::timeout(self.patience, whole).await.unwrap_or_else(|_| {
             Err(call.unreachable(format!("no answer within {} s", self.patience.as_secs())))
         })
+    }
+
+    /// Reads an answer to its end, or to the first byte or value that is too many.
+    async fn read(
+        &self,
+        response: Response<Body>,
+        call: &Call<'_>,
+        within: Within,
+    ) -> Result<Answer, LiveError> {
+        let status = response.status();
+        let one = self.bounds.answer;
+        let (most, of_list) = match within {
+            Within::Answer => (one, None),
+            Within::List(left) => {
+                let most = Size { bytes: one.bytes.min(left.bytes), values: one.values.min(left.values) };
+                (most, Some(self.bounds.list))
+            }
+        };
+        let over = |what: &str, most: usize, one: usize, list: Option<usize>| {
+            let server = self.server();
+            call.too_much(match list.filter(|_| most < one) {
+                Some(list) => format!("{server} has more than {list} {what} for one list"),
+                None => format!("{server} answers with more than {one} {what}"),
+            })
+        };
+        let body = Limited::new(response.into_body(), most.bytes);
+        let bytes = match body.collect().await {
+            Ok(read) => read.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                return Err(over("bytes", most.bytes, one.bytes, of_list.map(|list| list.bytes)));
+            }
+            Err(error) => return Err(call.unreachable(shorten(&error.to_string()))),
+        };
+        let passed_over = if of_list.is_some() { self.bounds.passed_over } else { &[] };
+        let (body, values) = match json::read(&bytes, Reading { values: most.values, passed_over }) {
+            Ok(read) => read,
+            Err(Unread::TooManyValues) => {
+                return Err(over("values", most.values, one.values, of_list.map(|list| list.values)));
+            }
+            // What comes before the API's own handlers (an unknown path, a proxy) is text.
+            Err(Unread::NoJson(_)) if !status.is_success() => {
+                (Value::String(String::from_utf8_lossy(&bytes).trim().to_owned()), 1)
+            }
+            // The parser's own words may quote the body.
+            Err(Unread::NoJson(error)) => {
+                return Err(call.unreachable(format!(
+                    "its answer is not JSON (at line {}, column {})",
+                    error.line(),
+                    error.column()
+                )));
+            }
+        };
+        Ok(Answer { status, body, size: Size { bytes: bytes.len(), values } })
     }
 
     /// The answer's body where it is the wished one (2xx).
@@ -168,11 +245,7 @@ impl Rest {
             if response.status().is_success() {
                 return Ok(response);
             }
-            let status = response.status();
-            let body = Limited::new(response.into_body(), self.largest);
-            let bytes =
-                body.collect().await.map_err(|error| call.unreachable(shorten(&error.to_string())))?;
-            Err(call.refused(&Answer { status, body: read_body(status, &bytes.to_bytes(), call)? }))
+            Err(call.refused(&self.read(response, call, Within::Answer).await?))
         };
         tokio::time::timeout(self.patience, head).await.unwrap_or_else(|_| {
             Err(call.unreachable(format!("no answer within {} s", self.patience.as_secs())))
@@ -195,20 +268,6 @@ impl Rest {
         metrics::counter!("capstan_apiserver_requests_total", "method" => method, "code" => code)
             .increment(1);
         sent.map_err(|error| call.unreachable(why(&error)))
-    }
-}
-
-/// JSON where it is JSON; what comes before the API's own handlers (an unknown path, a proxy) is text.
-fn read_body(status: StatusCode, bytes: &[u8], call: &Call<'_>) -> Result<Value, LiveError> {
-    match json::read(bytes) {
-        Ok(body) => Ok(body),
-        Err(_) if !status.is_success() => Ok(Value::String(String::from_utf8_lossy(bytes).trim().to_owned())),
-        // The parser's own words may quote the body.
-        Err(error) => Err(call.unreachable(format!(
-            "its answer is not JSON (at line {}, column {})",
-            error.line(),
-            error.column()
-        ))),
     }
 }
 
@@ -262,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_missing_object_is_told_from_a_missing_kind() {
-        let answer = |body| Answer { status: StatusCode::NOT_FOUND, body };
+        let answer = |body| Answer { status: StatusCode::NOT_FOUND, body, size: Size::default() };
         assert!(answer(json!("404 page not found")).is_unknown_path());
         assert!(
             answer(json!({"kind": "Status", "reason": "NotFound", "details": {},

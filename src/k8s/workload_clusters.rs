@@ -15,16 +15,13 @@ use kube::config::{
 use kube::{Client, Config};
 use secrecy::{ExposeSecret as _, SecretString};
 
+use super::bounds::Bounds;
 use super::cluster::KubeCluster;
 use super::rest::Rest;
 use crate::app::ports::{KubeconfigRefused, ManagementCluster, WorkloadClusters};
 
 /// How long a request to a workload cluster may take in all.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How large an answer of one may be: a page of 500 pods is far below.
-const LARGEST_ANSWER: usize = 16 << 20;
-/// How many pages of one list are read: 10,000 objects.
-const MOST_PAGES: usize = 20;
 /// How large a kubeconfig may be.
 const LARGEST_KUBECONFIG: usize = 256 << 10;
 
@@ -43,13 +40,15 @@ impl WorkloadClusters for KubeWorkloadClusters {
             .map_err(|error| unusable(sort(&error)))?;
         // A proxy of the environment is one to the world outside of this process' clusters.
         config.proxy_url = None;
+        let port = config.cluster_url.port_u16().unwrap_or(443);
+        let host = format!("{}:{port}", config.cluster_url.host().unwrap_or_default());
         config.connect_timeout = Some(PATIENCE);
         config.read_timeout = Some(PATIENCE);
         config.write_timeout = Some(PATIENCE);
         let client =
             Client::try_from(config).map_err(|_quotes_them| unusable("no TLS client can be made of them"))?;
-        let rest = Rest::new(client, PATIENCE).with_largest(LARGEST_ANSWER);
-        Ok(Arc::new(KubeCluster::of(rest).with_most_pages(MOST_PAGES)))
+        let rest = Rest::new(client, PATIENCE).of_stranger(&host, Bounds::WORKLOAD);
+        Ok(Arc::new(KubeCluster::of(rest)))
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! | room | owns | may import |
 //! |---|---|---|
-//! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it | nothing |
+//! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it | `owners` |
 //! | [`deaths`] | which folder processes die of, and when it is tried again | nothing |
 //! | [`fencing`] | by what a leader knows that it leads still | nothing |
 //! | [`kept_tree`] | what may be done on the word of a tree that may be old | nothing |

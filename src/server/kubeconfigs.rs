@@ -13,13 +13,13 @@ use axum::http::header::{
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use capstan_live::agent::KubeconfigForm;
 use capstan_live::agent::wire::DIGEST_HEADER;
+use capstan_live::agent::{KubeconfigForm, Published};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 
 use super::answer::Refusal;
-use crate::app::agents::{Agents, GivenKubeconfig};
+use crate::app::agents::Agents;
 
 /// Where clusters stand.
 const CLUSTERS: &str = "/clusters/";
@@ -90,7 +90,7 @@ fn percent_decoded(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn answer(request: &Request, form: KubeconfigForm, file: GivenKubeconfig) -> Response {
+fn answer(request: &Request, form: KubeconfigForm, file: Published) -> Response {
     let tag = format!("\"{}\"", file.said.sha256);
     let known = request.headers().get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let is_known = known.flat_map(|tags| tags.split(',')).any(|one| {
@@ -99,7 +99,7 @@ fn answer(request: &Request, form: KubeconfigForm, file: GivenKubeconfig) -> Res
     });
     let mut response = match is_known {
         true => StatusCode::NOT_MODIFIED.into_response(),
-        false => Body::from(file.content).into_response(),
+        false => Body::from(file.bytes).into_response(),
     };
     let fields = response.headers_mut();
     let attachment = format!("attachment; filename=\"{}\"", form.file_name());

@@ -8,7 +8,8 @@
 //!
 //! *Guarantees.* An agent learns nothing of folders that are not its own, and reports on nothing else; what
 //! it may not have is answered as what is not there. A token is believed once. Whoever is revoked gets
-//! nothing more, not even the answer to a long poll that is under way.
+//! nothing more, not even the answer to a long poll that is under way. A file for a cluster's owners is taken, and given out,
+//! only as Git wants it ([`capstan_live::agent::GitOwners`]): who has stolen an agent's key has no other one served.
 //!
 //! Deliberately absent: HTTP ([`crate::server`]), and what answers and reports mean
 //! ([`capstan_live::agent`]).
@@ -18,6 +19,7 @@ mod archive;
 mod authentication;
 mod build;
 mod content;
+mod git_owners;
 mod keys;
 mod kubeconfigs;
 mod limits;
@@ -31,6 +33,7 @@ use std::sync::Arc;
 use capstan_plan::settings::RepositoryName as SettingsName;
 
 use self::archive::Archives;
+use self::git_owners::ReadOwners;
 use self::limits::Limiter;
 use super::planner::Planner;
 use super::ports::{
@@ -40,8 +43,8 @@ use super::ports::{
 pub use self::admin::{Invited, Invitee, NotInvited, invite};
 pub use self::archive::SignedArchive;
 pub(super) use self::content::content;
+pub(super) use self::git_owners::git_owners;
 pub use self::keys::{BotKey, KeyError};
-pub use self::kubeconfigs::GivenKubeconfig;
 pub use self::limits::AgentLimits;
 pub use self::notifier::Notifier;
 pub use self::sealing::{NotSealed, SealingKey};
@@ -88,6 +91,7 @@ pub struct Agents {
     key: BotKey,
     limiter: Limiter,
     archives: Archives,
+    owners: ReadOwners,
 }
 
 /// Why a request is not answered. The words are for the log; what the agent hears is a fixed sentence.
@@ -148,6 +152,7 @@ impl Agents {
             key,
             archives: Archives::new(parts.limits.kept_archive_bytes),
             limiter: Limiter::new(parts.limits),
+            owners: ReadOwners::default(),
         })
     }
 

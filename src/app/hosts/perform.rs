@@ -43,7 +43,7 @@ impl Failed {
     fn of(error: LiveError, is_patch: bool) -> Self {
         let Some(refusal) = error.refusal() else {
             return match error {
-                LiveError::Malformed { .. } | LiveError::TooMany { .. } => Self::Refused(error.to_string()),
+                LiveError::Malformed { .. } | LiveError::TooMuch { .. } => Self::Refused(error.to_string()),
                 error => Self::Away(error),
             };
         };

@@ -272,13 +272,13 @@ pub enum LiveError {
         /// What is missing.
         reason: String,
     },
-    /// There are more objects than are read.
-    #[error("{doing}: there are more than {most}, and so many are not looked through")]
-    TooMany {
+    /// It answers with more than is read.
+    #[error("{doing}: {what}, and so much is not read")]
+    TooMuch {
         /// `listing Pod in shop`
         doing: String,
-        /// How many are.
-        most: usize,
+        /// Which bound it is, of which server: `the API server at 10.0.0.1:6443 has more than 100 pages for one list`.
+        what: String,
     },
 }
 
@@ -290,7 +290,7 @@ impl LiveError {
             Self::Unreachable { .. }
             | Self::NotLeading { .. }
             | Self::Malformed { .. }
-            | Self::TooMany { .. } => None,
+            | Self::TooMuch { .. } => None,
         }
     }
 
@@ -309,7 +309,7 @@ impl LiveError {
         match self {
             Self::Unreachable { .. } => true,
             Self::Refused { refusal, .. } => refusal.worth_retrying(),
-            Self::NotLeading { .. } | Self::Malformed { .. } | Self::TooMany { .. } => false,
+            Self::NotLeading { .. } | Self::Malformed { .. } | Self::TooMuch { .. } => false,
         }
     }
 
@@ -320,7 +320,7 @@ impl LiveError {
             Self::Refused { .. } => "refused",
             Self::NotLeading { .. } => "not_leading",
             Self::Malformed { .. } => "malformed",
-            Self::TooMany { .. } => "too_many",
+            Self::TooMuch { .. } => "too_much",
         }
     }
 }

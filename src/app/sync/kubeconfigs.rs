@@ -5,12 +5,10 @@
 //! cluster's folder, the branch `capstan/kubeconfig/<cluster>` and its pull request are brought to it.
 //!
 //! *Guarantees.* What stands on the default branch already costs no call. A branch that a person edited is left alone, and
-//! so is a file whose pull request somebody closed. Nothing is written but that one file, and it is encrypted, or holds no
-//! secret: the bot takes no other.
+//! so is a file whose pull request somebody closed. Nothing is written but that one file, and only where the default branch
+//! wants it there, in that form, for those owners ([`capstan_live::agent::GitOwners`]), whatever was taken earlier.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use capstan_live::agent::{Kubeconfig, KubeconfigPlace};
+use capstan_live::agent::{Kubeconfig, KubeconfigPlace, Published};
 use capstan_model::digest::sha256;
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
@@ -23,9 +21,10 @@ use capstan_report::{kubeconfig_body, kubeconfig_title};
 
 use super::refusals::Write;
 use super::{Ending, Planned, Run, SyncError};
+use crate::app::agents::git_owners;
 use crate::app::ports::{
-    AuditEntry, CreatedPullRequest, CreatedReference, EarlierPullRequest, MovedReference, NewPullRequest,
-    NewTreeEntry, PullRequest, PullRequestEdit, PullRequestState,
+    AuditEntry, CreatedPullRequest, CreatedReference, EarlierPullRequest, KeptKubeconfig, MovedReference,
+    NewPullRequest, NewTreeEntry, PullRequest, PullRequestEdit, PullRequestState,
 };
 
 /// The word for it in branches and trailers.
@@ -107,12 +106,25 @@ impl Run<'_> {
             if !owner.is_some_and(|owner| owner.uid.is(&kept.management_cluster)) {
                 continue;
             }
-            let text = STANDARD.decode(&kept.content).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-            let Some(text) = text else { continue };
+            let Published { said, bytes } = match self.judge_kubeconfig(&kept) {
+                Ok(Some(published)) => published,
+                Ok(None) => continue,
+                Err(why) => {
+                    tracing::warn!(repository = %self.repository.name, %cluster, "a file for owners is not brought into Git: it {why}");
+                    continue;
+                }
+            };
+            let Ok(text) = String::from_utf8(bytes) else { continue };
             let branch = format!("capstan/{KIND}/{cluster}");
-            wanted.push(Wanted { cluster, said: kept.said, path, branch, text });
+            wanted.push(Wanted { cluster, said, path, branch, text });
         }
         Ok(wanted)
+    }
+
+    /// The file as the default branch wants it in Git; `None` where it wants none there.
+    fn judge_kubeconfig(&self, kept: &KeptKubeconfig) -> Result<Option<Published>, String> {
+        let git = git_owners(self.facts.base.tree.as_ref(), &kept.cluster)?;
+        if git.want_it_in_git() { git.judge(&kept.said, &kept.content).map(Some) } else { Ok(None) }
     }
 
     async fn bring_kubeconfig(&self, wanted: &Wanted) -> Result<Brought, SyncError> {

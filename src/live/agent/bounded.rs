@@ -1,4 +1,4 @@
-//! Lists that are refused where they are longer than they may be.
+//! Lists and texts that are refused where they are longer than they may be.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,7 +17,14 @@ where
     Ok(text)
 }
 
-/// The same where there may be none.
+/// Reads a SHA-256: 64 lowercase hex digits.
+pub(super) fn sha256<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let is_one = text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_one.then_some(text).ok_or_else(|| D::Error::custom("a SHA-256 is 64 lowercase hex digits"))
+}
+
+/// The same as [`text`] where there may be none.
 pub(super) fn optional_text<'de, D, const N: usize>(deserializer: D) -> Result<Option<String>, D::Error>
 where
     D: Deserializer<'de>,

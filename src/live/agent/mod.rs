@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`identity`] | ids, join codes, public keys |
 //! | [`KubeconfigRequest`] | the file with a key for a cluster's owners |
+//! | [`GitOwners`] | whether the bot takes such a file, by what Git says of the owners |
 //! | [`token`] | the claims of an agent's token, and when they are believed |
 //! | [`permission`] | which folders an agent has |
 //! | [`archive`] | what an archive holds, and what its signature speaks of |
@@ -31,6 +32,7 @@ mod next_step;
 pub mod permission;
 pub mod preflight;
 pub mod progress;
+mod published;
 pub mod rollout;
 pub mod token;
 pub mod wire;
@@ -43,6 +45,7 @@ pub use kubeconfig::{
 pub use next_step::{Awaited, LastRollout, NextStep, SpeaksOf, next_step};
 pub use preflight::{ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightState, PreflightVerdict};
 pub use progress::{Announced, Progress, Transition, TransitionKind};
+pub use published::{GitOwners, Published};
 pub use rollout::{Machine, MachineAge, Reason, RolloutReport, RolloutState};
 pub use token::{Claims, TokenRefusal, judge_claims};
 pub use words::Words;

@@ -1,17 +1,21 @@
 //! Keys of clusters' owners at the bot: sent by reconcilers, fetched by whoever knows where, brought into Git where that is
-//! wanted, and never taken in the open.
+//! wanted, and never taken in the open, nor otherwise than Git wants them.
 
+use std::io::Write as _;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use capstan::agent_client::BotSource;
 use capstan::app::ports::{AgentWork as _, Enrolment as _, KubeconfigRecords as _, RolloutRecords as _};
 use capstan::app::reconcile::ports::{Bot as _, OwnersFile};
 use capstan::app::reconcile::resources::KeyRecipient;
-use capstan_forge::MergeMethod;
-use capstan_live::agent::{KubeconfigForm, RolloutReport, RolloutState};
-use capstan_live::owners::Form;
+use capstan_forge::{Edit, MergeMethod};
+use capstan_live::agent::{KubeconfigFile, KubeconfigForm, RolloutReport, RolloutState};
+use capstan_live::owners::{Endpoint, Form};
 use capstan_model::digest::sha256;
-use capstan_plan::settings::PublishedAt;
+use capstan_model::tree::RepoPath;
+use capstan_plan::settings::{ClusterSettings, PublishedAt};
 use reqwest::header::{ETAG, IF_NONE_MATCH};
 
 use super::raw::Raw;
@@ -21,21 +25,39 @@ use crate::bot::town::{REPOSITORY, Town};
 
 const DAY: i64 = 86_400;
 
-/// What a reconciler sends; to the bot it is letters, but for how it begins.
+const ADA: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB/SIL13EX5ly7Fe3nnGtzIgWIx8Fe8qhaisPRJFHXhs";
+const ADAS: &str = "SHA256:WbUK/Ttgi/pFrslRC0YhF0fq1Z4ZylISYR1oWWJTTdM";
+/// An age key of somebody whom Git does not name.
+const EVE: &str = "age19dxrgt65x047tydpmfm7qy73kuj8243dfptcmj5tsjavvegu8jusxey9mx";
+
+/// What Git says of a cluster, besides its release.
+fn says(id: &str, more: &str) -> Edit {
+    Edit::write(format!("{id}/capstan.yaml"), format!("release: aws/v21.0.0\n{more}"))
+}
+
+/// Ada owns it.
+fn owned(id: &str, more: &str) -> Edit {
+    says(id, &format!("owners:\n- {{name: ada, key: {ADA}}}\n{more}"))
+}
+
+fn encrypted(letters: &str, recipient: &dyn age::Recipient) -> Vec<u8> {
+    let format = age::armor::Format::AsciiArmor;
+    let armored = age::armor::ArmoredWriter::wrap_output(Vec::new(), format).unwrap();
+    let encryptor = age::Encryptor::with_recipients(std::iter::once(recipient)).unwrap();
+    let mut writer = encryptor.wrap_output(armored).unwrap();
+    writer.write_all(letters.as_bytes()).unwrap();
+    writer.finish().and_then(age::armor::ArmoredWriter::finish).unwrap()
+}
+
+/// What a reconciler sends, for Ada.
 fn file(id: &str, letters: &str, publish: PublishedAt) -> OwnersFile {
-    let content =
-        format!("-----BEGIN AGE ENCRYPTED FILE-----\n{letters}\n-----END AGE ENCRYPTED FILE-----\n")
-            .into_bytes();
+    let content = encrypted(letters, &ADA.parse::<age::ssh::Recipient>().unwrap());
     OwnersFile {
         cluster: cluster(id),
         form: Form::Certificate,
         sha256: sha256(&content),
         content,
-        recipients: vec![KeyRecipient {
-            name: "ada".to_owned(),
-            fingerprint: "SHA256:Wb".to_owned(),
-            key: None,
-        }],
+        recipients: vec![KeyRecipient { name: "ada".to_owned(), fingerprint: ADAS.to_owned(), key: None }],
         expires_at: Some(jiff::Timestamp::now() + jiff::SignedDuration::from_hours(30 * 24)),
         publish,
     }
@@ -53,6 +75,8 @@ async fn status(address: &str) -> u16 {
 async fn owners_fetch_their_file_and_nobody_is_told_of_others() {
     each_engine(&["gauss/peu01"], async |mut town, url| {
         let state = tempfile::tempdir().unwrap();
+        town.push("main", &[owned("gauss/peu01", "")]);
+        town.settle().await;
         let agent = enrolled(&town, EU, state.path()).await;
         let bot = BotSource(Arc::clone(&agent));
         let key = address(&town, "gauss/peu01/kubeconfig.age");
@@ -115,9 +139,17 @@ async fn owners_fetch_their_file_and_nobody_is_told_of_others() {
         town.pass(-31 * DAY);
         bot.withdraw_key(&cluster("gauss/peu01")).await.unwrap();
         assert_eq!(status(&key).await, 404);
-        // What somebody sent who is believed no more goes with the rest.
         bot.publish_key(&first).await.unwrap();
         assert_eq!(status(&key).await, 200);
+        // Whoever owns it no more in Git finds nothing there, whether or not the reconciler knows that.
+        town.push("main", &[says("gauss/peu01", "")]);
+        town.settle().await;
+        assert_eq!(status(&key).await, 404);
+        assert!(bot.publish_key(&second).await.is_err(), "Git names no owner");
+        town.push("main", &[owned("gauss/peu01", "")]);
+        town.settle().await;
+        assert_eq!(status(&key).await, 200);
+        // What somebody sent who is believed no more goes with the rest.
         let agents = town.database().agents().await.unwrap();
         town.database().revoke(&agents[0].id, "ada").await.unwrap();
         assert_eq!(status(&key).await, 404);
@@ -129,34 +161,89 @@ async fn owners_fetch_their_file_and_nobody_is_told_of_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_taken_that_is_not_encrypted_or_not_ones_own() {
     let town = Town::new(super::SETTINGS, &["gauss/peu01"]).await;
+    let oidc =
+        "access: {publish: git, oidc: {issuerUrl: 'https://login.example.com', clientId: kubernetes}}\n";
+    town.push("main", &[owned("gauss/peu01", oidc)]);
+    town.settle().await;
     let raw = Raw::enrolled(&town).await;
-    let post = async |id: &str, form: &str, bytes: &[u8], sha: &str| {
-        use base64::Engine as _;
-        let content = base64::engine::general_purpose::STANDARD.encode(bytes);
-        let body = serde_json::json!({"repository": REPOSITORY, "cluster": id,
-            "file": {"said": {"form": form, "sha256": sha}, "content": content}});
+    let sent = |form: &str, bytes: &[u8], sha: &str, fingerprints: &[&str]| {
+        let recipient = |one: &&str| serde_json::json!({"name": "ada", "fingerprint": one});
+        let recipients: Vec<_> = fingerprints.iter().map(recipient).collect();
+        let said = serde_json::json!({"form": form, "sha256": sha, "place": "git", "recipients": recipients});
+        serde_json::json!({"said": said, "content": STANDARD.encode(bytes)})
+    };
+    let post = async |id: &str, file: serde_json::Value| {
+        let body = serde_json::json!({"repository": REPOSITORY, "cluster": id, "file": file});
         let token = raw.sign(&raw.claims());
         raw.post("kubeconfigs", Some(&token), body.to_string()).await
     };
+    let endpoint = Endpoint {
+        server: "https://10.0.0.1:6443".to_owned(),
+        authority: None,
+        tls_server_name: None,
+        certificate: None,
+    };
+    let settings = ClusterSettings::read(&RepoPath::parse("c.yaml").unwrap(), oidc).unwrap();
+    let login = endpoint.with_login("peu01", &settings.access.oidc.unwrap());
+    let code = login.replace("\"kubectl\"", "\"sh\"");
+    let token = login.replace("\"exec\": {", "\"tokenFile\": \"/etc/passwd\", \"exec\": {");
+    let sealed = encrypted("key", &ADA.parse::<age::ssh::Recipient>().unwrap());
+    let for_eve = encrypted("key", &EVE.parse::<age::x25519::Recipient>().unwrap());
+    let script = b"-----BEGIN AGE ENCRYPTED FILE-----\nusers: []\n";
     let plain = b"{\"users\": [{\"user\": {\"client-key-data\": \"S0VZ\"}}]}";
-    for form in ["age", "plain"] {
-        let came = post("gauss/peu01", form, plain, &sha256(plain)).await;
+    assert!(code != login && token != login);
+    for (form, bytes, recipients) in [
+        ("age", &plain[..], &[ADAS][..]),
+        ("plain", &plain[..], &[]),
+        ("plain", code.as_bytes(), &[]),
+        ("plain", token.as_bytes(), &[]),
+        ("plain", sealed.as_slice(), &[]),
+        ("age", login.as_bytes(), &[ADAS]),
+        ("age", &script[..], &[ADAS]),
+        ("age", for_eve.as_slice(), &[EVE]),
+        ("age", for_eve.as_slice(), &[ADAS]),
+        ("age", sealed.as_slice(), &[]),
+    ] {
+        let came = post("gauss/peu01", sent(form, bytes, &sha256(bytes), recipients)).await;
         came.refuses(400, "The request cannot be taken");
     }
-    let sealed = b"-----BEGIN AGE ENCRYPTED FILE-----\n";
-    post("gauss/peu01", "age", sealed, &sha256("other")).await.refuses(400, "The request cannot be taken");
-    let came = post("euler/x", "age", sealed, &sha256(sealed)).await;
-    came.refuses(404, "There is nothing here for this agent");
+    let other = sent("age", &sealed, &sha256(b"other"), &[ADAS]);
+    post("gauss/peu01", other).await.refuses(400, "The request cannot be taken");
+    let good = sent("age", &sealed, &sha256(&sealed), &[ADAS]);
+    post("euler/x", good.clone()).await.refuses(404, "There is nothing here for this agent");
     let large = vec![b'A'; 200 << 10];
-    post("gauss/peu01", "age", &large, &sha256(&large)).await.refuses(400, "The request cannot be read");
-    assert_eq!(post("gauss/peu01", "age", sealed, &sha256(sealed)).await.status, 204);
+    let large = sent("age", &large, &sha256(&large), &[ADAS]);
+    post("gauss/peu01", large).await.refuses(400, "The request cannot be read");
+
+    // What stands in the database all the same is not given out, and not brought into Git.
+    let (agents, watched) = (
+        town.database().agents().await.unwrap(),
+        town.database().watched_repository(REPOSITORY).await.unwrap(),
+    );
+    let stored: KubeconfigFile =
+        serde_json::from_value(sent("plain", code.as_bytes(), &sha256(code.as_bytes()), &[])).unwrap();
+    let (id, of) = (watched.unwrap().repository.id, cluster("gauss/peu01"));
+    town.database().keep_kubeconfig(id, &agents[0], &of, Some(&stored)).await.unwrap();
+    assert_eq!(status(&address(&town, "gauss/peu01/kubeconfig")).await, 404);
+    town.push("main", &[Edit::write("README.md", "new\n")]);
+    town.settle().await;
+    assert_eq!(town.open_pulls().len(), 0);
+
+    assert_eq!(post("gauss/peu01", good).await.status, 204);
     assert_eq!(status(&address(&town, "gauss/peu01/kubeconfig.age")).await, 200);
+    let made = sent("plain", login.as_bytes(), &sha256(login.as_bytes()), &[]);
+    assert_eq!(post("gauss/peu01", made).await.status, 204);
+    assert_eq!(status(&address(&town, "gauss/peu01/kubeconfig")).await, 200);
+    town.settle().await;
+    assert_eq!(town.open_pulls().len(), 1);
     town.done();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_check_says_where_the_key_is() {
     let town = Town::new(super::SETTINGS, &["gauss/peu01"]).await;
+    town.push("main", &[owned("gauss/peu01", "")]);
+    town.settle().await;
     let state = tempfile::tempdir().unwrap();
     let agent = enrolled(&town, EU, state.path()).await;
     let number = town.open("ada", "more", &[sample::machine_pool("gauss/peu01", "v1.21.4", 5)]);
@@ -218,6 +305,8 @@ async fn the_check_says_where_the_key_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_is_to_stand_in_git_comes_by_a_pull_request() {
     let town = Town::new(super::SETTINGS, &["gauss/peu01"]).await;
+    town.push("main", &[owned("gauss/peu01", "access: {publish: git}\n")]);
+    town.settle().await;
     let state = tempfile::tempdir().unwrap();
     let bot = BotSource(enrolled(&town, EU, state.path()).await);
     let first = file("gauss/peu01", "Zmlyc3Q=", PublishedAt::Git);
@@ -250,8 +339,8 @@ async fn a_key_that_is_to_stand_in_git_comes_by_a_pull_request() {
     town.settle().await;
     assert_eq!(town.open_pulls().into_iter().filter(is_it).count(), 0);
     let other = file("gauss/peu02", "b3RoZXI=", PublishedAt::Git);
-    bot.publish_key(&other).await.unwrap();
+    assert!(bot.publish_key(&other).await.is_err(), "of no cluster of this repository");
     town.settle().await;
-    assert_eq!(town.open_pulls().len(), 0, "of no cluster of this repository");
+    assert_eq!(town.open_pulls().len(), 0);
     town.done();
 }

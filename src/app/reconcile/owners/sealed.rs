@@ -41,3 +41,52 @@ fn key(recipient: &Recipient) -> Result<Box<dyn age::Recipient>, &'static str> {
         Err(_) => Err("one of the keys is none that age takes"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use capstan_live::agent::{
+        GitOwners, Kubeconfig, KubeconfigForm, KubeconfigPlace, KubeconfigRecipient, Words,
+    };
+    use capstan_model::digest::sha256;
+    use capstan_plan::settings::{Access, Owner, OwnerName, PublicKey};
+
+    use super::*;
+
+    /// Made by age-keygen and ssh-keygen.
+    const KEYS: [&str; 3] = [
+        "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj",
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB/SIL13EX5ly7Fe3nnGtzIgWIx8Fe8qhaisPRJFHXhs",
+        "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQCiICMMDHLUuEBELNIa2DFBUOlQe1XzGyP9zo6CvnMslrcYTNtlGc+L5tmrjKQ4ygXbBoebqjq3/vpO0VwpsxV0N6tv2qgDfFR0pHo+rxIdfTmNnW6X3QKYFhkUQ/cL7xpnlJjl3J4bTajp83T1XVhQu1UZphv2S4kGKREhswV2mDkQwg5Ie70wvV/XCSUk/66PBICmsIStC68NTGhLzqyA9aNIVK3op2cwW9NuWc/ozLQa4fw8TOpuo3Lc8ND2aw9suagRPlKKUZkKKVoYNGmiARpV7uZYwYFzNbTGJ86JaGKnQpJX7VdkiL1ReOJgpazKjoLk6owG8H2yEbuiwi/v",
+    ];
+
+    #[test]
+    fn what_is_sealed_to_the_owners_in_git_is_taken_by_the_bot() {
+        let owner = |key: &&str| Owner {
+            name: OwnerName::parse("ada").unwrap(),
+            key: PublicKey::parse(key).unwrap(),
+        };
+        let owners: Vec<Owner> = KEYS.iter().map(owner).collect();
+        let recipients: Vec<Recipient> =
+            owners.iter().map(|owner| Recipient::parse(&owner.key).unwrap()).collect();
+        let git = GitOwners::new(&owners, &Access::default());
+        // What stands in a stanza that is for nobody is by chance.
+        for length in (0..64).map(|turn| 1 + turn * 2_100) {
+            let file = seal(&"k".repeat(length).into(), &recipients).unwrap();
+            let recipient = |one: &Recipient| KubeconfigRecipient {
+                name: Words::new("ada"),
+                fingerprint: Words::new(one.fingerprint()),
+            };
+            let said = Kubeconfig {
+                form: KubeconfigForm::Age,
+                sha256: sha256(&file),
+                recipients: recipients.iter().map(recipient).collect(),
+                expires_at: None,
+                place: KubeconfigPlace::Bot,
+            };
+            let taken = git.judge(&said, &STANDARD.encode(&file)).map(|taken| taken.bytes);
+            assert_eq!(taken, Ok(file), "{length}");
+        }
+    }
+}

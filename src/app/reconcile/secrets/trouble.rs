@@ -14,7 +14,7 @@ fn of_live(error: &LiveError) -> Trouble {
         LiveError::Unreachable { .. } | LiveError::NotLeading { .. } => Why::Away,
         LiveError::Refused { refusal, .. } if refusal.kind == RefusalKind::Forbidden => Why::NotAllowed,
         LiveError::Refused { refusal, .. } if refusal.worth_retrying() => Why::Away,
-        LiveError::Refused { .. } | LiveError::Malformed { .. } | LiveError::TooMany { .. } => Why::BadData,
+        LiveError::Refused { .. } | LiveError::Malformed { .. } | LiveError::TooMuch { .. } => Why::BadData,
     };
     Trouble::new(why, error.to_string())
 }

@@ -171,7 +171,7 @@ async fn list(workload: &Workload) -> Result<Vec<Outliving>, LiveError> {
     if has_claims_that_go(&found) {
         // Who keeps them is told where that can be found out.
         let pods = match all("Pod").await {
-            Err(LiveError::Refused { .. } | LiveError::TooMany { .. }) => Vec::new(),
+            Err(LiveError::Refused { .. } | LiveError::TooMuch { .. }) => Vec::new(),
             pods => pods?,
         };
         name_pods(&mut found, &pods);

@@ -67,7 +67,7 @@ async fn look_at_pods(
     match workload.live.list(&As::Reconciler, &kind, id.namespace.as_deref(), &selector).await {
         Ok(pods) => Ok(failing_pod(&pods)),
         // Its own words have to do.
-        Err(LiveError::Refused { .. } | LiveError::TooMany { .. }) => Ok(None),
+        Err(LiveError::Refused { .. } | LiveError::TooMuch { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -81,7 +81,7 @@ pub(super) async fn judge_role(workload: &Workload, role: ServiceRole) -> Result
     let (group, kind) = what.kind();
     match workload.live.list(&As::Reconciler, &ApiKind::preferred(group, kind), None, &[]).await {
         Ok(objects) => Ok(unmet(RoleFacts { what, objects: &objects })),
-        Err(error) if error.is_forbidden() || matches!(error, LiveError::TooMany { .. }) => {
+        Err(error) if error.is_forbidden() || matches!(error, LiveError::TooMuch { .. }) => {
             Ok(problem_of(&error, None))
         }
         Err(error) => Err(error),

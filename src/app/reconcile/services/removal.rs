@@ -272,7 +272,7 @@ async fn is_in_use(
         let Some((group, kind)) = defined_kind(live) else { return Ok(None) };
         return match workload.live.list(&As::Reconciler, &ApiKind::preferred(group, kind), None, &[]).await {
             Ok(there) => Ok((!there.is_empty()).then_some(Held::HasObjects)),
-            Err(LiveError::TooMany { .. }) => Ok(Some(Held::HasObjects)),
+            Err(LiveError::TooMuch { .. }) => Ok(Some(Held::HasObjects)),
             Err(error) => Err(error),
         };
     }
@@ -295,7 +295,7 @@ async fn is_in_use(
     for kind in served.kinds.iter().filter(|kind| !is_fleeting(&kind.group, &kind.kind)) {
         let there = match workload.live.list_metadata(&As::Reconciler, kind, &id.name).await {
             Ok(there) => there,
-            Err(LiveError::TooMany { .. }) => return Ok(Some(Held::TooMany(kind.to_string()))),
+            Err(LiveError::TooMuch { .. }) => return Ok(Some(Held::TooMany(kind.to_string()))),
             Err(error) => return Err(error),
         };
         let stays = |object: &Value| {

@@ -303,7 +303,7 @@ pub(in crate::app::reconcile) fn problem_of(error: &LiveError, object: Option<&O
             Problem::plain(Cause::Refused(refusal.kind), refusal.message.clone())
         }
         LiveError::Malformed { reason, .. } => Problem::plain(Cause::ServiceNotRendered, reason.clone()),
-        LiveError::TooMany { .. } => Problem::plain(Cause::TooManyObjects, error.to_string()),
+        LiveError::TooMuch { .. } => Problem::plain(Cause::TooManyObjects, error.to_string()),
     };
     Some(Problem { object: object.cloned(), ..problem })
 }
