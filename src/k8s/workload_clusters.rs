@@ -2,12 +2,13 @@
 //!
 //! Whoever may write that Secret decides what stands in it, and kube obeys all that a kubeconfig can say: programs that are
 //! run, files that are read, proxies. So it is not handed to kube as it is: what names anything but the API server and
-//! data of its own is refused by name, and what is left is put together anew.
+//! data of its own is refused by name ([`InlineKubeconfig`]), and what is left is put together anew.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use capstan_plan::kubeconfig::InlineKubeconfig;
 use kube::config::{
     AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, KubeconfigError, NamedAuthInfo, NamedCluster,
     NamedContext,
@@ -22,8 +23,6 @@ use crate::app::ports::{KubeconfigRefused, ManagementCluster, WorkloadClusters};
 
 /// How long a request to a workload cluster may take in all.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How large a kubeconfig may be.
-const LARGEST_KUBECONFIG: usize = 256 << 10;
 
 /// Opens workload clusters over https.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,7 +31,9 @@ pub struct KubeWorkloadClusters;
 #[async_trait]
 impl WorkloadClusters for KubeWorkloadClusters {
     async fn open(&self, kubeconfig: &SecretString) -> Result<Arc<dyn ManagementCluster>, KubeconfigRefused> {
-        let inline = read(kubeconfig.expose_secret())?;
+        let inline =
+            InlineKubeconfig::read(kubeconfig.expose_secret()).map_err(|why| refused(why.to_string()))?;
+        let inline = put_together(inline);
         let unusable = |why: &str| refused(format!("its certificates or key cannot be used ({why})"));
         // Errors of kube's quote what they could not read: only what sort of thing it was is told.
         let mut config = Config::from_custom_kubeconfig(inline, &KubeConfigOptions::default())
@@ -66,83 +67,21 @@ const fn sort(error: &KubeconfigError) -> &'static str {
     }
 }
 
-/// What of a kubeconfig may count: its current context with inline data alone.
-fn read(text: &str) -> Result<Kubeconfig, KubeconfigRefused> {
-    if text.len() > LARGEST_KUBECONFIG {
-        return Err(refused(format!("it is larger than {LARGEST_KUBECONFIG} bytes")));
-    }
-    let read = Kubeconfig::from_yaml(text).map_err(|error| match error {
-        KubeconfigError::Parse(error) => match error.location() {
-            Some(place) => {
-                refused(format!("no kubeconfig from line {}, column {} on", place.line(), place.column()))
-            }
-            None => refused("it is no kubeconfig"),
-        },
-        _ => refused("it is no kubeconfig"),
-    })?;
-    let named = |what: &str| refused(format!("its current context names no {what}"));
-    let current = read.current_context.as_deref().ok_or_else(|| refused("it has no current-context"))?;
-    let context = read.contexts.iter().find(|context| context.name == current);
-    let context = context.and_then(|named| named.context.as_ref()).ok_or_else(|| named("context"))?;
-    let cluster = read.clusters.iter().find(|cluster| cluster.name == context.cluster);
-    let cluster = cluster.and_then(|named| named.cluster.as_ref()).ok_or_else(|| named("cluster"))?;
-    let user = read.auth_infos.iter().find(|user| Some(&user.name) == context.user.as_ref());
-    let user = user.and_then(|named| named.auth_info.as_ref()).ok_or_else(|| named("user"))?;
-    Ok(put_together(inline_cluster(cluster)?, inline_user(user)?))
-}
-
-/// The server and its authority, and nothing that leads elsewhere.
-fn inline_cluster(cluster: &Cluster) -> Result<Cluster, KubeconfigRefused> {
-    let leads_elsewhere = [
-        ("certificate-authority", cluster.certificate_authority.is_some()),
-        ("insecure-skip-tls-verify", cluster.insecure_skip_tls_verify == Some(true)),
-        ("proxy-url", cluster.proxy_url.is_some()),
-    ];
-    refuse_any("cluster", &leads_elsewhere)?;
-    let server = cluster.server.as_deref().ok_or_else(|| refused("its cluster has no server"))?;
-    if url::Url::parse(server).ok().is_none_or(|url| url.scheme() != "https" || url.host_str().is_none()) {
-        return Err(refused("its server is no https address"));
-    }
-    Ok(Cluster {
-        server: Some(server.to_owned()),
-        certificate_authority_data: cluster.certificate_authority_data.clone(),
-        tls_server_name: cluster.tls_server_name.clone(),
-        ..Cluster::default()
-    })
-}
-
-/// A certificate with its key, or a token, and nothing that is run or read for one.
-fn inline_user(user: &AuthInfo) -> Result<AuthInfo, KubeconfigRefused> {
-    let leads_elsewhere = [
-        ("exec", user.exec.is_some()),
-        ("auth-provider", user.auth_provider.is_some()),
-        ("tokenFile", user.token_file.is_some()),
-        ("client-certificate", user.client_certificate.is_some()),
-        ("client-key", user.client_key.is_some()),
-        ("as", user.impersonate.is_some() || user.impersonate_groups.is_some()),
-        ("username", user.username.is_some() || user.password.is_some()),
-    ];
-    refuse_any("user", &leads_elsewhere)?;
-    Ok(AuthInfo {
-        token: user.token.clone(),
-        client_certificate_data: user.client_certificate_data.clone(),
-        client_key_data: user.client_key_data.clone(),
-        ..AuthInfo::default()
-    })
-}
-
-fn refuse_any(of: &str, leads_elsewhere: &[(&str, bool)]) -> Result<(), KubeconfigRefused> {
-    match leads_elsewhere.iter().find(|(_, is_there)| *is_there) {
-        Some((key, _)) => Err(refused(format!(
-            "its {of} has `{key}`: only the server's https address and inline data count \
-             (`certificate-authority-data`, `client-certificate-data`, `client-key-data`, `token`)"
-        ))),
-        None => Ok(()),
-    }
-}
-
-fn put_together(cluster: Cluster, user: AuthInfo) -> Kubeconfig {
+/// A kubeconfig of what counts alone.
+fn put_together(inline: InlineKubeconfig) -> Kubeconfig {
     let name = || "workload".to_owned();
+    let cluster = Cluster {
+        server: Some(inline.server),
+        certificate_authority_data: inline.authority,
+        tls_server_name: inline.tls_server_name,
+        ..Cluster::default()
+    };
+    let user = AuthInfo {
+        token: inline.token.map(SecretString::from),
+        client_certificate_data: inline.certificate,
+        client_key_data: inline.key.map(SecretString::from),
+        ..AuthInfo::default()
+    };
     Kubeconfig {
         clusters: vec![NamedCluster { name: name(), cluster: Some(cluster), ..NamedCluster::default() }],
         auth_infos: vec![NamedAuthInfo { name: name(), auth_info: Some(user), ..NamedAuthInfo::default() }],
@@ -177,39 +116,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_runs_reads_or_leads_elsewhere_is_refused_by_its_name() {
+    async fn what_runs_is_refused_before_kube_sees_it() {
         let folder = tempfile::tempdir().unwrap();
         let trace = folder.path().join("trace");
         let exec = format!(
             "exec: {{apiVersion: client.authentication.k8s.io/v1, command: touch, args: ['{}'], interactiveMode: Never}}",
             trace.display()
         );
-        for (cluster, user, key) in [
-            (SERVER, exec.as_str(), "exec"),
-            (SERVER, "auth-provider: {name: oidc, config: {}}", "auth-provider"),
-            (SERVER, "tokenFile: /etc/hostname", "tokenFile"),
-            (SERVER, "client-certificate: /a", "client-certificate"),
-            (SERVER, "client-key: /a", "client-key"),
-            (SERVER, "as: system:masters, token: t", "as"),
-            (SERVER, "username: a, password: hunter2", "username"),
-            ("server: 'https://a', certificate-authority: /a", "token: t", "certificate-authority"),
-            ("server: 'https://a', insecure-skip-tls-verify: true", "token: t", "insecure-skip-tls-verify"),
-            ("server: 'https://a', proxy-url: 'http://b'", "token: t", "proxy-url"),
-        ] {
-            let why = refusal(kubeconfig(cluster, user)).await;
-            assert!(why.contains(&format!("`{key}`")), "{key}: {why}");
-            assert!(!why.contains("hunter2"), "{why}");
-        }
+        let why = refusal(kubeconfig(SERVER, &exec)).await;
+        assert!(why.contains("`exec`"), "{why}");
         assert!(!trace.exists(), "it was run");
     }
 
     #[tokio::test]
     async fn only_https_counts_and_no_secret_is_told() {
-        assert_eq!(
-            refusal(kubeconfig("server: 'http://10.0.0.1'", "token: t")).await,
-            "its server is no https address"
-        );
-        assert_eq!(refusal("current-context: x".to_owned()).await, "its current context names no context");
+        let plain = kubeconfig("server: 'http://10.0.0.1'", "token: t");
+        assert_eq!(refusal(plain).await, "its server is no https address");
         for text in [
             "users: hunter2".to_owned(),
             kubeconfig(SERVER, "client-key-data: '%%hunter2', client-certificate-data: '%%hunter2'"),
@@ -218,8 +140,6 @@ mod tests {
             let why = refusal(text).await;
             assert!(why != "taken" && !why.contains("hunter2"), "{why}");
         }
-        let large = format!("# {}\n", "x".repeat(LARGEST_KUBECONFIG));
-        assert!(refusal(large).await.starts_with("it is larger"));
         assert_eq!(refusal(kubeconfig(SERVER, "token: t")).await, "taken");
     }
 }

@@ -6,13 +6,14 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`giant_swarm`] | where clusters of Giant Swarm name their release (U16) | nothing |
+//! | [`kubeconfig`] | what of a kubeconfig may count | nothing |
 //! | [`patch`] | unified diffs that `git apply` accepts | nothing |
 //! | [`strangers`] | provider objects in one folder with other objects of Cluster API | nothing |
 //! | [`verbs`] | the verbs of slash-commands: what follows each, and who may | nothing |
 //! | [`settings`] | `.capstan.yaml`, a cluster's and an overlay's `capstan.yaml` | `verbs` |
 //! | [`command`] | how comments are read, and whose commands are obeyed | `settings`, `verbs` |
 //! | [`layout`] | which folders are releases, clusters and provider sets; where definitions lie | `giant_swarm`, `settings` |
-//! | [`boundary`] | what a cluster's folder may bring to its management cluster | `layout`, `settings` |
+//! | [`boundary`] | what a cluster's folder may bring to its management cluster | `kubeconfig`, `layout`, `settings` |
 //! | [`templates`] | who names templates, rotation, names | `settings` |
 //! | [`flux`] | what Flux substitutes after the build, as the repository shows it | `layout` |
 //! | [`onboarding`] | first contact: the settings that fit a repository which has none | `flux`, `giant_swarm`, `layout`, `settings` |
@@ -73,6 +74,7 @@ pub mod forecast;
 pub mod giant_swarm;
 pub mod inference;
 pub mod inventory;
+pub mod kubeconfig;
 pub mod layout;
 pub mod merge;
 pub mod onboarding;

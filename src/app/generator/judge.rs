@@ -62,6 +62,7 @@ impl Step<'_> {
         };
         planned.upgrade.notes.extend(after.note_of_passed_over());
         let applied_by = applied_by(effective);
+        let is_judged = applied_by == AppliedBy::Reconciler || cluster.folder.kind == TargetKind::Cluster;
         // Folders that Kustomizations elsewhere apply to the cluster are judged with pull requests: to find
         // them, every file of the repository would be read.
         let inside = policy::inside(tree, &folders, &after, None, &prepared.parsed);
@@ -79,7 +80,7 @@ impl Step<'_> {
             schemas: contents.schemas(),
             cluster_api: given.cluster_api.clone(),
             // The other folders are looked at with the pull request: their changes would make every plan anew.
-            boundary: (applied_by == AppliedBy::Reconciler).then_some(Surroundings {
+            boundary: is_judged.then_some(Surroundings {
                 folder: &cluster.id,
                 settings: conditions.settings,
                 scopes: &scopes,

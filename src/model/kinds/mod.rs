@@ -5,6 +5,7 @@
 //! | file | owns |
 //! |---|---|
 //! | [`names`] | names of kinds, for whoever looks objects up by them |
+//! | [`naming`] | which fields name other objects, by the table and by their shape |
 //! | `readers` | which versions of other projects' kinds are read field by field, and where |
 //! | `row` | what a row says, and whether it fits a kind |
 //! | `table` | the rows, with their sources |
@@ -13,11 +14,12 @@
 //! A row is found by API group and kind; the first that fits counts. What only the Cluster can tell (which
 //! object is its infrastructure, its control plane) is read from its references (`capstan_plan::templates`).
 //!
-//! Deliberately absent: which fields of a kind name others (`capstan_plan::templates`), replace machines
+//! Deliberately absent: which fields of a kind name the parts of a cluster (`capstan_plan::templates`), replace machines
 //! (`capstan_live::rollout`), are lists or have other shapes (`capstan_kustomize::schema`, `capstan_kustomize::conversion`), and the kinds
 //! of Flux, Helm, Argo CD and kustomize.
 
 pub mod names;
+pub mod naming;
 mod readers;
 mod row;
 mod table;

@@ -25,6 +25,8 @@ pub const OPENSTACK_MACHINE: &str = "OpenStackMachine";
 pub const OPENSTACK_SERVER: &str = "OpenStackServer";
 /// What machines of OpenStack are made from.
 pub const OPENSTACK_MACHINE_TEMPLATE: &str = "OpenStackMachineTemplate";
+/// Credentials of OpenStack that belong to the whole management cluster.
+pub const OPENSTACK_CLUSTER_IDENTITY: &str = "OpenStackClusterIdentity";
 /// What stands for a cluster on bare metal.
 pub const METAL3_CLUSTER: &str = "Metal3Cluster";
 /// What stands for a machine on a bare-metal host.

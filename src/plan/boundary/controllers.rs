@@ -54,6 +54,12 @@ fn bases_own(id: &ObjectId) -> Option<&'static [&'static str]> {
     Some(row.2)
 }
 
+/// Whether a field is one that only the base sets.
+pub(super) fn is_bases_own(id: &ObjectId, field: &FieldPath) -> bool {
+    let own = bases_own(id).unwrap_or_default().iter().filter_map(|pointer| FieldPath::parse(pointer));
+    own.into_iter().any(|own| field.starts_with(&own))
+}
+
 /// Whether an overlay may change other fields of such an object.
 pub(super) fn is_carried_out(id: &ObjectId) -> bool {
     bases_own(id).is_some()

@@ -84,10 +84,22 @@ pub struct Home {
 }
 
 impl Home {
+    /// That of a folder whose base does not say where it lies.
+    pub(super) fn elsewhere(rendered: &Rendered) -> Self {
+        let clusters = rendered.base_objects().iter().filter(|object| is_cluster(&object.id));
+        let clusters = clusters.map(|object| object.id.name.clone()).collect();
+        Self { namespaces: BTreeSet::new(), clusters }
+    }
+
     /// The namespace of an object that names none; `None` where the folder has several, or nothing at all.
     pub fn namespace(&self) -> Option<&str> {
         let mut all = self.namespaces.iter();
         all.next().filter(|_| all.next().is_none()).map(String::as_str)
+    }
+
+    /// Whether a namespace is one of its own.
+    pub(super) fn holds(&self, namespace: &str) -> bool {
+        self.namespaces.contains(namespace)
     }
 
     /// Its namespaces: those of its `Cluster`s.

@@ -18,7 +18,9 @@
 //! | `controllers` | what other controllers carry out, where and with whose rights |
 //! | `hosts` | bare-metal hosts and their Secrets, which no overlay brings |
 //! | `marks` | marks that only Capstan sets, and whose cluster an object names |
-//! | `neighbours`, `reach`, `references`, `selectors` | what reaches for another folder's objects |
+//! | `names`, `references` | what an object names, and whether that is the folder's |
+//! | `trusted` | Secrets that controllers trust by their name |
+//! | `neighbours`, `reach`, `selectors` | what reaches for another folder's clusters |
 //! | `outside` | why something may not come |
 //!
 //! Deliberately absent: which folder has applied an object already, which only the management cluster knows
@@ -29,6 +31,7 @@ mod home;
 mod hosts;
 mod kinds;
 mod marks;
+mod names;
 mod neighbours;
 mod origin;
 mod outside;
@@ -36,10 +39,13 @@ mod reach;
 #[cfg(test)]
 mod reach_tests;
 mod references;
+#[cfg(test)]
+mod references_tests;
 mod selectors;
 mod sets;
 #[cfg(test)]
 mod tests;
+mod trusted;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -75,6 +81,13 @@ pub struct Surroundings<'a> {
     pub neighbours: Option<&'a Neighbours>,
 }
 
+impl Surroundings<'_> {
+    /// Whether a management cluster claims the folder. By two it is claimed, too.
+    pub fn is_claimed(&self) -> bool {
+        !matches!(self.settings.claimed_by(self.folder), Ok(None))
+    }
+}
+
 /// What of a render lies outside the folder's boundary, ordered by object. Where anything does, nothing of
 /// the folder is applied.
 ///
@@ -82,13 +95,17 @@ pub struct Surroundings<'a> {
 pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> Vec<Outside> {
     let base: HashMap<&ObjectId, &RenderedObject> =
         rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
-    let reach = reach::Reach::of(rendered, home, around);
+    let beside = around.neighbours.map(|all| all.beside(home, around)).unwrap_or_default();
+    let trusted = trusted::Trusted::of(rendered, home, &beside);
+    let names = names::Names::of(rendered, home, around, &trusted);
+    let reach = reach::Reach::of(rendered, home, around, &beside);
     let of_hosts = HostSecrets::of(rendered);
     let is_set = around.settings.names_providers(around.folder);
     let left = if is_set { left_over(rendered, home) } else { BTreeSet::new() };
     let mut found = Vec::new();
     for object in rendered.objects.iter().filter(|object| !left.contains(&object.id)) {
         let origin = Origin::of(object, &base, rendered);
+        let others = found.len();
         let mut outside = |field: FieldPath, why| found.push(Outside::of(object, field, why));
         place(object, origin, home, around.scopes, &mut outside);
         if is_set {
@@ -102,7 +119,12 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
         }
         marks::marks(object, origin, &mut outside);
         marks::belongs(object, home, &mut outside);
+        trusted.judge(object, origin, &mut outside);
         reach.judge(object, origin, &mut outside);
+        // What an object names that may not come at all is no matter.
+        if !found[others..].iter().any(Outside::is_whole) {
+            names.judge(object, origin, &mut |field, why| found.push(Outside::of(object, field, why)));
+        }
     }
     found.sort_by(|a, b| a.object.cmp(&b.object).then_with(|| a.field.cmp(&b.field)));
     found
@@ -110,11 +132,15 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
 
 /// What of a render lies outside as far as files tell: as [`boundary()`], with the namespaces filled in by
 /// what is known of kinds without asking an API server. Objects keep the names that they have in Git.
+///
+/// Of a folder that nobody claims, what its overlay brings and changes.
 pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Outside> {
     let mut placed = rendered.clone();
     let home = match place_in_namespaces(&mut placed, around.scopes) {
         Ok(home) => home,
-        Err(outside) => return vec![*outside],
+        Err(outside) if around.is_claimed() => return vec![*outside],
+        // Whoever applies it says where it lies.
+        Err(_) => Home::elsewhere(rendered),
     };
     let named = placed.objects.iter().map(|object| &object.id).zip(&rendered.objects);
     let named: HashMap<&ObjectId, &ObjectId> = named.map(|(placed, written)| (placed, &written.id)).collect();
@@ -126,6 +152,15 @@ pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Ou
         if let Some(other) = around.neighbours.and_then(|all| all.renders_too(&object.id, around, rivals)) {
             found.push(Outside::of(object, FieldPath::root(), Beyond::TwoFolders(other.clone())));
         }
+    }
+    if !around.is_claimed() {
+        // What the base brings whoever applies it has agreed to.
+        let base = placed.base_objects().iter().map(|object| (&object.id, object)).collect();
+        let of_overlay =
+            |object: &&RenderedObject| !matches!(Origin::of(object, &base, &placed), Origin::Base);
+        let of_overlay = placed.objects.iter().filter(of_overlay).map(|object| &object.id);
+        let of_overlay: HashSet<&ObjectId> = of_overlay.collect();
+        found.retain(|outside| of_overlay.contains(&outside.object));
     }
     for outside in &mut found {
         if let Some(written) = named.get(&outside.object) {
@@ -158,7 +193,8 @@ pub fn strangers(
 ) -> Vec<Outside> {
     let of_base: HashMap<&ObjectId, &RenderedObject> =
         rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
-    let reach = reach::Reach::of(rendered, home, around);
+    let beside = around.neighbours.map(|all| all.beside(home, around)).unwrap_or_default();
+    let reach = reach::Reach::of(rendered, home, around, &beside);
     let mut found = Vec::new();
     for object in &rendered.objects {
         let origin = Origin::of(object, &of_base, rendered);
@@ -179,7 +215,8 @@ fn place(
 ) {
     let id = &object.id;
     if scopes.has_namespace(id) {
-        let inside = id.namespace.as_ref().is_some_and(|namespace| home.namespaces.contains(namespace));
+        // In a claimed folder each has one by now.
+        let inside = id.namespace.as_ref().is_none_or(|namespace| home.holds(namespace));
         if !inside {
             let allowed = home.namespaces.iter().cloned().collect();
             let field = FieldPath::root().key("metadata").key("namespace");

@@ -176,6 +176,12 @@ impl Neighbours {
         folders.find(|id| self.brings(id, object, &whose))
     }
 
+    /// Whether another folder of the same owner brings an object.
+    pub(super) fn is_of_owner(&self, object: &ObjectId, around: &Surroundings<'_>) -> bool {
+        self.renders_too(object, around, |_| true).is_some()
+            && self.owner_of(object, around, |_| true).is_none()
+    }
+
     /// Another folder that renders an object too, whoever owns it.
     pub(super) fn renders_too(
         &self,

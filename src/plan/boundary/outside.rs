@@ -87,7 +87,37 @@ pub enum Beyond {
         /// That folder.
         folder: ClusterId,
     },
-    /// An overlay names a Secret or an identity in a namespace that is none of the folder's.
+    /// A Secret that controllers trust by its name, from an overlay.
+    TrustedSecret {
+        /// Its name.
+        name: String,
+    },
+    /// A kubeconfig that leads a controller to more than a server with the data that stands in it.
+    Kubeconfig {
+        /// Why; the rest of a sentence.
+        why: String,
+    },
+    /// An overlay names what the folder does not bring.
+    NotBrought {
+        /// Its kind, where that is said.
+        kind: Option<String>,
+        /// Its name.
+        name: String,
+    },
+    /// It names an object of another folder.
+    NeighboursObject {
+        /// Its kind and name.
+        name: String,
+        /// That folder.
+        folder: ClusterId,
+    },
+    /// An overlay says which machine or instance that exists already an object stands for.
+    Exists,
+    /// An overlay names a path of a host on which something of the management cluster runs.
+    HostPath,
+    /// An overlay names something, and what cannot be read from the files.
+    Unclear,
+    /// An overlay names an object in a namespace that is none of the folder's.
     NamesOutside {
         /// What it names.
         name: String,
@@ -147,6 +177,21 @@ impl Outside {
         Self { object: object.id.clone(), field, written, why }
     }
 
+    /// Whether the object itself may not come, wherever it is changed.
+    pub(super) const fn is_whole(&self) -> bool {
+        matches!(
+            self.why,
+            Beyond::NoNamespace
+                | Beyond::Namespace { .. }
+                | Beyond::ClusterScoped
+                | Beyond::Kind(_)
+                | Beyond::KindFromOverlay(_)
+                | Beyond::AddsCluster
+                | Beyond::KindNotAllowed
+                | Beyond::OtherRights
+        )
+    }
+
     /// A word for conditions.
     pub const fn reason(&self) -> &'static str {
         match self.why {
@@ -166,6 +211,10 @@ impl fmt::Display for Outside {
             Beyond::NoNamespace => write!(
                 f,
                 "{object} names no namespace, and the folder's base does not say which one is meant: write `metadata.namespace` of its Cluster in base"
+            ),
+            Beyond::Namespace { allowed } if allowed.is_empty() => write!(
+                f,
+                "{object} lies in a namespace of its own, and this folder's base names none: take the namespace out, or apply the object from elsewhere"
             ),
             Beyond::Namespace { allowed } => write!(
                 f,
@@ -226,6 +275,41 @@ impl fmt::Display for Outside {
             Beyond::NeighboursSecret { name, folder } => write!(
                 f,
                 "{object} names the Secret {name}, which is of the folder {folder}: name one of this folder{ONE_OWNER}"
+            ),
+            Beyond::TrustedSecret { name } => write!(
+                f,
+                "{object}: controllers trust a Secret that is called {name} by its name, so an overlay may neither bring nor change it; base may. Give another Secret another name"
+            ),
+            Beyond::Kubeconfig { why } => {
+                write!(f, "{object}: `{}` is no kubeconfig that a controller may be given: {why}", self.field)
+            }
+            Beyond::NotBrought { kind, name } => {
+                let named: Vec<&str> = kind.as_deref().into_iter().chain(Some(name.as_str())).collect();
+                write!(
+                    f,
+                    "{object} names {} by `{}`, and this folder does not bring it: an overlay may name only the folder's own objects, or what base names in the same field. Bring it, or let base name it",
+                    named.join(" ").trim_end(),
+                    self.field
+                )
+            }
+            Beyond::NeighboursObject { name, folder } => write!(
+                f,
+                "{object} names {name}, which is of the folder {folder}: name one of this folder{ONE_OWNER}"
+            ),
+            Beyond::Exists => write!(
+                f,
+                "{object}: an overlay may not say by `{}` which existing machine, instance or account an object stands for; base may",
+                self.field
+            ),
+            Beyond::HostPath => write!(
+                f,
+                "{object}: an overlay may not name a path on a host by `{}`, where something of the management cluster runs; base may",
+                self.field
+            ),
+            Beyond::Unclear => write!(
+                f,
+                "{object}: which object `{}` will name cannot be read from the files, so an overlay may not set it; base may",
+                self.field
             ),
             Beyond::NamesOutside { name, namespace } => write!(
                 f,

@@ -1,14 +1,19 @@
-//! Which Secrets and identities an object names.
+//! What an object names: Secrets, identities, other objects, namespaces, and what exists in a cloud or on a host already.
 //!
-//! Fields that name Secrets are called many things (`secretRef`, `contentFrom.secret`, `dataSecretName`,
-//! `valuesFrom` with a `kind`), and providers invent more: what is called so anywhere in an object counts. The values
-//! of a chart that is installed elsewhere are the chart's words, and name what lies there.
+//! Fields that name objects are called many things (`secretRef`, `contentFrom.secret`, `dataSecretName`,
+//! `valuesFrom` with a `kind`), and providers invent more: what is called so anywhere in an object counts, and so does
+//! whatever has a name and a namespace, or a name and a kind ([`naming`] knows the words). Variables of a topology and
+//! patches of a class count as the fields that they fill. The values of a chart that is installed elsewhere are the
+//! chart's words, and name what lies there.
 
 use serde_json::{Map, Value};
 
 use super::controllers::is_installed_elsewhere;
+use super::text;
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::object::FieldPath;
+use capstan_model::kinds::naming::{self, Meaning};
+use capstan_model::kinds::{KindRole, names, role_of, role_of_fragment};
+use capstan_model::object::{FieldPath, api_group};
 
 /// Something that an object names.
 #[derive(Debug, Clone)]
@@ -16,82 +21,343 @@ pub(super) struct Named {
     /// The field with the name.
     pub(super) field: FieldPath,
     pub(super) what: What,
+    /// Its API group, where that is said.
+    pub(super) group: Option<String>,
     pub(super) name: String,
     /// Where it lies, where that is said.
     pub(super) namespace: Option<String>,
+    /// The keys on the way to it, from the last `spec` on.
+    pub(super) keys: Vec<String>,
 }
 
 /// What is named.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum What {
     Secret,
-    /// An identity of that kind.
+    /// An identity of that kind; empty for one of the cloud.
     Identity(String),
+    /// Another object; of which kind is not always said.
+    Object(Option<String>),
+    /// A namespace, in which something is made or looked for.
+    Namespace,
+    /// A machine, an instance, a disk that exists already.
+    Exists,
+    /// A path on a host.
+    HostPath,
+    /// Something that is put together elsewhere.
+    Unclear,
 }
 
 impl Named {
-    /// Whether both name the same.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.what == other.what && self.name == other.name && self.namespace == other.namespace
+    /// The key of the field that holds the reference.
+    pub(super) fn called(&self) -> &str {
+        self.keys.last().map_or("", String::as_str)
+    }
+
+    /// Whether it is a kubeconfig by which a controller reaches a cluster.
+    pub(super) fn is_kubeconfig(&self) -> bool {
+        let is_so_called =
+            |key: &String| key.to_ascii_lowercase().contains("kubeconfig") || key == "infraClusterSecretRef";
+        self.what == What::Secret && self.keys.iter().any(is_so_called)
     }
 }
 
-/// The Secrets and identities that an object names.
+/// What Flux says of the objects that it makes, which lie where it makes them.
+const OF_WHAT_IS_MADE: &[(&str, &[&str])] = &[
+    ("helm.toolkit.fluxcd.io", &["postRenderers", "driftDetection"]),
+    ("kustomize.toolkit.fluxcd.io", &["healthChecks", "patches"]),
+];
+
+/// Where a chart's values stand.
+pub(super) fn values_of_chart() -> FieldPath {
+    FieldPath::of_keys(["spec", "values"])
+}
+
+/// What an object names.
 pub(super) fn named(object: &RenderedObject) -> Vec<Named> {
-    let mut found = Vec::new();
+    let mut walk = Walk { kind: &object.id.kind, found: Vec::new() };
+    walk.annotations(&object.value);
+    // What they hold are texts, which nobody here reads.
+    if matches!(role_of(&object.id), Some(KindRole::Secret | KindRole::ConfigMap)) {
+        return walk.found;
+    }
     let fields = object.value.as_object().into_iter().flatten();
-    for (key, field) in fields.filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status")) {
-        look(field, key, &FieldPath::root().key(key), &mut found);
+    let skipped = ["apiVersion", "kind", "metadata", "status"];
+    for (key, field) in fields.filter(|(key, _)| !skipped.contains(&key.as_str())) {
+        walk.look(field, &mut vec![key], &FieldPath::root().key(key));
     }
-    if is_installed_elsewhere(object) {
-        let values = FieldPath::root().key("spec").key("values");
-        found.retain(|named| !named.field.starts_with(&values));
-    }
-    found
+    let made = OF_WHAT_IS_MADE.iter().find(|(group, _)| object.id.group == *group);
+    let mut elsewhere: Vec<FieldPath> =
+        made.iter().flat_map(|(_, keys)| keys.iter().map(|key| FieldPath::of_keys(["spec", key]))).collect();
+    elsewhere.extend(is_installed_elsewhere(object).then(values_of_chart));
+    walk.found.retain(|named| !elsewhere.iter().any(|field| named.field.starts_with(field)));
+    walk.found
 }
 
-fn look(value: &Value, called: &str, path: &FieldPath, found: &mut Vec<Named>) {
-    match value {
-        Value::Object(fields) => {
-            found.extend(reference(fields, called, path));
-            for (key, field) in fields {
-                if let Some(name) = field.as_str().filter(|name| names_secret(key) && !name.is_empty()) {
-                    let namespace = text(fields, "secretNamespace");
-                    let (field, name) = (path.key(key), name.to_owned());
-                    found.push(Named { field, what: What::Secret, name, namespace });
+/// One walk through an object of a kind.
+struct Walk<'k> {
+    kind: &'k str,
+    found: Vec<Named>,
+}
+
+impl<'k> Walk<'k> {
+    fn annotations(&mut self, object: &Value) {
+        let path = FieldPath::of_keys(["metadata", "annotations"]);
+        let annotations = object.pointer("/metadata/annotations").and_then(Value::as_object);
+        for (key, value) in annotations.into_iter().flatten() {
+            self.scalar(None, value, &["annotations", key], &path.key(key));
+        }
+    }
+
+    /// `keys` are those from the object's root.
+    fn look<'v>(&mut self, value: &'v Value, keys: &mut Vec<&'v str>, path: &FieldPath) {
+        match value {
+            Value::Object(fields) => self.mapping(fields, keys, path),
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    let path = path.index(index);
+                    if let Some((name, field)) = variable(item, keys) {
+                        keys.push(name);
+                        self.look(&item[field], keys, &path.key(field));
+                        keys.pop();
+                        // Values for single groups of machines.
+                        if let Some(overrides) = item.pointer("/overrides") {
+                            keys.push("overrides");
+                            self.look(overrides, keys, &path.key("overrides"));
+                            keys.pop();
+                        }
+                    } else {
+                        self.look(item, keys, &path);
+                    }
                 }
-                look(field, key, &path.key(key), found);
+            }
+            Value::Null => {}
+            scalar => self.scalar(None, scalar, keys, path),
+        }
+    }
+
+    fn mapping<'v>(&mut self, fields: &'v Map<String, Value>, keys: &mut Vec<&'v str>, path: &FieldPath) {
+        match naming::meaning(self.kind, keys) {
+            Some(Meaning::Elsewhere) => return,
+            Some(Meaning::HostPath) => return self.tell(What::HostPath, String::new(), keys, path),
+            _ => {}
+        }
+        let reference = self.reference(fields, keys, path);
+        let is_reference = reference.is_some();
+        self.found.extend(reference);
+        let patched = fields.get("selector").and_then(|selector| text(selector, "/kind"));
+        let is_patch = self.patch(fields, keys, path);
+        for (key, field) in fields {
+            if is_patch && ["path", "value", "valueFrom"].contains(&key.as_str())
+                || is_reference && ["name", "namespace"].contains(&key.as_str())
+            {
+                continue;
+            }
+            let path = path.key(key);
+            keys.push(key);
+            match field {
+                Value::Null => {}
+                Value::Array(_) if key == "jsonPatches" => {
+                    let mut inner = Walk { kind: patched.unwrap_or_default(), found: Vec::new() };
+                    inner.look(field, keys, &path);
+                    self.found.append(&mut inner.found);
+                }
+                Value::Object(_) | Value::Array(_) => {
+                    self.default_of_variable(key, field, keys, &path);
+                    self.look(field, keys, &path);
+                }
+                scalar => {
+                    self.default_of_variable(key, scalar, keys, &path);
+                    self.scalar(Some(fields), scalar, keys, &path);
+                }
+            }
+            keys.pop();
+        }
+    }
+
+    /// `{kind, name, namespace}`, of which a reference may leave out what its field's own name tells.
+    fn reference(&self, fields: &Map<String, Value>, keys: &[&str], path: &FieldPath) -> Option<Named> {
+        let called = keys.last().copied().unwrap_or_default();
+        let name = stated(fields, "name")?;
+        let namespace = stated(fields, "namespace");
+        // Some have kinds for what is no object: `kind: String`.
+        let kind = stated(fields, "kind").filter(|kind| *kind != "String");
+        let of_table = match naming::meaning(self.kind, keys) {
+            Some(Meaning::Names(kind)) => Some(kind),
+            _ => None,
+        };
+        let is_reference =
+            of_table.is_some() || kind.is_some() || namespace.is_some() || naming::is_reference(called);
+        // An object within another says its own name.
+        if called == "metadata" || !is_reference {
+            return None;
+        }
+        let of_key = of_table.or_else(|| naming::kind_of_reference(called));
+        let what = match kind {
+            Some(kind) if called == "identityRef" => identity(kind),
+            Some(kind) => of_kind(Some(kind)),
+            None if called == "identityRef" && stated(fields, "type") == Some("ClusterIdentity") => {
+                What::Identity(names::OPENSTACK_CLUSTER_IDENTITY.to_owned())
+            }
+            None => of_kind(of_key),
+        };
+        let group = stated(fields, "apiGroup").map(|group| group.split('/').next().unwrap_or(group));
+        let group = group.or_else(|| stated(fields, "apiVersion").map(api_group));
+        Some(Named {
+            field: path.key("name"),
+            what,
+            group: group.map(str::to_owned),
+            name: name.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            keys: trail(keys),
+        })
+    }
+
+    /// A text, or a number, below a key; `beside` it stand the fields of the same mapping.
+    fn scalar(
+        &mut self,
+        beside: Option<&Map<String, Value>>,
+        value: &Value,
+        keys: &[&str],
+        path: &FieldPath,
+    ) {
+        let called = keys.last().copied().unwrap_or_default();
+        let said = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => return,
+        };
+        if said.is_empty() {
+            return;
+        }
+        let what = match naming::meaning(self.kind, keys) {
+            Some(Meaning::Elsewhere) => return,
+            Some(Meaning::HostPath) => What::HostPath,
+            Some(Meaning::Exists) => What::Exists,
+            Some(Meaning::Names(kind)) => of_kind(Some(kind)),
+            None if called == "namespace" => return self.tell(What::Namespace, said, keys, path),
+            None if naming::is_name(called) => of_kind(naming::kind_of_reference(called)),
+            None if called.to_ascii_lowercase().contains("identity") && said.contains('/') => {
+                What::Identity(String::new())
+            }
+            None => return,
+        };
+        let namespace = beside.and_then(|fields| {
+            let stem = called.strip_suffix("Name").unwrap_or(called);
+            let beside = [format!("{stem}Namespace"), "secretNamespace".to_owned()];
+            let found = beside.iter().find_map(|key| stated(fields, key));
+            found.map(str::to_owned)
+        });
+        // An annotation says both in one.
+        let (namespace, name) = match said.split_once('/') {
+            Some((namespace, name)) if keys.first() == Some(&"annotations") => {
+                (Some(namespace.to_owned()), name.to_owned())
+            }
+            _ => (namespace, said),
+        };
+        self.found.push(Named { field: path.clone(), what, group: None, name, namespace, keys: trail(keys) });
+    }
+
+    /// A JSON patch: its value counts as the field that its path leads to.
+    fn patch<'v>(&mut self, fields: &'v Map<String, Value>, keys: &[&'v str], path: &FieldPath) -> bool {
+        let Some(pointer) = stated(fields, "path").filter(|pointer| pointer.starts_with('/')) else {
+            return false;
+        };
+        let is_index = |part: &&str| *part == "-" || part.bytes().all(|byte| byte.is_ascii_digit());
+        let mut parts: Vec<&str> = pointer.split('/').skip(1).filter(|part| !is_index(part)).collect();
+        if let Some(value) = fields.get("value") {
+            match parts.as_slice() {
+                // Half of a reference.
+                [before @ .., field @ ("name" | "namespace")] if !before.is_empty() => {
+                    let half = Map::from_iter([((*field).to_owned(), value.clone())]);
+                    let mut inner = Walk { kind: self.kind, found: Vec::new() };
+                    inner.mapping(&half, &mut before.to_vec(), &path.key("value"));
+                    self.found.append(&mut inner.found);
+                }
+                _ => self.look(value, &mut parts, &path.key("value")),
             }
         }
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                look(item, called, &path.index(index), found);
+        if let Some(from) = fields.get("valueFrom") {
+            let filled = (1..=parts.len()).any(|end| {
+                let parts = &parts[..end];
+                parts.last().is_some_and(|part| naming::is_reference(part) || naming::is_name(part))
+                    || naming::meaning(self.kind, parts).is_some_and(|meaning| meaning != Meaning::Elsewhere)
+            });
+            if filled || text(from, "/template").is_some_and(|template| names_something(self.kind, template))
+            {
+                self.tell(What::Unclear, pointer.to_owned(), keys, &path.key("valueFrom"));
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        fields.contains_key("value") || fields.contains_key("valueFrom")
+    }
+
+    /// What a class says that a variable is where nobody sets it: of one that is part of a reference nobody can tell what it
+    /// becomes.
+    fn default_of_variable(&mut self, key: &str, value: &Value, keys: &[&str], path: &FieldPath) {
+        let is_half = !value.is_object() && key == "default" && keys.contains(&"openAPIV3Schema");
+        let of_reference = |key: &&str| naming::is_reference(key) || naming::is_name(key);
+        if is_half && keys.iter().any(of_reference) {
+            self.tell(What::Unclear, String::new(), keys, path);
+        }
+    }
+
+    fn tell(&mut self, what: What, name: String, keys: &[&str], path: &FieldPath) {
+        let field = path.clone();
+        let (namespace, name) =
+            if what == What::Namespace { (Some(name), String::new()) } else { (None, name) };
+        self.found.push(Named { field, what, group: None, name, namespace, keys: trail(keys) });
     }
 }
 
-/// `{kind, name, namespace}`, the kind left out where the field's own name tells it.
-fn reference(fields: &Map<String, Value>, called: &str, path: &FieldPath) -> Option<Named> {
-    let name = text(fields, "name").filter(|name| !name.is_empty())?;
-    let what = match (text(fields, "kind").as_deref(), called) {
-        (Some("Secret"), _) => What::Secret,
-        (Some(kind), "identityRef") => What::Identity(kind.to_owned()),
-        (None, "identityRef") => What::Secret,
-        (None, called) if called.to_lowercase().contains("secret") => What::Secret,
-        _ => return None,
+/// An item of a list of variables: its name, and the field with its value or its schema.
+fn variable<'v>(item: &'v Value, keys: &[&str]) -> Option<(&'v str, &'static str)> {
+    let is_list = match keys {
+        [.., "variables"] => true,
+        [.., before, "overrides"] => *before == "variables",
+        _ => false,
     };
-    let namespace = text(fields, "namespace");
-    Some(Named { field: path.key("name"), what, name, namespace })
+    let name = item.get("name")?.as_str().filter(|_| is_list)?;
+    let field = ["value", "schema"].into_iter().find(|field| item.get(field).is_some())?;
+    Some((name, field))
 }
 
-/// `secretName`, `dataSecretName`, `sshKeySecret`; neither `secretNamespace` nor `secretKey`.
-fn names_secret(key: &str) -> bool {
-    let key = key.to_lowercase();
-    key.ends_with("secret") || key.ends_with("secretname") || key.ends_with("secretref")
+/// Whether a text that becomes a part of an object has a key by which objects are named.
+fn names_something(kind: &str, template: &str) -> bool {
+    template.match_indices(':').any(|(at, _)| {
+        let before = template[..at].trim_end_matches(['"', '\'', ' ']);
+        let start = before.rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
+        let key = before.get(start..).unwrap_or_default();
+        let meaning = naming::meaning(kind, &[key]);
+        key == "namespace"
+            || naming::is_reference(key)
+            || naming::is_name(key)
+            || meaning.is_some_and(|meaning| meaning != Meaning::Elsewhere)
+    })
 }
 
-fn text(fields: &Map<String, Value>, key: &str) -> Option<String> {
-    fields.get(key).and_then(Value::as_str).map(str::to_owned)
+fn of_kind(kind: Option<&str>) -> What {
+    match kind {
+        Some(kind) if role_of_fragment(Some(""), kind) == Some(KindRole::Secret) => What::Secret,
+        Some(kind) if role_of_fragment(None, kind) == Some(KindRole::Identity) => identity(kind),
+        kind => What::Object(kind.map(str::to_owned)),
+    }
+}
+
+fn identity(kind: &str) -> What {
+    if role_of_fragment(Some(""), kind) == Some(KindRole::Secret) {
+        What::Secret
+    } else {
+        What::Identity(kind.to_owned())
+    }
+}
+
+/// The keys after the last `spec`: a template says what an object says, one `spec` deeper.
+fn trail(keys: &[&str]) -> Vec<String> {
+    let after = keys.iter().rposition(|key| *key == "spec").map_or(0, |at| at + 1);
+    keys[after..].iter().map(|key| (*key).to_owned()).collect()
+}
+
+/// A text that says something.
+fn stated<'v>(fields: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
+    fields.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
 }

@@ -34,7 +34,7 @@ pub struct Facts<'a> {
     pub schemas: &'a Schemas,
     /// The version of Cluster API that manages the cluster, where that is known.
     pub cluster_api: Option<CoreVersion>,
-    /// What the cluster's folder is held apart by on its management cluster; `None` where others apply it.
+    /// What the cluster's folder is held apart by; `None` of a provider set that others apply.
     pub boundary: Option<Surroundings<'a>>,
     /// Who gives its variables their values, where somebody looked.
     pub values: Option<Values<'a>>,

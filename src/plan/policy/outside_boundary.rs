@@ -1,4 +1,5 @@
-//! `outside-boundary`: found in the files of every cluster that a management cluster claims.
+//! `outside-boundary`: found in the files of every cluster. Where a management cluster claims it, its reconciler refuses the
+//! folder for it; elsewhere others apply it, by rules of their own, so it is a warning there unless the settings say more.
 
 use super::evidence::Survey;
 use super::rule::{About, Rule};
@@ -18,10 +19,11 @@ impl Rule for OutsideBoundary {
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         let Some(around) = &cluster.boundary else { return };
         verdicts.extend(boundary_in_git(cluster.rendered, around).into_iter().map(|outside| {
-            Finding::new(rules::OUTSIDE_BOUNDARY, outside.to_string())
+            let finding = Finding::new(rules::OUTSIDE_BOUNDARY, outside.to_string())
                 .object(&outside.object)
                 .path(&outside.field)
-                .place(outside.written)
+                .place(outside.written);
+            if around.is_claimed() { finding } else { finding.warning() }
         }));
     }
 }

@@ -18,8 +18,7 @@ impl Rule for SecretNeedsReconciler {
     }
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
-        // Judged in a boundary is what a management cluster claims.
-        if cluster.boundary.is_some() {
+        if cluster.boundary.is_some_and(|around| around.is_claimed()) {
             return;
         }
         let is_reference =

@@ -524,6 +524,8 @@ impl Checked<'_> {
         severities: &Severities,
     ) {
         let applied_by = applied_by(settings, folder);
+        let is_claimed = applied_by == AppliedBy::Reconciler;
+        let is_judged = is_claimed || folder.kind == TargetKind::Cluster;
         let facts = Facts {
             folders: &folders_of(folder),
             before,
@@ -534,11 +536,12 @@ impl Checked<'_> {
             release: None,
             schemas: self.schemas,
             cluster_api: self.cluster_api.clone(),
-            boundary: (applied_by == AppliedBy::Reconciler).then_some(Surroundings {
+            boundary: is_judged.then_some(Surroundings {
                 folder: &folder.id,
                 settings,
                 scopes: &self.scopes,
-                neighbours: self.neighbours,
+                // They are folders of one management cluster.
+                neighbours: self.neighbours.filter(|_| is_claimed),
             }),
             values,
             today: self.today,

@@ -72,8 +72,13 @@ metadata:
         ("gauss/a/overlay/more.yaml", overlay),
         ("gauss/b/base/cluster.yaml", &cluster("b")),
     ]);
-    // Nobody here applies it: whoever does may have other rules.
-    sandbox.capstan(&["validate"]).ended(0);
+    // Nobody here applies it: whoever does may have other rules, unless the settings say that they are these.
+    let said = sandbox.capstan(&["validate"]);
+    let told = |severity: &str| said.ended(0).out.matches(&format!("{severity}[outside-boundary]")).count();
+    assert_eq!((told("warning"), told("error")), (2, 0), "{}", said.out);
+    sandbox.write(".capstan.yaml", "policy: {outside-boundary: error}\n");
+    let said = sandbox.capstan(&["validate"]);
+    assert_eq!(said.ended(3).out.matches("error[outside-boundary]").count(), 2, "{}", said.out);
     let claim = "managementClusters:\n- {name: mc-eu, uid: 00000000-0000-4000-8000-000000000001, clusters: ['gauss/*']}\n";
     sandbox.write(".capstan.yaml", claim);
     let said = sandbox.capstan(&["validate"]);

@@ -11,7 +11,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("kustomize/conversion", "how single kinds are written in each version of their API"),
     ("model/kinds", "the table"),
     ("plan/boundary/home.rs", "which kinds have no namespace"),
-    ("plan/boundary/reach.rs", "which kinds make Secrets of other controllers"),
+    ("plan/boundary/trusted.rs", "which kinds make Secrets of other controllers"),
     ("plan/boundary/selectors.rs", "what an empty selector selects"),
     ("plan/policy/api_version_not_served.rs", "which kinds Cluster API's own releases serve"),
     ("plan/policy/contract_mismatch.rs", "which kinds Cluster API's own releases serve"),

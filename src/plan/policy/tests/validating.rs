@@ -708,3 +708,37 @@ fn a_name_is_judged_with_the_value_of_its_variable_and_so_are_labels_and_service
     let found = validated("", &[("gauss/peu01/base/c.yaml", &text)], None);
     assert!(found.contains(&format!("{place}:3:50 Cluster org/peu01 /metadata/labels/a b")), "{found:#?}");
 }
+
+/// A customer's overlay is judged wherever it is applied; a base there is what whoever applies it has agreed to.
+#[test]
+fn what_lies_outside_of_an_unclaimed_folders_boundary_is_a_warning_unless_the_settings_say_more() {
+    let binding =
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: all}\n";
+    let files = |overlay: &'static str| [("peu01/base/a.yaml", CLUSTER), ("peu01/overlay/a.yaml", overlay)];
+    let outside = |settings: &str, files: &[(&str, &str)]| -> Vec<String> {
+        validated(settings, files, None)
+            .into_iter()
+            .filter(|line| line.contains("outside-boundary"))
+            .collect()
+    };
+    let claim =
+        "managementClusters:\n- {name: mc-eu, uid: 00000000-0000-4000-8000-000000000001, clusters: ['*']}\n";
+    for (settings, severity) in
+        [("", "Warning"), ("policy: {outside-boundary: error}\n", "Error"), (claim, "Error")]
+    {
+        // It is none of the folder's, and rights besides.
+        let told = format!("outside-boundary {severity} peu01/overlay/a.yaml:1:1 ClusterRoleBinding all ");
+        assert_eq!(outside(settings, &files(binding)), [told.clone(), told], "{settings}");
+    }
+    let of_base = format!("{CLUSTER}---\n{binding}");
+    let honest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    assert_eq!(outside("", &[("peu01/base/a.yaml", &of_base), ("peu01/overlay/a.yaml", honest)]), [""; 0]);
+    assert_eq!(outside("", &[("peu01/base/a.yaml", &of_base)]), [""; 0]);
+    // Where Flux says in which namespace it lies.
+    let nowhere = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: peu01}\n";
+    assert_eq!(outside("", &[("peu01/base/a.yaml", nowhere), ("peu01/overlay/a.yaml", honest)]), [""; 0]);
+    let elsewhere = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: other}\n";
+    let found = outside("", &[("peu01/base/a.yaml", nowhere), ("peu01/overlay/a.yaml", elsewhere)]);
+    let told = "outside-boundary Warning peu01/overlay/a.yaml:3:32 ConfigMap other/a /metadata/namespace";
+    assert_eq!(found, [told]);
+}

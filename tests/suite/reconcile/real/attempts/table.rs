@@ -204,8 +204,16 @@ spec:
                 "MachineDeployment gauss/NAME belongs to the Cluster neighbour, which is none of this folder's: name the folder's own",
             ),
             (
+                13,
+                "MachineDeployment gauss/NAME names Secret none by `/spec/template/spec/bootstrap/dataSecretName`, and this folder does not bring it: an overlay may name only the folder's own objects, or what base names in the same field. Bring it, or let base name it",
+            ),
+            (
                 11,
                 "MachineDeployment gauss/NAME belongs to the Cluster neighbour, which is none of this folder's: name the folder's own",
+            ),
+            (
+                14,
+                "MachineDeployment gauss/NAME names DevMachineTemplate none by `/spec/template/spec/infrastructureRef/name`, and this folder does not bring it: an overlay may name only the folder's own objects, or what base names in the same field. Bring it, or let base name it",
             ),
         ],
         wall: Nowhere,
@@ -675,10 +683,16 @@ kind: HelmRelease
 metadata: {name: NAME}
 spec: {interval: 1m, chartRef: {kind: OCIRepository, name: mine}, kubeConfig: {secretRef: {name: by-hand-kubeconfig}}}
 ",
-        says: &[(
-            4,
-            "HelmRelease gauss/NAME is carried out in the cluster whose kubeconfig the Secret by-hand-kubeconfig holds: an overlay may name that of this folder's clusters alone (`<cluster>-kubeconfig`)",
-        )],
+        says: &[
+            (
+                4,
+                "HelmRelease gauss/NAME names OCIRepository mine by `/spec/chartRef/name`, and this folder does not bring it: an overlay may name only the folder's own objects, or what base names in the same field. Bring it, or let base name it",
+            ),
+            (
+                4,
+                "HelmRelease gauss/NAME is carried out in the cluster whose kubeconfig the Secret by-hand-kubeconfig holds: an overlay may name that of this folder's clusters alone (`<cluster>-kubeconfig`)",
+            ),
+        ],
         wall: Nowhere,
     },
     Attempt {
