@@ -257,11 +257,19 @@ impl Setting {
 
     /// `listen (from CAPSTAN_LISTEN, "8080")`
     pub(super) fn described(&self) -> String {
-        format!("{} (from {}, `{}`)", self.name, self.origin, self.text)
+        format!("{} (from {}, `{}`)", self.name, self.origin, self.shown())
     }
 
     pub(super) fn wrong(&self, why: &str) -> String {
-        format!("{}: `{}` {why}", self.named(), self.text)
+        format!("{}: `{}` {why}", self.named(), self.shown())
+    }
+
+    /// The value, without the user and password that an address may hold.
+    fn shown(&self) -> String {
+        match self.text.rsplit_once('@') {
+            Some((_, host)) => format!("…@{host}"),
+            None => self.text.clone(),
+        }
     }
 
     pub(super) const fn is_flag(&self) -> bool {

@@ -212,6 +212,28 @@ fn a_password_may_stand_in_a_variable_but_not_in_a_flag_and_is_never_shown() {
     );
 }
 
+/// Whatever is wrong with an address, its password is not shown: the text goes into logs.
+#[test]
+fn no_password_of_an_address_is_echoed() {
+    for wrong in [
+        "ftp://robot:hunter2@git.example",
+        "https://robot:hunter2@:443/api",
+        "https://robot:hunter2@git.example/api/v3",
+        "robot:hunter2@git.example",
+        "https://robot:hunter2@git.example:99999",
+        "https://rob@ot:hunter2@git.example/?a=b",
+    ] {
+        for name in ["CAPSTAN_GITHUB_API_URL", "CAPSTAN_PUBLIC_URL"] {
+            let problems = Place::new().set(name, wrong).problems(&ServeOptions::default());
+            assert!(!problems.contains("hunter2"), "{problems}");
+        }
+    }
+    let place = Place::new().set("CAPSTAN_GITHUB_API_URL", "ftp://robot:hunter2@git.example");
+    let problems = place.problems(&ServeOptions::default());
+    let told = "- github-api-url (from CAPSTAN_GITHUB_API_URL): `…@git.example` must begin with https://";
+    assert!(problems.contains(told), "{problems}");
+}
+
 #[test]
 fn another_engine_and_a_wrong_address_and_a_wrong_url_are_told() {
     let place = Place::new()
