@@ -264,11 +264,13 @@ impl Setting {
         format!("{}: `{}` {why}", self.named(), self.shown())
     }
 
-    /// The value, without the user and password that an address may hold.
+    /// The value, without the user, the password and the query that an address may hold.
     fn shown(&self) -> String {
-        match self.text.rsplit_once('@') {
-            Some((_, host)) => format!("…@{host}"),
-            None => self.text.clone(),
+        let (text, query) =
+            self.text.split_once('?').map_or((self.text.as_str(), ""), |(text, _)| (text, "?…"));
+        match text.rsplit_once('@') {
+            Some((_, host)) => format!("…@{host}{query}"),
+            None => format!("{text}{query}"),
         }
     }
 

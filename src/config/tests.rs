@@ -222,6 +222,7 @@ fn no_password_of_an_address_is_echoed() {
         "robot:hunter2@git.example",
         "https://robot:hunter2@git.example:99999",
         "https://rob@ot:hunter2@git.example/?a=b",
+        "https://git.example/?token=hunter2",
     ] {
         for name in ["CAPSTAN_GITHUB_API_URL", "CAPSTAN_PUBLIC_URL"] {
             let problems = Place::new().set(name, wrong).problems(&ServeOptions::default());
