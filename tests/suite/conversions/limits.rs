@@ -16,7 +16,7 @@ use crate::plane::Plane;
 use capstan_test_support::random::Random;
 
 /// How many objects are spoilt.
-const SPOILT: usize = 400;
+const SPOILT: usize = 200;
 
 /// The rules that speak of definitions.
 const RULES: [&str; 3] = ["invalid-value", "wrong-type", "unknown-field"];
