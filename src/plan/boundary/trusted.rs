@@ -175,7 +175,7 @@ impl<'a> Trusted<'a> {
         let brought = |id: &&ObjectId| {
             role_of(id) == Some(KindRole::Secret) && id.name == name && id.namespace.as_deref() == namespace
         };
-        of_cluster || self.kubeconfigs.contains(name) || self.base.iter().any(|id| brought(id))
+        of_cluster || self.kubeconfigs.contains(name) || self.base.iter().any(brought)
     }
 }
 
