@@ -6,6 +6,7 @@
 //!
 //! Sources: the API types of the providers that are named.
 
+use super::names::OPENSTACK_CLUSTER_IDENTITY;
 use super::row::fits;
 
 /// What a field holds.
@@ -17,6 +18,8 @@ pub enum Meaning {
     Exists,
     /// A path on the host where something of the management cluster runs.
     HostPath,
+    /// Where a controller sends credentials of a cloud.
+    Server,
     /// What somebody else than the management cluster reads: names in it are names there.
     Elsewhere,
 }
@@ -47,6 +50,10 @@ const FIELDS: &[Field] = &[
     field(&["Profile", "ClusterProfile"], &["spec", "driftExclusions"], Meaning::Elsewhere),
     field(&["Profile", "ClusterProfile"], &["spec", "patches"], Meaning::Elsewhere),
     field(&["Profile", "ClusterProfile"], &["spec", "validateHealths"], Meaning::Elsewhere),
+    // What a machine is given of its own configuration.
+    field(&["K0s*"], &["k0sConfigSpec", "k0s"], Meaning::Elsewhere),
+    field(&["K0smotron*"], &["k0sConfig"], Meaning::Elsewhere),
+    field(&["Talos*"], &["configPatches"], Meaning::Elsewhere),
     // Files of the machine itself, which kubeadm mounts into its static pods.
     field(ANY, &["clusterConfiguration", "apiServer", "extraVolumes", "hostPath"], Meaning::Elsewhere),
     field(
@@ -57,6 +64,9 @@ const FIELDS: &[Field] = &[
     field(ANY, &["clusterConfiguration", "scheduler", "extraVolumes", "hostPath"], Meaning::Elsewhere),
     field(ANY, &["hostPath"], Meaning::HostPath),
     field(ANY, &["hostDisk"], Meaning::HostPath),
+    field(&["VSphere*", "Harvester*"], &["spec", "server"], Meaning::Server),
+    field(&["Nutanix*"], &["prismCentral", "address"], Meaning::Server),
+    field(ANY, &["prismCentralEndpoint", "url"], Meaning::Server),
     field(ANY, &["providerID"], Meaning::Exists),
     field(ANY, &["providerIDList"], Meaning::Exists),
     field(ANY, &["instanceID"], Meaning::Exists),
@@ -155,6 +165,12 @@ pub fn kind_of_reference(key: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// The kind of the identity that an `identityRef` names which says no kind, by its `type`
+/// (<https://github.com/kubernetes-sigs/cluster-api-provider-openstack>).
+pub fn kind_of_identity(kind_of: &str) -> Option<&'static str> {
+    (kind_of == "ClusterIdentity").then_some(OPENSTACK_CLUSTER_IDENTITY)
 }
 
 /// What the name of a Secret ends in that a controller makes for an object of the folder: by the kind of that object.

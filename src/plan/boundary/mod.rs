@@ -135,6 +135,9 @@ pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> 
 ///
 /// Of a folder that nobody claims, what its overlay brings and changes.
 pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Outside> {
+    if !around.is_claimed() && of_overlay(rendered).is_empty() {
+        return Vec::new();
+    }
     let mut placed = rendered.clone();
     let home = match place_in_namespaces(&mut placed, around.scopes) {
         Ok(home) => home,
@@ -155,11 +158,7 @@ pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Ou
     }
     if !around.is_claimed() {
         // What the base brings whoever applies it has agreed to.
-        let base = placed.base_objects().iter().map(|object| (&object.id, object)).collect();
-        let of_overlay =
-            |object: &&RenderedObject| !matches!(Origin::of(object, &base, &placed), Origin::Base);
-        let of_overlay = placed.objects.iter().filter(of_overlay).map(|object| &object.id);
-        let of_overlay: HashSet<&ObjectId> = of_overlay.collect();
+        let of_overlay = of_overlay(&placed);
         found.retain(|outside| of_overlay.contains(&outside.object));
     }
     for outside in &mut found {
@@ -168,6 +167,13 @@ pub fn boundary_in_git(rendered: &Rendered, around: &Surroundings<'_>) -> Vec<Ou
         }
     }
     found
+}
+
+/// The objects that an overlay brings or changes.
+fn of_overlay(rendered: &Rendered) -> HashSet<&ObjectId> {
+    let base = rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
+    let is_its = |object: &&RenderedObject| !matches!(Origin::of(object, &base, rendered), Origin::Base);
+    rendered.objects.iter().filter(is_its).map(|object| &object.id).collect()
 }
 
 /// Whether an overlay selects Clusters in words of its own: only then [`strangers()`] has anything to say.

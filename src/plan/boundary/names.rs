@@ -111,6 +111,7 @@ impl<'a> Names<'a> {
             What::Namespace => None,
             What::Exists => Some(Beyond::Exists),
             What::HostPath => Some(Beyond::HostPath),
+            What::Server => Some(Beyond::Server),
             What::Unclear => Some(Beyond::Unclear),
             What::Secret => self.secret(named, namespace),
             What::Identity(kind) => self.identity(kind, named, namespace),

@@ -115,6 +115,8 @@ pub enum Beyond {
     Exists,
     /// An overlay names a path of a host on which something of the management cluster runs.
     HostPath,
+    /// An overlay says where credentials of a cloud are sent.
+    Server,
     /// An overlay names something, and what cannot be read from the files.
     Unclear,
     /// An overlay names an object in a namespace that is none of the folder's.
@@ -304,6 +306,11 @@ impl fmt::Display for Outside {
             Beyond::HostPath => write!(
                 f,
                 "{object}: an overlay may not name a path on a host by `{}`, where something of the management cluster runs; base may",
+                self.field
+            ),
+            Beyond::Server => write!(
+                f,
+                "{object}: an overlay may not say by `{}` where a controller sends credentials of a cloud; base may",
                 self.field
             ),
             Beyond::Unclear => write!(

@@ -12,7 +12,7 @@ use super::controllers::is_installed_elsewhere;
 use super::text;
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::naming::{self, Meaning};
-use capstan_model::kinds::{KindRole, names, role_of, role_of_fragment};
+use capstan_model::kinds::{KindRole, role_of, role_of_fragment};
 use capstan_model::object::{FieldPath, api_group};
 
 /// Something that an object names.
@@ -44,6 +44,8 @@ pub(super) enum What {
     Exists,
     /// A path on a host.
     HostPath,
+    /// Where credentials are sent.
+    Server,
     /// Something that is put together elsewhere.
     Unclear,
 }
@@ -188,17 +190,16 @@ impl<'k> Walk<'k> {
         };
         let is_reference =
             of_table.is_some() || kind.is_some() || namespace.is_some() || naming::is_reference(called);
-        // An object within another says its own name.
-        if called == "metadata" || !is_reference {
+        // An object says its own name.
+        if ["metadata", "spec"].contains(&called) || !is_reference {
             return None;
         }
         let of_key = of_table.or_else(|| naming::kind_of_reference(called));
+        let of_type = stated(fields, "type").and_then(naming::kind_of_identity);
         let what = match kind {
             Some(kind) if called == "identityRef" => identity(kind),
             Some(kind) => of_kind(Some(kind)),
-            None if called == "identityRef" && stated(fields, "type") == Some("ClusterIdentity") => {
-                What::Identity(names::OPENSTACK_CLUSTER_IDENTITY.to_owned())
-            }
+            None if called == "identityRef" && of_type.is_some() => of_kind(of_type),
             None => of_kind(of_key),
         };
         let group = stated(fields, "apiGroup").map(|group| group.split('/').next().unwrap_or(group));
@@ -234,6 +235,7 @@ impl<'k> Walk<'k> {
             Some(Meaning::Elsewhere) => return,
             Some(Meaning::HostPath) => What::HostPath,
             Some(Meaning::Exists) => What::Exists,
+            Some(Meaning::Server) => What::Server,
             Some(Meaning::Names(kind)) => of_kind(Some(kind)),
             None if called == "namespace" => return self.tell(What::Namespace, said, keys, path),
             None if naming::is_name(called) => of_kind(naming::kind_of_reference(called)),

@@ -153,6 +153,13 @@ fn attempts() -> Vec<(String, &'static str, &'static str)> {
         (object("addons.cluster.x-k8s.io/v1beta2", "ClusterResourceSet", "{clusterSelector: {matchLabels: {a: b}}, resources: [{kind: Secret, name: by-hand}]}"), "/spec/resources/0/name", "NotBrought"),
         (object("addons.cluster.x-k8s.io/v1alpha1", "HelmChartProxy", "{clusterSelector: {matchLabels: {a: b}}, credentials: {secret: {name: a, namespace: other}, key: b}}"), "/spec/credentials/secret/name", "NamesOutside"),
         (object(core, "MachineHealthCheck", "{clusterName: peu01, remediationTemplate: {kind: Metal3RemediationTemplate, apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, name: theirs}}"), "/spec/remediationTemplate/name", "NotBrought"),
+        // The platform's login would be sent there.
+        (infrastructure("VSphereCluster", "{server: vcenter.evil.example}"), "/spec/server", "Server"),
+        (
+            infrastructure("NutanixCluster", "{prismCentral: {address: evil.example}}"),
+            "/spec/prismCentral/address",
+            "Server",
+        ),
         // A provider that nobody knows.
         (infrastructure("AcmeCluster", "{login: {name: a, namespace: other}}"), "/spec/login/name", "NamesOutside"),
         (infrastructure("AcmeCluster", "{loginRef: {name: a}}"), "/spec/loginRef/name", "NotBrought"),
@@ -388,6 +395,12 @@ fn what_customers_honestly_do_is_not_refused() {
             "KubevirtMachineTemplate",
             "virtualMachineTemplate: {metadata: {namespace: org}, spec: {template: {spec: {domain: {devices: {disks: [{name: disk, disk: {bus: virtio}}]}}, volumes: [{name: disk, containerDisk: {image: a}}]}}}}",
         ),
+        object(
+            control,
+            "K0sControlPlane",
+            "{k0sConfigSpec: {k0s: {spec: {extensions: {helm: {charts: [{name: a, namespace: kube-system}]}}}}}}",
+        ),
+        infrastructure("AzureManagedMachinePool", "{name: pool0, mode: User, sku: D2}"),
         infrastructure("AWSFargateProfile", "{clusterName: peu01, selectors: [{namespace: default}]}"),
         class_patch(
             "{op: add, path: /spec/template/spec/managedSecurityGroups, value: {allowAllInClusterTraffic: true}}",

@@ -2,8 +2,10 @@
 //! folder for it; elsewhere others apply it, by rules of their own, so it is a warning there unless the settings say more.
 
 use super::evidence::Survey;
+use super::references::Named;
 use super::rule::{About, Rule};
-use crate::boundary::boundary_in_git;
+use crate::boundary::{Beyond, Outside, boundary_in_git};
+use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
 
 pub(super) struct OutsideBoundary;
@@ -18,12 +20,27 @@ impl Rule for OutsideBoundary {
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         let Some(around) = &cluster.boundary else { return };
-        verdicts.extend(boundary_in_git(cluster.rendered, around).into_iter().map(|outside| {
+        let is_error =
+            around.is_claimed() || around.settings.policy.contains_key(rules::OUTSIDE_BOUNDARY.id());
+        let found = boundary_in_git(cluster.rendered, around).into_iter();
+        // One warning of one thing is enough.
+        let found = found.filter(|outside| is_error || !is_missing(cluster, outside));
+        verdicts.extend(found.map(|outside| {
             let finding = Finding::new(rules::OUTSIDE_BOUNDARY, outside.to_string())
                 .object(&outside.object)
                 .path(&outside.field)
                 .place(outside.written);
-            if around.is_claimed() { finding } else { finding.warning() }
+            if is_error { finding } else { finding.warning() }
         }));
     }
+}
+
+/// Whether `missing-reference` warns of the same.
+fn is_missing(cluster: &Survey<'_>, outside: &Outside) -> bool {
+    let is_it = |(object, named): &(&RenderedObject, Named<'_>)| {
+        object.id == outside.object
+            && !named.is_class()
+            && [named.path.key("name"), named.path.clone()].contains(&outside.field)
+    };
+    matches!(outside.why, Beyond::NotBrought { .. }) && cluster.references().iter().any(is_it)
 }
