@@ -3,6 +3,8 @@
 use minijinja::machinery::{ast, parse};
 use minijinja::syntax::SyntaxConfig;
 
+use super::engine::{ROW, too_long};
+
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Segment {
@@ -44,7 +46,12 @@ pub(crate) fn segments(text: &str) -> Result<Option<Vec<Segment>>, NoExpression>
             ),
         },
     };
-    let read = parse(text, "value", syntax(text).map_err(failed)?).map_err(failed)?;
+    if let Some(offset) = too_long(text, syntax().map_err(failed)?) {
+        let reason =
+            format!("more than {ROW} operators stand in a row here: give parts of it a value of their own");
+        return Err(NoExpression { offset, reason });
+    }
+    let read = parse(text, "value", syntax().map_err(failed)?).map_err(failed)?;
     let ast::Stmt::Template(template) = &read else { return Ok(None) };
     let is_plain = |child: &ast::Stmt<'_>| matches!(child, ast::Stmt::EmitRaw(_) | ast::Stmt::EmitExpr(_));
     if let Some(offset) = open.filter(|_| !template.children.iter().all(is_plain) || !text.contains("{{")) {
@@ -63,7 +70,7 @@ pub(crate) fn segments(text: &str) -> Result<Option<Vec<Segment>>, NoExpression>
     Ok(Some(segments.collect()))
 }
 
-fn syntax(_text: &str) -> Result<SyntaxConfig, minijinja::Error> {
+fn syntax() -> Result<SyntaxConfig, minijinja::Error> {
     SyntaxConfig::builder().keep_trailing_newline(true).build()
 }
 

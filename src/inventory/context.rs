@@ -1,57 +1,91 @@
 //! Values as templates and expressions see them: every reading is noted, and expressions get their value on demand.
+//!
+//! An expression's value is made as a whole before anybody sees it, expressions inside of it included: so no value
+//! holds itself, and whoever walks through one comes to an end.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use capstan_model::object::FieldPath;
+use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr};
-use minijinja::{Environment, Error, ErrorKind};
+use minijinja::{Error, ErrorKind};
 
 use super::braces::Segment;
-use super::engine::{Given, to_json};
+use super::engine::{
+    EXPRESSIONS_FUEL, Engines, Given, Room, VALUES_WEIGHT, guard_expression, height, is_limit, to_json,
+    weight,
+};
 
 /// How many expressions may depend on one another in a row (I8).
 pub(crate) const LINKS: usize = 32;
 
+/// How deep the expressions that wait for one another may lie, together: evaluating them recurses so deep.
+const WAITING_DEPTH: usize = 256;
+
+/// How many bytes of a text are as much to look at as one value.
+const BYTES_A_VALUE: usize = 16;
+
+/// What a value weighs besides its text.
+const SLOT: usize = 8;
+
+/// How deep values may be nested, those that expressions make included: as deep as YAML may.
+const DEPTH: usize = 200;
+
 /// All values of one cluster.
 pub(crate) struct Context {
+    /// In the order of the text: what stands inside of an item follows it.
     items: Vec<Item>,
+    /// How much the items before each one hold, and all of them.
+    weights: Vec<usize>,
     state: Mutex<State>,
-    expressions: Option<&'static Environment<'static>>,
+    expressions: Option<&'static Engines>,
 }
 
-/// A context in the hands of who made it. What expressions came to may refer to the context that knows it: unless it is
-/// forgotten in the end, neither ever goes.
-pub(crate) struct Owned(Arc<Context>);
-
-impl Deref for Owned {
-    type Target = Arc<Context>;
-
-    fn deref(&self) -> &Arc<Context> {
-        &self.0
-    }
-}
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        let known = std::mem::take(&mut self.0.state().known);
-        drop(known);
-    }
-}
-
-#[derive(Default)]
 struct State {
     /// What was read, in order.
     reads: Vec<usize>,
     /// What expressions came to.
-    known: BTreeMap<usize, minijinja::Value>,
+    known: BTreeMap<usize, Known>,
     /// The expressions that are being evaluated, the outermost first.
-    stack: Vec<usize>,
-    /// The first that failed.
-    failure: Option<Failure>,
+    stack: Vec<Waiting>,
+    /// Steps that are left for all expressions.
+    fuel: u64,
+    /// Bytes and slots that are left for the values of all expressions.
+    weight: u64,
+}
+
+/// What an expression came to.
+struct Known {
+    made: Result<Made, Arc<Failure>>,
+    row: Row,
+}
+
+/// Expressions that need each other in a row.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    /// How many, the first included.
+    links: usize,
+    /// The second.
+    next: Option<usize>,
+}
+
+/// An expression's value.
+#[derive(Clone)]
+struct Made {
+    value: minijinja::Value,
+    json: Arc<Value>,
+    weight: usize,
+    height: usize,
+}
+
+/// An expression that is being evaluated.
+struct Waiting {
+    at: usize,
+    row: Row,
+    /// The first thing that it needs and that failed.
+    failure: Option<Arc<Failure>>,
 }
 
 /// Why an expression has no value.
@@ -70,8 +104,10 @@ pub(crate) enum FailureKind {
     Cycle,
     /// More than [`LINKS`] expressions need each other in a row.
     TooLong,
-    /// It ran out of steps.
+    /// It ran out of steps, or its value is too large or too deep.
     Limit,
+    /// All expressions of the cluster together ran out of steps, or their values are too large.
+    SumLimit,
     /// The engine says so.
     Engine(String),
 }
@@ -79,14 +115,35 @@ pub(crate) enum FailureKind {
 struct Item {
     path: FieldPath,
     kind: ItemKind,
+    /// The first item behind it that does not stand inside of it.
+    end: usize,
 }
 
 enum ItemKind {
     Scalar(Value),
-    Map(Vec<(String, usize)>),
+    Map(Entries),
     List(Vec<usize>),
     /// An expression, and whether it stands alone.
     Expression(Vec<Segment>),
+}
+
+/// The items of a mapping in their order, and that order by name.
+struct Entries {
+    entries: Vec<(String, usize)>,
+    by_name: Vec<usize>,
+}
+
+impl Entries {
+    fn new(entries: Vec<(String, usize)>) -> Self {
+        let mut by_name: Vec<usize> = (0..entries.len()).collect();
+        by_name.sort_by(|a, b| entries[*a].0.cmp(&entries[*b].0));
+        Self { entries, by_name }
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        let found = self.by_name.binary_search_by(|at| self.entries[*at].0.as_str().cmp(name)).ok()?;
+        Some(self.entries[self.by_name[found]].1)
+    }
 }
 
 /// What a context is made of.
@@ -114,12 +171,45 @@ impl<'s> Shape<'s> {
     }
 }
 
+/// A context in the hands of who made it. What expressions came to may refer to the context that knows it: unless it is
+/// forgotten in the end, neither ever goes.
+pub(crate) struct Owned(Arc<Context>);
+
+impl std::ops::Deref for Owned {
+    type Target = Arc<Context>;
+
+    fn deref(&self) -> &Arc<Context> {
+        &self.0
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let known = std::mem::take(&mut self.0.state().known);
+        drop(known);
+    }
+}
+
 impl Context {
     /// The context of these values. `expressions` evaluates those among them.
-    pub(crate) fn of(root: Shape<'_>, expressions: Option<&'static Environment<'static>>) -> Owned {
+    pub(crate) fn of(root: Shape<'_>, expressions: Option<&'static Engines>) -> Owned {
         let mut items = Vec::new();
         add(&mut items, root, FieldPath::root());
-        Owned(Arc::new(Self { items, state: Mutex::default(), expressions }))
+        let state = State {
+            reads: Vec::new(),
+            known: BTreeMap::new(),
+            stack: Vec::new(),
+            fuel: EXPRESSIONS_FUEL,
+            weight: VALUES_WEIGHT,
+        };
+        let mut weights = vec![0];
+        let mut sum = 0_usize;
+        for item in &items {
+            let text = if let ItemKind::Scalar(Value::String(text)) = &item.kind { text.len() } else { 0 };
+            sum = sum.saturating_add(1 + text / BYTES_A_VALUE);
+            weights.push(sum);
+        }
+        Owned(Arc::new(Self { items, weights, state: Mutex::new(state), expressions }))
     }
 
     /// All values, as the engine wants them.
@@ -134,21 +224,46 @@ impl Context {
 
     /// What was read since a mark, each once: of what stands in one another only the innermost.
     pub(crate) fn reads_since(&self, mark: usize) -> Vec<FieldPath> {
-        let state = self.state();
-        let read: Vec<usize> = state.reads.get(mark..).unwrap_or_default().to_vec();
-        drop(state);
-        let mut paths: Vec<&FieldPath> =
-            read.iter().filter_map(|at| Some(&self.items.get(*at)?.path)).collect();
+        let mut read: Vec<usize> = self.state().reads.get(mark..).unwrap_or_default().to_vec();
+        read.sort_unstable();
+        read.dedup();
+        // What stands inside of an item is the next that was read, if anything is.
+        let innermost = |(at, next): (&usize, Option<&usize>)| {
+            let item = self.items.get(*at)?;
+            let is_outer = item.path.is_root() || next.is_some_and(|next| *next < item.end);
+            (!is_outer).then(|| item.path.clone())
+        };
+        let nexts = read.iter().skip(1).map(Some).chain([None]);
+        let mut paths: Vec<FieldPath> = read.iter().zip(nexts).filter_map(innermost).collect();
         paths.sort();
-        paths.dedup();
-        let inside = |path: &FieldPath| paths.iter().any(|other| *other != path && other.starts_with(path));
-        paths.iter().filter(|path| !path.is_root() && !inside(path)).map(|path| (*path).clone()).collect()
+        paths
     }
 
-    /// Whether a value, or one in it, was ever read.
-    pub(crate) fn was_read(&self, path: &FieldPath) -> bool {
-        let state = self.state();
-        state.reads.iter().any(|at| self.items.get(*at).is_some_and(|item| item.path.starts_with(path)))
+    /// Tells of a value whether it, or one in it, was ever read.
+    pub(crate) fn was_read(&self) -> impl Fn(&FieldPath) -> bool + '_ {
+        let mut read = self.state().reads.clone();
+        read.sort_unstable();
+        read.dedup();
+        move |path| {
+            self.find(path).is_some_and(|at| {
+                let first = read.get(read.partition_point(|read| *read < at));
+                first.zip(self.items.get(at)).is_some_and(|(first, item)| *first < item.end)
+            })
+        }
+    }
+
+    fn find(&self, path: &FieldPath) -> Option<usize> {
+        path.steps().iter().try_fold(0, |at, step| match (&self.items.get(at)?.kind, step) {
+            (ItemKind::Map(entries), Step::Key(key)) => entries.find(key),
+            (ItemKind::Map(entries), Step::Index(index)) => entries.find(&index.to_string()),
+            (ItemKind::List(items), Step::Index(index)) => items.get(*index).copied(),
+            _ => None,
+        })
+    }
+
+    /// The steps that expressions took so far.
+    pub(crate) fn steps(&self) -> u64 {
+        EXPRESSIONS_FUEL - self.state().fuel
     }
 
     /// The value of the expression at a path as JSON, and what it read.
@@ -156,22 +271,18 @@ impl Context {
     /// # Errors
     /// Why it has none.
     pub(crate) fn evaluate(self: &Arc<Self>, path: &FieldPath) -> Result<(Value, Vec<FieldPath>), Failure> {
-        let Some(at) = self.items.iter().position(|item| item.path == *path) else {
-            return Err(Failure {
-                links: vec![path.clone()],
-                kind: FailureKind::Engine("nothing stands there".to_owned()),
-            });
+        let found = self.find(path).and_then(|at| Some((at, self.items.get(at)?)));
+        let Some((at, Item { kind: ItemKind::Expression(segments), .. })) = found else {
+            let kind = FailureKind::Engine("no expression stands there".to_owned());
+            return Err(Failure { links: vec![path.clone()], kind });
         };
-        self.state().failure = None;
         let mark = self.mark();
-        let value = self.value(at);
-        let json = to_json(&value, &plain);
+        self.state().reads.push(at);
+        let made = self.made(at, segments);
         let reads = self.reads_since(mark).into_iter().filter(|read| read != path).collect();
-        let failure = self.state().failure.take();
-        match (json, failure) {
-            (_, Some(failure)) => Err(failure),
-            (Ok(json), None) => Ok((json, reads)),
-            (Err(error), None) => Err(self.failed(at, &error)),
+        match made {
+            Ok(made) => Ok((Value::clone(&made.json), reads)),
+            Err(failure) => Err(Failure::clone(&failure)),
         }
     }
 
@@ -188,75 +299,157 @@ impl Context {
             Some(ItemKind::Map(_) | ItemKind::List(_)) => {
                 minijinja::Value::from_object(Reference { context: Arc::clone(self), at })
             }
-            Some(ItemKind::Expression(segments)) => self.expression(at, segments),
+            Some(ItemKind::Expression(segments)) => match self.made(at, segments) {
+                Ok(made) => made.value,
+                Err(_) => no_value().into(),
+            },
         }
     }
 
-    fn expression(self: &Arc<Self>, at: usize, segments: &[Segment]) -> minijinja::Value {
-        if let Some(known) = self.state().known.get(&at) {
-            return known.clone();
-        }
+    /// The value of an expression, made where it is not known yet.
+    fn made(self: &Arc<Self>, at: usize, segments: &[Segment]) -> Result<Made, Arc<Failure>> {
+        let path = |at: usize| self.items.get(at).map(|item| item.path.clone());
         let mut state = self.state();
-        let cycle = state.stack.iter().position(|other| *other == at);
-        if cycle.is_some() || state.stack.len() >= LINKS {
-            let links = state.stack[cycle.unwrap_or_default()..].iter().chain([&at]);
-            let links = links.filter_map(|at| Some(self.items.get(*at)?.path.clone())).collect();
-            let kind = if cycle.is_some() { FailureKind::Cycle } else { FailureKind::TooLong };
-            state.failure.get_or_insert(Failure { links, kind });
-            drop(state);
-            return Error::new(ErrorKind::InvalidOperation, "an expression without a value").into();
+        if let Some(known) = state.known.get(&at) {
+            let (made, links) = (known.made.clone(), known.row.links);
+            state.needed(at, links, made.as_ref().err());
+            return made;
         }
-        state.stack.push(at);
+        let circle = state.stack.iter().position(|waiting| waiting.at == at);
+        let deep = || {
+            let waiting = state.stack.iter().map(|waiting| waiting.at).chain([at]);
+            waiting.filter_map(|at| Some(self.items.get(at)?.path.steps().len())).sum::<usize>()
+        };
+        let kind = match circle {
+            Some(_) => Some(FailureKind::Cycle),
+            None if state.stack.len() >= LINKS => Some(FailureKind::TooLong),
+            None if !state.stack.is_empty() && deep() > WAITING_DEPTH => Some(FailureKind::Limit),
+            None => None,
+        };
+        if let Some(kind) = kind {
+            let row = &mut state.stack[circle.unwrap_or_default()..];
+            let links = row.iter().map(|waiting| waiting.at).chain([at]).filter_map(path).collect();
+            let failure = Arc::new(Failure { links, kind });
+            for waiting in row {
+                waiting.failure.get_or_insert_with(|| Arc::clone(&failure));
+            }
+            return Err(failure);
+        }
+        state.stack.push(Waiting { at, row: Row { links: 1, next: None }, failure: None });
         drop(state);
-        let result = self.parts(segments);
+        let made = self.evaluated(at, segments);
         let mut state = self.state();
-        state.stack.pop();
-        match result {
-            Ok(value) => {
-                state.known.insert(at, value.clone());
-                value
+        let waiting = state.stack.pop();
+        let row = waiting.as_ref().map(|waiting| waiting.row).unwrap_or_default();
+        let made = match (waiting.and_then(|waiting| waiting.failure), made) {
+            // What it needs has no value, whatever it makes of that.
+            (Some(failure), _) => Err(failure),
+            (None, Ok(_)) if row.links > LINKS => {
+                let next = |at: &usize| state.known.get(at)?.row.next;
+                let links = [at].into_iter().chain(std::iter::successors(row.next, next));
+                let links = links.take(LINKS + 1).filter_map(path).collect();
+                Err(Arc::new(Failure { links, kind: FailureKind::TooLong }))
             }
-            Err(error) => {
-                drop(state);
-                let failure = self.failed(at, &error);
-                self.state().failure.get_or_insert(failure);
-                error.into()
-            }
-        }
+            (None, Ok(made)) => Ok(made),
+            (None, Err(kind)) => Err(Arc::new(Failure { links: path(at).into_iter().collect(), kind })),
+        };
+        state.needed(at, row.links, made.as_ref().err());
+        state.known.insert(at, Known { made: made.clone(), row });
+        made
     }
 
-    fn failed(&self, at: usize, error: &Error) -> Failure {
-        let kind = if super::engine::is_limit(error) {
-            FailureKind::Limit
-        } else {
-            FailureKind::Engine(super::engine::reason(error))
+    /// Evaluates an expression, all of its value at once.
+    fn evaluated(self: &Arc<Self>, at: usize, segments: &[Segment]) -> Result<Made, FailureKind> {
+        let failed = |error: &Error| {
+            if is_limit(error) {
+                FailureKind::Limit
+            } else {
+                FailureKind::Engine(super::engine::reason(error))
+            }
         };
-        Failure { links: self.items.get(at).map(|item| item.path.clone()).into_iter().collect(), kind }
+        let value = match segments {
+            [Segment::Expression(source)] => self.run(source)?,
+            segments => {
+                let mut text = String::new();
+                for segment in segments {
+                    match segment {
+                        Segment::Text(part) => text.push_str(part),
+                        Segment::Expression(source) => {
+                            let json = to_json(&self.run(source)?, &plain).map_err(|error| failed(&error))?;
+                            text.push_str(&text_of(&json));
+                        }
+                    }
+                }
+                minijinja::Value::from(text)
+            }
+        };
+        let json = to_json(&value, &plain).map_err(|error| failed(&error))?;
+        let (weighs, height) = (weight(&json), height(&json));
+        let above = self.items.get(at).map_or(0, |item| item.path.steps().len());
+        if height + above > DEPTH {
+            return Err(FailureKind::Limit);
+        }
+        let mut state = self.state();
+        state.weight = state.weight.checked_sub(weighs).ok_or(FailureKind::SumLimit)?;
+        Ok(Made {
+            value,
+            json: Arc::new(json),
+            weight: usize::try_from(weighs).unwrap_or(usize::MAX),
+            height,
+        })
     }
 
-    fn parts(self: &Arc<Self>, segments: &[Segment]) -> Result<minijinja::Value, Error> {
-        let eval = |source: &str| {
-            let environment = self
-                .expressions
-                .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "no expressions here"))?;
-            let value = environment.compile_expression_owned(source.to_owned())?.eval(self.root())?;
-            if value.is_undefined() {
-                return Err(Error::new(ErrorKind::UndefinedError, format!("`{source}` is undefined")));
+    /// Evaluates what stands between braces: with few steps first, since nobody says how many it took.
+    fn run(self: &Arc<Self>, source: &str) -> Result<minijinja::Value, FailureKind> {
+        let engines =
+            self.expressions.ok_or_else(|| FailureKind::Engine("no expressions here".to_owned()))?;
+        let mut last = FailureKind::Limit;
+        for (fuel, environment) in engines {
+            {
+                let mut state = self.state();
+                if state.fuel < *fuel {
+                    // What is too much for all is told of all.
+                    state.fuel = 0;
+                    return Err(FailureKind::SumLimit);
+                }
+                state.fuel -= *fuel;
             }
-            Ok(value)
-        };
-        if let [Segment::Expression(source)] = segments {
-            return eval(source);
-        }
-        let mut text = String::new();
-        for segment in segments {
-            match segment {
-                Segment::Text(part) => text.push_str(part),
-                Segment::Expression(source) => text.push_str(&text_of(&to_json(&eval(source)?, &plain)?)),
+            let value = environment.compile_expression_owned(guard_expression(source));
+            let error = match value.and_then(|expression| expression.eval(self.root())) {
+                Ok(value) if value.is_undefined() => {
+                    return Err(FailureKind::Engine(format!("`{source}` is undefined")));
+                }
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            let is_doomed = self.state().stack.last().is_some_and(|waiting| waiting.failure.is_some());
+            if !is_limit(&error) {
+                last = FailureKind::Engine(super::engine::reason(&error));
+            }
+            if is_doomed || !is_limit(&error) {
+                break;
             }
         }
-        Ok(minijinja::Value::from(text))
+        Err(last)
     }
+}
+
+impl State {
+    /// Notes with the expression that is being evaluated what it needs.
+    fn needed(&mut self, at: usize, links: usize, failure: Option<&Arc<Failure>>) {
+        if let Some(waiting) = self.stack.last_mut() {
+            if links >= waiting.row.links {
+                waiting.row = Row { links: links + 1, next: Some(at) };
+            }
+            if let Some(failure) = failure {
+                waiting.failure.get_or_insert_with(|| Arc::clone(failure));
+            }
+        }
+    }
+}
+
+fn no_value() -> Error {
+    Error::new(ErrorKind::InvalidOperation, "an expression without a value")
 }
 
 /// A value as text (T3): booleans are `true` and `false`, null is nothing, mappings and lists are JSON.
@@ -285,22 +478,21 @@ fn scalar(value: &Value) -> minijinja::Value {
 
 fn add(items: &mut Vec<Item>, shape: Shape<'_>, path: FieldPath) -> usize {
     let at = items.len();
-    items.push(Item { path: path.clone(), kind: ItemKind::List(Vec::new()) });
+    items.push(Item { path: FieldPath::root(), kind: ItemKind::List(Vec::new()), end: at });
     let kind = match shape {
         Shape::Scalar(value) => ItemKind::Scalar(value),
         Shape::Expression(segments) => ItemKind::Expression(segments),
-        Shape::Map(entries) => ItemKind::Map(
-            entries
-                .into_iter()
-                .map(|(key, below)| (key.to_owned(), add(items, below, path.key(key))))
-                .collect(),
-        ),
+        Shape::Map(entries) => {
+            let entry = |(key, below): (&str, _)| (key.to_owned(), add(items, below, path.key(key)));
+            ItemKind::Map(Entries::new(entries.into_iter().map(entry).collect()))
+        }
         Shape::List(list) => ItemKind::List(
             list.into_iter().enumerate().map(|(at, below)| add(items, below, path.index(at))).collect(),
         ),
     };
+    let end = items.len();
     if let Some(item) = items.get_mut(at) {
-        item.kind = kind;
+        *item = Item { path, kind, end };
     }
     at
 }
@@ -321,6 +513,17 @@ impl Reference {
     fn kind(&self) -> Option<&ItemKind> {
         self.context.items.get(self.at).map(|item| &item.kind)
     }
+
+    /// The key of a mapping at a place of its order.
+    fn key(&self, at: usize) -> minijinja::Value {
+        match self.kind() {
+            Some(ItemKind::Map(entries)) => entries
+                .entries
+                .get(at)
+                .map_or(minijinja::Value::UNDEFINED, |(key, _)| minijinja::Value::from(key.as_str())),
+            _ => minijinja::Value::UNDEFINED,
+        }
+    }
 }
 
 impl Object for Reference {
@@ -333,10 +536,7 @@ impl Object for Reference {
 
     fn get_value(self: &Arc<Self>, key: &minijinja::Value) -> Option<minijinja::Value> {
         let at = match self.kind()? {
-            ItemKind::Map(entries) => {
-                let name = key.as_str()?;
-                entries.iter().find(|(known, _)| known == name)?.1
-            }
+            ItemKind::Map(entries) => entries.find(key.as_str()?)?,
             ItemKind::List(items) => *items.get(key.as_usize()?)?,
             _ => return None,
         };
@@ -345,46 +545,79 @@ impl Object for Reference {
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
         match self.kind() {
-            Some(ItemKind::Map(entries)) => Enumerator::Values(
-                entries.iter().map(|(key, _)| minijinja::Value::from(key.as_str())).collect(),
-            ),
+            Some(ItemKind::Map(entries)) => {
+                let (count, held) = (entries.entries.len(), Arc::clone(self));
+                Enumerator::Iter(Box::new((0..count).map(move |at| held.key(at))))
+            }
             Some(ItemKind::List(items)) => Enumerator::Seq(items.len()),
             _ => Enumerator::Empty,
+        }
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        match self.kind() {
+            Some(ItemKind::Map(entries)) => Some(entries.entries.len()),
+            Some(ItemKind::List(items)) => Some(items.len()),
+            _ => Some(0),
         }
     }
 }
 
 /// What the engine is told of values of a context.
-pub(crate) const GIVEN: Given =
-    Given { is: |value| value.downcast_object_ref::<Reference>().is_some(), json: plain };
+pub(crate) const GIVEN: Given = Given {
+    weight: |value| {
+        let reference = value.downcast_object_ref::<Reference>()?;
+        Some(reference.context.weight(reference.at))
+    },
+    json: plain,
+};
 
 /// A mapping or list of a context as JSON, without the engine's detours; `None` for anything else.
-pub(crate) fn plain(value: &minijinja::Value) -> Option<Result<Value, Error>> {
+pub(crate) fn plain(value: &minijinja::Value, room: &mut Room) -> Option<Result<Value, Error>> {
     let reference = value.downcast_object_ref::<Reference>()?;
-    Some(reference.context.json(reference.at, 0))
+    Some(reference.context.json(reference.at, room))
 }
 
 impl Context {
-    fn json(self: &Arc<Self>, at: usize, depth: usize) -> Result<Value, Error> {
-        if depth > 200 {
-            return Err(Error::from(ErrorKind::OutOfFuel));
+    /// How much there is to look at in an item: values, and texts by their length.
+    fn weight(&self, at: usize) -> usize {
+        let Some(end) = self.items.get(at).map(|item| item.end) else { return 0 };
+        let of = |at: usize| self.weights.get(at).copied().unwrap_or_default();
+        let written = of(end).saturating_sub(of(at));
+        if self.expressions.is_none() {
+            return written;
         }
-        let below = |at: &usize| self.json(*at, depth + 1);
-        match self.items.get(at).map(|item| &item.kind) {
-            None => Ok(Value::Null),
-            Some(ItemKind::Scalar(value)) => {
-                self.state().reads.push(at);
+        let state = self.state();
+        let made = state.known.range(at..end).filter_map(|(_, known)| known.made.as_ref().ok());
+        made.map(|made| made.weight / SLOT).fold(written, usize::saturating_add)
+    }
+
+    fn json(self: &Arc<Self>, at: usize, room: &mut Room) -> Result<Value, Error> {
+        let Some(item) = self.items.get(at) else { return Ok(Value::Null) };
+        room.pay(1)?;
+        self.state().reads.push(at);
+        match &item.kind {
+            ItemKind::Scalar(value) => {
+                room.pay(value.as_str().map_or(0, str::len))?;
                 Ok(value.clone())
             }
-            Some(ItemKind::Map(entries)) => {
-                self.state().reads.push(at);
-                entries.iter().map(|(key, at)| Ok((key.clone(), below(at)?))).collect()
+            ItemKind::Map(Entries { entries, .. }) => room.inside(|room| {
+                let mut fields = serde_json::Map::new();
+                for (key, at) in entries {
+                    room.pay(key.len())?;
+                    fields.insert(key.clone(), self.json(*at, room)?);
+                }
+                Ok(Value::Object(fields))
+            }),
+            ItemKind::List(items) => room.inside(|room| {
+                items.iter().map(|at| self.json(*at, room)).collect::<Result<Vec<_>, _>>().map(Value::Array)
+            }),
+            ItemKind::Expression(segments) => {
+                let made = self.made(at, segments).map_err(|_| no_value())?;
+                room.pay(made.weight)?;
+                room.fits(made.height)?;
+                Ok(Value::clone(&made.json))
             }
-            Some(ItemKind::List(items)) => {
-                self.state().reads.push(at);
-                items.iter().map(below).collect::<Result<Vec<_>, _>>().map(Value::Array)
-            }
-            Some(ItemKind::Expression(_)) => to_json(&self.value(at), &plain),
         }
     }
 }

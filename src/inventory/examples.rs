@@ -14,6 +14,7 @@ use capstan_yaml::{Entry, Node, NodeKind, YamlFile};
 use super::kinds::Object;
 use super::origin::{Level, LevelKind};
 use super::schema::{self, ReleaseSchema, ValueSchema};
+use super::steps::Steps;
 use super::survey::ReleaseParts;
 use super::templates::{self, Cluster, Subordinate, Templates};
 use super::unknown::unknown_values;
@@ -28,6 +29,7 @@ const NAME: &str = "example";
 /// Tries every release of a snapshot that has a schema or templates.
 pub fn judge(tree: &dyn Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let mut steps = Steps::default();
     for (release, folder) in releases(tree) {
         let parts = ReleaseParts::read(tree, &release);
         findings.extend(parts.findings.iter().cloned());
@@ -35,7 +37,13 @@ pub fn judge(tree: &dyn Tree) -> Vec<Finding> {
         let (examples, unreadable) = examples(tree, entries, parts.schema.as_ref());
         findings.extend(unreadable);
         for example in &examples {
-            findings.extend(tried(example, &parts));
+            if steps.are_used_up() {
+                findings.extend(steps.tell("this example", example.level.place(example.offset)));
+                break;
+            }
+            let before = parts.templates.as_ref().map_or(0, Templates::steps);
+            findings.extend(tried(example, &parts, &mut steps));
+            steps.add(parts.templates.as_ref().map_or(0, Templates::steps) - before);
         }
     }
     let mut seen = BTreeSet::new();
@@ -159,7 +167,7 @@ fn object(path: &RepoPath, file: &YamlFile, values: Node) -> Object {
 }
 
 /// What is wrong with a release's templates, or with the example.
-fn tried(example: &Object, parts: &ReleaseParts) -> Vec<Finding> {
+fn tried(example: &Object, parts: &ReleaseParts, steps: &mut Steps) -> Vec<Finding> {
     let levels: BTreeMap<LevelKind, String> =
         LevelKind::SHARED.into_iter().map(|level| (level, NAME.to_owned())).collect();
     let member = Member {
@@ -169,6 +177,7 @@ fn tried(example: &Object, parts: &ReleaseParts) -> Vec<Finding> {
         wishes: Wishes::default(),
     };
     let mut values = member.values(parts.schema.as_ref());
+    steps.add(values.steps);
     // An example stands for all levels.
     values.findings.retain(|finding| finding.rule != rules::INVENTORY_LEVEL);
     let mut findings = std::mem::take(&mut values.findings);

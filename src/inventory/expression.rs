@@ -1,31 +1,42 @@
 //! Expressions in values (I8): evaluated after merging, each when somebody needs its value.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use capstan_model::finding::{Finding, rules};
 use capstan_model::object::FieldPath;
-use minijinja::Environment;
 
 use super::braces::segments;
 use super::context::{Context, Failure, FailureKind, GIVEN, LINKS, Shape};
-use super::engine::{EXPRESSION_FUEL, environment};
+use super::engine::{EXPRESSIONS_FUEL, Engines, VALUES_WEIGHT};
 use super::merge::{Kind, Merged};
 use super::origin::Origin;
 
 /// The values that each expression read, by its own path.
 pub type Dependencies = BTreeMap<FieldPath, Vec<FieldPath>>;
 
-/// Gives every expression its value. What each of them read is told; a finding where one has none.
-pub(crate) fn evaluate(merged: &mut Merged) -> (Dependencies, Vec<Finding>) {
+/// What expressions came to.
+pub(crate) struct Evaluated {
+    /// What each of them read.
+    pub(crate) dependencies: Dependencies,
+    /// What is wrong where one has no value.
+    pub(crate) findings: Vec<Finding>,
+    /// The steps that they took.
+    pub(crate) steps: u64,
+}
+
+/// Gives every expression its value.
+pub(crate) fn evaluate(merged: &mut Merged) -> Evaluated {
     let mut findings = Vec::new();
-    let mut found: Vec<(FieldPath, Origin)> = Vec::new();
+    let mut found: BTreeMap<FieldPath, Origin> = BTreeMap::new();
     merged.leaves(&FieldPath::root(), &mut |path, leaf| {
         let Kind::Scalar(scalar) = &leaf.kind else { return };
         // Numbers and the like have no braces.
         match segments(&scalar.text) {
             Ok(None) => {}
-            Ok(Some(_)) => found.push((path.clone(), leaf.origin.clone())),
+            Ok(Some(_)) => {
+                found.insert(path.clone(), leaf.origin.clone());
+            }
             Err(no) => {
                 let level = &leaf.origin.level;
                 let offset = level.file.offset_inside(leaf.origin.offset, &scalar.text, no.offset);
@@ -35,42 +46,40 @@ pub(crate) fn evaluate(merged: &mut Merged) -> (Dependencies, Vec<Finding>) {
             }
         }
     });
-    let mut dependencies = Dependencies::new();
     if found.is_empty() {
-        return (dependencies, findings);
+        return Evaluated { dependencies: Dependencies::new(), findings, steps: 0 };
     }
     let context = Context::of(shape(merged), engine());
-    for (path, origin) in &found {
+    let mut dependencies = Dependencies::new();
+    let mut told: BTreeSet<String> = BTreeSet::new();
+    merged.leaves_mut(&FieldPath::root(), &mut |path, leaf| {
+        let Some(origin) = found.get(path) else { return };
         match context.evaluate(path) {
             Ok((value, reads)) => {
                 dependencies.insert(path.clone(), reads);
-                if let Some(leaf) = at_mut(merged, path) {
-                    let overrides = std::mem::take(&mut leaf.overrides);
-                    *leaf = Merged { overrides, ..Merged::of_value(&value, origin) };
-                }
+                let overrides = std::mem::take(&mut leaf.overrides);
+                *leaf = Merged { overrides, ..Merged::of_value(&value, origin) };
             }
             Err(failure) => {
-                let origins: BTreeMap<&FieldPath, &Origin> =
-                    found.iter().map(|(path, at)| (path, at)).collect();
-                let finding = told(&failure, &origins, path, origin);
-                // A circle is told once, not once a link; and of a long row only its beginning.
-                let told = |known: &Finding| {
-                    known.message == finding.message
-                        || failure.kind == FailureKind::TooLong && known.rule == rules::INVENTORY_CYCLE
+                let finding = tell(&failure, &found, path, origin);
+                // A circle is told once, not once a link; of a long row only its beginning; a sum where it was used up.
+                let known = match failure.kind {
+                    FailureKind::TooLong | FailureKind::SumLimit => format!("{:?}", failure.kind),
+                    _ => finding.message.clone(),
                 };
-                if !findings.iter().any(told) {
+                if told.insert(known) {
                     findings.push(finding);
                 }
             }
         }
-    }
-    (dependencies, findings)
+    });
+    Evaluated { dependencies, findings, steps: context.steps() }
 }
 
-/// The environment in which values' expressions are evaluated.
-fn engine() -> Option<&'static Environment<'static>> {
-    static ENGINE: OnceLock<Option<Environment<'static>>> = OnceLock::new();
-    ENGINE.get_or_init(|| environment(EXPRESSION_FUEL, GIVEN).ok()).as_ref()
+/// The environments in which values' expressions are evaluated.
+fn engine() -> Option<&'static Engines> {
+    static ENGINES: OnceLock<Option<Engines>> = OnceLock::new();
+    ENGINES.get_or_init(|| super::engine::engines(GIVEN).ok()).as_ref()
 }
 
 fn shape(merged: &Merged) -> Shape<'_> {
@@ -91,20 +100,9 @@ fn shape(merged: &Merged) -> Shape<'_> {
     }
 }
 
-fn at_mut<'m>(merged: &'m mut Merged, path: &FieldPath) -> Option<&'m mut Merged> {
-    use capstan_model::object::Step;
-    path.steps().iter().try_fold(merged, |value, step| match (&mut value.kind, step) {
-        (Kind::Map(entries), Step::Key(key)) => {
-            entries.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value)
-        }
-        (Kind::List(items), Step::Index(index)) => items.get_mut(*index),
-        _ => None,
-    })
-}
-
-fn told(
+fn tell(
     failure: &Failure,
-    origins: &BTreeMap<&FieldPath, &Origin>,
+    origins: &BTreeMap<FieldPath, Origin>,
     path: &FieldPath,
     origin: &Origin,
 ) -> Finding {
@@ -116,7 +114,7 @@ fn told(
     // Where the value itself is right, and one that it needs is not.
     let at =
         failure.links.last().filter(|_| matches!(failure.kind, FailureKind::Limit | FailureKind::Engine(_)));
-    let at = at.and_then(|path| Some((path, *origins.get(path)?))).unwrap_or((path, origin));
+    let at = at.and_then(|path| Some((path, origins.get(path)?))).unwrap_or((path, origin));
     let (rule, message) = match &failure.kind {
         FailureKind::Cycle => (rules::INVENTORY_CYCLE, {
             let turned = rotated(&failure.links);
@@ -130,9 +128,19 @@ fn told(
             rules::INVENTORY_CYCLE,
             format!("more than {LINKS} expressions need each other in a row: {}", links()),
         ),
-        FailureKind::Limit => {
-            (rules::TEMPLATE_LIMIT, format!("`{}` takes more steps or memory than an expression may", at.0))
-        }
+        FailureKind::Limit => (
+            rules::TEMPLATE_LIMIT,
+            format!("`{}` takes more steps or memory than an expression may, or is nested too deep", at.0),
+        ),
+        FailureKind::SumLimit => (
+            rules::TEMPLATE_LIMIT,
+            format!(
+                "the expressions in the values of this cluster take more than {} million steps or {} MiB together: `{}` is the first for which nothing is left. Make them fewer, or what they come to smaller",
+                EXPRESSIONS_FUEL / 1_000_000,
+                VALUES_WEIGHT >> 20,
+                at.0
+            ),
+        ),
         FailureKind::Engine(reason) => (rules::INVENTORY_TYPE, format!("`{}` has no value: {reason}", at.0)),
     };
     Finding::new(rule, message).place(at.1.place()).path(at.0)

@@ -102,6 +102,108 @@ fn a_circle_is_told_once() {
     assert_eq!(values("{a: \"{{ b }}\", b: \"{{ a }}\"}", "{}").unwrap_err().len(), 1);
 }
 
+/// Through what stands around it, too: whoever has all of a mapping or list has the expressions in it.
+#[test]
+fn a_circle_through_mappings_and_lists_is_found_and_does_not_recurse() {
+    let cycle = |site: &str, own: &str| {
+        let found = values(site, own).unwrap_err();
+        assert_eq!(found.len(), 1, "{found:#?}");
+        let links = found[0].split("its own value: ").nth(1).unwrap_or_else(|| panic!("{found:#?}"));
+        assert!(found[0].starts_with("inventory-cycle i/"), "{found:#?}");
+        let paths = links.split('`').skip(1).step_by(2).collect::<Vec<_>>();
+        paths.join(" -> ")
+    };
+    for (site, own, expected) in [
+        ("{a: \"{{ m }}\", m: {k: \"{{ a }}\"}}", "{}", "/a -> /m/k -> /a"),
+        ("{m: {k: \"{{ m }}\"}}", "{}", "/m/k -> /m/k"),
+        ("{l: [\"{{ l }}\"]}", "{}", "/l/0 -> /l/0"),
+        ("{l: [\"{{ k }}\"], k: [\"{{ l }}\"]}", "{}", "/k/0 -> /l/0 -> /k/0"),
+        ("{a: {b: \"{{ m }}\"}, m: \"{{ a }}\"}", "{}", "/a/b -> /m -> /a/b"),
+        ("{a: \"{{ m }}\", m: {k: \"{{ a }}\"}, t: \"{{ a ~ 1 }}\"}", "{}", "/a -> /m/k -> /a"),
+        ("{a: \"{{ m }}\", m: {k: 1}}", "{m: {k: \"{{ a }}\"}}", "/a -> /m/k -> /a"),
+        ("{a: \"{{ [b] }}\", b: \"{{ {'k': a} | default(1) }}\"}", "{}", "/a -> /b -> /a"),
+    ] {
+        assert_eq!(cycle(site, own), expected, "{site} <- {own}");
+    }
+    // A part of what stands around it, and how much there is, it may have.
+    assert_eq!(
+        values("{m: {k: \"{{ m.x }}-{{ m | length }}\", x: 1}, l: \"{{ m }}\"}", "{}"),
+        Ok(r#"{"m":{"k":"1-2","x":1},"l":{"k":"1-2","x":1}}"#.to_owned())
+    );
+}
+
+#[test]
+fn a_long_row_is_told_from_whichever_end_it_is_read() {
+    let row = |names: &mut dyn Iterator<Item = usize>, last: usize| -> String {
+        let links: String = names.map(|at| format!("v{at:05}: \"{{{{ v{:05} }}}}\", ", at + 1)).collect();
+        format!("{{{links}v{last:05}: 1}}")
+    };
+    for (length, is_long) in [(32, false), (33, true), (10_000, true)] {
+        for site in [row(&mut (0..length), length), row(&mut (0..length).rev(), length)] {
+            match values(&site, "{}") {
+                Ok(_) => assert!(!is_long, "{length}"),
+                Err(found) => {
+                    assert!(is_long, "{length}: {found:#?}");
+                    let [only] = found.as_slice() else { panic!("{found:#?}") };
+                    assert!(
+                        only.contains("more than 32 expressions need each other in a row: `/v"),
+                        "{only}"
+                    );
+                    assert_eq!(only.matches(", which needs `/v").count(), 32, "{only}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_expressions_come_to_is_bounded_for_each_and_for_all() {
+    let doubling: String =
+        (0..30).map(|at| format!("v{at}: [\"{{{{ v{0} }}}}\", \"{{{{ v{0} }}}}\"], ", at + 1)).collect();
+    let deep: String = (0..30)
+        .map(|at| format!("v{at}: {}\"{{{{ v{} }}}}\"{}, ", "[".repeat(50), at + 1, "]".repeat(50)))
+        .collect();
+    let texts: String = (0..40).map(|at| format!("t{at}: \"{{{{ t }}}}\", ")).collect();
+    let loops = "{{ range(20000) | map('abs') | list | length }}";
+    let steps: String = (0..100).map(|at| format!("s{at}: \"{loops}\", ")).collect();
+    for (site, expected) in [
+        (format!("{{{doubling}v30: [1]}}"), "template-limit i/1.yaml:4:"),
+        (format!("{{{deep}v30: [1]}}"), "template-limit i/1.yaml:4:"),
+        (format!("{{{texts}t: {}}}", "a".repeat(1 << 20)), "template-limit i/1.yaml:4:"),
+        (format!("{{{steps}t: 1}}"), "template-limit i/1.yaml:4:"),
+    ] {
+        let found = values(&site, "{}").unwrap_err();
+        assert!(found.iter().all(|found| found.starts_with(expected)), "{found:#?}");
+    }
+    let found = values(&format!("{{{steps}t: 1}}"), "{}").unwrap_err();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].contains("of this cluster take more than 4 million steps"), "{found:#?}");
+}
+
+#[test]
+fn operators_in_a_row_are_bounded() {
+    for part in [" + 1", ".a", " | abs", "()", " ~ 1", " and 1", " if 1 else 1"] {
+        let found =
+            values(&format!("{{a: \"{{{{ b{} }}}}\", b: 1}}", part.repeat(100_000)), "{}").unwrap_err();
+        assert!(
+            found[0].starts_with("inventory-type i/1.yaml:4:")
+                && found[0].contains("more than 250 operators stand in a row here"),
+            "{part}: {found:#?}"
+        );
+    }
+}
+
+/// A list of many values, a mapping of many keys, many expressions: nobody looks at all of them for each.
+#[test]
+fn many_values_take_no_longer_than_they_are_many() {
+    let list: String = (0..30_000).map(|at| format!("{at}, ")).collect();
+    let sum = values(&format!("{{l: [{list}], sum: \"{{{{ l | sum }}}}\"}}"), "{}").unwrap();
+    assert!(sum.ends_with(r#""sum":449985000}"#));
+    let keys: String = (0..10_000).map(|at| format!("k{at}: \"{{{{ m.k{at} }}}}\", ")).collect();
+    let below: String = (0..10_000).map(|at| format!("k{at}: {at}, ")).collect();
+    assert!(values(&format!("{{{keys}m: {{{below}}}}}"), "{}").unwrap().starts_with(r#"{"k0":0,"k1":1,"#));
+}
+
 /// A list that an expression hands on refers to the context that knows what the expression came to.
 #[test]
 fn values_that_expressions_hand_on_go_with_their_context() {

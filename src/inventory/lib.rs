@@ -8,7 +8,7 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`bootstrap`] | a management cluster's objects, in order | nothing |
-//! | [`braces`] | which texts are expressions (I8) | nothing |
+//! | [`braces`] | which texts are expressions (I8) | `engine` |
 //! | [`origin`] | the kinds of levels, and where a value stands | nothing |
 //! | [`fields`] | reading an object's fields strictly | `origin` |
 //! | [`folder`] | the folder of a new cluster | `origin` |
@@ -26,8 +26,9 @@
 //! | [`templates`] | a release's templates, and what they come to (T1 to T8) | `context`, `engine`, `kinds`, `merge`, `origin`, `values` |
 //! | [`components`] | kustomize components over what templates come to | `kinds`, `origin`, `templates` |
 //! | [`record`] | the values that a base was made from (I9) | `kinds`, `merge`, `origin`, `values` |
-//! | [`survey`] | a whole inventory over a snapshot | `components`, `kinds`, `membership`, `origin`, `record`, `schema`, `templates`, `unknown`, `values` |
-//! | [`examples`] | releases tried on examples | `kinds`, `origin`, `schema`, `survey`, `templates`, `unknown`, `values` |
+//! | [`steps`] | the steps that a whole inventory may take | nothing |
+//! | [`survey`] | a whole inventory over a snapshot | `components`, `kinds`, `membership`, `origin`, `record`, `schema`, `steps`, `templates`, `unknown`, `values` |
+//! | [`examples`] | releases tried on examples | `kinds`, `origin`, `schema`, `steps`, `survey`, `templates`, `unknown`, `values` |
 //! | [`trace`] | where a value comes from, and who has it | `merge`, `origin`, `values` |
 
 pub mod bootstrap;
@@ -47,6 +48,7 @@ pub mod merge;
 pub mod origin;
 pub mod record;
 pub mod schema;
+mod steps;
 pub mod survey;
 pub mod templates;
 #[cfg(test)]

@@ -64,6 +64,7 @@ impl ValuesRecord {
             merged: Merged::of_value(&self.values, &Origin::new(level, 0)),
             dependencies: BTreeMap::new(),
             findings: Vec::new(),
+            steps: 0,
         }
     }
 

@@ -15,6 +15,7 @@ use super::membership::Membership;
 use super::origin::{LevelKind, Origin};
 use super::record::{self, ValuesRecord};
 use super::schema::{self, ReleaseSchema};
+use super::steps::Steps;
 use super::templates::{self, Cluster, Rendered, Subordinate, Templates};
 use super::unknown::ReleasesBelow;
 use super::values::{ClusterValues, Member};
@@ -278,6 +279,7 @@ impl Survey {
         let mut used: BTreeSet<Place> = BTreeSet::new();
         // Levels and the fields that a template below reads, wherever the value there comes from.
         let mut read: BTreeSet<(String, String)> = BTreeSet::new();
+        let mut steps = Steps::default();
         for definition in self.inventory.clusters() {
             let member = match Member::of(&self.inventory, definition) {
                 Ok(member) => member,
@@ -299,8 +301,17 @@ impl Survey {
                 }
                 Err(error) => findings.push(Finding::from(&error)),
             }
+            let place = || definition.level.place(definition.offset);
+            if steps.are_used_up() {
+                findings.extend(steps.tell(&definition.level.to_string(), place()));
+                continue;
+            }
+            let templates = self.parts(&member).and_then(|parts| parts.templates.as_ref());
+            let before = templates.map_or(0, Templates::steps);
             let values = self.values(&member);
-            match self.render(&member, &values) {
+            let result = self.render(&member, &values);
+            steps.add(values.steps + (templates.map_or(0, Templates::steps) - before));
+            match result {
                 Ok(rendered) => {
                     let has_templates = self.parts(&member).is_some_and(|parts| parts.templates.is_some());
                     let left: BTreeSet<Place> =
@@ -326,6 +337,10 @@ impl Survey {
             }
         }
         findings.extend(below.unknown_values(|release| self.releases.get(release)?.schema.as_ref()));
+        if steps.are_used_up() {
+            // Nobody knows what the others would have read.
+            unused.clear();
+        }
         unused.retain(|place, (path, origin)| {
             !used.contains(place) && !read.contains(&(origin.level.to_string(), path.to_string()))
         });

@@ -11,7 +11,7 @@ use capstan_model::tree::RepoPath;
 use capstan_yaml::Value;
 
 use super::check::check;
-use super::expression::{Dependencies, evaluate};
+use super::expression::{Dependencies, Evaluated, evaluate};
 use super::kinds::{Inventory, Object};
 use super::membership::Membership;
 use super::merge::{Layer, Merged, merge};
@@ -96,14 +96,14 @@ impl<'i> Member<'i> {
             None => (&[][..], own),
         };
         let (mut merged, mut findings) = merge(levels, own, schema);
-        let (dependencies, broken) = evaluate(&mut merged);
+        let Evaluated { dependencies, findings: broken, steps } = evaluate(&mut merged);
         // What was not merged or has no value has no type either.
         let sound = broken.is_empty();
         findings.extend(broken);
         if let (Some(schema), true) = (schema, sound) {
             findings.extend(check(&merged, schema));
         }
-        ClusterValues { merged, dependencies, findings }
+        ClusterValues { merged, dependencies, findings, steps }
     }
 
     /// What the levels call final, and who.
@@ -124,6 +124,8 @@ pub struct ClusterValues {
     pub dependencies: Dependencies,
     /// What is wrong: with any error the cluster is not rendered.
     pub findings: Vec<Finding>,
+    /// The steps that expressions took.
+    pub steps: u64,
 }
 
 impl ClusterValues {

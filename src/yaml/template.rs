@@ -216,6 +216,10 @@ fn index_of(c: char) -> Option<usize> {
     (at < COVERS).then_some(at)
 }
 
+/// How many bytes an expression has at most: one that is never closed is not looked through to the end of its line by
+/// each one in it.
+const LONGEST: usize = 16 << 10;
+
 /// The next expression, `$${ESCAPED}` ones included, with what is before and after it. One that does not
 /// end in its line is none.
 fn next_expression(text: &str) -> Option<(&str, &str, &str)> {
@@ -224,7 +228,7 @@ fn next_expression(text: &str) -> Option<(&str, &str, &str)> {
         let open = from + found;
         let start = if text[..open].ends_with('$') { open - 1 } else { open };
         let mut depth = 0_usize;
-        for (at, byte) in text.bytes().enumerate().skip(open) {
+        for (at, byte) in text.bytes().enumerate().skip(open).take(LONGEST) {
             match byte {
                 b'\n' => break,
                 b'{' => depth += 1,

@@ -11,7 +11,45 @@ use super::structured::Structured;
 const MOST: usize = 4 << 20;
 
 /// How deep they may be nested.
-const DEPTH: usize = 100;
+const DEPTH: usize = 200;
+
+/// How much a value may still hold, and how deep it is already.
+#[derive(Debug)]
+pub(crate) struct Room {
+    left: usize,
+    depth: usize,
+}
+
+impl Room {
+    /// Makes room for so many values or bytes.
+    ///
+    /// # Errors
+    /// There is none left.
+    pub(crate) fn pay(&mut self, cost: usize) -> Result<(), Error> {
+        self.left = self.left.checked_sub(cost).ok_or_else(|| Error::from(ErrorKind::OutOfFuel))?;
+        Ok(())
+    }
+
+    /// Whether something so deep fits here.
+    ///
+    /// # Errors
+    /// It does not.
+    pub(crate) fn fits(&self, height: usize) -> Result<(), Error> {
+        if self.depth + height > DEPTH { Err(Error::from(ErrorKind::OutOfFuel)) } else { Ok(()) }
+    }
+
+    /// One level deeper.
+    ///
+    /// # Errors
+    /// It is too deep, or what is done there fails.
+    pub(crate) fn inside<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        self.fits(1)?;
+        self.depth += 1;
+        let done = work(self);
+        self.depth -= 1;
+        done
+    }
+}
 
 /// A value of the engine as JSON. `raw` is asked first: it knows the values that are not the engine's own.
 ///
@@ -19,73 +57,85 @@ const DEPTH: usize = 100;
 /// It is undefined or an error itself, holds something that JSON has no word for, or is too large.
 pub(crate) fn to_json(
     value: &minijinja::Value,
-    raw: &dyn Fn(&minijinja::Value) -> Option<Result<Value, Error>>,
+    raw: &dyn Fn(&minijinja::Value, &mut Room) -> Option<Result<Value, Error>>,
 ) -> Result<Value, Error> {
-    Converter { left: MOST, raw }.value(value, 0)
+    converted(value, raw, &mut Room { left: MOST, depth: 0 })
 }
 
-struct Converter<'c> {
-    left: usize,
-    raw: &'c dyn Fn(&minijinja::Value) -> Option<Result<Value, Error>>,
-}
-
-impl Converter<'_> {
-    fn pay(&mut self, cost: usize) -> Result<(), Error> {
-        self.left = self.left.checked_sub(cost).ok_or_else(|| Error::from(ErrorKind::OutOfFuel))?;
-        Ok(())
+fn converted(
+    value: &minijinja::Value,
+    raw: &dyn Fn(&minijinja::Value, &mut Room) -> Option<Result<Value, Error>>,
+    room: &mut Room,
+) -> Result<Value, Error> {
+    room.pay(1)?;
+    if let Some(known) = raw(value, room) {
+        return known;
     }
+    if let Some(structured) = value.downcast_object_ref::<Structured>() {
+        room.pay(usize::try_from(weight(&structured.value)).unwrap_or(usize::MAX))?;
+        room.fits(height(&structured.value))?;
+        return Ok(structured.value.clone());
+    }
+    let no_value = |what: &str| {
+        Err(Error::new(ErrorKind::InvalidOperation, format!("{what} is no value that YAML could hold")))
+    };
+    match value.kind() {
+        ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),
+        ValueKind::None => Ok(Value::Null),
+        ValueKind::Bool => Ok(Value::Bool(value.is_true())),
+        ValueKind::Number => number(value),
+        ValueKind::String => {
+            let text = value.as_str().unwrap_or_default();
+            room.pay(text.len())?;
+            Ok(Value::String(text.to_owned()))
+        }
+        ValueKind::Seq | ValueKind::Iterable => room.inside(|room| {
+            let mut items = Vec::new();
+            for item in value.try_iter()? {
+                items.push(converted(&item, raw, room)?);
+            }
+            Ok(Value::Array(items))
+        }),
+        ValueKind::Map => room.inside(|room| {
+            let mut fields = Map::new();
+            for key in value.try_iter()? {
+                let below = value.get_item(&key)?;
+                let name = match key.as_str() {
+                    Some(text) => text.to_owned(),
+                    None => key.to_string(),
+                };
+                room.pay(name.len())?;
+                fields.insert(name, converted(&below, raw, room)?);
+            }
+            Ok(Value::Object(fields))
+        }),
+        ValueKind::Invalid => match value.try_iter() {
+            Err(error) => Err(error),
+            Ok(_) => no_value("an error"),
+        },
+        ValueKind::Bytes => no_value("a list of bytes"),
+        _ => no_value("a function or an object"),
+    }
+}
 
-    fn value(&mut self, value: &minijinja::Value, depth: usize) -> Result<Value, Error> {
-        self.pay(1)?;
-        if depth > DEPTH {
-            return Err(Error::from(ErrorKind::OutOfFuel));
+/// Bytes and slots.
+pub(crate) fn weight(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64 + 8,
+        Value::Array(items) => 8 + items.iter().map(weight).sum::<u64>(),
+        Value::Object(fields) => {
+            8 + fields.iter().map(|(key, value)| key.len() as u64 + weight(value)).sum::<u64>()
         }
-        if let Some(known) = (self.raw)(value) {
-            return known;
-        }
-        if let Some(structured) = value.downcast_object_ref::<Structured>() {
-            return Ok(structured.value.clone());
-        }
-        let no_value = |what: &str| {
-            Err(Error::new(ErrorKind::InvalidOperation, format!("{what} is no value that YAML could hold")))
-        };
-        match value.kind() {
-            ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),
-            ValueKind::None => Ok(Value::Null),
-            ValueKind::Bool => Ok(Value::Bool(value.is_true())),
-            ValueKind::Number => number(value),
-            ValueKind::String => {
-                let text = value.as_str().unwrap_or_default();
-                self.pay(text.len())?;
-                Ok(Value::String(text.to_owned()))
-            }
-            ValueKind::Seq | ValueKind::Iterable => {
-                let mut items = Vec::new();
-                for item in value.try_iter()? {
-                    items.push(self.value(&item, depth + 1)?);
-                }
-                Ok(Value::Array(items))
-            }
-            ValueKind::Map => {
-                let mut fields = Map::new();
-                for key in value.try_iter()? {
-                    let below = value.get_item(&key)?;
-                    let name = match key.as_str() {
-                        Some(text) => text.to_owned(),
-                        None => key.to_string(),
-                    };
-                    self.pay(name.len())?;
-                    fields.insert(name, self.value(&below, depth + 1)?);
-                }
-                Ok(Value::Object(fields))
-            }
-            ValueKind::Invalid => match value.try_iter() {
-                Err(error) => Err(error),
-                Ok(_) => no_value("an error"),
-            },
-            ValueKind::Bytes => no_value("a list of bytes"),
-            _ => no_value("a function or an object"),
-        }
+        _ => 8,
+    }
+}
+
+/// How deep a value is nested; a scalar is not.
+pub(crate) fn height(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(height).max().unwrap_or_default(),
+        Value::Object(fields) => 1 + fields.values().map(height).max().unwrap_or_default(),
+        _ => 0,
     }
 }
 

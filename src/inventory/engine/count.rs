@@ -4,48 +4,102 @@ use capstan_yaml::Value;
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, State};
 
+use super::convert::Room;
+
 /// The function that counts its argument and gives it back. No value has such a name.
 pub(crate) const WEIGH: &str = "capstan__counted";
+
+/// The same for what is compared: it may hold more, and what was there before the render counts, too.
+pub(crate) const COMPARE: &str = "capstan__compared";
 
 /// How many values one that is bound to a name may hold.
 const MOST: usize = 100_000;
 
+/// How deep they may be nested.
+const DEEPEST: usize = 100;
+
 /// Values that were there before the render: they are bounded, and reading them is noted, so they are not looked into.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
-    /// Whether a value is one, or stands in one.
-    pub(crate) is: fn(&minijinja::Value) -> bool,
+    /// How many values one of them holds, itself included, long texts as several; `None` for any other.
+    pub(crate) weight: fn(&minijinja::Value) -> Option<usize>,
     /// It as JSON; `None` for any other.
-    pub(crate) json: fn(&minijinja::Value) -> Option<Result<Value, Error>>,
+    pub(crate) json: fn(&minijinja::Value, &mut Room) -> Option<Result<Value, Error>>,
 }
 
-/// Adds the function to an environment.
+/// Adds the functions to an environment.
 pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
     let count = move |state: &State<'_, '_>, value: minijinja::Value| -> Result<minijinja::Value, Error> {
-        let mut left = MOST;
-        through(&value, given, &mut left, 0)?;
-        state.consume_fuel(((MOST - left) / 4) as u64)?;
+        let mut counter = Counter { given, counts_given: false, left: MOST, bytes: 0 };
+        counter.through(&value, 0)?;
+        state.consume_fuel((MOST - counter.left) as u64 / VALUES_A_STEP)?;
         Ok(value)
     };
     environment.add_function(WEIGH, count);
+    let compare = move |state: &State<'_, '_>, value: minijinja::Value| -> Result<minijinja::Value, Error> {
+        charge(state, given, &value)?;
+        Ok(value)
+    };
+    environment.add_function(COMPARE, compare);
 }
 
-fn through(value: &minijinja::Value, given: Given, left: &mut usize, depth: usize) -> Result<(), Error> {
-    const DEEPEST: usize = 100;
-    *left =
-        left.checked_sub(1).filter(|_| depth < DEEPEST).ok_or_else(|| Error::from(ErrorKind::OutOfFuel))?;
-    match value.kind() {
-        ValueKind::Seq | ValueKind::Iterable if !(given.is)(value) => {
-            for item in value.try_iter()? {
-                through(&item, given, left, depth + 1)?;
-            }
-        }
-        ValueKind::Map if !(given.is)(value) => {
-            for key in value.try_iter()? {
-                through(&value.get_item(&key)?, given, left, depth + 1)?;
-            }
-        }
-        _ => {}
+/// Charges for all that a value holds.
+///
+/// # Errors
+/// The fuel is not enough.
+pub(super) fn charge(state: &State<'_, '_>, given: Given, value: &minijinja::Value) -> Result<(), Error> {
+    let mut counter = Counter { given, counts_given: true, left: usize::MAX, bytes: 0 };
+    // No more is looked at than can be paid for.
+    let left = state.fuel_levels().map_or(u64::MAX, |(_, left)| left);
+    counter.left = usize::try_from(left.saturating_mul(VALUES_A_STEP)).unwrap_or(usize::MAX);
+    let all = counter.left;
+    counter.through(value, 0)?;
+    let values = (all - counter.left) as u64;
+    state.consume_fuel(values / VALUES_A_STEP + counter.bytes / 64)
+}
+
+/// How many values are looked at for one step.
+const VALUES_A_STEP: u64 = 4;
+
+struct Counter {
+    given: Given,
+    /// Whether what was there before the render counts as what it holds, or as one.
+    counts_given: bool,
+    left: usize,
+    bytes: u64,
+}
+
+impl Counter {
+    fn pay(&mut self, values: usize) -> Result<(), Error> {
+        self.left = self.left.checked_sub(values).ok_or_else(|| Error::from(ErrorKind::OutOfFuel))?;
+        Ok(())
     }
-    Ok(())
+
+    fn through(&mut self, value: &minijinja::Value, depth: usize) -> Result<(), Error> {
+        if depth >= DEEPEST {
+            return Err(Error::from(ErrorKind::OutOfFuel));
+        }
+        match (value.kind(), (self.given.weight)(value)) {
+            (_, Some(weight)) => self.pay(if self.counts_given { weight } else { 1 }),
+            (ValueKind::Seq | ValueKind::Iterable, None) => {
+                self.pay(1)?;
+                for item in value.try_iter()? {
+                    self.through(&item, depth + 1)?;
+                }
+                Ok(())
+            }
+            (ValueKind::Map, None) => {
+                self.pay(1)?;
+                for key in value.try_iter()? {
+                    self.through(&value.get_item(&key)?, depth + 1)?;
+                }
+                Ok(())
+            }
+            (ValueKind::String, None) => {
+                self.bytes += value.as_str().map_or(0, str::len) as u64;
+                self.pay(1)
+            }
+            _ => self.pay(1),
+        }
+    }
 }

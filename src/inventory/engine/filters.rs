@@ -1,10 +1,9 @@
 //! Filters that Ansible's and Helm's templates use, and `indent` over what they make (T4).
 
-use capstan_yaml::Value;
 use minijinja::value::{Kwargs, Rest, from_args};
 use minijinja::{Environment, Error, ErrorKind, State};
 
-use super::convert::to_json;
+use super::convert::{to_json, weight};
 use super::count::Given;
 use super::structured::{Format, Structured};
 
@@ -41,20 +40,9 @@ fn structured(
     format: Format,
 ) -> Result<minijinja::Value, Error> {
     let value = to_json(value, &given.json)?;
-    state.consume_fuel(weight(&value) / 16)?;
-    Ok(minijinja::Value::from_object(Structured { value, format }))
-}
-
-/// Bytes and slots.
-pub(crate) fn weight(value: &Value) -> u64 {
-    match value {
-        Value::String(text) => text.len() as u64 + 8,
-        Value::Array(items) => 8 + items.iter().map(weight).sum::<u64>(),
-        Value::Object(fields) => {
-            8 + fields.iter().map(|(key, value)| key.len() as u64 + weight(value)).sum::<u64>()
-        }
-        _ => 8,
-    }
+    let made = Structured { value, format };
+    state.consume_fuel((weight(&made.value) + made.written()) / 16)?;
+    Ok(minijinja::Value::from_object(made))
 }
 
 /// `indent` of text as Jinja has it; of a structure nothing, since it is placed and not pasted.

@@ -4,26 +4,43 @@
 //! (`minijinja` 3.1: <https://github.com/mitsuhiko/minijinja/blob/main/CHANGELOG.md>), so that one number bounds time
 //! and memory. What Capstan adds to the engine pays from the same tank.
 //!
-//! Lists that hold one another more than once are bounded where they are bound to a name, see `templates/guard.rs`.
+//! Lists that hold one another more than once are bounded where they are bound to a name, see `guard`.
 
 mod convert;
 mod count;
 mod filters;
+mod guard;
+mod rows;
 mod structured;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
+use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior};
 
-pub(crate) use convert::to_json;
-pub(crate) use count::{Given, WEIGH};
-pub(crate) use filters::weight;
+pub(crate) use convert::{Room, height, to_json, weight};
+pub(crate) use count::Given;
+use count::{COMPARE, WEIGH};
+pub(crate) use guard::{Guarded, guard, guard_expression};
+pub(crate) use rows::{ROW, too_long};
 pub(crate) use structured::Structured;
 
-/// Steps of one render. One pays for 64 bytes, so that no render makes more than 128 MiB.
-pub(crate) const FUEL: u64 = 2_000_000;
+/// Steps of one template: one pays for 64 bytes, so that none makes more than 128 MiB. A run that fails does not say how
+/// many it took, so a template is tried with few steps first: what failed is charged with those that it was given.
+pub(crate) const FUELS: [u64; 4] = [4_000, 40_000, 400_000, 2_000_000];
 
-/// Steps of one expression in a value.
-pub(crate) const EXPRESSION_FUEL: u64 = 100_000;
+/// Steps of all templates of one cluster.
+pub(crate) const RENDER_FUEL: u64 = 4_000_000;
+
+/// Steps of one expression in a value, tried as [`FUELS`].
+const EXPRESSION_FUELS: [u64; 4] = [200, 2_000, 20_000, 100_000];
+
+/// Steps of all expressions in the values of one cluster.
+pub(crate) const EXPRESSIONS_FUEL: u64 = 4_000_000;
+
+/// Bytes and slots of what all expressions in the values of one cluster come to.
+pub(crate) const VALUES_WEIGHT: u64 = 32 << 20;
+
+/// Environments for expressions, each with its steps, fewest first.
+pub(crate) type Engines = Vec<(u64, Environment<'static>)>;
 
 /// How deep calls and includes may go.
 const RECURSION: usize = 64;
@@ -57,7 +74,8 @@ pub(crate) fn environment(fuel: u64, given: Given) -> Result<Environment<'static
     environment.set_fuel(Some(fuel));
     environment.set_recursion_limit(RECURSION);
     environment.set_debug(true);
-    environment.set_unknown_method_callback(|state, value, method, arguments| {
+    environment.set_unknown_method_callback(move |state, value, method, arguments| {
+        charge_method(state, given, value, method, arguments)?;
         // It makes what it is asked for without asking what that costs; the filter does ask.
         if method == "format" {
             let message = "the method `format` is refused: use the filter, `'%s' | format(…)`";
@@ -74,6 +92,34 @@ pub(crate) fn environment(fuel: u64, given: Given) -> Result<Environment<'static
     filters::add(&mut environment, given);
     count::add(&mut environment, given);
     Ok(environment)
+}
+
+/// The environments in which expressions in values are evaluated.
+///
+/// # Errors
+/// Never, see [`syntax`].
+pub(crate) fn engines(given: Given) -> Result<Engines, Error> {
+    EXPRESSION_FUELS.iter().map(|fuel| Ok((*fuel, environment(*fuel, given)?))).collect()
+}
+
+/// What methods of Python's cost beyond what the engine charges for: everything that their arguments hold, and of a text
+/// that is stripped of characters, each of them at each of its own.
+fn charge_method(
+    state: &State<'_, '_>,
+    given: Given,
+    value: &minijinja::Value,
+    method: &str,
+    arguments: &[minijinja::Value],
+) -> Result<(), Error> {
+    for argument in arguments {
+        count::charge(state, given, argument)?;
+    }
+    if let ("strip" | "lstrip" | "rstrip", Some(text), [characters, ..]) = (method, value.as_str(), arguments)
+    {
+        let characters = characters.as_str().map_or(0, str::len);
+        state.consume_fuel(text.len().saturating_mul(characters) as u64 / 64)?;
+    }
+    Ok(())
 }
 
 /// Whether a render ended for want of steps or memory.

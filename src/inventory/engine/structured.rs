@@ -28,6 +28,16 @@ pub(crate) struct Structured {
 }
 
 impl Structured {
+    /// How many bytes it comes to as text, about: what stands deep is indented far.
+    pub(crate) fn written(&self) -> u64 {
+        let columns = match self.format {
+            Format::Yaml => 2,
+            Format::Json => 0,
+            Format::IndentedJson(columns) => columns as u64,
+        };
+        bytes(&self.value, columns, 0)
+    }
+
     /// As text, without a line feed at its end.
     pub(crate) fn text(&self) -> String {
         match self.format {
@@ -45,6 +55,20 @@ impl Object for Structured {
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())
+    }
+}
+
+fn bytes(value: &Value, columns: u64, indent: u64) -> u64 {
+    let below = indent + columns;
+    let line = |bytes: u64| below + 4 + bytes;
+    match value {
+        Value::Array(items) => 2 + items.iter().map(|item| line(bytes(item, columns, below))).sum::<u64>(),
+        Value::Object(fields) => {
+            let field = |(key, item): (&String, &Value)| line(key.len() as u64 + bytes(item, columns, below));
+            2 + fields.iter().map(field).sum::<u64>()
+        }
+        Value::String(text) => text.len() as u64 + 2 + text.matches('\n').count() as u64 * indent,
+        _ => 5,
     }
 }
 

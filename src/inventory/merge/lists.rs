@@ -1,7 +1,9 @@
 //! Lists: replaced, united, or merged item by item (I3, I5).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use capstan_model::object::FieldPath;
-use capstan_yaml::{Entry, Node, Value, same_meaning};
+use capstan_yaml::{Entry, Node, Value};
 
 use super::{DELETE, Kind, Merged, Merger, PATCH, REPLACE, anything};
 use crate::fields::noun;
@@ -47,8 +49,11 @@ impl Merger<'_> {
     fn set(&mut self, upper: Option<Merged>, node: &Node, items: &[Node], schema: &ValueSchema) -> Merged {
         let mut merged = self.list_above(upper, node);
         let Kind::List(united) = &mut merged.kind else { return merged };
-        for (at, item) in items.iter().enumerate() {
-            if let Some(first) = items[..at].iter().find(|other| same_meaning(other, item)) {
+        let mut known: BTreeSet<String> = united.iter().filter_map(Merged::value).map(identity).collect();
+        let mut seen: BTreeMap<String, &Node> = BTreeMap::new();
+        for item in items {
+            let value = identity(item.value());
+            if let Some(first) = seen.get(&value) {
                 let message = format!(
                     "`{}` is a set and holds this item twice: the first one stands in {}",
                     self.path,
@@ -57,8 +62,8 @@ impl Merger<'_> {
                 self.wrong(item.span.start, message);
                 continue;
             }
-            let value = item.value();
-            if !united.iter().any(|known| known.value().as_ref() == Some(&value)) {
+            seen.insert(value.clone(), item);
+            if known.insert(value) {
                 let fresh = self.item(united.len(), None, item, schema);
                 united.push(fresh);
             }
@@ -90,10 +95,19 @@ impl Merger<'_> {
             self.list_above(upper, node)
         };
         let Kind::List(values) = &mut merged.kind else { return merged };
-        let mut seen: Vec<(Vec<Value>, &Node)> = Vec::new();
+        // Where the item of each key stands; those that are deleted leave a hole until the end.
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        for (at, value) in values.iter().enumerate() {
+            if let Some(key) = merged_key(value, schema, keys) {
+                places.entry(identity(key.into())).or_insert(at);
+            }
+        }
+        let mut holes: BTreeSet<usize> = BTreeSet::new();
+        let mut seen: BTreeMap<String, &Node> = BTreeMap::new();
         for (at, item) in items.iter().enumerate().filter(|(_, item)| !drops(item) && !item.is_null()) {
             let Some(key) = self.key_of(at, item, schema, keys) else { continue };
-            if let Some((_, first)) = seen.iter().find(|(known, _)| *known == key) {
+            let name = identity(Value::from(key.clone()));
+            if let Some(first) = seen.get(&name) {
                 let message = format!(
                     "`{}` has two items with {}: the first one stands in {}",
                     self.path,
@@ -103,27 +117,34 @@ impl Merger<'_> {
                 self.wrong(item.span.start, message);
                 continue;
             }
-            let known =
-                values.iter().position(|value| merged_key(value, schema, keys).as_ref() == Some(&key));
+            let known = places.get(&name).copied();
             let entries = item.as_mapping().unwrap_or_default();
             let deletes = entries.iter().any(|entry| directive(entry) == Some(DELETE));
             match known {
                 Some(known) if deletes => {
-                    values.remove(known);
+                    holes.insert(known);
+                    places.remove(&name);
                 }
                 None if deletes => {}
                 Some(known) => {
                     let hole = Merged::new(Kind::Absent, self.origin(item));
                     let old = std::mem::replace(&mut values[known], hole);
-                    values[known] = self.item(known, Some(old), item, schema);
+                    let index = known - holes.range(..known).count();
+                    values[known] = self.item(index, Some(old), item, schema);
                 }
                 None => {
-                    let fresh = self.item(values.len(), None, item, schema);
+                    let fresh = self.item(values.len() - holes.len(), None, item, schema);
+                    places.insert(name.clone(), values.len());
                     values.push(fresh);
                 }
             }
-            seen.push((key, item));
+            seen.insert(name, item);
         }
+        let mut at = 0;
+        values.retain(|_| {
+            at += 1;
+            !holes.contains(&(at - 1))
+        });
         merged
     }
 
@@ -154,6 +175,12 @@ impl Merger<'_> {
         self.path = whole;
         found.ok()
     }
+}
+
+/// A value as a text that only the same value has.
+fn identity(mut value: Value) -> String {
+    value.sort_all_objects();
+    value.to_string()
 }
 
 fn directive(entry: &Entry) -> Option<&str> {

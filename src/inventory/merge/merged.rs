@@ -153,4 +153,21 @@ impl Merged {
             _ => visit(path, self),
         }
     }
+
+    /// The same, each to be changed: what `visit` makes of a leaf is not visited.
+    pub fn leaves_mut(&mut self, path: &FieldPath, visit: &mut impl FnMut(&FieldPath, &mut Self)) {
+        match &mut self.kind {
+            Kind::Map(entries) if !entries.is_empty() => {
+                for (key, value) in entries {
+                    value.leaves_mut(&path.key(key), visit);
+                }
+            }
+            Kind::List(items) if !items.is_empty() => {
+                for (at, item) in items.iter_mut().enumerate() {
+                    item.leaves_mut(&path.index(at), visit);
+                }
+            }
+            _ => visit(path, self),
+        }
+    }
 }

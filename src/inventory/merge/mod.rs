@@ -22,6 +22,7 @@ mod merged;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use capstan_model::finding::{Finding, rules};
@@ -224,19 +225,23 @@ impl Merger<'_> {
             (upper, _) => Merged::new(Kind::Map(Vec::new()), self.origin(node)).over(upper),
         };
         let Kind::Map(values) = &mut merged.kind else { return merged };
+        // What upper levels say, by name: no key of this level stands here twice.
+        let mut by_name: Vec<usize> = (0..values.len()).collect();
+        by_name.sort_by(|a, b| values[*a].0.cmp(&values[*b].0));
         for entry in entries.iter().filter(|entry| entry.key != PATCH) {
             let Some(below) = schema.value(&entry.key).or_else(|| schema.open.then(anything)) else {
                 continue;
             };
             let path = self.path.key(&entry.key);
             let whole = std::mem::replace(&mut self.path, path);
-            match values.iter().position(|(name, _)| *name == entry.key) {
-                Some(at) => {
+            match by_name.binary_search_by(|at| values[*at].0.cmp(&entry.key)) {
+                Ok(found) => {
+                    let at = by_name[found];
                     let origin = self.origin(&entry.value);
                     let old = std::mem::replace(&mut values[at].1, Merged::new(Kind::Absent, origin));
                     values[at].1 = self.node(Some(old), &entry.value, below);
                 }
-                None => {
+                Err(_) => {
                     let value = self.node(self.default(below), &entry.value, below);
                     values.push((entry.key.clone(), value));
                 }
@@ -289,11 +294,12 @@ fn fill(merged: &mut Merged, schema: &ValueSchema, level: &Arc<Level>) {
     match &mut merged.kind {
         Kind::Absent | Kind::Scalar(_) => {}
         Kind::Map(values) => {
-            for (name, property) in &schema.properties {
-                if !values.iter().any(|(key, _)| key == name) {
-                    values.extend(default_of(property, level).map(|default| (name.clone(), default)));
-                }
-            }
+            let known: BTreeSet<&str> = values.iter().map(|(key, _)| key.as_str()).collect();
+            let missing = schema.properties.iter().filter(|(name, _)| !known.contains(name.as_str()));
+            let missing =
+                missing.filter_map(|(name, property)| Some((name.clone(), default_of(property, level)?)));
+            let missing: Vec<(String, Merged)> = missing.collect();
+            values.extend(missing);
             for (key, value) in values {
                 if let Some(schema) = schema.value(key) {
                     fill(value, schema, level);

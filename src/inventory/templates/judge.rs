@@ -39,16 +39,27 @@ pub(super) struct Judged {
     pub(super) names: Vec<Named>,
 }
 
+/// How often a template is read to know which names hold captured text: each time, it may be handed on to a name that
+/// stands before.
+const PASSES: usize = 50;
+
 /// Judges a template that the engine could read.
 pub(super) fn judge(name: &str, text: &str) -> Judged {
     let parsed = syntax().and_then(|syntax| parse(text, name, syntax));
     let Ok(ast::Stmt::Template(template)) = parsed else { return Judged::default() };
     let mut walker = Walker::default();
-    // What is bound to captured text may be bound to another name later in the text: until nothing is added.
-    loop {
+    // What is bound to captured text may be bound to another name before that in the text: until nothing is added.
+    for pass in 0.. {
         let before = (walker.texts.len(), walker.callables.len());
         walker.bind(&template.children);
         if before == (walker.texts.len(), walker.callables.len()) {
+            break;
+        }
+        if pass == PASSES {
+            let message = format!(
+                "text of a macro or of a `{{% set %}}` block is handed on backwards through more than {PASSES} names: bind a name before it is used"
+            );
+            walker.wrong(0, message);
             break;
         }
     }

@@ -7,7 +7,6 @@
 //!
 //! Deliberately absent: what becomes of the objects.
 
-mod guard;
 mod judge;
 mod known;
 mod layout;
@@ -19,6 +18,7 @@ mod render;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::tree::RepoPath;
@@ -27,10 +27,9 @@ use minijinja::Environment;
 pub use render::{Cluster, Placement, Rendered, RenderedFile, RenderedObject, Subordinate};
 
 use super::context::GIVEN;
-use super::engine::{FUEL, environment, is_limit, reason};
+use super::engine::{Guarded, ROW, environment, guard, is_limit, reason, syntax, too_long};
 use super::kinds::SourceText;
-use guard::{Guarded, guard};
-use names::position_in;
+use names::{lines_of, position_in};
 
 /// Name of the folder in a release's.
 pub const FOLDER: &str = "templates";
@@ -50,12 +49,17 @@ const OPEN: char = '\u{E0F0}';
 /// The end of a mark.
 const CLOSE: char = '\u{E0F1}';
 
+/// What is compiled behind each template: it notes the steps that were taken until then, and writes nothing.
+const NOTE_STEPS: &str = "{%+ if capstan__steps() %}{% endif %}";
+
 /// The templates of one release.
 #[derive(Debug)]
 pub struct Templates {
     environment: Environment<'static>,
     /// Every file, by its name below the folder.
     files: BTreeMap<String, TemplateFile>,
+    /// The steps that renders took so far.
+    steps: AtomicU64,
 }
 
 /// One template.
@@ -63,6 +67,8 @@ pub struct Templates {
 struct TemplateFile {
     path: RepoPath,
     text: String,
+    /// Where its lines begin.
+    lines: Vec<usize>,
     /// What is compiled.
     guarded: Guarded,
     /// Its expressions, ordered by where they begin.
@@ -71,7 +77,7 @@ struct TemplateFile {
 
 impl TemplateFile {
     fn place(&self, offset: usize) -> Place {
-        Place::at(self.path.clone(), position_in(&self.text, offset))
+        Place::at(self.path.clone(), position_in(&self.text, &self.lines, offset))
     }
 }
 
@@ -108,18 +114,32 @@ impl Templates {
             let finding = Finding::new(rules::TEMPLATE_LIMIT, message).place(Place::whole(folder.clone()));
             return Err(vec![finding]);
         }
-        let Ok(mut environment) = environment(FUEL, GIVEN) else { return Err(findings) };
+        let Ok(mut environment) = environment(0, GIVEN) else { return Err(findings) };
         let mut read = BTreeMap::new();
         for (name, (path, text)) in known {
-            let mut file = TemplateFile { path, text, guarded: Guarded::default(), emissions: Vec::new() };
+            let lines = lines_of(&text);
+            let mut file =
+                TemplateFile { path, text, lines, guarded: Guarded::default(), emissions: Vec::new() };
             if let Some(offset) = file.text.find([OPEN, CLOSE]) {
                 let message =
                     "this character is for private use, and Capstan uses it to mark values: take it out";
                 findings.push(Finding::new(rules::TEMPLATE_ERROR, message).place(file.place(offset)));
                 continue;
             }
+            if let Some(offset) = syntax().ok().and_then(|syntax| too_long(&file.text, syntax)) {
+                let message = format!(
+                    "more than {ROW} operators or branches stand in a row here: give parts of it a name with `{{% set %}}`"
+                );
+                findings.push(Finding::new(rules::TEMPLATE_LIMIT, message).place(file.place(offset)));
+                continue;
+            }
             file.guarded = guard(&file.text);
-            match environment.add_template_owned(name.clone(), file.guarded.text.clone()) {
+            let compiled = file.guarded.text.clone();
+            let plain = environment.add_template_owned(name.clone(), compiled.clone());
+            // Where nothing is wrong nothing is open at its end, so that something may follow.
+            match plain.and_then(|()| {
+                environment.add_template_owned(name.clone(), format!("{compiled}{NOTE_STEPS}"))
+            }) {
                 Ok(()) => {
                     let judged = judge::judge(&name, &file.text);
                     findings.extend(judged.findings.into_iter().map(|(offset, message)| {
@@ -143,7 +163,12 @@ impl Templates {
             return Err(findings);
         }
         let files = read.into_iter().map(|(name, (file, _))| (name, file)).collect();
-        Ok(Self { environment, files })
+        Ok(Self { environment, files, steps: AtomicU64::new(0) })
+    }
+
+    /// The steps that all renders took so far.
+    pub fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
     }
 
     /// The names of those that are rendered: the others serve includes and imports.

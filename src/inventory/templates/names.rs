@@ -8,19 +8,21 @@ use capstan_model::spelling::hint;
 use super::judge::Named;
 use super::{INCLUDES, TemplateFile};
 
-/// Line and column of a byte of a text.
-pub(super) fn position_in(text: &str, offset: usize) -> Position {
+/// Where the lines of a text begin.
+pub(super) fn lines_of(text: &str) -> Vec<usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+}
+
+/// Line and column of a byte of a text, whose lines begin there.
+pub(super) fn position_in(text: &str, lines: &[usize], offset: usize) -> Position {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
         offset -= 1;
     }
-    let before = &text[..offset];
-    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = lines.partition_point(|begin| *begin <= offset).max(1);
+    let start = lines.get(line - 1).copied().unwrap_or_default();
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    Position {
-        line: number(before.bytes().filter(|byte| *byte == b'\n').count() + 1),
-        column: number(before[start..].chars().count() + 1),
-    }
+    Position { line: number(line), column: number(text[start..offset].chars().count() + 1) }
 }
 
 /// What is wrong with the names that templates name.
@@ -38,9 +40,9 @@ pub(super) fn judge(files: &BTreeMap<String, (TemplateFile, Vec<Named>)>) -> Vec
         }
     }
     if findings.is_empty() {
+        let mut deep = BTreeMap::new();
         for name in files.keys() {
-            let mut way = vec![name.as_str()];
-            if let Some(finding) = follow(files, &mut way) {
+            if let Err(finding) = follow(files, &mut vec![name.as_str()], &mut deep) {
                 findings.push(finding);
                 break;
             }
@@ -49,27 +51,39 @@ pub(super) fn judge(files: &BTreeMap<String, (TemplateFile, Vec<Named>)>) -> Vec
     findings
 }
 
+/// How deep the templates below the last one of the way go. Each is followed once: `deep` knows those that were.
 fn follow<'f>(
     files: &'f BTreeMap<String, (TemplateFile, Vec<Named>)>,
     way: &mut Vec<&'f str>,
-) -> Option<Finding> {
-    let (file, named) = files.get(*way.last()?)?;
+    deep: &mut BTreeMap<&'f str, usize>,
+) -> Result<usize, Finding> {
+    let mut deepest = 0;
+    let Some((name, (file, named))) = way.last().and_then(|name| Some((*name, files.get(*name)?))) else {
+        return Ok(0);
+    };
     for one in named {
         let at = || file.place(one.offset);
         if way.contains(&one.name.as_str()) {
             let message = format!("a template reads itself: {} -> {}", way.join(" -> "), one.name);
-            return Some(Finding::new(rules::TEMPLATE_LIMIT, message).place(at()));
+            return Err(Finding::new(rules::TEMPLATE_LIMIT, message).place(at()));
         }
-        if way.len() > INCLUDES {
+        let known = deep.get(one.name.as_str()).copied();
+        if way.len() + known.unwrap_or_default() > INCLUDES {
             let message =
                 format!("templates read one another more than {INCLUDES} deep: {}", way.join(" -> "));
-            return Some(Finding::new(rules::TEMPLATE_LIMIT, message).place(at()));
+            return Err(Finding::new(rules::TEMPLATE_LIMIT, message).place(at()));
         }
-        way.push(one.name.as_str());
-        if let Some(finding) = follow(files, way) {
-            return Some(finding);
-        }
-        way.pop();
+        let below = match known {
+            Some(below) => below,
+            None => {
+                way.push(one.name.as_str());
+                let below = follow(files, way, deep)?;
+                way.pop();
+                below
+            }
+        };
+        deepest = deepest.max(below + 1);
     }
-    None
+    deep.insert(name, deepest);
+    Ok(deepest)
 }

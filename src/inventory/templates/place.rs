@@ -6,8 +6,9 @@ use capstan_yaml::{
 };
 
 use super::layout::{Slot, Splice, written};
-use super::{CLOSE, OPEN};
+use super::{CLOSE, OPEN, TEXT_BYTES};
 use crate::context::text_of;
+use crate::engine::weight;
 
 /// A value that was put aside.
 #[derive(Debug, Clone)]
@@ -55,11 +56,13 @@ pub(super) struct Wrong {
     pub(super) message: String,
     /// The values that were read there.
     pub(super) reads: Vec<FieldPath>,
+    /// Whether it comes to too much.
+    pub(super) is_limit: bool,
 }
 
 impl Wrong {
     fn new(offset: usize, message: impl Into<String>) -> Self {
-        Self { offset, message: message.into(), reads: Vec::new() }
+        Self { offset, message: message.into(), reads: Vec::new(), is_limit: false }
     }
 }
 
@@ -80,7 +83,8 @@ pub(super) fn place(text: &str, marks: &[Mark], source: &dyn Source) -> Result<P
     {
         return Err(Wrong::new(offset, message));
     }
-    let mut placer = Placer { text, marks, source, splices: Vec::new(), placed: Vec::new() };
+    let mut placer =
+        Placer { text, marks, source, splices: Vec::new(), placed: Vec::new(), left: TEXT_BYTES };
     let mut documents = Vec::new();
     for document in file.documents() {
         let node = placer.node(&document.root, Slot::Root, &FieldPath::root())?;
@@ -130,9 +134,27 @@ struct Placer<'p> {
     source: &'p dyn Source,
     splices: Vec<Splice>,
     placed: Vec<(FieldPath, usize, Vec<FieldPath>)>,
+    /// How many bytes and slots of values may still be placed: a mark in captured text may stand there many times.
+    left: usize,
 }
 
 impl<'p> Placer<'p> {
+    /// Makes room for a value.
+    fn pay(&mut self, mark: &Mark, offset: usize) -> Result<(), Wrong> {
+        let bytes = mark.text.as_ref().map_or_else(|| weight(&mark.value), |text| text.len() as u64);
+        match self.left.checked_sub(usize::try_from(bytes).unwrap_or(usize::MAX)) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => {
+                let message =
+                    format!("the values that are placed come to more than {} MiB", TEXT_BYTES >> 20);
+                Err(Wrong { is_limit: true, reads: mark.reads.clone(), ..Wrong::new(offset, message) })
+            }
+        }
+    }
+
     /// The node with its values.
     fn node(&mut self, node: &Node, slot: Slot, path: &FieldPath) -> Result<Node, Wrong> {
         let flow = |open: char| self.text.get(node.span.clone()).is_some_and(|text| text.starts_with(open));
@@ -159,6 +181,9 @@ impl<'p> Placer<'p> {
     fn entry(&mut self, entry: &Entry, is_flow: bool, path: &FieldPath) -> Result<Entry, Wrong> {
         let mut key = entry.key.clone();
         if key.contains(OPEN) {
+            for mark in self.numbers(&entry.key, &entry.key_span)? {
+                self.pay(mark, entry.key_span.start)?;
+            }
             key = self.replaced(&entry.key, &entry.key_span)?.0;
             let quoted = written(&Node::string(key.as_str()), &Slot::Flow, self.text, &entry.key_span);
             self.splices.push(quoted);
@@ -170,6 +195,9 @@ impl<'p> Placer<'p> {
 
     fn scalar(&mut self, node: &Node, scalar: &Scalar, slot: &Slot, path: &FieldPath) -> Result<Node, Wrong> {
         let marks = self.numbers(&scalar.text, &node.span)?;
+        for mark in &marks {
+            self.pay(mark, node.span.start)?;
+        }
         let mut reads: Vec<FieldPath> = marks.iter().flat_map(|mark| mark.reads.clone()).collect();
         reads.sort();
         reads.dedup();

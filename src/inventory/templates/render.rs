@@ -1,6 +1,7 @@
 //! From templates and one cluster's values to files of objects.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use capstan_kustomize::render::refused_names;
@@ -16,7 +17,7 @@ use super::judge::Emission;
 use super::place::{Mark, Source, place};
 use super::{CLOSE, OBJECTS, OPEN, TEXT_BYTES, Templates};
 use crate::context::{Context, Shape, plain};
-use crate::engine::{Structured, deepest, is_limit, reason, to_json, weight};
+use crate::engine::{FUELS, RENDER_FUEL, Structured, deepest, is_limit, reason, to_json, weight};
 use crate::merge::Merged;
 use crate::origin::{LevelKind, Origin};
 use crate::values::ClusterValues;
@@ -107,22 +108,57 @@ impl Templates {
         let mut environment = self.environment.clone();
         let (held, seen) = (Arc::clone(&marks), Arc::clone(&context));
         environment.set_formatter(move |out, state, value| emit(&held, &seen, out, state, value));
+        let noted = Arc::new(AtomicU64::new(0));
+        let note = Arc::clone(&noted);
+        environment.add_function("capstan__steps", move |state: &State<'_, '_>| {
+            note.store(state.fuel_levels().map_or(0, |(taken, _)| taken), Ordering::Relaxed);
+            false
+        });
         let mut rendered = Rendered::default();
         let mut findings = Vec::new();
-        let mut bytes = 0_usize;
-        let run =
-            Run { templates: self, environment: &environment, context: &context, marks: &marks, values };
+        let (mut bytes, mut objects) = (0_usize, 0_usize);
+        let mut left = RENDER_FUEL;
         for name in self.rendered() {
-            match run.file(name) {
-                Ok(file) => {
+            let mut result = None;
+            for fuel in FUELS {
+                if left < fuel {
+                    let finding = Finding::new(rules::TEMPLATE_LIMIT, over_all(name));
+                    findings.push(finding.maybe_place(self.whole(name)));
+                    left = 0;
+                    result = None;
+                    break;
+                }
+                environment.set_fuel(Some(fuel));
+                let run = Run {
+                    templates: self,
+                    environment: &environment,
+                    context: &context,
+                    marks: &marks,
+                    values,
+                };
+                noted.store(0, Ordering::Relaxed);
+                let output = run.output(name);
+                // A run that fails is charged with all that it might have taken.
+                let taken = Some(noted.load(Ordering::Relaxed)).filter(|taken| *taken > 0 && output.is_ok());
+                let taken = taken.unwrap_or(fuel).min(fuel);
+                left -= taken;
+                self.steps.fetch_add(taken, Ordering::Relaxed);
+                let is_over = output.as_ref().is_err_and(is_limit) && fuel != FUELS[FUELS.len() - 1];
+                if !is_over {
+                    result = Some(run.file(name, output));
+                    break;
+                }
+            }
+            match result {
+                Some(Ok(file)) => {
                     bytes = bytes.saturating_add(file.text.len());
+                    objects += file.objects.len();
                     rendered.files.push(file);
                 }
-                Err(found) => findings.extend(found),
+                Some(Err(found)) => findings.extend(found),
+                None => break,
             }
-            if bytes > TEXT_BYTES
-                || rendered.files.iter().map(|file| file.objects.len()).sum::<usize>() > OBJECTS
-            {
+            if bytes > TEXT_BYTES || objects > OBJECTS {
                 let message =
                     format!("the render comes to more than {} MiB or {OBJECTS} objects", TEXT_BYTES >> 20);
                 findings.push(Finding::new(rules::TEMPLATE_LIMIT, message).maybe_place(self.whole(name)));
@@ -133,11 +169,9 @@ impl Templates {
         if !findings.is_empty() {
             return Err(findings);
         }
+        let was_read = context.was_read();
         values.merged.leaves(&FieldPath::root(), &mut |path, leaf| {
-            if leaf.value().is_some()
-                && leaf.origin.level.kind != LevelKind::Default
-                && !context.was_read(path)
-            {
+            if leaf.value().is_some() && leaf.origin.level.kind != LevelKind::Default && !was_read(path) {
                 rendered.unused.push((path.clone(), leaf.origin.clone()));
             }
         });
@@ -152,6 +186,14 @@ impl Templates {
     fn place_of(&self, name: &str, compiled: usize) -> Option<Place> {
         self.files.get(name).map(|file| file.place(file.guarded.written(compiled)))
     }
+}
+
+/// What is said of the template at which the steps of all end.
+fn over_all(name: &str) -> String {
+    format!(
+        "the templates of this release take more than {} million steps for one cluster: `{name}` is the first for which not enough are left. Make loops shorter, or what they go through smaller",
+        RENDER_FUEL / 1_000_000
+    )
 }
 
 /// The values, `cluster`, `levels` and `clusters`.
@@ -211,8 +253,9 @@ fn emit(
         return out.write_str(text).map_err(failed);
     }
     let json = to_json(value, &plain)?;
-    state.consume_fuel(weight(&json) / 16)?;
-    let text = value.downcast_object_ref::<Structured>().map(Structured::text);
+    let structured = value.downcast_object_ref::<Structured>();
+    state.consume_fuel((weight(&json) + structured.map_or(0, Structured::written)) / 16)?;
+    let text = structured.map(Structured::text);
     let mut marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
     let mut reads = context.reads_since(marks.read);
     marks.read = context.mark();
@@ -220,6 +263,7 @@ fn emit(
     if let (true, Some(last)) = (reads.is_empty(), marks.marks.last()) {
         reads.clone_from(&last.reads);
     }
+    state.consume_fuel(reads.len() as u64 / 2)?;
     let number = marks.marks.len();
     marks.marks.push(Mark { value: json, text, reads });
     write!(out, "{OPEN}{number}{CLOSE}").map_err(failed)
@@ -234,15 +278,21 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    fn file(&self, name: &str) -> Result<RenderedFile, Vec<Finding>> {
+    /// What the engine writes: text with marks.
+    fn output(&self, name: &str) -> Result<(String, Vec<OutputSpan>), Error> {
         {
             let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
             *marks = Marks { marks: Vec::new(), read: self.context.mark() };
         }
-        let output = self
-            .environment
-            .get_template(name)
-            .and_then(|template| template.render_with_spans(self.context.root()));
+        self.environment.get_template(name)?.render_with_spans(self.context.root())
+    }
+
+    /// What comes of it.
+    fn file(
+        &self,
+        name: &str,
+        output: Result<(String, Vec<OutputSpan>), Error>,
+    ) -> Result<RenderedFile, Vec<Finding>> {
         let (text, spans) = output.map_err(|error| vec![self.failed(name, &error)])?;
         let marks = std::mem::take(&mut self.marks.lock().unwrap_or_else(PoisonError::into_inner).marks);
         if text.len() > TEXT_BYTES {
@@ -252,10 +302,8 @@ impl Run<'_> {
         }
         let source = Origins { run: self, name, spans: &spans };
         let placed = place(&text, &marks, &source).map_err(|wrong| {
-            let finding = Finding::new(
-                rules::TEMPLATE_ERROR,
-                format!("{}{}", wrong.message, self.read_at(&wrong.reads)),
-            );
+            let rule = if wrong.is_limit { rules::TEMPLATE_LIMIT } else { rules::TEMPLATE_ERROR };
+            let finding = Finding::new(rule, format!("{}{}", wrong.message, self.read_at(&wrong.reads)));
             vec![finding.maybe_place(source.place(wrong.offset))]
         })?;
         let mut findings = Vec::new();

@@ -3,7 +3,7 @@
 //! How long and how much is not measured here: the fuel bounds both, and of what would run out of it nothing is made.
 //! A case that is not bounded does not end.
 
-use super::{HEAD, rendered};
+use super::*;
 
 #[test]
 fn hostile_templates_end_at_their_limit() {
@@ -106,6 +106,37 @@ fn hostile_templates_end_at_their_limit() {
             "two macros in a circle",
             "{% macro a() %}{{ b() }}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{{ a() }}{% endmacro %}{{ a() }}",
         ),
+        (
+            "compared in a loop",
+            "{% set a = [range(40000) | list] %}{% set b = [range(40000) | list] %}{% for i in range(10000) %}{% if a == b %}{% endif %}{% endfor %}",
+        ),
+        (
+            "long texts, compared in a loop",
+            "{% set a = 'a' * 1000000 %}{% set b = 'a' * 1000000 %}{% for i in range(10000) %}{% if a == b or a in [b] %}{% endif %}{% endfor %}",
+        ),
+        (
+            "stripped of many characters",
+            "{% set b = 'b' * 100000 %}{% if ('a' * 100000).strip(b ~ 'a') %}{% endif %}",
+        ),
+        (
+            "captured text, emitted often",
+            "d: '{% set x %}{{ 'a' * 100000 }}{% endset %}{% for i in range(50000) %}{{ x }}{% endfor %}'\n",
+        ),
+        (
+            "names bound backwards",
+            &format!(
+                "{}{{% set a300 %}}{{{{ cluster.name }}}}{{% endset %}}",
+                (0..300)
+                    .map(|at| format!("{{% set a{at} = a{} if false else 1 %}}", at + 1))
+                    .collect::<String>()
+            ),
+        ),
+        ("branches", &format!("{{% if 0 %}}{}{{% endif %}}", "{% elif 0 %}".repeat(50_000))),
+        ("attributes", &format!("d: {{{{ a{} }}}}\n", ".b".repeat(100_000))),
+        ("sums", &format!("d: {{{{ 1{} }}}}\n", " + 1".repeat(100_000))),
+        ("filters", &format!("d: {{{{ 1{} }}}}\n", " | abs".repeat(100_000))),
+        ("conditions", &format!("d: {{{{ {}1 }}}}\n", "1 if 0 else ".repeat(100_000))),
+        ("negations", &format!("d: {{{{ {}1 }}}}\n", "not ".repeat(100_000))),
         ("parentheses", &format!("d: {{{{ {deep} }}}}\n")),
         ("brackets", &format!("d: {{{{ {lists} }}}}\n")),
         ("itself", "{% include 'a.yaml' %}"),
@@ -123,4 +154,114 @@ fn hostile_templates_end_at_their_limit() {
         assert!(limit || refused, "{name}: {found:#?}");
         println!("  {}", found[0]);
     }
+}
+
+/// What a cluster's own values hold is as much as a file may hold: looking at all of it costs as much.
+#[test]
+fn values_are_not_walked_through_for_one_step() {
+    let list: String = (0..20_000).map(|at| format!("{at}, ")).collect();
+    let keys: String = (0..20_000).map(|at| format!("k{at}: {at}, ")).collect();
+    let values = format!("{{a: {{l: [{list}]}}, b: {{l: [{list}]}}, m: {{{keys}}}}}");
+    let deep = format!("{{d: {}{list}{}}}", "[".repeat(90), "]".repeat(90));
+    let (many, few) = ("{% for i in range(10000) %}", "{% for i in range(20) %}");
+    for (template, values, is_limit) in [
+        (format!("{many}{{% if a == b %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (format!("{many}{{% if a.l in [b.l] %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (format!("{few}{{% if a == b %}}{{% endif %}}{{% endfor %}}"), &values, false),
+        (
+            format!("{many}{{% if m and m.k19999 and m | length %}}{{% endif %}}{{% endfor %}}"),
+            &values,
+            false,
+        ),
+        ("d: {{ a.l | sum }}\n".to_owned(), &values, false),
+        ("d: {{ m }}\n".to_owned(), &values, false),
+        (format!("d: '{few}{{{{ d | tojson(indent=16) }}}}{{% endfor %}}'\n"), &deep, true),
+    ] {
+        println!("{template}");
+        let found = rendered(&[("a.yaml", &format!("{HEAD}{template}"))], values).err();
+        assert_eq!(found.is_some(), is_limit, "{template}: {found:#?}");
+        assert!(found.iter().flatten().all(|found| found.starts_with("template-limit ")), "{found:#?}");
+    }
+}
+
+/// Each template is within its limit, and all of them together are not.
+#[test]
+fn templates_are_bounded_together() {
+    let busy = format!("{HEAD}{{% for i in range(90000) %}}{{% set x = i + 1 %}}{{% endfor %}}\n");
+    let named: Vec<(String, String)> = (0..30)
+        .map(|at| (format!("t{at:02}.yaml"), busy.replace("name: one", &format!("name: n{at}"))))
+        .collect();
+    let files = |count: usize| -> Vec<(&str, &str)> {
+        named[..count].iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
+    };
+    assert_eq!(rendered(&files(2), "{}").unwrap().files.len(), 2);
+    let found = rendered(&files(30), "{}").unwrap_err();
+    let [only] = found.as_slice() else { panic!("{found:#?}") };
+    assert!(
+        only.starts_with("template-limit aws/v1.0.0/templates/t")
+            && only.contains("the templates of this release take more than 4 million steps for one cluster"),
+        "{only}"
+    );
+    // Those that fail are charged, too.
+    let failing: Vec<(String, String)> =
+        (0..1_200).map(|at| (format!("t{at:04}.yaml"), format!("{HEAD}d: {{{{ nowhere }}}}\n"))).collect();
+    let failing: Vec<(&str, &str)> =
+        failing.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let found = rendered(&failing, "{}").unwrap_err();
+    assert!(found.last().unwrap().contains("take more than 4 million steps"), "{:?}", found.last());
+    assert!(found.len() > 900, "{}", found.len());
+}
+
+/// Layers of templates that each name the next one several times.
+#[test]
+fn templates_that_name_one_another_often_are_followed_once() {
+    let layers: Vec<(String, String)> = (0..14)
+        .map(|at| {
+            let next = format!("{{% include '_{}.yaml' %}}", at + 1).repeat(5);
+            (format!("_{at}.yaml"), if at < 13 { next } else { String::new() })
+        })
+        .collect();
+    let head = format!("{HEAD}{{% if false %}}{{% include '_0.yaml' %}}{{% endif %}}d: e\n");
+    let mut files: Vec<(&str, &str)> =
+        layers.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    files.push(("a.yaml", &head));
+    assert!(rendered(&files, "{}").is_ok());
+    let found = {
+        let deeper: Vec<(String, String)> = (0..20)
+            .map(|at| {
+                (format!("_{at:02}.yaml"), format!("{{% include '_{:02}.yaml' ignore missing %}}", at + 1))
+            })
+            .collect();
+        let files: Vec<(&str, &str)> =
+            deeper.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        rendered(&files, "{}").unwrap_err()
+    };
+    assert!(found[0].contains("read one another more than 16 deep"), "{found:#?}");
+}
+
+/// What `docs/limits.md` says of clusters as they are.
+#[test]
+fn a_cluster_as_it_is_takes_a_small_part_of_the_steps() {
+    let pool = "{% for pool in pools %}\n---\napiVersion: cluster.x-k8s.io/v1beta2\nkind: MachineDeployment\nmetadata:\n  name: {{ cluster.name }}-{{ pool.name }}\n  namespace: {{ levels.site.name }}\nspec:\n  clusterName: {{ cluster.name }}\n  replicas: {{ pool.replicas | default(3) }}\n  template:\n    spec:\n      version: {{ version }}\n      labels: {{ pool.labels | to_yaml }}\n{% if pool.zone is defined and pool.zone != 'none' %}\n      failureDomain: {{ pool.zone }}\n{% endif %}\n{% endfor %}\n";
+    let pools: String = (0..8)
+        .map(|at| format!("{{name: md-{at}, replicas: 3, zone: z{at}, labels: {{a: b, c: d}}}}, "))
+        .collect();
+    let values = format!("{{version: v1.33.4, pools: [{pools}]}}");
+    let steps = |template: &str, values: &str| {
+        let folder = RepoPath::parse("aws/v1.0.0/templates").unwrap();
+        let read = Templates::read(&folder, &[file(&format!("{folder}/a.yaml"), template)]).unwrap();
+        let inventory = inventory(&format!(
+            "ClusterDefinition c: {{in: {{site: fra1}}, values: {values}}}\nSite fra1: {{}}\n"
+        ));
+        let member = Member::of(&inventory, inventory.cluster("c").unwrap()).unwrap();
+        let folder = RepoPath::parse("acme/c").unwrap();
+        let cluster = Cluster { name: "c", folder: &folder, levels: &member.levels, clusters: None };
+        read.render(cluster, &member.values(None)).unwrap();
+        read.steps()
+    };
+    let taken = steps(pool, &values);
+    assert!((500..4_000).contains(&taken), "{taken}");
+    let many = "{% for a in range(10000) %}\n{% if a is defined and a != 5 %}\n# {{ a }}\n{% endif %}\n{% endfor %}\n";
+    let taken = steps(&format!("{HEAD}{many}"), "{}");
+    assert!((100_000..600_000).contains(&taken), "{taken}");
 }

@@ -1,27 +1,27 @@
-//! Counting what is bound to a name.
+//! Counting what is bound to a name or compared.
 //!
 //! The engine's fuel pays for what an operator makes, and not for what it walks through: lists that hold one another
 //! more than once are small, and endless for whoever compares them or makes text of them. Such lists grow by being bound
 //! to a name and named again. So a template is compiled with a call round everything that is bound (`set`, `with`,
-//! `for`, arguments of macros); the call pays for all that its value holds. Places are told in the template as it was
-//! written.
+//! `for`, arguments of macros), and round both sides of each comparison, which would walk through all of both for one
+//! step. The call pays for all that its value holds. Places are told in the template as it was written.
 
 use minijinja::machinery::{Token, tokenize};
 
-use crate::engine::{WEIGH, syntax};
+use super::{COMPARE, WEIGH, syntax};
 
 /// A template with its calls.
 #[derive(Debug, Default)]
-pub(super) struct Guarded {
+pub(crate) struct Guarded {
     /// What is compiled.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// What was put in: the byte of the written template, and how much; in order.
     inserted: Vec<(usize, usize)>,
 }
 
 impl Guarded {
     /// The byte of the written template for one of the compiled one.
-    pub(super) fn written(&self, compiled: usize) -> usize {
+    pub(crate) fn written(&self, compiled: usize) -> usize {
         let mut shift = 0;
         for (at, length) in &self.inserted {
             let begin = at + shift;
@@ -46,6 +46,11 @@ struct Piece<'t> {
 enum Kind<'t> {
     BlockStart,
     BlockEnd,
+    VariableStart,
+    VariableEnd,
+    Compares,
+    Colon,
+    Literal,
     Word(&'t str),
     Assign,
     Comma,
@@ -55,21 +60,52 @@ enum Kind<'t> {
 }
 
 /// Puts the calls in. A text that is no template stays as it is.
-pub(super) fn guard(text: &str) -> Guarded {
-    let pieces = syntax().map(|syntax| tokenize(text, false, syntax).map(|token| token.map(piece)).collect());
-    let Ok(Ok(pieces)) = pieces else { return Guarded { text: text.to_owned(), inserted: Vec::new() } };
-    let pieces: Vec<Piece<'_>> = pieces;
+pub(crate) fn guard(text: &str) -> Guarded {
+    let Some(pieces) = pieces(text, false) else {
+        return Guarded { text: text.to_owned(), inserted: Vec::new() };
+    };
     let mut put: Vec<(usize, String)> = Vec::new();
     let mut at = 0;
     while let Some(piece) = pieces.get(at) {
-        if piece.kind == Kind::BlockStart {
-            let length = pieces[at..].iter().position(|piece| piece.kind == Kind::BlockEnd);
-            let Some(end) = length.map(|length| at + length) else { break };
-            statement(text, &pieces[at + 1..=end], &mut put);
-            at = end;
+        let ends = match piece.kind {
+            Kind::BlockStart => Kind::BlockEnd,
+            Kind::VariableStart => Kind::VariableEnd,
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        let length = pieces[at..].iter().position(|piece| piece.kind == ends);
+        let Some(end) = length.map(|length| at + length) else { break };
+        let inner = &pieces[at + 1..=end];
+        if ends == Kind::BlockEnd {
+            statement(text, inner, &mut put);
+            compared(computed(inner), &mut put);
+        } else {
+            compared(inner, &mut put);
         }
-        at += 1;
+        at = end + 1;
     }
+    with_calls(text, put)
+}
+
+/// The same for an expression alone.
+pub(crate) fn guard_expression(text: &str) -> String {
+    let mut put = Vec::new();
+    if let Some(pieces) = pieces(text, true) {
+        compared(&pieces, &mut put);
+    }
+    with_calls(text, put).text
+}
+
+fn pieces(text: &str, in_expression: bool) -> Option<Vec<Piece<'_>>> {
+    let tokens = tokenize(text, in_expression, syntax().ok()?);
+    tokens.map(|token| token.map(piece)).collect::<Result<_, _>>().ok()
+}
+
+fn with_calls(text: &str, mut put: Vec<(usize, String)>) -> Guarded {
+    // What begins first around something was put first.
+    put.sort_by_key(|(at, _)| *at);
     let mut out = String::with_capacity(text.len() + put.len() * 8);
     let mut from = 0;
     let mut inserted = Vec::with_capacity(put.len());
@@ -83,10 +119,83 @@ pub(super) fn guard(text: &str) -> Guarded {
     Guarded { text: out, inserted }
 }
 
+/// The part of a statement that holds expressions; nothing of those that bind no value.
+fn computed<'p, 't>(pieces: &'p [Piece<'t>]) -> &'p [Piece<'t>] {
+    match pieces.split_first().map(|(first, rest)| (first.kind, rest)) {
+        Some((Kind::Word("if" | "elif" | "set" | "with" | "do" | "macro" | "call" | "filter"), rest)) => rest,
+        Some((Kind::Word("for"), rest)) => {
+            let from = rest.iter().position(|piece| piece.kind == Kind::Word("in"));
+            from.map_or(&[], |from| &rest[from + 1..])
+        }
+        _ => &[],
+    }
+}
+
+/// A call round both sides of every comparison. What binds weaker than a comparison parts its sides from the rest.
+fn compared(pieces: &[Piece<'_>], put: &mut Vec<(usize, String)>) {
+    let mut side = 0;
+    let mut is_right = false;
+    let mut at = 0;
+    while at <= pieces.len() {
+        let kind = pieces.get(at).map_or(Kind::BlockEnd, |piece| piece.kind);
+        let before = |back: usize| Some(pieces.get(at.checked_sub(back)?)?.kind);
+        let of_test = before(1) == Some(Kind::Word("is"))
+            || before(1) == Some(Kind::Word("not")) && before(2) == Some(Kind::Word("is"));
+        let (ends, compares, length) = match kind {
+            Kind::Compares => (true, true, 1),
+            Kind::Word("in" | "not") if of_test => (false, false, 1),
+            Kind::Word("in") => (true, true, 1),
+            Kind::Word("not") if pieces.get(at + 1).is_some_and(|next| next.kind == Kind::Word("in")) => {
+                (true, true, 2)
+            }
+            Kind::Word("and" | "or" | "not" | "if" | "else" | "recursive")
+            | Kind::Comma
+            | Kind::Colon
+            | Kind::Assign
+            | Kind::BlockEnd
+            | Kind::VariableEnd => (true, false, 1),
+            _ => (false, false, 1),
+        };
+        if ends {
+            let operand = &pieces[side..at.min(pieces.len())];
+            if is_right || compares {
+                around(operand, COMPARE, put);
+            }
+            (side, is_right) = (at + length, compares);
+        }
+        if kind == Kind::Open {
+            let close = outside(&pieces[at + 1..], |piece| piece.kind == Kind::Close);
+            let end = close.map_or(pieces.len(), |close| at + 1 + close);
+            // What stands in brackets is put where it stands, also inside of a side.
+            compared(&pieces[at + 1..end], put);
+            at = end;
+        }
+        at += length;
+    }
+}
+
+/// A call round pieces; a literal alone needs none.
+fn around(pieces: &[Piece<'_>], call: &str, put: &mut Vec<(usize, String)>) {
+    if matches!(pieces, [Piece { kind: Kind::Literal, .. }]) {
+        return;
+    }
+    if let (Some(first), Some(last)) = (pieces.first(), pieces.last()) {
+        put.push((first.start, format!("{call}(")));
+        put.push((last.end, ")".to_owned()));
+    }
+}
+
 fn piece<'t>((token, span): (Token<'t>, minijinja::machinery::Span)) -> Piece<'t> {
     let kind = match token {
         Token::BlockStart => Kind::BlockStart,
         Token::BlockEnd => Kind::BlockEnd,
+        Token::VariableStart => Kind::VariableStart,
+        Token::VariableEnd => Kind::VariableEnd,
+        Token::Eq | Token::Ne | Token::Lt | Token::Lte | Token::Gt | Token::Gte => Kind::Compares,
+        Token::Colon => Kind::Colon,
+        Token::Str(_) | Token::String(_) | Token::Int(_) | Token::Int128(_) | Token::Float(_) => {
+            Kind::Literal
+        }
         Token::Ident(word) => Kind::Word(word),
         Token::Assign => Kind::Assign,
         Token::Comma => Kind::Comma,
@@ -152,12 +261,7 @@ fn assignments(pieces: &[Piece<'_>], put: &mut Vec<(usize, String)>) {
 
 /// A call round everything behind the first piece.
 fn wrap(pieces: &[Piece<'_>], put: &mut Vec<(usize, String)>) {
-    if let [_, first, ..] = pieces
-        && let Some(last) = pieces.last()
-    {
-        put.push((first.start, format!("{WEIGH}(")));
-        put.push((last.end, ")".to_owned()));
-    }
+    around(pieces.get(1..).unwrap_or_default(), WEIGH, put);
 }
 
 /// The first piece outside of brackets that is meant.
@@ -195,7 +299,22 @@ mod tests {
     #[test]
     fn what_is_bound_is_counted_and_places_stay() {
         for (written, compiled) in [
-            ("a {{ b == [c] }} {% if d %}x{% endif %}", "a {{ b == [c] }} {% if d %}x{% endif %}"),
+            (
+                "a {{ b == [c] }} {% if d %}x{% endif %}",
+                "a {{ compared(b) == compared([c]) }} {% if d %}x{% endif %}",
+            ),
+            (
+                "{% if a.b|f == 'c' and not d in e %}",
+                "{% if compared(a.b|f) == 'c' and not compared(d) in compared(e) %}",
+            ),
+            ("{{ x if a not in b else c }}", "{{ x if compared(a) not in compared(b) else c }}"),
+            ("{{ f(a < b, c=d) is not in (e) }}", "{{ f(compared(a) < compared(b), c=d) is not in (e) }}"),
+            (
+                "{{ (a == b) != {'k': c >= 1} }}",
+                "{{ compared((compared(a) == compared(b))) != compared({'k': compared(c) >= 1}) }}",
+            ),
+            ("{{ 1 < a < b }}", "{{ 1 < compared(a) < compared(b) }}"),
+            ("{% set x = a == b %}", "{% set x = counted(compared(a) == compared(b)) %}"),
             ("{% set a = b + [c] %}", "{% set a = counted(b + [c]) %}"),
             ("{% set n.a = (b) -%}\n", "{% set n.a = counted((b)) -%}\n"),
             ("{% set a %}x{% endset %}", "{% set a %}x{% endset %}"),
@@ -204,6 +323,7 @@ mod tests {
                 "{% with a = counted([1, 2]), b = counted(c) %}{% endwith %}",
             ),
             ("{% for x in [a if b else c, d] if x %}", "{% for x in counted([a if b else c, d]) if x %}"),
+            ("{% for x in a if x == b %}", "{% for x in counted(a) if compared(x) == compared(b) %}"),
             ("{% for k, v in m.items() -%}", "{% for k, v in counted(m.items()) -%}"),
             (
                 "{% macro m(a, b=[1, 2]) -%}\nx",
@@ -216,7 +336,11 @@ mod tests {
             ("{% raw %}{% set a = b %}{% endraw %}", "{% raw %}{% set a = b %}{% endraw %}"),
         ] {
             let guarded = guard(written);
-            assert_eq!(guarded.text.replace(WEIGH, "counted"), compiled, "{written}");
+            assert_eq!(
+                guarded.text.replace(WEIGH, "counted").replace(COMPARE, "compared"),
+                compiled,
+                "{written}"
+            );
             let mut last = 0;
             for at in 0..=guarded.text.len() {
                 let place = guarded.written(at);
