@@ -21,6 +21,7 @@
 //!
 //! | room | owns | may import |
 //! |---|---|---|
+//! | [`bounded_json`] | JSON that others wrote: bounded in levels and values | nothing |
 //! | [`tls`] | the TLS of HTTP clients: root certificates are read once | nothing |
 //! | [`config`] | validated settings of the bot and the reconciler | nothing |
 //! | [`telemetry`] | tracing and metrics | `tls` |
@@ -30,13 +31,13 @@
 //! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
 //! | [`components`] | components of providers from registries and releases: bounded, from named hosts alone | `app`, `tls` |
 //! | [`wave_webhooks`] | questions to webhooks whether a wave is well: signed, bounded | `app`, `tls` |
-//! | [`openstack`] | what a cloud has and has free, and application credentials: asked with a Secret's credential, bounded, from named hosts alone | `app`, `tls` |
-//! | [`vault`] | secrets and leases of Vaults that stores name: asked with somebody's login, bounded | `app`, `tls` |
+//! | [`openstack`] | what a cloud has and has free, and application credentials: asked with a Secret's credential, bounded, from named hosts alone | `app`, `bounded_json`, `tls` |
+//! | [`vault`] | secrets and leases of Vaults that stores name: asked with somebody's login, bounded | `app`, `bounded_json`, `tls` |
 //! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app`, `tls` |
 //! | [`dry_run`] | GitHub and Git as they would be: reads through, writes nothing | `app` |
 //! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
 //! | [`state_folder`] | the reconciler's state folder: its lock, who had it before, and what the process is at | `app` |
-//! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app` |
+//! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app`, `bounded_json` |
 //! | [`controllers`] | the reconciler's loops: when which cluster is reconciled; probes | `app` |
 //! | [`server`] | webhook intake, agent API, pages, health, metrics | `app`, `config` |
 //! | [`cli`] | arguments and the subcommands | `app`, `config` |
@@ -152,6 +153,7 @@
 
 pub mod agent_client;
 pub mod app;
+pub mod bounded_json;
 pub mod cli;
 pub mod components;
 pub mod config;

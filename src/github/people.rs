@@ -114,9 +114,11 @@ impl GitHubSignIn {
         items: impl Fn(P) -> Vec<T>,
     ) -> Result<Vec<T>, CodeHostError> {
         let mut all = Vec::new();
+        let mut bytes = 0;
         for page in 1..=self.github.limits.pages {
             let call = call.clone().query("per_page", PER_PAGE.to_string()).query("page", page.to_string());
             let answer = self.github.send_with(&call, token).await?;
+            self.github.limits.judge_list(&mut bytes, &answer)?;
             let more = answer.more;
             let found = items(answer.content()?);
             let more = more.unwrap_or(found.len() >= PER_PAGE);

@@ -46,6 +46,8 @@ pub struct GitHubLimits {
     pub remembered_bytes: usize,
     /// A longer list is an error: cut short it would be taken for the whole.
     pub pages: usize,
+    /// So is one whose pages are larger together.
+    pub list_bytes: usize,
 }
 
 impl Default for GitHubLimits {
@@ -58,7 +60,20 @@ impl Default for GitHubLimits {
             answer_bytes: 32 << 20,
             remembered_bytes: 16 << 20,
             pages: 300,
+            list_bytes: 256 << 20,
         }
+    }
+}
+
+impl GitHubLimits {
+    /// Counts a page of a list.
+    pub(super) fn judge_list(&self, bytes: &mut usize, page: &Answer) -> Result<(), CodeHostError> {
+        *bytes = bytes.saturating_add(page.body.len());
+        if *bytes <= self.list_bytes {
+            return Ok(());
+        }
+        let reason = format!("the list has more than {} bytes", self.list_bytes);
+        Err(CodeHostError::Unexpected { doing: page.doing.clone(), status: page.status.as_u16(), reason })
     }
 }
 
@@ -419,9 +434,11 @@ impl GitHub {
     ) -> Result<Vec<T>, CodeHostError> {
         const PER_PAGE: usize = 100;
         let mut all = Vec::new();
+        let mut bytes = 0;
         for page in 1..=self.limits.pages {
             let call = call.clone().query("per_page", PER_PAGE.to_string()).query("page", page.to_string());
             let answer = self.send(&call).await?;
+            self.limits.judge_list(&mut bytes, &answer)?;
             let more = answer.more;
             let found = items(answer.content()?);
             // GitHub names the next page in `Link`; where it sends none, a full page has a successor.
@@ -527,6 +544,23 @@ mod tests {
         ] {
             assert_eq!(graphql_url(&rest.parse().unwrap()).as_str(), graphql);
         }
+    }
+
+    #[test]
+    fn the_pages_of_a_list_are_bounded_in_bytes_together() {
+        let limits = GitHubLimits { list_bytes: 10, ..GitHubLimits::default() };
+        let page = |bytes: usize| Answer {
+            doing: "listing comments".to_owned(),
+            status: StatusCode::OK,
+            body: vec![b' '; bytes].into(),
+            more: None,
+            cursor: None,
+        };
+        let mut bytes = 0;
+        assert!(limits.judge_list(&mut bytes, &page(4)).is_ok());
+        assert!(limits.judge_list(&mut bytes, &page(6)).is_ok());
+        let error = limits.judge_list(&mut bytes, &page(1)).unwrap_err().to_string();
+        assert!(error.contains("the list has more than 10 bytes"), "{error}");
     }
 
     #[test]

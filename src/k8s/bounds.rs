@@ -1,16 +1,11 @@
 //! How much of an API server is read.
 //!
-//! The owner of a workload cluster may stand behind its API server, and answer whatever he likes. A byte of JSON can take a
-//! hundred times its size in memory (`[[0],[0],…`), so bytes alone bound nothing. What is counted besides are *values*:
-//! a scalar or a key is one, a list or a mapping is [`CONTAINER`]. A value takes 72 bytes, and at most some 150 where lists
-//! and mappings grow.
+//! The owner of a workload cluster may stand behind its API server, and answer whatever he likes. Bytes and values
+//! ([`crate::bounded_json`]) are counted, of each answer and of a list as a whole.
 //!
 //! Each list has its own budget, which begins anew with the next one: no cluster uses up another one's.
 
 use std::time::Duration;
-
-/// Values that a list or a mapping counts as, besides what is in it: even a small one takes some 400 bytes.
-pub(super) const CONTAINER: usize = 4;
 
 /// What is read at most.
 #[derive(Debug, Clone, Copy)]

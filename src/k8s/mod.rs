@@ -14,7 +14,6 @@ pub mod crd;
 mod delete;
 mod discovery;
 mod events;
-mod json;
 mod lease;
 mod management_cluster;
 mod rest;

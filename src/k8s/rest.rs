@@ -17,8 +17,8 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::bounds::{Bounds, Size};
-use super::json::{self, Reading, Unread};
 use crate::app::ports::{As, LiveError};
+use crate::bounded_json::{self, Reading, Unread};
 
 const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
 
@@ -211,7 +211,7 @@ impl Rest {
             Err(error) => return Err(call.unreachable(shorten(&error.to_string()))),
         };
         let passed_over = if of_list.is_some() { self.bounds.passed_over } else { &[] };
-        let (body, values) = match json::read(&bytes, Reading { values: most.values, passed_over }) {
+        let (body, values) = match bounded_json::read(&bytes, Reading { values: most.values, passed_over }) {
             Ok(read) => read,
             Err(Unread::TooManyValues) => {
                 return Err(over("values", most.values, one.values, of_list.map(|list| list.values)));

@@ -11,6 +11,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::app::ports::AllowedHosts;
+use crate::bounded_json::{self, Reading, Unread};
 use crate::tls::share_tls;
 
 /// How long one call may take, its body included.
@@ -18,6 +19,8 @@ const CALL: Duration = Duration::from_secs(8);
 const CONNECT: Duration = Duration::from_secs(5);
 /// The largest body that is read: a public cloud lists some hundred flavors, a kilobyte each.
 const MOST_BYTES: usize = 8 << 20;
+/// The most values of one: a page of images has some hundred each.
+const MOST_VALUES: usize = 400_000;
 /// How often a call is tried.
 const TRIES: u32 = 3;
 /// The wait before the second try; doubled before the third.
@@ -47,6 +50,8 @@ pub(super) struct Told {
     pub(super) headers: HeaderMap,
     /// `null` where it is no JSON.
     pub(super) body: Value,
+    /// How many values it has.
+    pub(super) values: usize,
 }
 
 /// Why there is none.
@@ -166,7 +171,13 @@ impl Http {
                     return Err(Failed::Trouble(format!("answers more than {} MiB", MOST_BYTES >> 20)));
                 }
             }
-            Ok(Told { status, headers, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+            match bounded_json::read(&body, Reading::of(MOST_VALUES)) {
+                Ok((body, values)) => Ok(Told { status, headers, body, values }),
+                Err(Unread::NoJson(_)) => Ok(Told { status, headers, body: Value::Null, values: 1 }),
+                Err(Unread::TooManyValues) => {
+                    Err(Failed::Trouble(format!("answers more than {MOST_VALUES} values")))
+                }
+            }
         };
         let slow = |_| Failed::Trouble(format!("does not answer within {} s", CALL.as_secs()));
         tokio::time::timeout(CALL, exchange).await.map_err(slow)?
@@ -177,4 +188,41 @@ impl Http {
 pub(super) fn host_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// What comes of asking a service that answers so.
+    async fn asked(body: String) -> Result<usize, Failed> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _request = stream.read(&mut [0; 4_096]).await;
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
+                let _hung_up = stream.write_all(format!("{head}{body}").as_bytes()).await;
+            }
+        });
+        let http = Http::new(&AllowedHosts::new([address.to_string()]), None).unwrap();
+        let url = Url::parse(&format!("http://{address}/")).unwrap();
+        let call = Call { method: Method::GET, url, token: None, body: None };
+        http.once(&call).await.map(|told| told.values)
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_bounded_in_bytes_and_in_values() {
+        // The list itself counts four.
+        let numbers = |values: usize| format!("[{}0]", "0,".repeat(values - 5));
+        assert_eq!(asked(numbers(MOST_VALUES)).await, Ok(MOST_VALUES));
+        let told = |what: &str| Err(Failed::Trouble(format!("answers more than {what}")));
+        assert_eq!(asked(numbers(MOST_VALUES + 1)).await, told("400000 values"));
+        assert_eq!(asked(format!("[{}0]", "[0],".repeat(1_000_000))).await, told("400000 values"));
+        assert_eq!(asked(format!("\"{}\"", "x".repeat(MOST_BYTES - 2))).await, Ok(1));
+        assert_eq!(asked(format!("\"{}\"", "x".repeat(MOST_BYTES - 1))).await, told("8 MiB"));
+    }
 }

@@ -17,13 +17,15 @@ use url::Url;
 
 use super::catalog::{Catalog, Service};
 use super::credentials::Keystone;
-use super::http::{Call, Failed, Http, Patience, host_of};
+use super::http::{Call, Failed, Http, Patience, Told, host_of};
 use crate::app::ports::{CloudEntrance, CloudError, CloudProject, CloudSession, NewCredential};
 
 /// How long one question may take, tries and pages included.
 const QUESTION: Duration = Duration::from_secs(25);
 /// Pages of a list that are read.
 const MOST_PAGES: usize = 10;
+/// Values of all of them together.
+const MOST_VALUES: usize = 800_000;
 /// What a page holds.
 const PAGE: &str = "1000";
 
@@ -78,6 +80,10 @@ impl Session {
 
     /// Reads one answer; `None` where there is no such thing.
     async fn read(&self, service: Service, url: Url) -> Answer<Option<Value>> {
+        Ok(self.told(service, url).await?.map(|told| told.body))
+    }
+
+    async fn told(&self, service: Service, url: Url) -> Answer<Option<Told>> {
         let host = host_of(&url);
         let says = |reason: String| Unanswered(format!("{} at {host} {reason}", service.name()));
         let call = Call { method: Method::GET, url, token: Some(&self.token), body: None };
@@ -93,15 +99,19 @@ impl Session {
         match told.status {
             StatusCode::NOT_FOUND => Ok(None),
             StatusCode::UNAUTHORIZED => Err(says("answers 401 to a fresh token, again and again".to_owned())),
-            status if status.is_success() && told.body.is_object() => Ok(Some(told.body)),
+            status if status.is_success() && told.body.is_object() => Ok(Some(told)),
             status if status.is_success() => Err(says("answers something that is no JSON object".to_owned())),
             status => Err(says(format!("answers {}", status.as_u16()))),
         }
     }
 
     async fn must_read(&self, service: Service, url: Url) -> Answer<Value> {
+        Ok(self.must_be_told(service, url).await?.body)
+    }
+
+    async fn must_be_told(&self, service: Service, url: Url) -> Answer<Told> {
         let host = host_of(&url);
-        let found = self.read(service, url).await?;
+        let found = self.told(service, url).await?;
         found.ok_or_else(|| Unanswered(format!("{} at {host} answers 404", service.name())))
     }
 
@@ -115,6 +125,7 @@ impl Session {
     ) -> Answer<Vec<Value>> {
         let mut all: Vec<Value> = Vec::new();
         let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut values = 0;
         for _ in 0..MOST_PAGES {
             let mut query = query.to_vec();
             query.push(("limit", PAGE));
@@ -122,8 +133,17 @@ impl Session {
             if let Some(marker) = &marker {
                 query.push(("marker", marker));
             }
-            let answer = self.must_read(service, self.url(service, path, &query)?).await?;
-            let page = answer[key].as_array().cloned().unwrap_or_default();
+            let told = self.must_be_told(service, self.url(service, path, &query)?).await?;
+            values += told.values;
+            if values > MOST_VALUES {
+                let name = service.name();
+                return Err(Unanswered(format!("{name} has more than {MOST_VALUES} values in its {key}")));
+            }
+            let mut answer = told.body;
+            let page = match answer.get_mut(key).map(Value::take) {
+                Some(Value::Array(page)) => page,
+                _ => Vec::new(),
+            };
             let full = page.len();
             // A service that knows no pages says the same again.
             let before = seen.len();

@@ -13,6 +13,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::app::ports::{VaultAddress, VaultError};
+use crate::bounded_json::{self, Reading, Unread};
 use crate::tls::share_tls;
 
 /// How long one call may take, its body included.
@@ -20,6 +21,8 @@ const CALL: Duration = Duration::from_secs(10);
 const CONNECT: Duration = Duration::from_secs(5);
 /// The largest answer: Vault takes no secret of more than 1 MiB.
 const MOST_BYTES: usize = 2 << 20;
+/// The most values of one: a secret with more than 20,000 keys is none.
+const MOST_VALUES: usize = 50_000;
 /// How often a read is tried.
 const TRIES: u32 = 3;
 /// The wait before the second try; doubled before the third.
@@ -195,7 +198,13 @@ impl Http {
                     return Err(self.useless(call, &format!("answers more than {} MiB", MOST_BYTES >> 20)));
                 }
             }
-            Ok(Told { status, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+            match bounded_json::read(&body, Reading::of(MOST_VALUES)) {
+                Ok((body, _)) => Ok(Told { status, body }),
+                Err(Unread::NoJson(_)) => Ok(Told { status, body: Value::Null }),
+                Err(Unread::TooManyValues) => {
+                    Err(self.useless(call, &format!("answers more than {MOST_VALUES} values")))
+                }
+            }
         };
         let slow = |_| away(format!("does not answer within {} s", CALL.as_secs()));
         tokio::time::timeout(CALL, exchange).await.map_err(slow)?

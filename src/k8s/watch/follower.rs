@@ -14,9 +14,9 @@ use super::lines::Lines;
 use super::memory::{Listed, Memory};
 use super::rest;
 use crate::app::ports::{ApiKind, As, LiveChange, LiveError};
+use crate::bounded_json::{self, Reading};
 use crate::k8s::cluster::KubeCluster;
 use crate::k8s::discovery::Served;
-use crate::k8s::json::{self, Reading};
 use crate::k8s::rest::Call;
 
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
@@ -254,7 +254,7 @@ impl Follower {
                 // The connection broke, or died silently: it is opened anew, and that tells more.
                 Ok(Some(Err(_)) | None) | Err(_) => break,
             };
-            let Ok((event, _)) = json::read(&line, Reading::WHOLE) else { break };
+            let Ok((event, _)) = bounded_json::read(&line, Reading::WHOLE) else { break };
             let object = event.get("object").unwrap_or(&Value::Null);
             let place =
                 object.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);

@@ -61,6 +61,7 @@ async fn nothing_that_a_server_says_is_shown_or_followed() {
         (404, r#"{"errors": []}"#.to_owned(), Why::Missing, "there is no such secret or version"),
         (200, "CANARY".to_owned(), Why::BadData, "answers no secret of the key-value engine"),
         (200, format!("\"{}\"", "x".repeat(3 << 20)), Why::BadData, "answers more than 2 MiB"),
+        (200, format!("[{}0]", "[0],".repeat(100_000)), Why::BadData, "answers more than 50000 values"),
     ] {
         town.vault.state().answers = Some((status, body));
         let error = vault.read(&token, &read).await.err().unwrap();

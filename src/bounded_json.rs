@@ -1,12 +1,15 @@
-//! JSON of an API server, however deep it nests.
+//! JSON that others wrote, however deep it nests and however much of it there is.
+//!
+//! A byte of JSON can take a hundred times its size in memory (`[[0],[0],…`), so bytes alone bound nothing. What is counted
+//! besides are *values*: a scalar or a key is one, a list or a mapping is four. A value takes 72 bytes, and at most
+//! some 150 where lists and mappings grow. They are counted while they are read, and reading stops at the first one that is
+//! too many.
 //!
 //! A field that takes anything may nest thousands of levels deep, and so may what is said of it in
 //! `metadata.managedFields`. A reader that gives up there reads nothing of the whole page, so that one object of one
 //! customer would hide everybody's. What lies too deep is therefore left out, and everything else read: no manifest
 //! nests so deep ([`capstan_yaml::limits::DEPTH`]), so that whoever compares or writes such an object as one still sees
 //! that it is none.
-//!
-//! Values are counted while they are read ([`super::bounds`]): reading stops at the first one that is too many.
 
 use std::cell::Cell;
 use std::fmt;
@@ -14,28 +17,33 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::bounds::CONTAINER;
-
+/// Values that a list or a mapping counts as, besides what is in it: even a small one takes some 400 bytes.
+const CONTAINER: usize = 4;
 /// Levels that are read. An object of a page stands two levels down.
 const DEPTH: usize = capstan_yaml::limits::DEPTH + 40;
 
 /// How a document is read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
+pub(crate) struct Reading {
     /// Values that it may have.
-    pub(super) values: usize,
+    pub(crate) values: usize,
     /// Keys that are passed over, with what is below them.
-    pub(super) passed_over: &'static [&'static str],
+    pub(crate) passed_over: &'static [&'static str],
 }
 
 impl Reading {
     /// All of it.
-    pub(super) const WHOLE: Self = Self { values: usize::MAX, passed_over: &[] };
+    pub(crate) const WHOLE: Self = Self::of(usize::MAX);
+
+    /// As many values.
+    pub(crate) const fn of(values: usize) -> Self {
+        Self { values, passed_over: &[] }
+    }
 }
 
 /// Why a document is not read.
 #[derive(Debug)]
-pub(super) enum Unread {
+pub(crate) enum Unread {
     /// It is no JSON.
     NoJson(serde_json::Error),
     /// It has more values than it may.
@@ -46,7 +54,7 @@ pub(super) enum Unread {
 ///
 /// # Errors
 /// It is no JSON, or has too many values.
-pub(super) fn read(bytes: &[u8], reading: Reading) -> Result<(Value, usize), Unread> {
+pub(crate) fn read(bytes: &[u8], reading: Reading) -> Result<(Value, usize), Unread> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     // The stack is bounded by DEPTH; what is left out is passed over without one.
     reader.disable_recursion_limit();
@@ -205,13 +213,13 @@ mod tests {
             ("{\"a\": {\"b\": [true, null]}}", 16),
             ("{\"a\": 1, \"a\": 2}", 8),
         ] {
-            let read = |values| read(text.as_bytes(), Reading { values, passed_over: &[] });
+            let read = |values| read(text.as_bytes(), Reading::of(values));
             assert_eq!(read(values).unwrap(), (serde_json::from_str(text).unwrap(), values), "{text}");
             assert!(matches!(read(values - 1), Err(Unread::TooManyValues)), "{text}");
         }
         // What comes after it is not even looked at.
         let broken = format!("[{}", "[0],".repeat(1_000_000));
-        let reading = Reading { values: 1_000, passed_over: &[] };
+        let reading = Reading::of(1_000);
         assert!(matches!(read(broken.as_bytes(), reading), Err(Unread::TooManyValues)));
         assert!(matches!(read(b"[0,", reading), Err(Unread::NoJson(_))));
     }
