@@ -51,22 +51,18 @@ impl Room {
     }
 }
 
+/// Says a value that is not the engine's own; `None` of one that is.
+type Raw<'r> = &'r dyn Fn(&minijinja::Value, &mut Room) -> Option<Result<Value, Error>>;
+
 /// A value of the engine as JSON. `raw` is asked first: it knows the values that are not the engine's own.
 ///
 /// # Errors
 /// It is undefined or an error itself, holds something that JSON has no word for, or is too large.
-pub(crate) fn to_json(
-    value: &minijinja::Value,
-    raw: &dyn Fn(&minijinja::Value, &mut Room) -> Option<Result<Value, Error>>,
-) -> Result<Value, Error> {
+pub(crate) fn to_json(value: &minijinja::Value, raw: Raw<'_>) -> Result<Value, Error> {
     converted(value, raw, &mut Room { left: MOST, depth: 0 })
 }
 
-fn converted(
-    value: &minijinja::Value,
-    raw: &dyn Fn(&minijinja::Value, &mut Room) -> Option<Result<Value, Error>>,
-    room: &mut Room,
-) -> Result<Value, Error> {
+fn converted(value: &minijinja::Value, raw: Raw<'_>, room: &mut Room) -> Result<Value, Error> {
     room.pay(1)?;
     if let Some(known) = raw(value, room) {
         return known;

@@ -43,7 +43,7 @@ pub(super) fn judge(files: &BTreeMap<String, (TemplateFile, Vec<Named>)>) -> Vec
         let mut deep = BTreeMap::new();
         for name in files.keys() {
             if let Err(finding) = follow(files, &mut vec![name.as_str()], &mut deep) {
-                findings.push(finding);
+                findings.push(*finding);
                 break;
             }
         }
@@ -56,7 +56,7 @@ fn follow<'f>(
     files: &'f BTreeMap<String, (TemplateFile, Vec<Named>)>,
     way: &mut Vec<&'f str>,
     deep: &mut BTreeMap<&'f str, usize>,
-) -> Result<usize, Finding> {
+) -> Result<usize, Box<Finding>> {
     let mut deepest = 0;
     let Some((name, (file, named))) = way.last().and_then(|name| Some((*name, files.get(*name)?))) else {
         return Ok(0);
@@ -65,13 +65,13 @@ fn follow<'f>(
         let at = || file.place(one.offset);
         if way.contains(&one.name.as_str()) {
             let message = format!("a template reads itself: {} -> {}", way.join(" -> "), one.name);
-            return Err(Finding::new(rules::TEMPLATE_LIMIT, message).place(at()));
+            return Err(Box::new(Finding::new(rules::TEMPLATE_LIMIT, message).place(at())));
         }
         let known = deep.get(one.name.as_str()).copied();
         if way.len() + known.unwrap_or_default() > INCLUDES {
             let message =
                 format!("templates read one another more than {INCLUDES} deep: {}", way.join(" -> "));
-            return Err(Finding::new(rules::TEMPLATE_LIMIT, message).place(at()));
+            return Err(Box::new(Finding::new(rules::TEMPLATE_LIMIT, message).place(at())));
         }
         let below = match known {
             Some(below) => below,
