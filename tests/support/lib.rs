@@ -9,5 +9,10 @@ pub mod shared_data;
 pub mod tally;
 
 pub use files::Files;
+
+/// How long a test waits for what must come at last: so long that no machine is too slow, whatever else it does. It says
+/// nothing of how long anything may take.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
+
 /// Folders that go with their test: packages of the heart name no crate that touches files, not in their tests either.
 pub use tempfile::{TempDir, tempdir};

@@ -1,5 +1,6 @@
 //! Small pull requests that ask for much, against the running program: each is told its reason, everybody else is served.
 
+use capstan_test_support::PATIENCE;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,6 @@ const NEIGHBOUR: &str = "noether/peu02";
 /// Whose default branch is a tree that holds itself.
 const DEEP: &str = "acme/deep";
 const OTHER: &str = "acme/other";
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// An overlay with a patch of its Cluster, and what is beside it.
 fn patch(operations: &str) -> Vec<Edit> {

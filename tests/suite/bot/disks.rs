@@ -1,6 +1,7 @@
 //! A disk that is full, or may only be read: deliveries that cannot be kept are refused, nothing that was taken is lost,
 //! and a bot that cannot keep anything does not start, and says why.
 
+use capstan_test_support::PATIENCE;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -83,7 +84,7 @@ fn answered(forge: &Forge, how: impl Fn(&Delivery) -> bool, since: usize) -> BTr
 /// What `serve` says where it does not start.
 fn refusal(place: &Place) -> Output {
     let mut child = place.command(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let patience = Instant::now() + Duration::from_secs(30);
+    let patience = Instant::now() + PATIENCE;
     while child.try_wait().unwrap().is_none() && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -1,5 +1,6 @@
 //! `capstan serve --dry-run` computes what a bot does next, tells it, and writes nothing.
 
+use capstan_test_support::PATIENCE;
 use std::time::{Duration, Instant};
 
 use capstan_forge::{Edit, Exchange, Forge, MergeMethod, NewPull, Protection, PullState, Surface};
@@ -109,7 +110,7 @@ fn write_of(one: &Exchange) -> Write {
 
 /// Until nothing is asked of the forge for three seconds.
 fn wait_until_quiet(forge: &Forge, place: &Place) {
-    let patience = Instant::now() + Duration::from_secs(90);
+    let patience = Instant::now() + PATIENCE;
     let (mut seen, mut since) = (forge.exchanges().len(), Instant::now());
     while seen == 0 || since.elapsed() < Duration::from_secs(3) {
         assert!(Instant::now() < patience, "never comes to rest: {}", place.log());

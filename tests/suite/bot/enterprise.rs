@@ -1,6 +1,7 @@
 //! A GitHub Enterprise Server as companies have it: below `/api/v3`, an own CA, behind a proxy that asks for a password,
 //! and older than merge queues.
 
+use capstan_test_support::PATIENCE;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -149,7 +150,7 @@ fn an_older_server_with_its_own_ca_behind_a_proxy_is_served_like_any_other() {
     wait_until_settled(&forge, &place, "v22.1.0", "with a newer release");
     let first = forge.pulls(REPOSITORY).unwrap()[0].number;
     forge.comment(REPOSITORY, first, "ada", "/capstan status").unwrap();
-    let patience = Instant::now() + Duration::from_secs(30);
+    let patience = Instant::now() + PATIENCE;
     while forge.comments(REPOSITORY, first).unwrap().len() < 2 {
         assert!(Instant::now() < patience, "no answer: {}", place.log());
         std::thread::sleep(Duration::from_millis(50));
@@ -173,7 +174,7 @@ fn an_older_server_with_its_own_ca_behind_a_proxy_is_served_like_any_other() {
     place.environment.push(("NO_PROXY".to_owned(), HOST.to_owned()));
     let (before, earlier) = (proxy.connections.load(Ordering::SeqCst), place.log().len());
     let bot = place.start_with(&[]);
-    let patience = Instant::now() + Duration::from_secs(30);
+    let patience = Instant::now() + PATIENCE;
     while !place.log()[earlier..].contains("GitHub does not answer") {
         assert!(Instant::now() < patience, "{}", place.log());
         std::thread::sleep(Duration::from_millis(50));

@@ -3,6 +3,7 @@
 //!
 //! `CAPSTAN_KILLS` says how many in all (`make test` runs a few), `CAPSTAN_SEED` when.
 
+use capstan_test_support::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -166,7 +167,7 @@ impl Place {
     /// Until a process here answers. That its port is open says less: it is taken before the database is there, which a
     /// lost one's tables are not in yet.
     pub(super) fn wait_until_serving(&self) {
-        let patience = Instant::now() + Duration::from_secs(60);
+        let patience = Instant::now() + PATIENCE;
         while !self.answers() {
             assert!(Instant::now() < patience, "it does not answer:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(5));

@@ -1,5 +1,6 @@
 //! A collector hears of each delivery, job, proposal and check, and of nothing else.
 
+use capstan_test_support::PATIENCE;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -17,7 +18,6 @@ use super::town::{REPOSITORY, forge};
 use crate::canary;
 
 const CLUSTER: &str = "gauss/peu01";
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A span: its name, its trace, and its fields.
 #[derive(Debug)]

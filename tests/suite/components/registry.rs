@@ -1,5 +1,6 @@
 //! The real registry (`docker-registry`), open, with passwords, or with tokens of a server of the test.
 
+use capstan_test_support::PATIENCE;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -88,7 +89,7 @@ impl Registry {
         let registry = Self { child, host, _folder: folder };
         let begun = Instant::now();
         while TcpStream::connect(&registry.host).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "the registry does not answer");
+            assert!(begun.elapsed() < PATIENCE, "the registry does not answer");
             std::thread::sleep(Duration::from_millis(50));
         }
         Some(registry)

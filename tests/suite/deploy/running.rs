@@ -1,5 +1,6 @@
 //! The bot as `deploy/bot` starts it, on a forge: probes find what they ask for, and every metric of the docs is told.
 
+use capstan_test_support::PATIENCE;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -104,7 +105,7 @@ async fn the_bot_starts_as_deployed_and_tells_every_metric_of_the_docs() {
         Process::new(container.arguments.clone(), container.environment.clone(), &folder.path().join("log"));
     process.start();
     let client = Client::builder().no_proxy().build().unwrap();
-    let patience = Instant::now() + Duration::from_secs(60);
+    let patience = Instant::now() + PATIENCE;
     for (port, path) in &container.probes {
         while status(&client, &container.url(port, path)).await != Some(StatusCode::OK) {
             process.is_well().unwrap_or_else(|why| panic!("{why}\n{}", process.log()));

@@ -1,5 +1,6 @@
 //! A real sshd on the loopback, with a host key and one authorized key of its own, for repositories reached by ssh.
 
+use capstan_test_support::PATIENCE;
 use std::fs;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,7 @@ impl SshServer {
         let begun = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             let log = || fs::read_to_string(server.folder.path().join("log")).unwrap_or_default();
-            assert!(begun.elapsed() < Duration::from_secs(60), "sshd does not answer: {}", log());
+            assert!(begun.elapsed() < PATIENCE, "sshd does not answer: {}", log());
             std::thread::sleep(Duration::from_millis(50));
         }
         Some(server)

@@ -1,5 +1,6 @@
 //! A management cluster with provider objects, their components in ConfigMaps, and the real reconciler.
 
+use capstan_test_support::PATIENCE;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -259,7 +260,7 @@ impl Town {
         let begun = Instant::now();
         while !holds() {
             self.reconciler.is_well().unwrap();
-            if begun.elapsed() > Duration::from_secs(240) {
+            if begun.elapsed() > PATIENCE {
                 let stands = self.plane.kubectl(&["get", "managedproviders", "-A", "-o", "wide"]);
                 let log = crate::plane::tail(&self.reconciler.log(), 40);
                 panic!("{otherwise}:\n{stands}\n{}\n{log}", self.statuses());

@@ -1,5 +1,6 @@
 //! A management cluster from nothing: an API server with Capstan's kinds, `inventory bootstrap`, and the reconciler.
 
+use capstan_test_support::PATIENCE;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -286,7 +287,7 @@ fn an_empty_api_server_becomes_a_management_cluster_whose_clusters_come_up() {
     while !is_done() {
         process.is_well().unwrap();
         assert!(
-            begun.elapsed() < Duration::from_secs(240),
+            begun.elapsed() < PATIENCE,
             "the cluster does not come up:\n{}\n{}",
             tail(&process.log(), 40),
             plane.kubectl(&[

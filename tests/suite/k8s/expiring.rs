@@ -1,6 +1,7 @@
 //! A place in a watch that the API server no longer knows (410 Gone), with a stand-in that forgets it on the
 //! word: a real one does so only after minutes.
 
+use capstan_test_support::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
@@ -18,7 +19,6 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(60);
 const IN_ONE: &str = "/api/v1/namespaces/one/configmaps";
 
 /// What a watch gets to hear.

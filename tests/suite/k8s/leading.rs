@@ -1,5 +1,6 @@
 //! One leader at a time, by a Lease.
 
+use capstan_test_support::PATIENCE;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,9 +12,6 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{connection, shared};
-
-/// Long enough that nobody loses a Lease because the machine is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn lease(name: &str, identity: &str) -> Option<KubeLease> {
     let connection = connection(shared()?).await;

@@ -1,5 +1,6 @@
 //! A pod that is started again: Kubernetes opens what lies on its volume to the pod's `fsGroup` before each start.
 
+use capstan_test_support::PATIENCE;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -56,11 +57,7 @@ fn a_reconciler_starts_ten_times_on_a_volume_that_is_opened_before_each_start() 
             process
                 .is_well()
                 .unwrap_or_else(|why| panic!("start {start}: {why}\n{}", tail(&process.log(), 20)));
-            assert!(
-                begun.elapsed() < Duration::from_secs(60),
-                "start {start}:\n{}",
-                tail(&process.log(), 20)
-            );
+            assert!(begun.elapsed() < PATIENCE, "start {start}:\n{}", tail(&process.log(), 20));
             if let Some(noted) = noted() {
                 break noted;
             }

@@ -1,5 +1,6 @@
 //! The status store on a real API server: Fleets and ManagedClusters, their status, events, Secrets.
 
+use capstan_test_support::PATIENCE;
 use std::time::Duration;
 
 use capstan::app::ports::LiveError;
@@ -15,8 +16,6 @@ use tokio::time::timeout;
 
 use super::{connection, definitions, shared};
 use crate::plane::Plane;
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The status store of a namespace of a test's own, with one Fleet.
 async fn status_store(namespace: &str) -> Option<(&'static Plane, KubeStatusStore)> {

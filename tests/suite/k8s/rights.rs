@@ -1,5 +1,6 @@
 //! The rights in `deploy/` are enough and not more: a real `capstan reconcile` with them, and what it asked for.
 
+use capstan_test_support::PATIENCE;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -62,7 +63,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
         while !done() {
             process.is_well().unwrap();
             assert!(
-                begun.elapsed() < Duration::from_secs(120),
+                begun.elapsed() < PATIENCE,
                 "{what} does not happen:\n{}\n{}",
                 tail(&process.log(), 40),
                 plane.kubectl(&["get", "fleets,managedclusters", "-A", "-o", "yaml"])

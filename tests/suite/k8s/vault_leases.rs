@@ -1,5 +1,6 @@
 //! A lease of Vault's over the death of the process that keeps it: twenty times SIGKILL, at whatever it is at.
 
+use capstan_test_support::PATIENCE;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -58,7 +59,7 @@ spec: {{store: eu, lease: {{path: database/creds/capi}}, refreshSeconds: 10}}
         while !done() {
             process.is_well().unwrap();
             assert!(
-                begun.elapsed() < Duration::from_secs(60),
+                begun.elapsed() < PATIENCE,
                 "SEED={seed}: {what} does not happen; leases {:?}\n{}\n{}",
                 beside.vault.leases(),
                 tail(&process.log(), 30),

@@ -1,5 +1,6 @@
 //! Watching: what changed is told, also what changed while the API server was away.
 
+use capstan_test_support::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -12,8 +13,6 @@ use tokio::time::timeout;
 
 use super::{Ground, config_map, connection};
 use crate::plane::{Parts, Plane};
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The next change of an object of that name, whatever else is told before.
 async fn next(changes: &mut LiveChanges, name: &str) -> Change {

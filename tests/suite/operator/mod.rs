@@ -20,6 +20,7 @@ mod pair;
 mod running;
 mod stories;
 
+use capstan_test_support::PATIENCE;
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::time::{Duration, Instant};
@@ -286,7 +287,7 @@ fn wait_for_all(plane: &Plane, running: &Running) {
         if installed.count() == SET.len() {
             return;
         }
-        assert!(begun.elapsed() < Duration::from_secs(180), "not installed:\n{}", running.log());
+        assert!(begun.elapsed() < PATIENCE, "not installed:\n{}", running.log());
         std::thread::sleep(Duration::from_millis(500));
     }
 }

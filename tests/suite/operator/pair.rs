@@ -1,5 +1,6 @@
 //! The operator and Capstan, each on a management cluster of its own, with the same API server, provider objects and ConfigMaps.
 
+use capstan_test_support::PATIENCE;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -51,7 +52,7 @@ impl Pair {
         while !holds(&self.theirs) {
             let stands = self.theirs.statuses();
             assert!(
-                begun.elapsed() < Duration::from_secs(120),
+                begun.elapsed() < PATIENCE,
                 "with the operator: {otherwise}:\n{stands}\n{}",
                 self.operator.log()
             );

@@ -1,5 +1,6 @@
 //! `/setup`: the built program makes its App on the forge, over HTTP by hand and in a browser, and goes on as the bot.
 
+use capstan_test_support::PATIENCE;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt as _;
@@ -18,8 +19,6 @@ use super::browser::{ENTER, TAB, VIEWS, assert_sound};
 use super::webdriver::Browser;
 use crate::canary;
 use crate::forge::conformance::assert_conforms;
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A bot without an App.
 struct Newcomer {

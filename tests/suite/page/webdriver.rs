@@ -1,5 +1,6 @@
 //! A real browser, driven by the words of WebDriver over plain HTTP (<https://www.w3.org/TR/webdriver2/>).
 
+use capstan_test_support::PATIENCE;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -11,9 +12,6 @@ use capstan_test_support::tally;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-
-/// How long the browser may take for one thing.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A headless Chromium.
 pub(super) struct Browser {

@@ -25,6 +25,7 @@ pub(crate) mod process;
 pub(crate) mod reconciler;
 pub(crate) mod world;
 
+use capstan_test_support::PATIENCE;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -140,7 +141,7 @@ impl Plane {
     /// Runs kubectl with something on its standard input; it must succeed. One story restarts the API server
     /// while the others go on: who does not reach it tries again, until it must be up.
     pub(crate) fn kubectl_with(&self, arguments: &[&str], input: &str) -> String {
-        let deadline = Instant::now() + Duration::from_secs(120);
+        let deadline = Instant::now() + PATIENCE;
         loop {
             match self.try_kubectl(arguments, input) {
                 Ok(output) => return output,

@@ -1,5 +1,6 @@
 //! The loops: sources followed, turns given, one failing cluster beside others, heads tried as the bot asks.
 
+use capstan_test_support::PATIENCE;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -204,7 +205,7 @@ impl Running {
 pub(super) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "never: {what}");
+        assert!(begun.elapsed() < PATIENCE, "never: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

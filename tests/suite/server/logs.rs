@@ -1,5 +1,6 @@
 //! The log: text for people, JSON for machines, as wished.
 
+use capstan_test_support::PATIENCE;
 use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -34,7 +35,7 @@ fn said(format: Option<&str>) -> (String, Option<bool>) {
         command.env("CAPSTAN_LOG_FORMAT", format);
     }
     let mut program = command.spawn().unwrap();
-    let patience = Instant::now() + Duration::from_secs(60);
+    let patience = Instant::now() + PATIENCE;
     let mut ended = None;
     loop {
         let said = std::fs::read_to_string(&log).unwrap();

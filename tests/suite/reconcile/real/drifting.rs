@@ -1,6 +1,7 @@
 //! A hand on ConfigMaps and Secrets, with the rights that `deploy/` grants and no others: seen by a watch in the
 //! namespace, as the account that applies there; where that may not watch, at the interval.
 
+use capstan_test_support::PATIENCE;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,7 +32,7 @@ impl Ground {
         while !done() {
             self.process.is_well().unwrap();
             let log = || tail(&self.process.log(), 30);
-            assert!(begun.elapsed() < Duration::from_secs(180), "{what} does not happen:\n{}", log());
+            assert!(begun.elapsed() < PATIENCE, "{what} does not happen:\n{}", log());
             std::thread::sleep(Duration::from_millis(100));
         }
     }

@@ -1,5 +1,6 @@
 //! Hosts on a real API server with Metal3's definitions: nobody acts upon hosts, so tests write what the operator would.
 
+use capstan_test_support::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -36,7 +37,7 @@ impl Town {
         while !done() {
             self.process.is_well().unwrap();
             assert!(
-                begun.elapsed() < Duration::from_secs(120),
+                begun.elapsed() < PATIENCE,
                 "{what} does not happen:\n{}\n{}",
                 tail(&self.process.log(), 30),
                 self.plane.try_kubectl(&["get", "sip", "-A", "-o", "yaml"], "").unwrap_or_default()
@@ -390,10 +391,6 @@ fn goes(town: &Town) {
             let off = "{\"metadata\":{\"finalizers\":null}}";
             plane.try_kubectl(&["patch", object, "-n", CUSTOMER, "--type=merge", "-p", off], "").ok();
         }
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "it is not switched off:\n{}",
-            tail(&town.process.log(), 20)
-        );
+        assert!(begun.elapsed() < PATIENCE, "it is not switched off:\n{}", tail(&town.process.log(), 20));
     }
 }

@@ -1,6 +1,7 @@
 //! The program on a real API server: killed at random while it applies a fleet, at rest, with a hand on what it
 //! applied, and killed while a suspended cluster's folder is renamed.
 
+use capstan_test_support::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -60,7 +61,7 @@ fn killed_at_random_it_applies_everything_once_and_then_rests() {
         let begun = Instant::now();
         while !done() {
             let log = || tail(&process.log(), 30);
-            assert!(begun.elapsed() < Duration::from_secs(180), "{what} does not happen:\n{}", log());
+            assert!(begun.elapsed() < PATIENCE, "{what} does not happen:\n{}", log());
             std::thread::sleep(Duration::from_millis(200));
         }
     };

@@ -1,6 +1,7 @@
 //! An inventory that lives in the cluster, on a real API server: `kubectl apply` of its files creates clusters, a kill in
 //! the middle changes nothing, `kubectl get` shows how they stand, and a deletion waits for `retire`.
 
+use capstan_test_support::PATIENCE;
 use std::time::{Duration, Instant};
 
 use crate::plane::process::Process;
@@ -74,7 +75,7 @@ impl Town {
         while !holds() {
             self.process.is_well().unwrap();
             assert!(
-                begun.elapsed() < Duration::from_secs(120),
+                begun.elapsed() < PATIENCE,
                 "{what} does not happen:\n{}\n{}",
                 tail(&self.process.log(), 40),
                 self.plane.kubectl(&["get", "fleets,clusterdefinitions,managedclusters", "-A", "-o", "yaml"])

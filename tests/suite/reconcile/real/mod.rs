@@ -26,6 +26,7 @@ mod services;
 mod sources;
 mod workloads;
 
+use capstan_test_support::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -48,9 +49,6 @@ const OTHER_CUSTOMER: &str = "newton";
 /// So often, and for so long at most, a process is killed while it applies what folders try.
 const KILLS: usize = 8;
 const KILLING: Duration = Duration::from_secs(60);
-
-/// As long as the slowest machine may take.
-const PATIENCE: Duration = Duration::from_secs(240);
 
 #[tokio::test]
 async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {

@@ -1,6 +1,7 @@
 //! What is printed of an issuer that nobody trusts yet, given to a real API server: it takes the tokens of that issuer for its
 //! client, and no others. In Dex's place stands another issuer, with the certificate that was made for Dex.
 
+use capstan_test_support::PATIENCE;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -153,7 +154,7 @@ fn an_api_server_with_what_is_printed_takes_tokens_of_the_issuer_for_its_client_
         match who(&plane, &token) {
             Ok(known) => break known,
             Err(why) => assert!(
-                begun.elapsed() < Duration::from_secs(60),
+                begun.elapsed() < PATIENCE,
                 "{why}\n{file}\n{}",
                 tail(&std::fs::read_to_string(plane.state().join("logs/kube-apiserver.log")).unwrap(), 20)
             ),
