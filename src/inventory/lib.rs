@@ -8,6 +8,7 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`bootstrap`] | a management cluster's objects, in order | nothing |
+//! | [`engine`] | the template engine and its bounds | nothing |
 //! | [`braces`] | which texts are expressions (I8) | `engine` |
 //! | [`origin`] | the kinds of levels, and where a value stands | nothing |
 //! | [`fields`] | reading an object's fields strictly | `origin` |
@@ -16,7 +17,6 @@
 //! | [`membership`] | which objects a cluster belongs to (I10) | `kinds`, `origin` |
 //! | [`schema`] | a release's `schema.yaml` | `fields`, `origin` |
 //! | [`merge`] | what levels say together (I1 to I7) | `braces`, `fields`, `kinds`, `origin`, `schema` |
-//! | [`engine`] | the template engine and its bounds | nothing |
 //! | [`context`] | values as templates and expressions see them | `braces`, `engine` |
 //! | [`import`] | flat files of variables, as values | `context` |
 //! | [`expression`] | expressions in values | `braces`, `context`, `engine`, `merge`, `origin` |
