@@ -231,7 +231,7 @@ fn no_password_of_an_address_is_echoed() {
     }
     let place = Place::new().set("CAPSTAN_GITHUB_API_URL", "ftp://robot:hunter2@git.example");
     let problems = place.problems(&ServeOptions::default());
-    let told = "- github-api-url (from CAPSTAN_GITHUB_API_URL): `…@git.example` must begin with https://";
+    let told = "github-api-url (from CAPSTAN_GITHUB_API_URL): `…@git.example` must begin with https://";
     assert!(problems.contains(told), "{problems}");
 }
 
