@@ -4,7 +4,6 @@
 //!
 //! | room | owns | may import |
 //! |---|---|---|
-//! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it | `owners` |
 //! | [`deaths`] | which folder processes die of, and when it is tried again | nothing |
 //! | [`fencing`] | by what a leader knows that it leads still | nothing |
 //! | [`kept_tree`] | what may be done on the word of a tree that may be old | nothing |
@@ -13,6 +12,7 @@
 //! | [`live_objects`] | what was read of a management cluster | nothing |
 //! | [`credentials`] | application credentials of clusters: what comes next of each | `live_objects` |
 //! | [`owners`] | the key that a cluster's owners are given: what comes next of it, what stands in it | nothing |
+//! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it | `owners` |
 //! | [`rollout`] | which machines a change replaces, and what has become of it | `live_objects` |
 //! | [`applying`] | what of a render goes to the management cluster now, and what never does | `live_objects`, `rollout` |
 //! | [`cloud`] | what a change asks of an OpenStack cloud, and whether the cloud can give it | `live_objects`, `rollout` |
