@@ -400,9 +400,10 @@ impl Ended {
         Self { why, open, cause, extent: Extent::AtOne, is_known: false }
     }
 
-    /// The job that asked has ended: nobody hears it.
-    const fn cancelled() -> Self {
-        Self::of(Cause::Others, String::new(), BTreeSet::new())
+    /// The job that asked has ended.
+    fn cancelled() -> Self {
+        let why = "The job that asked has ended: the next one asks again.".to_owned();
+        Self::of(Cause::Others, why, BTreeSet::new())
     }
 
     /// One that is remembered.

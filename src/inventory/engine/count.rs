@@ -48,6 +48,19 @@ pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
 /// # Errors
 /// The fuel is not enough.
 pub(super) fn charge(state: &State<'_, '_>, given: Given, value: &minijinja::Value) -> Result<(), Error> {
+    charge_times(state, given, value, 1)
+}
+
+/// The same, for what is looked at several times.
+///
+/// # Errors
+/// The fuel is not enough.
+pub(super) fn charge_times(
+    state: &State<'_, '_>,
+    given: Given,
+    value: &minijinja::Value,
+    times: u64,
+) -> Result<(), Error> {
     let mut counter = Counter { given, counts_given: true, left: usize::MAX, bytes: 0 };
     // No more is looked at than can be paid for.
     let left = state.fuel_levels().map_or(u64::MAX, |(_, left)| left);
@@ -55,11 +68,11 @@ pub(super) fn charge(state: &State<'_, '_>, given: Given, value: &minijinja::Val
     let all = counter.left;
     counter.through(value, 0)?;
     let values = (all - counter.left) as u64;
-    state.consume_fuel(values / VALUES_A_STEP + counter.bytes / 64)
+    state.consume_fuel((values / VALUES_A_STEP + counter.bytes / 64).saturating_mul(times))
 }
 
 /// How many values are looked at for one step.
-const VALUES_A_STEP: u64 = 4;
+pub(super) const VALUES_A_STEP: u64 = 4;
 
 struct Counter {
     given: Given,

@@ -6,6 +6,7 @@
 //!
 //! Lists that hold one another more than once are bounded where they are bound to a name, see `guard`.
 
+mod comparing;
 mod convert;
 mod count;
 mod filters;
@@ -91,6 +92,7 @@ pub(crate) fn environment(fuel: u64, given: Given) -> Result<Environment<'static
     }
     filters::add(&mut environment, given);
     count::add(&mut environment, given);
+    comparing::add(&mut environment, given);
     Ok(environment)
 }
 
@@ -103,7 +105,7 @@ pub(crate) fn engines(given: Given) -> Result<Engines, Error> {
 }
 
 /// What methods of Python's cost beyond what the engine charges for: everything that their arguments hold, and of a text
-/// that is stripped of characters, each of them at each of its own.
+/// that is stripped of characters, each of them at each of its own; and of one that is parted, a part a byte.
 fn charge_method(
     state: &State<'_, '_>,
     given: Given,
@@ -118,6 +120,9 @@ fn charge_method(
     {
         let characters = characters.as_str().map_or(0, str::len);
         state.consume_fuel(text.len().saturating_mul(characters) as u64 / 64)?;
+    }
+    if matches!(method, "split" | "rsplit" | "splitlines") {
+        comparing::pay_for_parts(state, value)?;
     }
     Ok(())
 }

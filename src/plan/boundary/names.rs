@@ -223,7 +223,7 @@ impl<'a> Names<'a> {
     }
 }
 
-const CLUSTER_GROUP: &str = "cluster.x-k8s.io";
+pub(super) const CLUSTER_GROUP: &str = "cluster.x-k8s.io";
 const SECRET: &str = "Secret";
 
 fn used(object: &RenderedObject, named: Named) -> Use {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Surroundings;
 use super::home::Home;
-use super::names::id_of;
+use super::names::{CLUSTER_GROUP, id_of};
 use super::neighbours::{Brought, NamedCluster, labels};
 use super::origin::Origin;
 use super::outside::Beyond;
@@ -16,8 +16,6 @@ use capstan_kustomize::render::{Rendered, RenderedObject};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{is_cluster, names};
 use capstan_model::object::{FieldPath, ObjectId};
-
-const CLUSTER_GROUP: &str = "cluster.x-k8s.io";
 
 /// A Cluster as it stands on the management cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -143,6 +143,10 @@ fn hostile_templates_end_at_their_limit() {
         ("power", "d: {{ 10 ** 100000000 }}\n"),
         ("sorted", "d: {{ ([1] * 100000000) | sort | length }}\n"),
         ("unique", "d: {{ ([1] * 100000000) | unique | length }}\n"),
+        ("parted", "d: {{ (',' * 60000000) | split(',') | length }}\n"),
+        ("parted, as a method", "d: {{ (',' * 60000000).split(',') | length }}\n"),
+        ("lines", "d: {{ ('\\n' * 60000000) | lines | length }}\n"),
+        ("lines, as a method", "d: {{ ('\\n' * 60000000).splitlines() | length }}\n"),
     ] {
         println!("{name}");
         let found = match rendered(&[("a.yaml", &format!("{HEAD}{template}"))], "{}") {
@@ -168,6 +172,17 @@ fn values_are_not_walked_through_for_one_step() {
         (format!("{many}{{% if a == b %}}{{% endif %}}{{% endfor %}}"), &values, true),
         (format!("{many}{{% if a.l in [b.l] %}}{{% endif %}}{{% endfor %}}"), &values, true),
         (format!("{few}{{% if a == b %}}{{% endif %}}{{% endfor %}}"), &values, false),
+        (format!("{many}{{% if a is eq(b) or a is ne(b) %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (format!("{many}{{% if a.l is in([b.l]) %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (format!("{many}{{% if [a] | select('==', b) | list %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (format!("{many}{{% if [a] | selectattr('l', 'le', b.l) | list %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (format!("{many}{{% if [a, b] | sort %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (format!("{many}{{% if [a, b] | unique %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (format!("{many}{{% if [a, b] | min == [a, b] | max %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (format!("{many}{{% if [a, b] | groupby('l') %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (format!("{many}{{% if {{'a': a, 'b': b}} | dictsort(by='value') %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (format!("{many}{{% if [[a, b]] | map('sort') | list %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        ("d: {{ (a.l | sort)[0] + (a.l | unique | length) }}\n".to_owned(), &values, false),
         (
             format!("{many}{{% if m and m.k19999 and m | length %}}{{% endif %}}{{% endfor %}}"),
             &values,
