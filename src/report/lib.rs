@@ -82,6 +82,7 @@ mod rollout;
 mod rollout_comment;
 mod sarif;
 mod service_changes;
+mod stacked;
 mod standing;
 mod state;
 mod step;
@@ -138,6 +139,7 @@ pub use preflight::{PreflightAnswered, not_enrolled, preflight_answer};
 pub use rollout::{RolloutSubject, StatusState, rollout_check, rollout_status};
 pub use rollout_comment::{TransitionId, announced_in, mark_announced, news, next_news, rollout_comment};
 pub use sarif::sarif;
+pub use stacked::{gated, way_gate};
 pub use standing::{
     Missing, StandingInWords, hold_in_words, missing_in_words, override_in_words, pause_in_words,
     standing_in_words,

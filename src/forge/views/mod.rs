@@ -8,6 +8,7 @@ mod object;
 mod pulls;
 mod releases;
 mod repository;
+mod stacks;
 
 pub(crate) use self::checks::{check_run, check_suite, combined_status, status};
 pub(crate) use self::conversation::{comment, issue, label, reaction, review};
@@ -19,3 +20,4 @@ pub(crate) use self::releases::{release, release_asset};
 pub(crate) use self::repository::{
     app, full_repository, installation, installation_repository, push_repository, repository, simple_user,
 };
+pub(crate) use self::stacks::{stack, stack_of};

@@ -6,6 +6,7 @@ use super::conversation::association;
 use super::conversation::label;
 use super::object::extend;
 use super::repository::{repository, simple_user};
+use super::stacks::stack_of;
 use crate::clock::rfc3339;
 use crate::state::{Account, Issue, Mergeability, Pull, Repository, State};
 use crate::store::FileChange;
@@ -72,7 +73,7 @@ pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull:
         "commits": {"href": format!("{url}/commits")},
         "statuses": {"href": statuses},
     });
-    json!({
+    let mut view = json!({
         "id": pull.id,
         "node_id": format!("PR_{}", pull.id),
         "url": url,
@@ -114,7 +115,12 @@ pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull:
             "commit_message": "",
         })),
         "draft": pull.draft,
-    })
+    });
+    // A GitHub Enterprise Server knows no stacks.
+    if state.enterprise.is_none() && here.stack_of(number).is_some() {
+        view["stack"] = stack_of(here, number);
+    }
+    view
 }
 
 /// The pull request in full.
