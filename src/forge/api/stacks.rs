@@ -16,7 +16,7 @@ pub(crate) fn list(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     let is_wanted =
         |stack: &&crate::state::Stack| wanted.is_none_or(|number| stack.position(number).is_some());
     let found = here.stacks.iter().filter(is_wanted);
-    let items = found.map(|stack| views::stack(here, stack)).collect();
+    let items = found.map(|stack| views::stack_minimal(here, stack)).collect();
     Ok(call.page(items))
 }
 

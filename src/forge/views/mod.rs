@@ -15,9 +15,9 @@ pub(crate) use self::conversation::{comment, issue, label, reaction, review};
 pub(crate) use self::deliveries::{delivery_item, delivery_view};
 pub(crate) use self::git::{blob, commit, git_commit, git_ref, git_tree, push_commit, simple_commit};
 pub(crate) use self::object::extend;
-pub(crate) use self::pulls::{diff_entry, pull, pull_simple, team};
+pub(crate) use self::pulls::{diff_entry, pull, pull_simple, stack_of, team};
 pub(crate) use self::releases::{release, release_asset};
 pub(crate) use self::repository::{
     app, full_repository, installation, installation_repository, push_repository, repository, simple_user,
 };
-pub(crate) use self::stacks::{stack, stack_of};
+pub(crate) use self::stacks::{stack, stack_minimal};

@@ -6,7 +6,6 @@ use super::conversation::association;
 use super::conversation::label;
 use super::object::extend;
 use super::repository::{repository, simple_user};
-use super::stacks::stack_of;
 use crate::clock::rfc3339;
 use crate::state::{Account, Issue, Mergeability, Pull, Repository, State};
 use crate::store::FileChange;
@@ -41,6 +40,18 @@ fn side(owner: &Account, branch: &str, sha: &str, view: Value, web: &str) -> Val
         "sha": sha,
         "user": simple_user(owner, web),
         "repo": view,
+    })
+}
+
+/// What a pull request says of its stack; `null` where it stands in none.
+pub(crate) fn stack_of(here: &Repository, number: u64) -> Value {
+    let Some(stack) = here.stack_of(number) else { return Value::Null };
+    json!({
+        "id": stack.id,
+        "number": stack.number,
+        "size": stack.pulls.len(),
+        "position": stack.position(number),
+        "base": {"ref": stack.base, "sha": here.branch(&stack.base).map(|tip| tip.to_string()).unwrap_or_default()},
     })
 }
 

@@ -2,33 +2,36 @@
 
 use serde_json::{Value, json};
 
+use super::object::extend;
+use super::pulls::pull_minimal;
+use super::repository::simple_user;
 use crate::clock::rfc3339;
 use crate::state::{Issue, Pull, Repository, Stack};
 
-/// What a pull request says of its stack; `null` where it stands in none.
-pub(crate) fn stack_of(here: &Repository, number: u64) -> Value {
-    let Some(stack) = here.stack_of(number) else { return Value::Null };
+/// What lists say of a stack's pull request.
+fn member(issue: &Issue, pull: &Pull) -> Value {
     json!({
-        "id": stack.id,
-        "number": stack.number,
-        "size": stack.pulls.len(),
-        "position": stack.position(number),
-        "base": {"ref": stack.base, "sha": here.branch(&stack.base).map(|tip| tip.to_string()).unwrap_or_default()},
+        "number": issue.number,
+        "state": if issue.open { "open" } else { "closed" },
+        "draft": pull.draft,
+        "merged_at": pull.merged.as_ref().map(|merged| rfc3339(merged.at)),
+        "head": {"ref": pull.head_branch, "sha": pull.head.to_string()},
     })
 }
 
-/// A stack with its pull requests.
-pub(crate) fn stack(here: &Repository, stack: &Stack) -> Value {
+/// What one stack alone says of it.
+fn whole_member(here: &Repository, issue: &Issue, pull: &Pull) -> Value {
+    let more = json!({
+        "node_id": format!("PR_{}", pull.id),
+        "title": issue.title,
+        "html_url": format!("{}/pull/{}", here.html(), issue.number),
+        "user": simple_user(&issue.user, &here.web),
+    });
+    extend(extend(member(issue, pull), more), pull_minimal(here, issue, pull))
+}
+
+fn with_members(here: &Repository, stack: &Stack, view: impl Fn(&Issue, &Pull) -> Value) -> Value {
     let members = || stack.pulls.iter().filter_map(|number| here.pull(*number).ok());
-    let view = |(issue, pull): (&Issue, &Pull)| {
-        json!({
-            "number": issue.number,
-            "state": if issue.open { "open" } else { "closed" },
-            "draft": pull.draft,
-            "merged_at": pull.merged.as_ref().map(|merged| rfc3339(merged.at)),
-            "head": {"ref": pull.head_branch, "sha": pull.head.to_string()},
-        })
-    };
     json!({
         "id": stack.id,
         "number": stack.number,
@@ -37,6 +40,16 @@ pub(crate) fn stack(here: &Repository, stack: &Stack) -> Value {
         "base": {"ref": stack.base},
         "open": members().any(|(issue, _)| issue.open),
         "created_at": rfc3339(stack.created_at),
-        "pull_requests": members().map(view).collect::<Vec<_>>(),
+        "pull_requests": members().map(|(issue, pull)| view(issue, pull)).collect::<Vec<_>>(),
     })
+}
+
+/// A stack as lists carry it.
+pub(crate) fn stack_minimal(here: &Repository, stack: &Stack) -> Value {
+    with_members(here, stack, member)
+}
+
+/// A stack in full.
+pub(crate) fn stack(here: &Repository, stack: &Stack) -> Value {
+    with_members(here, stack, |issue, pull| whole_member(here, issue, pull))
 }

@@ -118,7 +118,7 @@ async fn what_stands_on_a_proposal_merges_it_no_sooner_than_it_may_be_merged() {
     let above = open_on(&town, BRANCH, "above", &docs("above"));
     town.settle().await;
     concludes(&town, proposal, "action_required", &[]);
-    concludes(&town, above, "action_required", &[&format!("#{proposal}, which is below it")]);
+    concludes(&town, above, "action_required", &["which is below it: It needs 1 approval"]);
 
     // Below a stack's member: Capstan merges nobody's work with its own.
     town.forge.close(REPOSITORY, above, "ada").unwrap();

@@ -113,7 +113,7 @@ fn a_stack_is_told_and_merged_at_once() {
         (&json!(1), &json!("main"), &json!(true))
     );
     let found = app.get(&format!("/repos/acme/gitops/stacks?pull_request={high}"));
-    assert_eq!((found.as_array().unwrap().len(), &found[0]), (1, &made));
+    assert_eq!((found.as_array().unwrap().len(), &found[0]["id"]), (1, &made["id"]));
     assert_eq!(app.get("/repos/acme/gitops/stacks/1"), made);
     let shown = app.get(&format!("/repos/acme/gitops/pulls/{high}"));
     assert_eq!((&shown["stack"]["position"], &shown["stack"]["size"]), (&json!(2), &json!(2)));
