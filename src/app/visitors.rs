@@ -12,6 +12,7 @@
 //! where tokens lie. What it cannot do is end on other processes of the same bot before its time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
@@ -23,7 +24,6 @@ use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
 use url::Url;
 
 use super::agents::SealingKey;
@@ -35,8 +35,11 @@ pub const SESSION: SignedDuration = SignedDuration::from_hours(8);
 pub const BEGINNING: SignedDuration = SignedDuration::from_mins(10);
 /// How long an answer of GitHub's about somebody's rights is believed.
 const BELIEVED: SignedDuration = SignedDuration::from_mins(3);
-/// Codes that GitHub is asked about at once: strangers can begin a sign-in and make codes up, and each costs a call.
-const EXCHANGES: usize = 4;
+/// Codes that GitHub is asked about at once for one address: strangers can begin a sign-in and make codes up, and each
+/// costs a call.
+const EXCHANGES_OF_ONE: usize = 4;
+/// And for all.
+const EXCHANGES: usize = 64;
 /// People whose rights are remembered at once.
 const REMEMBERED: usize = 10_000;
 
@@ -93,7 +96,7 @@ pub enum NotSignedIn {
     /// The cookie of the beginning is missing, old or not ours, or the state is another.
     #[error("the sign-in was not begun here, or too long ago")]
     NotBegun,
-    /// GitHub is being asked about others.
+    /// GitHub is being asked about others from the same address, or about very many.
     #[error("too many people are signing in at once")]
     Crowded,
     /// GitHub.
@@ -132,7 +135,7 @@ pub struct Visitors {
     key: SealingKey,
     clock: Arc<dyn Clock>,
     origin: String,
-    exchanges: Semaphore,
+    exchanges: Mutex<Exchanges>,
     known: Mutex<HashMap<String, Known>>,
     ended: Mutex<BTreeSet<(Timestamp, String)>>,
 }
@@ -144,8 +147,8 @@ impl Visitors {
     /// against it, because a proxy may call this server otherwise.
     pub fn new(sign_in: Arc<dyn SignIn>, key: SealingKey, clock: Arc<dyn Clock>, public: &Url) -> Self {
         let origin = public.origin().ascii_serialization();
-        let exchanges = Semaphore::new(EXCHANGES);
-        Self { sign_in, key, clock, origin, exchanges, known: Mutex::default(), ended: Mutex::default() }
+        let (exchanges, known, ended) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { sign_in, key, clock, origin, exchanges, known, ended }
     }
 
     /// Where pages are shown from, as browsers say it: `https://capstan.example`.
@@ -166,19 +169,32 @@ impl Visitors {
         Ok(Begun { url, cookie: self.seal(BEGUN, &beginning)? })
     }
 
-    /// Believes somebody who comes back from GitHub.
+    /// Believes somebody who comes back from GitHub; `from` is the address that they come from. GitHub is asked once for
+    /// what was begun once: whoever makes codes up has to begin anew for each.
     ///
     /// # Errors
     /// Where they did not begin here, too many come back at once, or GitHub does not know the code.
-    pub async fn finish(&self, cookie: &str, state: &str, code: &str) -> Result<Finished, NotSignedIn> {
+    pub async fn finish(
+        &self,
+        from: IpAddr,
+        cookie: &str,
+        state: &str,
+        code: &str,
+    ) -> Result<Finished, NotSignedIn> {
         let beginning: Beginning = self.open(BEGUN, cookie).ok_or(NotSignedIn::NotBegun)?;
         let same = verify_slices_are_equal(beginning.state.as_bytes(), state.as_bytes()).is_ok();
         if !same || beginning.until < self.clock.now() {
             return Err(NotSignedIn::NotBegun);
         }
         // Nobody waits in a line here: a line is as long as strangers make it.
-        let _place = self.exchanges.try_acquire().map_err(|_| NotSignedIn::Crowded)?;
-        let token = self.sign_in.exchange(code, &SecretString::from(beginning.proof_key)).await?;
+        let mut place = self.place(from, state, beginning.until)?;
+        let token = match self.sign_in.exchange(code, &SecretString::from(beginning.proof_key)).await {
+            Err(error) if !error.is_over() => return Err(error.into()),
+            known => {
+                place.is_spent = true;
+                known?
+            }
+        };
         let login = self.sign_in.login_of(&token).await?;
         let session = Session {
             id: random_text()?,
@@ -188,6 +204,23 @@ impl Visitors {
             until: self.clock.now() + SESSION,
         };
         Ok(Finished { cookie: self.seal(HELD, &session)?, next: beginning.next, login })
+    }
+
+    fn place(&self, from: IpAddr, state: &str, until: Timestamp) -> Result<Place<'_>, NotSignedIn> {
+        let now = self.clock.now();
+        let from = network_of(from);
+        let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
+        exchanges.spent.retain(|_, until| *until >= now);
+        if exchanges.spent.contains_key(state) {
+            return Err(NotSignedIn::NotBegun);
+        }
+        let of_one = exchanges.going_on.values().filter(|other| **other == from).count();
+        let is_free = of_one < EXCHANGES_OF_ONE && exchanges.going_on.len() < EXCHANGES;
+        if !is_free || exchanges.going_on.contains_key(state) {
+            return Err(NotSignedIn::Crowded);
+        }
+        exchanges.going_on.insert(state.to_owned(), from);
+        Ok(Place { exchanges: &self.exchanges, state: state.to_owned(), until, is_spent: false })
     }
 
     /// Who a session's cookie belongs to; `None` where they have to sign in.
@@ -265,6 +298,40 @@ impl Visitors {
     }
 }
 
+/// The codes that GitHub is asked about, by the state of their sign-in.
+#[derive(Default)]
+struct Exchanges {
+    going_on: HashMap<String, IpAddr>,
+    /// Sign-ins that GitHub has answered, and until when they would be good.
+    spent: HashMap<String, Timestamp>,
+}
+
+/// A code that GitHub is asked about now.
+struct Place<'a> {
+    exchanges: &'a Mutex<Exchanges>,
+    state: String,
+    until: Timestamp,
+    is_spent: bool,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
+        exchanges.going_on.remove(&self.state);
+        if self.is_spent {
+            exchanges.spent.insert(std::mem::take(&mut self.state), self.until);
+        }
+    }
+}
+
+/// What one party has of addresses: of IPv6 64 bits tell networks apart, and the rest is anybody's choice there.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+        address => address,
+    }
+}
+
 /// 32 random bytes in base64url: what nobody guesses.
 pub(crate) fn random_text() -> Result<String, NotSignedIn> {
     let mut bytes = [0; 32];
@@ -302,21 +369,87 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn no_more_than_four_codes_are_exchanged_at_once() {
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn visitors(sign_in: impl SignIn + 'static) -> Visitors {
         let key = SealingKey::parse(&"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=".into()).unwrap();
         let public = "https://capstan.example".parse().unwrap();
-        let visitors = Visitors::new(Arc::new(Silent), key, Arc::new(SystemClock), &public);
+        Visitors::new(Arc::new(sign_in), key, Arc::new(SystemClock), &public)
+    }
+
+    fn begin(visitors: &Visitors) -> (String, String) {
         let begun = visitors.begin("/").unwrap();
-        let state = begun.url.path().trim_start_matches('/');
-        let come_back = || Box::pin(visitors.finish(&begun.cookie, state, "code"));
-        let mut waiting = [come_back(), come_back(), come_back(), come_back()];
+        (begun.cookie, begun.url.path().trim_start_matches('/').to_owned())
+    }
+
+    #[tokio::test]
+    async fn made_up_codes_hold_up_nobody_elsewhere() {
+        let visitors = visitors(Silent);
+        let begun: Vec<(String, String)> = (0..6).map(|_| begin(&visitors)).collect();
+        let come_back = |from: &str, (cookie, state): &(String, String)| {
+            let (visitors, from) = (&visitors, address(from));
+            let (cookie, state) = (cookie.clone(), state.clone());
+            Box::pin(async move { visitors.finish(from, &cookie, &state, "made-up").await })
+        };
+        // One that was begun once is asked about once, whoever brings it.
+        let mut first = come_back("192.0.2.1", &begun[0]);
+        assert!(first.as_mut().now_or_never().is_none());
+        assert!(matches!(come_back("192.0.2.9", &begun[0]).await, Err(NotSignedIn::Crowded)));
+        let mut waiting: Vec<_> = begun[1..4].iter().map(|one| come_back("192.0.2.1", one)).collect();
         for one in &mut waiting {
             assert!(one.as_mut().now_or_never().is_none());
         }
-        assert!(matches!(come_back().await, Err(NotSignedIn::Crowded)));
+        for same in ["192.0.2.1", "::ffff:192.0.2.1"] {
+            assert!(matches!(come_back(same, &begun[4]).await, Err(NotSignedIn::Crowded)), "{same}");
+        }
+        let mut honest = come_back("192.0.2.2", &begun[4]);
+        assert!(honest.as_mut().now_or_never().is_none(), "it is asked about");
+        // A state that was not given to that browser costs nothing.
+        let stolen = (begun[5].0.clone(), begun[4].1.clone());
+        assert!(matches!(come_back("192.0.2.3", &stolen).await, Err(NotSignedIn::NotBegun)));
         // Whoever goes away makes room.
         drop(waiting);
-        assert!(come_back().now_or_never().is_none());
+        assert!(come_back("192.0.2.1", &begun[5]).now_or_never().is_none());
+    }
+
+    /// A code host that knows no code.
+    struct Refusing;
+
+    #[async_trait]
+    impl SignIn for Refusing {
+        fn authorize_url(&self, state: &str, _challenge: &str) -> Url {
+            format!("https://github.example/{state}").parse().unwrap()
+        }
+
+        async fn exchange(&self, _code: &str, _key: &SecretString) -> Result<SecretString, SignInError> {
+            Err(SignInError::Refused("bad_verification_code".to_owned()))
+        }
+
+        async fn login_of(&self, _token: &SecretString) -> Result<String, SignInError> {
+            std::future::pending().await
+        }
+
+        async fn rights_of(&self, _token: &SecretString) -> Result<BTreeMap<u64, Permission>, SignInError> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_begun_once_is_good_for_one_code() {
+        let visitors = visitors(Refusing);
+        let (cookie, state) = begin(&visitors);
+        let from = address("2001:db8::1");
+        let first = visitors.finish(from, &cookie, &state, "made-up").await;
+        assert!(matches!(first, Err(NotSignedIn::SignIn(_))), "{first:?}");
+        let second = visitors.finish(from, &cookie, &state, "another").await;
+        assert!(matches!(second, Err(NotSignedIn::NotBegun)), "{second:?}");
+    }
+
+    #[test]
+    fn one_network_is_one_party() {
+        assert_eq!(network_of(address("2001:db8:1:2:3::4")), address("2001:db8:1:2::"));
+        assert_eq!(network_of(address("::ffff:192.0.2.1")), address("192.0.2.1"));
     }
 }

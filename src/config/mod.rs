@@ -28,7 +28,7 @@ use url::Url;
 
 pub use login::{CALLBACK, Login};
 use place::Place;
-use private::{given_key, kept_or_made_key, make_private_folder};
+use private::{given_key, kept_or_made_key, make_private_folder, open_to_everybody};
 pub use provider_credentials::ProviderCredentials;
 pub use reconciler::{ReconcileOptions, ReconcilerConfig};
 pub use setup::{KeptApp, SetupConfig, keep_app, try_to_keep};
@@ -82,6 +82,8 @@ pub struct Config {
     pub provider_credentials: Vec<ProviderCredentials>,
     /// The webhooks that waves of campaigns may ask.
     pub wave_webhooks: Vec<WaveWebhookHost>,
+    /// What an operator should know of these settings, a sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// How much is done at once, and how much of the machine it may take.
@@ -274,10 +276,40 @@ impl Config {
                 work,
                 provider_credentials,
                 wave_webhooks,
+                warnings: open_secrets(&sources),
             }),
             _ => Err(ConfigError { problems }),
         }
     }
+}
+
+/// Settings that name files with secrets.
+const SECRET_FILES: &[&str] = &[
+    "key-file",
+    "github-private-key-file",
+    "github-webhook-secret-file",
+    "github-client-secret-file",
+    "provider-credentials-file",
+    "wave-webhooks-file",
+    "otlp-headers-file",
+];
+
+/// Files with secrets that everybody on this machine may read. No reason to stop: who may log in here is the operator's
+/// business, and images mount what they mount.
+fn open_secrets(sources: &Sources) -> Vec<String> {
+    let open = |name: &&'static str| {
+        let setting = sources.setting(name)?;
+        let path = setting.path();
+        let mode = open_to_everybody(&path)?;
+        Some(format!(
+            "{}: everybody on this machine may read {} (its mode is {mode:04o}): take that from others, as by \
+             `chmod o= {}`",
+            setting.named(),
+            path.display(),
+            path.display()
+        ))
+    };
+    SECRET_FILES.iter().filter_map(open).collect()
 }
 
 /// Where the bot's database is, for commands that work on it beside the bot.

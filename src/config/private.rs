@@ -145,3 +145,14 @@ pub(super) fn given_key(path: &Path) -> Result<SecretString, String> {
         )),
     }
 }
+
+/// How a file with a secret is open to everybody on this machine, where it is: its mode.
+///
+/// A mounted Secret of Kubernetes lies in a folder whose name begins with two dots, behind a link. Its mode says nothing:
+/// only the containers that mount it see it at all.
+pub(super) fn open_to_everybody(path: &Path) -> Option<u32> {
+    let real = fs::canonicalize(path).ok()?;
+    let is_mounted = real.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b".."));
+    let mode = fs::metadata(&real).ok()?.mode() & 0o7777;
+    (!is_mounted && mode & 0o004 != 0).then_some(mode)
+}

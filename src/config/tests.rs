@@ -452,3 +452,35 @@ fn people_sign_in_where_everything_for_that_is_given() {
     let problems = place.problems(&at("https://capstan.example"));
     assert!(problems.contains("is no client id") && !problems.contains("two words"), "{problems}");
 }
+
+#[test]
+fn secrets_that_everybody_may_read_are_told() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    let key = place.write("given", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
+    let options = ServeOptions { key_file: Some(key.clone()), ..ServeOptions::default() };
+    let told = |mode: u32| {
+        fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+        let warnings = place.load(&options).unwrap().warnings;
+        warnings.into_iter().filter(|warning| warning.starts_with("key-file ")).collect::<Vec<_>>()
+    };
+    for mode in [0o600, 0o400, 0o640, 0o440] {
+        assert_eq!(told(mode), Vec::<String>::new(), "{mode:o}");
+    }
+    for mode in [0o644, 0o604, 0o444, 0o666] {
+        let told = told(mode);
+        assert_eq!(told.len(), 1, "{mode:o}");
+        assert!(told[0].contains(&format!("(its mode is {mode:04o})")), "{told:?}");
+        assert!(told[0].contains(key.to_str().unwrap()), "{told:?}");
+        assert!(!told[0].contains("AAECAwQ"), "{told:?}");
+    }
+    // As Kubernetes mounts a Secret: only the container sees it.
+    let mounted = place.at("..2026_11_29_00_00_00.1");
+    fs::create_dir(&mounted).unwrap();
+    fs::copy(&key, mounted.join("key")).unwrap();
+    std::os::unix::fs::symlink(&mounted, place.at("..data")).unwrap();
+    std::os::unix::fs::symlink(place.at("..data").join("key"), place.at("key")).unwrap();
+    let options = ServeOptions { key_file: Some(place.at("key")), ..ServeOptions::default() };
+    let warnings = place.load(&options).unwrap().warnings;
+    assert!(!warnings.iter().any(|warning| warning.starts_with("key-file ")), "{warnings:?}");
+}

@@ -288,6 +288,19 @@ impl CodeHost for DryRun {
         Ok(false)
     }
 
+    async fn fork_point(
+        &self,
+        repository: &Repository,
+        one: &CommitId,
+        other: &CommitId,
+    ) -> Outcome<Option<CommitId>> {
+        self.host.fork_point(repository, one, other).await
+    }
+
+    async fn stack_below(&self, repository: &Repository, number: u64) -> Outcome<Option<Vec<u64>>> {
+        self.host.stack_below(repository, number).await
+    }
+
     async fn verdict(
         &self,
         repository: &Repository,
@@ -434,6 +447,7 @@ impl CodeHost for DryRun {
                 head_in_repository: true,
                 base_branch: pull.base_branch.clone(),
                 base,
+                stack: None,
                 merge_commit: None,
                 mergeable: None,
                 auto_merge: false,

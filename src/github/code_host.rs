@@ -208,6 +208,19 @@ impl CodeHost for GitHub {
         self.compare_commits(repository, earlier, later).await
     }
 
+    async fn fork_point(
+        &self,
+        repository: &Repository,
+        one: &CommitId,
+        other: &CommitId,
+    ) -> Outcome<Option<CommitId>> {
+        self.read_fork_point(repository, one, other).await
+    }
+
+    async fn stack_below(&self, repository: &Repository, number: u64) -> Outcome<Option<Vec<u64>>> {
+        self.read_stack_below(repository, number).await
+    }
+
     async fn verdict(
         &self,
         repository: &Repository,

@@ -30,6 +30,16 @@ struct ComparePayload {
 }
 
 #[derive(Deserialize)]
+struct ForkPointPayload {
+    merge_base_commit: CommitPayload,
+}
+
+#[derive(Deserialize)]
+struct CommitPayload {
+    sha: CommitId,
+}
+
+#[derive(Deserialize)]
 struct CombinedPayload {
     statuses: Vec<StatusPayload>,
 }
@@ -80,6 +90,25 @@ impl GitHub {
                 .query("page", "2");
         let found: Option<ComparePayload> = self.send(&call).await?.content_if_found()?;
         Ok(found.is_some_and(|found| matches!(found.status.as_str(), "ahead" | "identical")))
+    }
+
+    pub(super) async fn read_fork_point(
+        &self,
+        repository: &Repository,
+        one: &CommitId,
+        other: &CommitId,
+    ) -> Result<Option<CommitId>, CodeHostError> {
+        if one == other {
+            return Ok(Some(one.clone()));
+        }
+        let doing = format!("finding where {other} leaves {one} in {}", repository.name);
+        let call =
+            Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/compare/{basehead}", doing)
+                .in_repository(repository, &["compare", &format!("{one}...{other}")])
+                .query("per_page", "1")
+                .query("page", "2");
+        let found: Option<ForkPointPayload> = self.send(&call).await?.content_if_found()?;
+        Ok(found.map(|found| found.merge_base_commit.sha))
     }
 
     pub(super) async fn read_commit_status(

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::app::ports::{
     CodeHostError, CreatedPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
-    PullRequestState, Repository, ReviewDecision,
+    PullRequestState, Repository, ReviewDecision, StackPlace,
 };
 
 use super::access::Task;
@@ -38,6 +38,7 @@ struct PullPayload {
     draft: bool,
     head: EndPayload,
     base: EndPayload,
+    stack: Option<StackPayload>,
     merge_commit_sha: Option<String>,
     mergeable: Option<bool>,
     auto_merge: Option<serde::de::IgnoredAny>,
@@ -73,6 +74,31 @@ struct EndPayload {
     sha: CommitId,
     /// `null` where the fork was deleted.
     repo: Option<EndRepository>,
+}
+
+/// <https://docs.github.com/rest/pulls/stacks>
+#[derive(Deserialize)]
+struct StackPayload {
+    base: StackBasePayload,
+    position: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct StackBasePayload {
+    #[serde(rename = "ref")]
+    branch: String,
+}
+
+/// A stack, as far as it tells which pull requests stand in it.
+#[derive(Deserialize)]
+struct StackMembersPayload {
+    pull_requests: Vec<StackMemberPayload>,
+}
+
+#[derive(Deserialize)]
+struct StackMemberPayload {
+    number: u64,
+    merged_at: Option<jiff::Timestamp>,
 }
 
 #[derive(Deserialize)]
@@ -111,6 +137,9 @@ impl PullPayload {
             head_in_repository: self.head.repo.is_some_and(|head| head.id == repository.id),
             base_branch: self.base.branch,
             base: self.base.sha,
+            stack: self
+                .stack
+                .map(|stack| StackPlace { base_branch: stack.base.branch, position: stack.position }),
             merge_commit: self.merge_commit_sha.filter(|_| !stale).and_then(|sha| CommitId::parse(&sha).ok()),
             mergeable: self.mergeable,
             auto_merge: self.auto_merge.is_some(),
@@ -199,6 +228,27 @@ impl GitHub {
             .conditional();
         let pull: PullPayload = self.send(&call).await?.content()?;
         Ok(pull.into_pull_request(repository))
+    }
+
+    /// Those below a pull request in its stack that are not merged, the lowest first.
+    pub(super) async fn read_stack_below(
+        &self,
+        repository: &Repository,
+        number: u64,
+    ) -> Result<Option<Vec<u64>>, CodeHostError> {
+        let doing = format!("reading the stack of pull request {number} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/stacks", doing)
+            .in_repository(repository, &["stacks"])
+            .query("pull_request", number.to_string())
+            .conditional();
+        let found: Option<Vec<StackMembersPayload>> = self.send(&call).await?.content_if_found()?;
+        // It stands in one, or nobody knows in which.
+        let Some([stack]) = found.as_deref() else { return Ok(None) };
+        let Some(at) = stack.pull_requests.iter().position(|member| member.number == number) else {
+            return Ok(None);
+        };
+        let below = stack.pull_requests.iter().take(at).filter(|member| member.merged_at.is_none());
+        Ok(Some(below.map(|member| member.number).collect()))
     }
 
     pub(super) async fn read_merge_queue_state(

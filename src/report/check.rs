@@ -86,6 +86,8 @@ pub enum MergeBasis {
     Merge,
     /// The head alone, because it conflicts with its base.
     HeadAlone,
+    /// All that a stack brings up to its head, which does not stand on the tip of the branch that the stack is for.
+    BehindTip,
 }
 
 /// One cluster, judged.

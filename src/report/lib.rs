@@ -37,6 +37,7 @@
 //! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `comment`, `markdown`, `pages`, `tables` |
 //! | [`check`] | the check `capstan` | `carried`, `head_lines`, `inventory_outlook`, `judged_services`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
 //! | [`merging`] | approvals and merges in words | `check`, `comment`, `markdown`, `pages`, `standing` |
+//! | [`stacked`] | what stands against a pull request because of the branch that it aims at | `check`, `markdown`, `pages` |
 //! | [`closing`] | the body of a pull request that was closed, or of which something was decided | `block`, `markdown`, `merging`, `standing` |
 //! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `provider_changes`, `service_changes`, `tables`, `title`, `values` |
 //! | [`group`] | the pull request that several clusters share | `block`, `body`, `markdown`, `merging`, `tables`, `title` |
@@ -82,6 +83,7 @@ mod rollout;
 mod rollout_comment;
 mod sarif;
 mod service_changes;
+mod stacked;
 mod standing;
 mod state;
 mod step;
@@ -138,6 +140,7 @@ pub use preflight::{PreflightAnswered, not_enrolled, preflight_answer};
 pub use rollout::{RolloutSubject, StatusState, rollout_check, rollout_status};
 pub use rollout_comment::{TransitionId, announced_in, mark_announced, news, next_news, rollout_comment};
 pub use sarif::sarif;
+pub use stacked::{gated, way_gate};
 pub use standing::{
     Missing, StandingInWords, hold_in_words, missing_in_words, override_in_words, pause_in_words,
     standing_in_words,

@@ -107,6 +107,16 @@ pub fn obstacle_in_words(obstacle: &Obstacle, base: &str, prefix: &str) -> Strin
         ),
         Obstacle::Paused(pause) => format!("{} `{prefix} resume` takes it back.", pause_in_words(pause)),
         Obstacle::Held(hold) => format!("{} `{prefix} unhold` takes it back.", hold_in_words(hold)),
+        Obstacle::Below(below) => {
+            let below: Vec<String> = below.iter().take(10).map(|number| format!("#{number}")).collect();
+            format!(
+                "It stands in a stack, and a merge would merge what is below it as well: {}. Merge these first.",
+                below.join(", ")
+            )
+        }
+        Obstacle::WayUnknown => {
+            "Nobody knows what a merge would merge as well: its check says why.".to_owned()
+        }
         Obstacle::Draft => "It is a draft.".to_owned(),
         Obstacle::Check(title) => {
             format!("The check `capstan` does not let it pass: {}.", title.trim_end_matches('.'))

@@ -74,6 +74,8 @@ refusals! {
     Blocked => "upgrades.md#complete-or-not-at-all",
     /// A pull request conflicts with its base, or Capstan itself failed.
     NotJudged => "troubleshooting.md#on-a-pull-request",
+    /// A pull request does not aim at the default branch, and nobody knows what it would bring there.
+    NotOnDefault => "pull-requests.md#stacks-and-other-branches",
 
     // The command line.
     /// Flags or arguments that do not go together, or are none.

@@ -91,7 +91,14 @@ pub fn pause_in_words(pause: &Paused) -> String {
 
 /// Which rule's errors pass, on whose word, and why: a sentence.
 pub fn override_in_words(one: &Override) -> String {
-    format!("`{}` is overridden by `{}`: {}.", one.rule, one.by, one.reason.trim_end_matches('.'))
+    let Override { rule, by, reason, .. } = one;
+    let reason = reason.trim_end_matches('.');
+    if one.is_void() {
+        return format!(
+            "`{rule}` was overridden by `{by}` ({reason}), which counts no more: its findings are always errors."
+        );
+    }
+    format!("`{rule}` is overridden by `{by}`: {reason}.")
 }
 
 /// What a proposal is about and the base branch has no more.

@@ -1,9 +1,11 @@
 //! One listener: takes connections within its limits, serves them, and ends well.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::Request;
+use axum::http::{Request, StatusCode};
+use axum::response::IntoResponse as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -13,15 +15,22 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use super::answer::Refusal;
 use super::connections::{Connections, Taking};
+use super::heads::{Strict, names_one_host};
 use super::sending::{Progress, Sending};
 
 /// The head of a request: far more than GitHub or any browser sends.
 const HEAD_BYTES: usize = 64 << 10;
+const NOT_ONE_HOST: &str = "A request names one host: `Host` once";
 /// After the system gave no file handle.
 const OUT_OF_HANDLES_PAUSE: Duration = Duration::from_millis(50);
 /// How long requests under way may take to end once a shutdown began.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// Who connected: a client, or a proxy before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer(pub(super) IpAddr);
 
 /// What a listener grants those who connect.
 #[derive(Debug, Clone, Copy)]
@@ -40,15 +49,15 @@ pub(super) async fn serve(listener: TcpListener, router: Router, grants: Grants,
     let mut serving = JoinSet::new();
     loop {
         while serving.try_join_next().is_some() {}
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             () = stop.cancelled() => break,
-            stream = accept(&listener, &connections) => stream,
+            accepted = accept(&listener, &connections) => accepted,
         };
         let taking = tokio::select! {
             () = stop.cancelled() => break,
             taking = connections.take() => taking,
         };
-        serving.spawn(converse(stream, taking, router.clone(), grants, stop.clone()));
+        serving.spawn(converse((stream, peer), taking, router.clone(), grants, stop.clone()));
     }
     drop(listener);
     let ended = tokio::time::timeout(GRACE, async { while serving.join_next().await.is_some() {} }).await;
@@ -58,15 +67,15 @@ pub(super) async fn serve(listener: TcpListener, router: Router, grants: Grants,
 }
 
 /// The next connection. May be dropped at any time.
-async fn accept(listener: &TcpListener, connections: &Connections) -> TcpStream {
+async fn accept(listener: &TcpListener, connections: &Connections) -> (TcpStream, Peer) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, address)) => {
                 // Small answers should leave at once.
                 if let Err(error) = stream.set_nodelay(true) {
                     tracing::debug!(%error, "cannot turn off Nagle's algorithm");
                 }
-                return stream;
+                return (stream, Peer(address.ip()));
             }
             // Whoever hung up before it was its turn.
             Err(error) if is_of_the_connection(&error) => {}
@@ -86,7 +95,7 @@ fn is_of_the_connection(error: &std::io::Error) -> bool {
 
 /// Answers the requests of one connection, as long as it keeps its place.
 async fn converse(
-    stream: TcpStream,
+    (stream, peer): (TcpStream, Peer),
     taking: Taking,
     router: Router,
     grants: Grants,
@@ -96,8 +105,12 @@ async fn converse(
     let service = service_fn(|mut request: Request<Incoming>| {
         let (router, place, progress) = (router.clone(), taking.place(), progress.clone());
         request.extensions_mut().insert(place.clone());
+        request.extensions_mut().insert(peer);
         async move {
-            let answer = router.oneshot(request).await;
+            let answer = match names_one_host(&request) {
+                true => router.oneshot(request).await,
+                false => Ok(Refusal::new(StatusCode::BAD_REQUEST, NOT_ONE_HOST).into_response()),
+            };
             answer.map(|answer| answer.map(|body| Sending::new(body, place, progress)))
         }
     });
@@ -105,7 +118,7 @@ async fn converse(
         .timer(TokioTimer::new())
         .header_read_timeout(grants.head_timeout)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(Strict::new(stream)), service);
     tokio::pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => {

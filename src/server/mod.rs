@@ -15,6 +15,7 @@ mod agents;
 mod answer;
 mod body;
 mod connections;
+mod heads;
 mod health;
 mod kubeconfigs;
 mod listener;

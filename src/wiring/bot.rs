@@ -166,6 +166,9 @@ fn webhooks(
 
 /// Starts the bot. The port is taken first, so that a second bot does nothing before it says so.
 pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Running, Failure> {
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
     let listeners = Listeners {
         public: server::bind(config.listen, "--listen").await.map_err(failed)?,
         internal: bind_internal(config.internal_listen).await.map_err(failed)?,

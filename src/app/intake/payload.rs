@@ -186,6 +186,7 @@ impl Event {
                 "auto_merge_disabled",
                 "enqueued",
                 "dequeued",
+                "stacked",
             ],
             Self::PullRequestReview => &["submitted", "edited", "dismissed"],
             Self::Push => &[],

@@ -401,6 +401,20 @@ pub trait CodeHost: Send + Sync {
         earlier: &CommitId,
         later: &CommitId,
     ) -> Result<bool, CodeHostError>;
+    /// The newest commit that two have in common; `None` where they have none, or GitHub lacks one of them.
+    async fn fork_point(
+        &self,
+        repository: &Repository,
+        one: &CommitId,
+        other: &CommitId,
+    ) -> Result<Option<CommitId>, CodeHostError>;
+    /// The pull requests below one in its stack that are not merged, the lowest first; `None` where GitHub does not say
+    /// it.
+    async fn stack_below(
+        &self,
+        repository: &Repository,
+        number: u64,
+    ) -> Result<Option<Vec<u64>>, CodeHostError>;
     /// What the latest checks of that name on a commit say, whichever App made them; where there are none, the status of
     /// that context; `None` where there is neither. One call, or two.
     async fn verdict(

@@ -72,7 +72,7 @@ pub use pages::{
 };
 pub use pull_request::{
     CreatedPullRequest, EarlierPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
-    PullRequestState, ReviewDecision, SidebarPart,
+    PullRequestState, ReviewDecision, SidebarPart, StackPlace,
 };
 pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
 pub use records::{

@@ -28,6 +28,8 @@ pub struct PullRequest {
     pub base_branch: String,
     /// Commit of that branch as the pull request last saw it.
     pub base: CommitId,
+    /// The stack in which it stands, where GitHub has stacks.
+    pub stack: Option<StackPlace>,
     /// GitHub's test merge (or the merge commit once merged); `None` while computed, and on conflict.
     pub merge_commit: Option<CommitId>,
     /// Whether it merges without conflict; `None` while GitHub computes.
@@ -44,6 +46,22 @@ pub struct PullRequest {
     pub html_url: String,
     /// GraphQL id.
     pub node_id: String,
+}
+
+impl PullRequest {
+    /// Whether what it brings comes onto a branch: it aims at it, or stands in a stack that does.
+    pub fn comes_to(&self, branch: &str) -> bool {
+        self.base_branch == branch || self.stack.as_ref().is_some_and(|stack| stack.base_branch == branch)
+    }
+}
+
+/// A pull request's place in a stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackPlace {
+    /// The branch that the whole stack is for.
+    pub base_branch: String,
+    /// Its position in it, from 1 at the bottom; `None` where GitHub does not say it.
+    pub position: Option<u64>,
 }
 
 /// What tells of a pull request that is no longer open, perhaps.

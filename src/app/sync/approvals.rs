@@ -47,7 +47,7 @@ impl Run<'_> {
             requests.iter().filter_map(|request| self.carrier_of(request)).collect();
         let looked_at: BTreeMap<ProposalId, &PullRequest> = open
             .iter()
-            .filter(|pull| pull.base_branch == self.repository.default_branch)
+            .filter(|pull| pull.comes_to(&self.repository.default_branch))
             .filter_map(|pull| Some((self.facts.proposal_of(pull)?, pull)))
             .filter(|(proposal, pull)| {
                 let decisions = planned.decided.of(proposal);

@@ -37,7 +37,7 @@ pub(super) struct GitHubFacts {
     pub(super) merge_groups: Option<Vec<BranchHead>>,
     /// Head of the branch of first contact.
     pub(super) onboarding: Option<CommitId>,
-    /// Open pull requests from those branches to the default branch.
+    /// Open pull requests from those branches that come onto the default branch.
     pub(super) proposals: BTreeMap<ProposalId, PullRequest>,
     /// The clusters that share such a pull request, as its block tells of them.
     shared: BTreeMap<ProposalId, Vec<BlockPart>>,
@@ -154,9 +154,9 @@ fn proposal_on(kinds: &[SourceKind], branch: &str) -> Option<ProposalId> {
     ProposalId::of_branch(branch).filter(|proposal| kinds.contains(&proposal.kind))
 }
 
-/// The proposal that a pull request to the default branch carries.
+/// The proposal that a pull request carries which comes onto the default branch.
 fn proposal_in(kinds: &[SourceKind], repository: &Repository, pull: &PullRequest) -> Option<ProposalId> {
-    let is_own = pull.head_in_repository && pull.base_branch == repository.default_branch;
+    let is_own = pull.head_in_repository && pull.comes_to(&repository.default_branch);
     proposal_on(kinds, &pull.head_branch).filter(|_| is_own)
 }
 

@@ -41,7 +41,7 @@ impl Run<'_> {
                 "GitHub has not found out yet what a merge of it would be: comment it again in a minute";
             return Ok(not_rendered(&[why.to_owned()]));
         };
-        if comparison.basis == MergeBasis::HeadAlone {
+        if comparison.basis != MergeBasis::Merge {
             let why = "it conflicts with its base: merge the base into it first";
             return Ok(not_rendered(&[why.to_owned()]));
         }

@@ -107,6 +107,7 @@ impl Run<'_> {
         let check = self.check_verdict(&pull.head).await?;
         let hold = self.held_in(planned, outcome, proposal);
         let members = outcome.members_of(self.facts, proposal);
+        let way = self.way_of(pull).await?;
         let facts = MergeFacts {
             meant: &pull.head,
             check: &check,
@@ -115,6 +116,7 @@ impl Run<'_> {
             hold: hold.as_ref(),
             pause: planned.decided.pause(),
             method: planned.settings.upgrade.merge.method,
+            way: &way,
             view: &view,
         };
         let (base, prefix) = (pull.base_branch.as_str(), planned.settings.commands.prefix.as_str());

@@ -194,3 +194,17 @@ pub(super) struct Remarks {
     /// How it stands, where it is an open proposal: its buttons hang on it.
     pub(super) stage: Option<Stage>,
 }
+
+impl Remarks {
+    /// What stands against the merge of a pull request stands against that of those above it in a stack, too.
+    pub(super) fn add_below(&mut self, number: u64, below: &Self) {
+        self.blocked.extend(below.blocked.iter().map(|why| format!("#{number}, which is below it: {why}")));
+        for gate in &below.gates {
+            let why = format!("#{number}, which is below it: {}", gate.why);
+            self.gates.push(Gate { title: format!("#{number}: {}", gate.title), why });
+        }
+        for (target, findings) in &below.findings {
+            self.findings.entry(target.clone()).or_default().extend(findings.iter().cloned());
+        }
+    }
+}

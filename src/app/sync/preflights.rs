@@ -143,6 +143,10 @@ impl Run<'_> {
                 Some(Standing::NotAsked(format!(
                     "The pull request conflicts with `{default_branch}`, so there is no merge that could be tried. It is asked once the conflict is resolved."
                 )))
+            } else if merge.basis == MergeBasis::BehindTip {
+                Some(Standing::NotAsked(format!(
+                    "The stack does not stand on the tip of `{default_branch}`, so there is no merge that could be tried. It is asked once the stack is rebased."
+                )))
             } else if clusters.len() > PREFLIGHT_CLUSTERS {
                 Some(Standing::NotAsked(format!(
                     "The pull request touches {} clusters, and one preflight is about {PREFLIGHT_CLUSTERS} at most: split it.",
@@ -248,10 +252,10 @@ impl Run<'_> {
         };
         let default_branch = &self.repository.default_branch;
         let Planned { settings, scopes, plans, reporters, .. } = planned;
-        if pull.base_branch != *default_branch {
+        let subject = self.subject(pull).await?;
+        if subject.base_branch != *default_branch {
             return Ok(preflight_answer(&PreflightAnswered::OtherBranch { default_branch }));
         }
-        let subject = self.subject(pull).await?;
         let Some((touched, _)) = self.touched_by_merge_of(&subject, settings, scopes).await? else {
             return Ok(preflight_answer(&PreflightAnswered::NotYet));
         };

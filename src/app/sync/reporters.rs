@@ -181,7 +181,7 @@ impl Run<'_> {
         };
         for pull in closed {
             let merged = pull.state == PullRequestState::Merged
-                && pull.base_branch == self.repository.default_branch
+                && pull.comes_to(&self.repository.default_branch)
                 && !known.contains(&pull.number);
             // GitHub tells whole seconds.
             let at = pull.closed_at.filter(|at| *at + SignedDuration::from_secs(1) >= since);

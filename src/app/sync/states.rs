@@ -6,7 +6,7 @@ use std::sync::Arc;
 use capstan_model::source::SourceKind;
 use capstan_plan::proposal::{Action, ProposalId, Stage, Standing};
 use capstan_plan::settings::{Mode, RepositorySettings};
-use capstan_report::{Refusal, standing_in_words};
+use capstan_report::{Refusal, override_in_words, standing_in_words};
 
 use super::deciding::Decided;
 use super::outcome::{Outcome, ProposalState};
@@ -45,7 +45,12 @@ impl Run<'_> {
                     remarks.upgrades.insert(member.target.clone(), Arc::clone(upgrade));
                     remarks.is_edited |= is_edited;
                 }
-                let overrides = planned.decided.of(&member).still(upgrade, self.today).overrides;
+                let decisions = planned.decided.of(&member);
+                let void: Vec<String> = decisions.void_overrides().map(override_in_words).collect();
+                if !void.is_empty() {
+                    outcome.remarks.entry(pull.number).or_default().notes.extend(void);
+                }
+                let overrides = decisions.still(upgrade, self.today).overrides;
                 if !overrides.is_empty() {
                     let remarks = outcome.remarks.entry(pull.number).or_default();
                     remarks.overrides.insert(member.target, overrides);

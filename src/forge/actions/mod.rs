@@ -9,6 +9,7 @@
 //! | `pulls`, `issues`, `checks` | what is done with each |
 //! | `sidebar` | labels, assignees, requested reviews |
 //! | `merge` | tries merges, merges, queues |
+//! | `stacks` | stacks pull requests, and merges a stack at once |
 //! | `protection` | what a branch wants before a merge |
 
 mod checks;
@@ -21,6 +22,7 @@ mod protection;
 mod pulls;
 mod references;
 mod sidebar;
+mod stacks;
 
 pub(crate) use self::follow::size;
 pub(crate) use self::limits::check_length;

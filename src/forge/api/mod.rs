@@ -13,6 +13,7 @@ mod rate_limit;
 mod releases;
 mod routes;
 mod sidebar;
+mod stacks;
 
 pub(crate) use self::call::{
     Actor, Call, METADATA, Need, READ_CODE, READ_PULLS, READ_TALK, Reply, WRITE_CODE, WRITE_PULLS, permit,

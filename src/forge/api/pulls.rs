@@ -232,6 +232,9 @@ pub(crate) fn merge(call: &mut Call<'_>, owner: &str, name: &str, number: u64) -
     }
     let here = call.state.repository(&full_name)?;
     let (issue, pull) = here.pull(number)?;
+    if here.stack_of(number).is_some() {
+        return Err(ApiError::new(405, "Pull requests in a stack must be merged asynchronously"));
+    }
     if let Some(refusal) = refusal(here, pull, method).filter(|_| issue.open && !pull.draft) {
         return Err(refusal);
     }

@@ -4,7 +4,7 @@ use super::call::{Answer, Call, Reply};
 use super::issues::Reactable;
 use super::{
     activity, checks, git_data, installations, issues, manifests, people, pulls, rate_limit, releases,
-    sidebar,
+    sidebar, stacks,
 };
 use crate::error::ApiError;
 
@@ -66,6 +66,9 @@ fn in_repository(call: &mut Call<'_>, method: &str, owner: &str, name: &str, pat
             ("GET", ["releases"]) => releases::list(call, owner, name),
             ("GET", ["releases", "tags", tag]) => releases::by_tag(call, owner, name, tag),
             ("GET", ["releases", "assets", id]) => releases::asset(call, owner, name, number(id)?),
+            ("GET", ["stacks"]) => stacks::list(call, owner, name),
+            ("POST", ["stacks"]) => stacks::create(call, owner, name),
+            ("GET", ["stacks", n]) => stacks::get(call, owner, name, number(n)?),
             ("POST", ["statuses", sha]) => checks::create_status(call, owner, name, sha),
             _ => Err(ApiError::not_found()),
         },

@@ -87,6 +87,22 @@ impl Forge {
         })
     }
 
+    /// Makes a stack of pull requests, from bottom to top; returns its number.
+    pub fn stack(&self, full_name: &str, pulls: &[u64], by: &str) -> Result<u64, ForgeError> {
+        self.act(|state| {
+            let by = author_of(state, by)?;
+            Ok(state.stack(full_name, pulls.to_vec(), &by)?)
+        })
+    }
+
+    /// Merges a pull request of a stack with all below it; returns the commit that the stack's base has then.
+    pub fn merge_stack(&self, full_name: &str, number: u64, by: &str) -> Result<String, ForgeError> {
+        self.act(|state| {
+            let by = author_of(state, by)?;
+            Ok(state.merge_stack(full_name, number, &by)?.to_string())
+        })
+    }
+
     /// Puts a pull request into the merge queue; returns the group's head commit.
     pub fn enqueue(&self, full_name: &str, number: u64, by: &str) -> Result<String, ForgeError> {
         self.act(|state| {

@@ -566,6 +566,7 @@ fn add_repository(state: &mut State, full_name: &str, fork_of: Option<String>) -
         statuses: Vec::new(),
         activities: Vec::new(),
         releases: Vec::new(),
+        stacks: Vec::new(),
     };
     state.repositories.insert(full_name.to_ascii_lowercase(), repository);
     Ok(())

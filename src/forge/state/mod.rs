@@ -8,6 +8,7 @@ mod issue;
 mod pull;
 mod release;
 mod repository;
+mod stack;
 mod whole;
 
 pub use self::account::Permission;
@@ -21,4 +22,5 @@ pub use self::pull::{MergeMethod, ReviewState};
 pub(crate) use self::release::{Asset, Release};
 pub use self::repository::Protection;
 pub(crate) use self::repository::{Activity, BranchRule, Repository};
+pub(crate) use self::stack::Stack;
 pub(crate) use self::whole::{State, Team};

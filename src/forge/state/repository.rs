@@ -9,6 +9,7 @@ use super::checks::{CheckRun, CheckSuite, Status};
 use super::issue::{Comment, Issue, Label};
 use super::pull::{MergeMethod, Pull};
 use super::release::Release;
+use super::stack::Stack;
 use crate::clock::Seconds;
 use crate::error::ApiError;
 use crate::store::{Store, parse_id};
@@ -91,6 +92,7 @@ pub(crate) struct Repository {
     pub(crate) activities: Vec<Activity>,
     /// In the order in which they were published.
     pub(crate) releases: Vec<Release>,
+    pub(crate) stacks: Vec<Stack>,
 }
 
 impl Repository {
@@ -106,6 +108,11 @@ impl Repository {
     /// The address of this repository for people.
     pub(crate) fn html(&self) -> String {
         format!("{}/{}/{}", self.web, self.owner.login, self.name)
+    }
+
+    /// The stack in which a pull request stands.
+    pub(crate) fn stack_of(&self, number: u64) -> Option<&Stack> {
+        self.stacks.iter().find(|stack| stack.position(number).is_some())
     }
 
     pub(crate) fn issue(&self, number: u64) -> Result<&Issue, ApiError> {

@@ -43,6 +43,18 @@ fn side(owner: &Account, branch: &str, sha: &str, view: Value, web: &str) -> Val
     })
 }
 
+/// What a pull request says of its stack; `null` where it stands in none.
+pub(crate) fn stack_of(here: &Repository, number: u64) -> Value {
+    let Some(stack) = here.stack_of(number) else { return Value::Null };
+    json!({
+        "id": stack.id,
+        "number": stack.number,
+        "size": stack.pulls.len(),
+        "position": stack.position(number),
+        "base": {"ref": stack.base, "sha": here.branch(&stack.base).map(|tip| tip.to_string()).unwrap_or_default()},
+    })
+}
+
 /// The pull request as lists carry it.
 pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull: &Pull) -> Value {
     let (api, html, web, number) = (here.api(), here.html(), &here.web, issue.number);
@@ -72,7 +84,7 @@ pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull:
         "commits": {"href": format!("{url}/commits")},
         "statuses": {"href": statuses},
     });
-    json!({
+    let mut view = json!({
         "id": pull.id,
         "node_id": format!("PR_{}", pull.id),
         "url": url,
@@ -114,7 +126,12 @@ pub(crate) fn pull_simple(state: &State, here: &Repository, issue: &Issue, pull:
             "commit_message": "",
         })),
         "draft": pull.draft,
-    })
+    });
+    // A GitHub Enterprise Server knows no stacks.
+    if state.enterprise.is_none() && here.stack_of(number).is_some() {
+        view["stack"] = stack_of(here, number);
+    }
+    view
 }
 
 /// The pull request in full.

@@ -1,5 +1,6 @@
 //! What people decided by command about one proposal. It stands in the folded block of its body, and is read from there.
 
+use capstan_model::finding::{Change, RuleEntry, rules};
 use capstan_model::ids::ReleaseName;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,14 @@ pub struct Override {
     pub by: String,
     /// What the proposal offered then: of something else nobody has said it.
     pub source: String,
+}
+
+impl Override {
+    /// Whether the rule is always an error, whatever anybody says: it may have become one since this was said.
+    pub fn is_void(&self) -> bool {
+        let of_it = |rule: &&&'static RuleEntry| rule.id() == self.rule;
+        rules::ALL.iter().find(of_it).is_some_and(|rule| rule.change() == Change::Never)
+    }
 }
 
 /// Why a proposal is left alone, and until when.
@@ -134,12 +143,23 @@ impl Decisions {
         self.hold.as_ref().filter(|hold| hold.holds_on(today))
     }
 
+    /// Overrides of rules of which it is void, since they are always errors now.
+    pub fn void_overrides(&self) -> impl Iterator<Item = &Override> {
+        self.overrides.iter().filter(|one| one.is_void())
+    }
+
+    /// The overrides that count where that source is offered.
+    fn that_count(&self, source: &str) -> Vec<Override> {
+        let counts = |one: &&Override| one.source == source && !one.is_void();
+        self.overrides.iter().filter(counts).cloned().collect()
+    }
+
     /// Those that still count: what was settled between other values than those of the upgrade's conflicts is forgotten,
-    /// and so is what was said of another source, and a hold whose day has come.
+    /// and so is what was said of another source or of a rule that nobody may override any more, and a hold whose day has
+    /// come.
     #[must_use]
     pub fn still(&self, upgrade: &Upgrade, today: Date) -> Self {
         let source = upgrade.to.as_ref().map(ToString::to_string);
-        let is_of_it = |one: &&Override| Some(&one.source) == source.as_ref();
         let is_there = |settled: &&SettledConflict| {
             upgrade.conflicts.iter().any(|conflict| {
                 conflict.object == settled.object
@@ -156,7 +176,7 @@ impl Decisions {
                 .filter(|one| offer_name(upgrade).is_none_or(|now| now == one.source)),
             release: self.release.clone(),
             rollback: self.rollback.clone(),
-            overrides: self.overrides.iter().filter(is_of_it).cloned().collect(),
+            overrides: source.map(|source| self.that_count(&source)).unwrap_or_default(),
             settled: self.settled.iter().filter(is_there).cloned().collect(),
             // Whether these count hangs on what the head changes: see `judge_approvals`.
             approvals: self.approvals.clone(),
@@ -211,5 +231,34 @@ pub fn find_conflicts<'c>(
         [_, ..] if named.means_all() => Ok(found),
         [] => Err(Unsettled::NoSuch(conflicts.iter().filter(can_be).collect())),
         _ => Err(Unsettled::Several(found)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_overrides_what_became_an_error_for_ever() {
+        let of = |rule: &str| Override {
+            rule: rule.to_owned(),
+            reason: "as agreed".to_owned(),
+            by: "ada".to_owned(),
+            source: "aws/v22.0.0".to_owned(),
+        };
+        let decisions = Decisions {
+            overrides: vec![
+                of("reads-other-cluster"),
+                of("component-downgrade"),
+                of("provider-digest-differs"),
+                of("no-such-rule"),
+            ],
+            ..Decisions::default()
+        };
+        let void: Vec<&str> = decisions.void_overrides().map(|one| one.rule.as_str()).collect();
+        assert_eq!(void, ["reads-other-cluster", "provider-digest-differs"]);
+        let still: Vec<Override> = decisions.that_count("aws/v22.0.0");
+        assert_eq!(still, [of("component-downgrade"), of("no-such-rule")]);
+        assert_eq!(decisions.that_count("aws/v23.0.0"), []);
     }
 }

@@ -6,7 +6,7 @@
 
 use capstan_model::tree::CommitId;
 
-use super::{Approved, Draft, OnHold, Paused};
+use super::{Approved, Draft, OnHold, Paused, Way};
 use crate::settings::MergeMethod;
 
 /// What GitHub says of merging a pull request, read at once.
@@ -116,6 +116,8 @@ pub struct MergeFacts<'a> {
     pub pause: Option<&'a Paused>,
     /// How the settings want it merged.
     pub method: Option<MergeMethod>,
+    /// By which way it comes onto the default branch.
+    pub way: &'a Way,
     /// What GitHub says.
     pub view: &'a MergeView,
 }
@@ -129,6 +131,10 @@ pub enum Obstacle {
     Paused(Paused),
     /// Somebody holds it.
     Held(OnHold),
+    /// A merge would merge these as well, which are below it in a stack.
+    Below(Vec<u64>),
+    /// Nobody knows what a merge would merge as well, or it would not come onto the default branch.
+    WayUnknown,
     /// It is a draft.
     Draft,
     /// Capstan's check does not let it pass: its title.
@@ -208,6 +214,11 @@ fn own_obstacles(facts: &MergeFacts<'_>) -> Vec<Obstacle> {
     let mut found = Vec::new();
     found.extend(facts.pause.cloned().map(Obstacle::Paused));
     found.extend(facts.hold.cloned().map(Obstacle::Held));
+    match facts.way {
+        Way::Straight => {}
+        Way::Above(below) => found.push(Obstacle::Below(below.clone())),
+        Way::Aside(_) | Way::Unknown(_) => found.push(Obstacle::WayUnknown),
+    }
     if facts.view.draft == Draft::Draft {
         found.push(Obstacle::Draft);
     }

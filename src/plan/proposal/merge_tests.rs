@@ -1,6 +1,6 @@
 //! What becomes of a proposal that is to be merged.
 
-use super::super::{Approval, Means};
+use super::super::{Approval, Means, Unclear};
 use super::*;
 
 fn commit(digit: char) -> CommitId {
@@ -37,11 +37,12 @@ struct Case<'a> {
     hold: Option<&'a OnHold>,
     pause: Option<&'a Paused>,
     method: Option<MergeMethod>,
+    way: Way,
 }
 
 fn case<'a>() -> Case<'a> {
     let check = CheckVerdict::Passes;
-    Case { check, approved: Approved::default(), hold: None, pause: None, method: None }
+    Case { check, approved: Approved::default(), hold: None, pause: None, method: None, way: Way::Straight }
 }
 
 fn facts<'a>(case: &'a Case<'a>, view: &'a MergeView, meant: &'a CommitId) -> MergeFacts<'a> {
@@ -53,6 +54,7 @@ fn facts<'a>(case: &'a Case<'a>, view: &'a MergeView, meant: &'a CommitId) -> Me
         hold: case.hold,
         pause: case.pause,
         method: case.method,
+        way: &case.way,
         view,
     }
 }
@@ -74,6 +76,18 @@ fn a_merge_takes_the_way_that_the_branch_wants_or_says_what_stands_against_it() 
     let blocked = MergeView { status: MergeStatus::Blocked, ..ready() };
     let rows: Vec<(&str, Case<'_>, MergeView, MergeStep)> = vec![
         ("all is well", case(), ready(), MergeStep::Now(MergeMethod::Merge)),
+        (
+            "what is below it in a stack",
+            Case { way: Way::Above(vec![3, 4]), ..case() },
+            ready(),
+            refuse(Obstacle::Below(vec![3, 4])),
+        ),
+        (
+            "nobody knows what is below it",
+            Case { way: Way::Unknown(Unclear::Disagree), ..case() },
+            ready(),
+            refuse(Obstacle::WayUnknown),
+        ),
         (
             "the settings' method",
             Case { method: Some(MergeMethod::Squash), ..case() },

@@ -32,6 +32,7 @@ mod refused;
 mod rollback;
 mod sidebar;
 mod source;
+mod stack;
 mod title;
 mod wanted;
 mod write_guard;
@@ -62,6 +63,7 @@ pub use source::{
     PlanDigest, ReleasesOrigin, SourceState, TRAILER_PLAN, TRAILER_RELEASES, TRAILER_SEAL, TRAILER_SOURCE,
     trailer_value,
 };
+pub use stack::{Link, Stack, Unclear, Way, way_of};
 pub use title::{Offers, Title, TitleDigest, TitleStep};
 pub use wanted::wanted;
 pub use write_guard::{Guarded, OutsideTarget, Scope, guard, guard_new, guard_tombstone, guard_upgrade};

@@ -1,9 +1,11 @@
 //! `/login` and `/logout`: through GitHub and back, with a state and a proof key in a sealed cookie. Whoever signs out
 //! needs no GitHub for it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use askama::Template;
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::header::SET_COOKIE;
@@ -11,6 +13,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 
 use super::super::answer::Refusal;
+use super::super::listener::Peer;
 use super::Site;
 use super::access::{SESSION_COOKIE, Visitor, cookie};
 use super::frame::{Titled, not_there, page};
@@ -54,13 +57,15 @@ pub(super) async fn begin(State(site): State<Site>, RawQuery(query): RawQuery) -
 
 pub(super) async fn finish(
     State(site): State<Site>,
+    Extension(peer): Extension<Peer>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
     let Some(visitors) = &site.visitors else { return not_there() };
     let fields = Fields::parse(&query.unwrap_or_default());
+    let from = address_behind(peer, &headers);
     let begun = cookie(&headers, BEGUN_COOKIE).unwrap_or_default();
-    let done = visitors.finish(begun, fields.whole("state"), fields.whole("code")).await;
+    let done = visitors.finish(from, begun, fields.whole("state"), fields.whole("code")).await;
     let gone = set(BEGUN_COOKIE, "", 0);
     match done {
         Ok(finished) => {
@@ -89,6 +94,18 @@ pub(super) async fn end(State(site): State<Site>, headers: HeaderMap, body: Body
         tracing::info!(actor = person.login, "signed out");
     }
     with_cookies(to_login, &[set(SESSION_COOKIE, "", 0)])
+}
+
+/// Who comes: the client that the nearest proxy noted, where the peer is in a network of one's own as proxies are. A
+/// client there may note what it likes, and has from that no more than all have together.
+fn address_behind(Peer(peer): Peer, headers: &HeaderMap) -> IpAddr {
+    let is_own = match peer.to_canonical() {
+        IpAddr::V4(peer) => peer.is_loopback() || peer.is_private(),
+        IpAddr::V6(peer) => peer.is_loopback() || peer.is_unique_local(),
+    };
+    let noted = headers.get_all("x-forwarded-for").iter().next_back().filter(|_| is_own);
+    let noted = noted.and_then(|noted| noted.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
+    noted.unwrap_or(peer)
 }
 
 fn refused(error: &NotSignedIn) -> Response {
@@ -133,7 +150,31 @@ fn with_cookies(mut response: Response, cookies: &[String]) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::here;
+    use axum::http::{HeaderMap, HeaderValue};
+
+    use super::super::super::listener::Peer;
+    use super::{address_behind, here};
+
+    #[test]
+    fn a_proxy_says_who_comes_and_nobody_else_does() {
+        for (peer, noted, expected) in [
+            ("203.0.113.7", None, "203.0.113.7"),
+            ("203.0.113.7", Some("192.0.2.1"), "203.0.113.7"),
+            ("10.0.0.3", Some("192.0.2.1"), "192.0.2.1"),
+            ("::ffff:10.0.0.3", Some("192.0.2.1"), "192.0.2.1"),
+            ("fd00::3", Some("198.51.100.9, 2001:db8::1"), "2001:db8::1"),
+            ("127.0.0.1", Some("unknown"), "127.0.0.1"),
+            ("127.0.0.1", None, "127.0.0.1"),
+        ] {
+            let mut headers = HeaderMap::new();
+            if let Some(noted) = noted {
+                headers.append("x-forwarded-for", HeaderValue::from_static("198.51.100.1"));
+                headers.append("x-forwarded-for", HeaderValue::from_static(noted));
+            }
+            let behind = address_behind(Peer(peer.parse().unwrap()), &headers);
+            assert_eq!(behind.to_string(), expected, "{peer} {noted:?}");
+        }
+    }
 
     #[test]
     fn nobody_is_sent_to_another_server() {

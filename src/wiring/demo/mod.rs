@@ -106,6 +106,7 @@ fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
         state_dir: folder.path().to_owned(),
         work: Work::default(),
         provider_credentials: Vec::new(),
+        warnings: Vec::new(),
         wave_webhooks: Vec::new(),
         key: SecretString::from(DEMO_KEY),
         github: GithubApp {

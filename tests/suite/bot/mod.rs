@@ -53,6 +53,7 @@ mod several_sources;
 pub(crate) mod shared;
 mod shown;
 mod sidebar;
+mod stacks;
 mod strangers;
 mod too_large;
 pub(crate) mod town;

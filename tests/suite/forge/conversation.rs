@@ -93,6 +93,46 @@ fn pushes_close_synchronise_and_merge_pull_requests() {
 }
 
 #[test]
+fn a_stack_is_told_and_merged_at_once() {
+    let (forge, installation) = acme();
+    let repo = "acme/gitops";
+    let on = forge.resolve(repo, "main").unwrap().unwrap();
+    let low = forge.commit_on(repo, &on, "alice", "Low", &[Edit::write("low", "1")]).unwrap();
+    let high = forge.commit_on(repo, &low, "alice", "High", &[Edit::write("high", "1")]).unwrap();
+    forge.push(repo, "low", &low, "alice").unwrap();
+    forge.push(repo, "high", &high, "alice").unwrap();
+    let low = forge.open_pull(repo, "alice", pull("low")).unwrap();
+    let high = forge.open_pull(repo, "alice", NewPull { base: "low".to_owned(), ..pull("high") }).unwrap();
+    let app = Installed::new(&forge, installation);
+    let turned = app.call("POST", "/repos/acme/gitops/stacks", json!({"pull_requests": [high, low]}));
+    assert_eq!(turned.status, 422, "{turned:?}");
+    assert_eq!(app.get("/repos/acme/gitops/stacks"), json!([]));
+    let made = app.post("/repos/acme/gitops/stacks", json!({"pull_requests": [low, high]}));
+    assert_eq!(
+        (&made["number"], &made["base"]["ref"], &made["open"]),
+        (&json!(1), &json!("main"), &json!(true))
+    );
+    let found = app.get(&format!("/repos/acme/gitops/stacks?pull_request={high}"));
+    assert_eq!((found.as_array().unwrap().len(), &found[0]["id"]), (1, &made["id"]));
+    assert_eq!(app.get("/repos/acme/gitops/stacks/1"), made);
+    let shown = app.get(&format!("/repos/acme/gitops/pulls/{high}"));
+    assert_eq!((&shown["stack"]["position"], &shown["stack"]["size"]), (&json!(2), &json!(2)));
+    assert_eq!((&shown["base"]["ref"], &shown["stack"]["base"]["ref"]), (&json!("low"), &json!("main")));
+    let told: Vec<Value> =
+        payloads(&forge, "pull_request").into_iter().filter(|one| one["action"] == "stacked").collect();
+    assert_eq!(told.len(), 2);
+    assert_eq!(told[1]["stack"]["position"], 2);
+    let refused = app.call("PUT", &format!("/repos/acme/gitops/pulls/{low}/merge"), json!({}));
+    assert_eq!(refused.status, 405, "{refused:?}");
+    let tip = forge.merge_stack(repo, high, "alice").unwrap();
+    assert_eq!(forge.resolve(repo, "main").unwrap(), Some(tip));
+    let states: Vec<PullState> = forge.pulls(repo).unwrap().into_iter().map(|pull| pull.state).collect();
+    assert_eq!(states, [PullState::Merged, PullState::Merged]);
+    assert_eq!(app.get("/repos/acme/gitops/stacks/1")["open"], false);
+    assert_conforms(&forge);
+}
+
+#[test]
 fn comments_reactions_labels_checks_and_reviews_are_told() {
     let (forge, installation) = acme();
     let repo = "acme/gitops";

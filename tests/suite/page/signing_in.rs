@@ -57,10 +57,17 @@ async fn whoever_did_not_begin_here_gets_no_session() {
     let (_, state) = back.split_once("&state=").unwrap();
     let made_up = format!("/login/callback?code=made-up&state={state}");
     refused(&come_back(&world, &made_up, &begun).await, 403, "a made up code");
+    let asked = |world: &World| {
+        world.forge.exchanges().iter().filter(|one| one.path.ends_with("/access_token")).count()
+    };
+    let before = asked(&world);
+    refused(&come_back(&world, &back, &begun).await, 400, "what was begun once is good for one code");
+    assert_eq!(asked(&world), before, "GitHub is not asked");
     // The right one, once.
+    let (back, begun) = world.go_to_github("ada", "/").await;
     let done = come_back(&world, &back, &begun).await;
     assert_eq!(done.status, 303, "{done:?}");
-    refused(&come_back(&world, &back, &begun).await, 403, "a code that was used");
+    refused(&come_back(&world, &back, &begun).await, 400, "a code that was used");
     // A session of the wrong kind, and one that was changed, are none.
     let session = session_of(&done);
     let value = begun.split_once('=').unwrap().1;

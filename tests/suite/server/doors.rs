@@ -198,3 +198,38 @@ async fn whoever_takes_too_long_is_cut_off() {
     }
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_a_proxy_may_read_otherwise_are_refused() {
+    let server = Running::with_intake(Intake::default()).await;
+    let good = "GET /healthz HTTP/1.1\r\nHost: bot\r\n";
+    for (sent, status) in [
+        (format!("{good}Connection: close\r\n\r\n"), 200),
+        // Of HTTP/1.0 a probe may be.
+        ("GET /healthz HTTP/1.0\r\n\r\n".to_owned(), 200),
+        ("GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n".to_owned(), 400),
+        (format!("{good}Host: bot\r\nConnection: close\r\n\r\n"), 400),
+        (format!("{good}host: other\r\nConnection: close\r\n\r\n"), 400),
+        ("GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n".to_owned(), 400),
+        ("GET /healthz HTTP/1.1\nHost: bot\r\nConnection: close\r\n\r\n".to_owned(), 400),
+        (format!("{good}X: y\nConnection: close\r\n\r\n"), 400),
+        (format!("{good}Connection: close\n\n"), 400),
+        (format!("{good}Connection: close\r\n\n"), 400),
+        (format!("\n{good}Connection: close\r\n\r\n"), 400),
+        // What hyper refuses by itself.
+        (format!("{good} folded\r\nConnection: close\r\n\r\n"), 400),
+        (format!("{good}X : y\r\nConnection: close\r\n\r\n"), 400),
+    ] {
+        let answer = send(server.address, sent.as_bytes()).await;
+        assert_eq!(answer.status, status, "{sent:?}: {answer:?}");
+    }
+    // Behind a good one on the same connection.
+    let answer =
+        send(server.address, format!("{good}\r\nGET /healthz HTTP/1.1\nHost: bot\n\n").as_bytes()).await;
+    assert_eq!(answer.status, 200);
+    assert!(
+        answer.body.contains("HTTP/1.1 400 ") && answer.body.matches("HTTP/1.1 ").count() == 1,
+        "{answer:?}"
+    );
+    server.stop().await;
+}

@@ -32,11 +32,14 @@ impl Run<'_> {
                 found.extend(self.exemption_of_retirement(pull).await?);
             }
         }
-        // What was overridden in a proposal passes there whoever else has edited it; in a merge group, with just that.
-        if subject.pull.is_none() {
-            for pull in self.facts.proposals.values() {
+        // What was overridden in a proposal passes there whoever else has edited it; in a merge group and above it in a
+        // stack, with just that.
+        if subject.pull.is_none() || !subject.below().is_empty() {
+            let is_in =
+                |pull: &&PullRequest| subject.pull.is_none() || subject.below().contains(&pull.number);
+            for pull in self.facts.proposals.values().filter(is_in) {
                 let Some(remarks) = outcome.remarks.get(&pull.number) else { continue };
-                if remarks.overrides.is_empty() || pull.base_branch != subject.base_branch {
+                if remarks.overrides.is_empty() || !pull.comes_to(&subject.base_branch) {
                     continue;
                 }
                 let Some(comparison) = self.comparison(&self.subject(pull).await?).await? else { continue };

@@ -49,6 +49,7 @@ pub(in super::super) struct Comparison {
 /// A comparison, and the pull request and head that it is of.
 pub(in super::super) struct Compared {
     number: u64,
+    base_branch: String,
     head: CommitId,
     comparison: Comparison,
 }
@@ -272,7 +273,7 @@ impl Run<'_> {
         let Some(comparison) = self.comparison(&subject).await? else { return Ok(None) };
         Ok(Some(match comparison.basis {
             MergeBasis::Merge => Some(ResultDigest::of(&*comparison.before, &*comparison.after)),
-            MergeBasis::HeadAlone => None,
+            MergeBasis::HeadAlone | MergeBasis::BehindTip => None,
         }))
     }
 
@@ -329,22 +330,45 @@ impl Run<'_> {
             let (before, after) = (base.tree, head.tree);
             return Ok(Some(Comparison { before, base: base.commit, after, commit, basis }));
         };
-        if let Some(known) = self.known_comparison(number, &pull.head) {
+        if let Some(known) = self.known_comparison(number, pull) {
             return Ok(Some(known));
         }
-        let found = self.compare(pull, number, base, head).await?;
+        let found = match pull.is_prefix() {
+            true => Some(self.compare_prefix(pull, base, head).await?),
+            false => self.compare(pull, number, base, head).await?,
+        };
         if let Some(comparison) = &found {
             let (head, comparison) = (pull.head.clone(), comparison.clone());
-            let compared = Compared { number, head, comparison };
+            let compared = Compared { number, base_branch: pull.base_branch.clone(), head, comparison };
             *self.compared.lock().unwrap_or_else(PoisonError::into_inner) = Some(compared);
         }
         Ok(found)
     }
 
-    fn known_comparison(&self, number: u64, head: &CommitId) -> Option<Comparison> {
+    fn known_comparison(&self, number: u64, pull: &Subject) -> Option<Comparison> {
         let known = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.as_ref().filter(|known| known.number == number && known.head == *head)?;
-        Some(known.comparison.clone())
+        let is_it = |known: &&Compared| {
+            known.number == number && known.head == pull.head && known.base_branch == pull.base_branch
+        };
+        Some(known.as_ref().filter(is_it)?.comparison.clone())
+    }
+
+    /// All that a head brings onto the default branch. GitHub's test merge is one with the branch below, so there is none
+    /// where the head does not stand on the default branch's tip.
+    async fn compare_prefix(
+        &self,
+        pull: &Subject,
+        base: Snapshot,
+        head: Snapshot,
+    ) -> Result<Comparison, SyncError> {
+        let fork = self.ports.host.fork_point(self.repository, &base.commit, &pull.head).await?;
+        let (before, basis) = match fork {
+            Some(fork) if fork == base.commit => (base, MergeBasis::Merge),
+            Some(fork) => (self.required_snapshot(&fork).await?, MergeBasis::BehindTip),
+            None => (base, MergeBasis::BehindTip),
+        };
+        let (commit, base, before) = (pull.head.clone(), before.commit, before.tree);
+        Ok(Comparison { before, base, after: head.tree, commit, basis })
     }
 
     async fn compare(

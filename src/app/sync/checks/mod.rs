@@ -19,12 +19,12 @@ use capstan_model::finding::FileError;
 use capstan_model::source::SourceId;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
-use capstan_plan::proposal::{CheckVerdict, PlanDigest, Stage};
+use capstan_plan::proposal::{CheckVerdict, PlanDigest, Stage, Unclear, Way};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::{Conflict, Side, Upgrade};
 use capstan_report::{
-    CheckReport, Conclusion, Fingerprint, check_without_settings, finding_fingerprint, judged_by_itself,
-    override_in_words, preflight_fingerprint,
+    CheckReport, Conclusion, Fingerprint, MergeBasis, check_without_settings, finding_fingerprint, gated,
+    judged_by_itself, override_in_words, preflight_fingerprint, untouched, way_gate,
 };
 use tracing::Instrument as _;
 
@@ -161,6 +161,12 @@ impl Run<'_> {
             .map(|subject| {
                 let found = subject.pull.and_then(|number| outcome.remarks.get(&number));
                 let mut remarks = found.cloned().unwrap_or_default();
+                // A merge of it merges all that is below it, whose approvals and blocks count for it, too.
+                for (number, below) in
+                    subject.below().iter().filter_map(|number| Some((number, outcome.remarks.get(number)?)))
+                {
+                    remarks.add_below(*number, below);
+                }
                 // What came of the button that was pressed last is of proposals: they have buttons.
                 remarks.notes.extend(pressed.clone().filter(|_| remarks.stage.is_some()));
                 remarks
@@ -254,7 +260,7 @@ impl Run<'_> {
             false => self.judge_under_its_own_base(subject, &Remarks::default()).await,
         };
         let report = match judged {
-            Ok(Some(report)) => report,
+            Ok(Some(report)) => self.weigh(subject, report, None).await?,
             Ok(None) => return Ok(Checked::NotYet),
             Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
             Err(error) => return Err(error),
@@ -306,11 +312,55 @@ impl Run<'_> {
         remarks: &Remarks,
         preflights: &[Preflight],
     ) -> Result<Option<CheckReport>, SyncError> {
-        if self.is_of_default_branch(subject) {
-            self.judge(subject, judging, remarks, preflights).await
+        let judged = if self.is_of_default_branch(subject) {
+            self.judge(subject, judging, remarks, preflights).await?
         } else {
-            self.judge_under_its_own_base(subject, remarks).await
+            self.judge_under_its_own_base(subject, remarks).await?
+        };
+        match judged {
+            Some(report) => Ok(Some(self.weigh(subject, report, Some(judging)).await?)),
+            None => Ok(None),
         }
+    }
+
+    /// Takes into account by which way a head comes onto the default branch: what touches no cluster may take any, and
+    /// the commits of one that is for another branch might be brought there, too.
+    async fn weigh(
+        self,
+        subject: &Subject,
+        report: CheckReport,
+        judging: Option<Judging<'_>>,
+    ) -> Result<CheckReport, SyncError> {
+        let basis = match subject.way {
+            Way::Straight => return Ok(report),
+            Way::Above(_) => match self.comparison(subject).await? {
+                Some(comparison) => comparison.basis,
+                None => MergeBasis::BehindTip,
+            },
+            Way::Aside(_) | Way::Unknown(_) => MergeBasis::Merge,
+        };
+        let Some(gate) = way_gate(&subject.way, basis, &self.repository.default_branch) else {
+            return Ok(report);
+        };
+        if report == untouched() && !self.would_touch(subject, judging).await? {
+            return Ok(report);
+        }
+        Ok(gated(report, &gate))
+    }
+
+    /// Whether a head that is for another branch has anything of clusters that the default branch has not.
+    async fn would_touch(self, subject: &Subject, judging: Option<Judging<'_>>) -> Result<bool, SyncError> {
+        if !matches!(subject.way, Way::Aside(_)) {
+            return Ok(false);
+        }
+        let Some(judging) = judging else { return Ok(true) };
+        let prefix = Subject {
+            base_branch: self.repository.default_branch.clone(),
+            base_tip: self.facts.base.commit.clone(),
+            way: Way::Unknown(Unclear::Disagree),
+            ..subject.clone()
+        };
+        Ok(self.judge(&prefix, judging, &Remarks::default(), &[]).await? != Some(untouched()))
     }
 
     /// The same of a head that is to change another branch than the default one, which no reconciler applies: where
@@ -387,6 +437,7 @@ fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
         .field("base", &pull.base_tip)
         .field("head", &pull.head)
         .field("base-branch", &pull.base_branch)
+        .maybe("way", (pull.way != Way::Straight).then(|| way_in_letters(&pull.way)))
         .each("note", &remarks.notes)
         .each("blocked", &remarks.blocked)
         .each("finding", remarks.findings.values().flatten().map(finding_fingerprint))
@@ -398,6 +449,18 @@ fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
         .maybe("stage", remarks.stage.map(stage_in_a_word))
         .field("live", live)
         .finish()
+}
+
+/// By which way a head comes onto the default branch.
+fn way_in_letters(way: &Way) -> String {
+    let numbers = |all: &[u64]| all.iter().map(u64::to_string).collect::<Vec<_>>();
+    match way {
+        Way::Straight => Fingerprint::of("straight"),
+        Way::Above(below) => Fingerprint::of("above").each("below", numbers(below)),
+        Way::Aside(branch) => Fingerprint::of("aside").field("branch", branch),
+        Way::Unknown(unclear) => Fingerprint::of("unknown").field("why", format!("{unclear:?}")),
+    }
+    .finish()
 }
 
 /// What a check says of the upgrade that a proposal carries.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_model::tree::CommitId;
+use capstan_plan::proposal::{Link, Stack, Way, way_of};
 
 use super::super::facts::QUEUE_PREFIX;
 use super::super::{Run, SyncError};
@@ -19,6 +20,24 @@ pub(in super::super) struct Subject {
     pub(in super::super) seen_base: CommitId,
     /// The pull request; `None` for a merge group.
     pub(in super::super) pull: Option<u64>,
+    /// By which way it comes onto the default branch. One that does not aim at it is judged with all that is below it,
+    /// as if it did; on one that is for another branch, `base_branch` is that branch.
+    pub(in super::super) way: Way,
+}
+
+impl Subject {
+    /// Those below it in a stack, the lowest first.
+    pub(in super::super) fn below(&self) -> &[u64] {
+        match &self.way {
+            Way::Above(below) => below,
+            Way::Straight | Way::Aside(_) | Way::Unknown(_) => &[],
+        }
+    }
+
+    /// Whether what is judged is all from the default branch on.
+    pub(super) const fn is_prefix(&self) -> bool {
+        matches!(self.way, Way::Above(_) | Way::Unknown(_))
+    }
 }
 
 impl Run<'_> {
@@ -28,12 +47,35 @@ impl Run<'_> {
         self.subject_of(pull, &mut tips).await
     }
 
+    /// By which way a pull request comes onto the default branch: GitHub is asked where it tells of a stack.
+    pub(in super::super) async fn way_of(&self, pull: &PullRequest) -> Result<Way, SyncError> {
+        let stack = match &pull.stack {
+            None => None,
+            Some(place) => {
+                let below = match place.position {
+                    Some(1) => Some(Vec::new()),
+                    _ => match self.ports.host.stack_below(self.repository, pull.number).await {
+                        Err(error) if error.is_refusal() => None,
+                        told => told?,
+                    },
+                };
+                Some(Stack { base: place.base_branch.clone(), below })
+            }
+        };
+        let links: Vec<Link<'_>> = self.facts.open.iter().map(link).collect();
+        Ok(way_of(link(pull), &links, &self.repository.default_branch, stack.as_ref()))
+    }
+
     async fn subject_of(
         &self,
         pull: &PullRequest,
         tips: &mut BTreeMap<String, CommitId>,
     ) -> Result<Subject, SyncError> {
-        let branch = &pull.base_branch;
+        let way = self.way_of(pull).await?;
+        let branch = match way {
+            Way::Above(_) | Way::Unknown(_) => &self.repository.default_branch,
+            Way::Straight | Way::Aside(_) => &pull.base_branch,
+        };
         let base_tip = match tips.get(branch) {
             _ if *branch == self.repository.default_branch => self.facts.base.commit.clone(),
             Some(known) => known.clone(),
@@ -54,6 +96,7 @@ impl Run<'_> {
             base_tip,
             seen_base: pull.base.clone(),
             pull: Some(pull.number),
+            way,
         })
     }
 
@@ -79,7 +122,12 @@ impl Run<'_> {
                     tip.unwrap_or_else(|| default.clone())
                 }
             };
+            let way = match base_branch == self.repository.default_branch {
+                true => Way::Straight,
+                false => Way::Aside(base_branch.to_owned()),
+            };
             subjects.push(Subject {
+                way,
                 head: group.commit.clone(),
                 base_branch: base_branch.to_owned(),
                 seen_base: base_tip.clone(),
@@ -93,4 +141,10 @@ impl Run<'_> {
         }
         Ok(by_head.into_values().collect())
     }
+}
+
+/// A pull request as others may stand on it.
+fn link(pull: &PullRequest) -> Link<'_> {
+    let head = pull.head_in_repository.then_some(pull.head_branch.as_str());
+    Link { number: pull.number, head, base: &pull.base_branch }
 }

@@ -238,6 +238,17 @@ impl CodeHost for World {
     ) -> Result<bool, CodeHostError> {
         Ok(earlier == later)
     }
+    async fn fork_point(
+        &self,
+        _: &Repository,
+        one: &CommitId,
+        other: &CommitId,
+    ) -> Result<Option<CommitId>, CodeHostError> {
+        Ok((one == other).then(|| one.clone()))
+    }
+    async fn stack_below(&self, _: &Repository, _: u64) -> Result<Option<Vec<u64>>, CodeHostError> {
+        Ok(None)
+    }
     async fn verdict(
         &self,
         _: &Repository,

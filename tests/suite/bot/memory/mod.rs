@@ -280,6 +280,7 @@ impl World {
             head_in_repository: true,
             base_branch: base.to_owned(),
             base: state.branches[base].clone(),
+            stack: None,
             merge_commit: None,
             mergeable: None,
             auto_merge: false,

@@ -1,0 +1,223 @@
+//! What hyper lets through in the head of a request and this server does not: lines that end in a bare line feed, which
+//! a proxy before it may read as something else than an end; and a host that is named twice, or not at all.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use axum::http::header::HOST;
+use axum::http::{Request, Version};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// As much of a line is kept as tells what it says of the body.
+const LINE_BYTES: usize = 128;
+
+/// Whether a request names one host: of HTTP/1.0 alone it need not name any.
+pub(super) fn names_one_host<B>(request: &Request<B>) -> bool {
+    match request.headers().get_all(HOST).iter().count() {
+        0 => request.version() < Version::HTTP_11,
+        hosts => hosts == 1,
+    }
+}
+
+/// A connection in whose heads a bare line feed is read as a byte that no head may have, so that hyper refuses it.
+pub(super) struct Strict<S> {
+    stream: S,
+    reading: Reading,
+}
+
+impl<S> Strict<S> {
+    pub(super) fn new(stream: S) -> Self {
+        Self { stream, reading: Reading::default() }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
+        for byte in buffer.filled_mut().iter_mut().skip(before) {
+            if this.reading.take(*byte) == Taken::BareLineFeed {
+                *byte = 0;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Strict<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+/// What a byte is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    /// Nothing to object to.
+    Well,
+    /// A line feed without a carriage return before it, where lines are read.
+    BareLineFeed,
+}
+
+/// Where in its requests a connection is.
+#[derive(Debug, Default)]
+struct Reading {
+    at: At,
+    /// The line so far.
+    line: Vec<u8>,
+    /// The byte before.
+    last: u8,
+    /// Whether a line of this head was read: empty ones before it are passed over.
+    began: bool,
+    /// What this head says of the body.
+    body_bytes: u64,
+    is_chunked: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// In a head.
+    #[default]
+    Head,
+    /// In a body of so many bytes more.
+    Body(u64),
+    /// In the line that says how long a chunk is.
+    ChunkSize,
+    /// In a chunk of so many bytes more, its end of line included.
+    Chunk(u64),
+    /// Behind the last chunk.
+    Trailer,
+}
+
+impl Reading {
+    fn take(&mut self, byte: u8) -> Taken {
+        let last = std::mem::replace(&mut self.last, byte);
+        match self.at {
+            At::Body(left) => {
+                self.at = if left <= 1 { self.next_head() } else { At::Body(left - 1) };
+                return Taken::Well;
+            }
+            At::Chunk(left) => {
+                self.at = if left <= 1 { At::ChunkSize } else { At::Chunk(left - 1) };
+                return Taken::Well;
+            }
+            At::Head | At::ChunkSize | At::Trailer => {}
+        }
+        if byte != b'\n' {
+            if self.line.len() < LINE_BYTES {
+                self.line.push(byte);
+            }
+            return Taken::Well;
+        }
+        if last != b'\r' {
+            return Taken::BareLineFeed;
+        }
+        let line = std::mem::take(&mut self.line);
+        self.end_line(line.strip_suffix(b"\r").unwrap_or(&line));
+        Taken::Well
+    }
+
+    fn end_line(&mut self, line: &[u8]) {
+        match self.at {
+            At::Head if line.is_empty() && self.began => {
+                self.at = match (self.is_chunked, self.body_bytes) {
+                    (true, _) => At::ChunkSize,
+                    (false, 0) => self.next_head(),
+                    (false, bytes) => At::Body(bytes),
+                };
+            }
+            At::Head if line.is_empty() => {}
+            At::Head => {
+                self.began = true;
+                self.read_header(line);
+            }
+            At::ChunkSize => {
+                let size = line.split(|byte| !byte.is_ascii_hexdigit()).next().unwrap_or_default();
+                let size = std::str::from_utf8(size).ok().and_then(|size| u64::from_str_radix(size, 16).ok());
+                self.at = match size.unwrap_or(0) {
+                    0 => At::Trailer,
+                    size => At::Chunk(size.saturating_add(2)),
+                };
+            }
+            At::Trailer if line.is_empty() => self.at = self.next_head(),
+            At::Trailer | At::Body(_) | At::Chunk(_) => {}
+        }
+    }
+
+    fn read_header(&mut self, line: &[u8]) {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
+        let (name, value) = line.split_at(colon);
+        let value = value.get(1..).unwrap_or_default().trim_ascii();
+        if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            self.is_chunked = true;
+        } else if name.eq_ignore_ascii_case(b"content-length") {
+            // What is no number, hyper refuses.
+            let bytes = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok());
+            self.body_bytes = bytes.unwrap_or(0);
+        }
+    }
+
+    fn next_head(&mut self) -> At {
+        (self.began, self.body_bytes, self.is_chunked) = (false, 0, false);
+        At::Head
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bare(bytes: &[u8]) -> Vec<usize> {
+        let mut reading = Reading::default();
+        let taken = bytes.iter().enumerate().map(|(at, byte)| (at, reading.take(*byte)));
+        taken.filter(|(_, taken)| *taken == Taken::BareLineFeed).map(|(at, _)| at).collect()
+    }
+
+    #[test]
+    fn bare_line_feeds_are_found_in_heads_and_nowhere_else() {
+        let next = "GET / HTTP/1.1\nHost: bot\r\n\r\n";
+        for (before, name) in [
+            ("", "at once"),
+            ("\r\n", "behind an empty line"),
+            ("GET / HTTP/1.1\r\nHost: bot\r\n\r\n", "behind a request without a body"),
+            ("POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\n\n\n\n\n", "behind a body"),
+            ("POST / HTTP/1.1\r\ncontent-length:4\r\n\r\n\r\n\r\n", "behind a body of lines"),
+            (
+                "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\n\n\n\n\r\na\r\n0123456\n89\r\n0\r\nA: b\r\n\r\n",
+                "behind chunks",
+            ),
+        ] {
+            assert_eq!(bare(before.as_bytes()), Vec::<usize>::new(), "{name}");
+            let found = bare(format!("{before}{next}").as_bytes());
+            assert_eq!(found, [before.len() + next.find('\n').unwrap()], "{name}");
+        }
+        assert_eq!(bare(b"GET / HTTP/1.1\r\nHost: bot\n\n"), [25, 26]);
+        assert_eq!(bare(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\nabc"), [48]);
+    }
+}
