@@ -131,7 +131,8 @@ async fn what_stands_on_a_proposal_merges_it_no_sooner_than_it_may_be_merged() {
     town.comment(proposal, "ada", "/capstan merge").await;
     town.settle().await;
     let answers = town.answers(proposal);
-    let said = format!("merge what is below it as well: #{below}");
+    // Its number is no link: answers mention nothing by themselves.
+    let said = format!("merge what is below it as well: #\u{200b}{below}.");
     assert!(answers.last().is_some_and(|answer| answer.contains(&said)), "{answers:?}");
     assert_eq!(town.pull(proposal).state, capstan_forge::PullState::Open);
     // A person merges the stack at once.
