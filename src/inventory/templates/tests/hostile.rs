@@ -175,12 +175,20 @@ fn values_are_not_walked_through_for_one_step() {
         (format!("{many}{{% if a is eq(b) or a is ne(b) %}}{{% endif %}}{{% endfor %}}"), &values, true),
         (format!("{many}{{% if a.l is in([b.l]) %}}{{% endif %}}{{% endfor %}}"), &values, true),
         (format!("{many}{{% if [a] | select('==', b) | list %}}{{% endif %}}{{% endfor %}}"), &values, true),
-        (format!("{many}{{% if [a] | selectattr('l', 'le', b.l) | list %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (
+            format!("{many}{{% if [a] | selectattr('l', 'le', b.l) | list %}}{{% endif %}}{{% endfor %}}"),
+            &values,
+            true,
+        ),
         (format!("{many}{{% if [a, b] | sort %}}{{% endif %}}{{% endfor %}}"), &values, true),
         (format!("{many}{{% if [a, b] | unique %}}{{% endif %}}{{% endfor %}}"), &values, true),
         (format!("{many}{{% if [a, b] | min == [a, b] | max %}}{{% endif %}}{{% endfor %}}"), &values, true),
         (format!("{many}{{% if [a, b] | groupby('l') %}}{{% endif %}}{{% endfor %}}"), &values, true),
-        (format!("{many}{{% if {{'a': a, 'b': b}} | dictsort(by='value') %}}{{% endif %}}{{% endfor %}}"), &values, true),
+        (
+            format!("{many}{{% if {{'a': a, 'b': b}} | dictsort(by='value') %}}{{% endif %}}{{% endfor %}}"),
+            &values,
+            true,
+        ),
         (format!("{many}{{% if [[a, b]] | map('sort') | list %}}{{% endif %}}{{% endfor %}}"), &values, true),
         ("d: {{ (a.l | sort)[0] + (a.l | unique | length) }}\n".to_owned(), &values, false),
         (

@@ -105,14 +105,29 @@ fn wrong() -> Vec<Wrong> {
             json!({"deployment": {"containers": [{"name": "nobody", "imageUrl": "registry.example/x:1"}]}}),
             "it has no container `nobody`, which `containers` names",
         ),
-        ("a field of another type", "v1.0.0", json!({"deployment": {"replicas": "many"}}), ""),
-        ("arguments of another type", "v1.0.0", json!({"manager": {"maxConcurrentReconciles": "many"}}), ""),
-        ("gates of another type", "v1.0.0", json!({"manager": {"featureGates": ["Box"]}}), ""),
+        (
+            "a field of another type",
+            "v1.0.0",
+            json!({"deployment": {"replicas": "many"}}),
+            "`spec.deployment.replicas` is a whole number of at least 0",
+        ),
+        (
+            "arguments of another type",
+            "v1.0.0",
+            json!({"manager": {"maxConcurrentReconciles": "many"}}),
+            "`spec.manager.maxConcurrentReconciles` is a whole number of at least 1",
+        ),
+        (
+            "gates of another type",
+            "v1.0.0",
+            json!({"manager": {"featureGates": ["Box"]}}),
+            "`spec.manager.featureGates` is a mapping",
+        ),
         (
             "a duration that is none",
             "v1.0.0",
             json!({"manager": {"leaderElection": {"leaderElect": true, "leaseDuration": "long"}}}),
-            "",
+            "`spec.manager.leaderElection` wants all of its fields, as the API does, and `renewDeadline` is missing",
         ),
         // The operator passes over it, and says nothing.
         (
@@ -121,7 +136,12 @@ fn wrong() -> Vec<Wrong> {
             json!({"additionalDeployments": {"nobody": {"deployment": {"replicas": 2}}}}),
             NOTHING,
         ),
-        ("a field that nobody knows", "v1.0.0", json!({"deploymnet": {"replicas": 2}}), ""),
+        (
+            "a field that nobody knows",
+            "v1.0.0",
+            json!({"deploymnet": {"replicas": 2}}),
+            "`spec` has no field `deploymnet`; did you mean `deployment`?",
+        ),
     ]
 }
 
