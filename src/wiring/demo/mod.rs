@@ -107,6 +107,7 @@ fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
         work: Work::default(),
         provider_credentials: Vec::new(),
         wave_webhooks: Vec::new(),
+        provider_hosts: Vec::new(),
         key: SecretString::from(DEMO_KEY),
         github: GithubApp {
             api_url: Url::parse(&format!("{}/api/v3", forge.url())).map_err(failed)?,
