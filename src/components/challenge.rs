@@ -3,14 +3,13 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan_providers::Scheme;
 use http::{HeaderValue, Method};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
-use url::form_urlencoded;
+use url::{Url, form_urlencoded};
 
-use super::http::{Ask, Http, bearer, parse, secret};
-use crate::app::ports::{FetchError, SourceCredentials};
+use super::http::{Ask, Http, bearer, host_of, parse, secret};
+use crate::app::ports::{FetchError, SourceCredentials, gives_tokens_for};
 
 /// What to give where a registry refuses.
 pub(super) const NAMES: &str = "so it wants other credentials: give `OCI_USERNAME` and `OCI_PASSWORD`, `OCI_ACCESS_TOKEN` or `OCI_REFRESH_TOKEN` in the environment or in the config Secret";
@@ -53,19 +52,28 @@ impl Challenge {
         Some(Self::Bearer { realm: realm?, service, scope })
     }
 
-    /// What to send with the next request to a registry that is spoken to so; `None` where the credentials are not
+    /// What to send with the next request to the registry at this address; `None` where the credentials are not
     /// enough for it.
     pub(super) async fn meet(
         &self,
         http: &Http,
-        scheme: Scheme,
+        registry: &Url,
         credentials: &SourceCredentials,
     ) -> Result<Option<HeaderValue>, FetchError> {
         let Self::Bearer { realm, service, scope } = self else { return Ok(basic(credentials)) };
-        let mut url = parse(realm)?;
-        if scheme == Scheme::Https && url.scheme() != "https" {
-            let reason = "its registry sends there for a token, without TLS".to_owned();
-            return Err(FetchError::Unexpected { address: realm.clone(), reason });
+        let unexpected = |reason: &str| FetchError::Unexpected {
+            address: registry.origin().ascii_serialization(),
+            reason: reason.to_owned(),
+        };
+        // What stands in the answer is not shown: it is a stranger's text.
+        let mut url = parse(realm).map_err(|_| unexpected("it sends for a token to no address"))?;
+        if url.scheme() != registry.scheme() && url.scheme() != "https" {
+            return Err(unexpected("it sends for a token to a host without TLS"));
+        }
+        if !gives_tokens_for(&host_of(registry), &host_of(&url)) {
+            return Err(unexpected(
+                "it sends for a token to another host, which is not asked: give a token in `OCI_ACCESS_TOKEN`",
+            ));
         }
         let pairs: Vec<(&str, &str)> = [("service", service), ("scope", scope)]
             .into_iter()
@@ -82,14 +90,10 @@ impl Challenge {
             }
             None => {
                 url.query_pairs_mut().extend_pairs(pairs);
-                Ask::new(Method::GET, url, ANSWER_BYTES).authorization(basic(credentials))
+                Ask::new(Method::GET, url, ANSWER_BYTES).authorization(basic(credentials)).stay()
             }
         };
         let told = http.send(&ask).await?.success(NAMES)?;
-        let unexpected = |reason: &str| FetchError::Unexpected {
-            address: told.address.clone(),
-            reason: reason.to_owned(),
-        };
         let given: Token = serde_json::from_slice(&told.body).map_err(|_| unexpected("it gives no token"))?;
         let token = given.token.or(given.access_token).ok_or_else(|| unexpected("it gives no token"))?;
         Ok(bearer(&token))

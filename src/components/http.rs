@@ -39,6 +39,8 @@ pub(super) struct Ask {
     authorization: Option<HeaderValue>,
     body: Option<(&'static str, Vec<u8>)>,
     most: usize,
+    /// Nobody is followed.
+    stays: bool,
 }
 
 /// What is answered, whatever its status.
@@ -53,11 +55,22 @@ pub(super) struct Told {
 impl Ask {
     /// An answer of at most so many bytes is wanted.
     pub(super) fn new(method: Method, url: Url, most: usize) -> Self {
-        Self { method, url, accept: "*/*", authorization: None, body: None, most }
+        Self { method, url, accept: "*/*", authorization: None, body: None, most, stays: false }
+    }
+
+    /// Whether the same server is asked as by that address.
+    pub(super) fn is_for(&self, server: &Url) -> bool {
+        self.url.origin() == server.origin()
     }
 
     pub(super) const fn accept(mut self, accept: &'static str) -> Self {
         self.accept = accept;
+        self
+    }
+
+    /// Where the answer leads is not asked.
+    pub(super) const fn stay(mut self) -> Self {
+        self.stays = true;
         self
     }
 
@@ -139,7 +152,7 @@ impl Http {
             let mut told = self.patiently(&ask, &address).await?;
             told.address.clone_from(&address);
             let leads_on = matches!(told.status.as_u16(), 301 | 302 | 303 | 307 | 308);
-            let is_read = matches!(ask.method, Method::GET | Method::HEAD);
+            let is_read = !ask.stays && matches!(ask.method, Method::GET | Method::HEAD);
             let next = told.header(LOCATION.as_str()).and_then(|next| ask.url.join(next).ok());
             let (true, true, Some(next)) = (leads_on, is_read, next) else { return Ok(told) };
             self.judge(&next).map_err(|to| FetchError::RedirectedElsewhere {
@@ -275,7 +288,8 @@ fn shown(url: &Url) -> String {
     url.to_string()
 }
 
-fn host_of(url: &Url) -> String {
+/// Host and port, where that is not the scheme's own.
+pub(super) fn host_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }

@@ -139,6 +139,11 @@ impl<'a> Session<'a> {
 
     /// Asks; says who asks where the registry wants to know it.
     async fn send(&mut self, ask: Ask) -> Result<Told, FetchError> {
+        let registry = self.url("")?;
+        // Where a registry wants bytes put elsewhere, its tokens do not go along.
+        if !ask.is_for(&registry) {
+            return self.http.send(&ask).await;
+        }
         let told = self.http.send(&ask.clone().authorization(self.authorization.clone())).await?;
         if told.status != StatusCode::UNAUTHORIZED {
             return Ok(told);
@@ -146,7 +151,7 @@ impl<'a> Session<'a> {
         let Some(challenge) = told.header(WWW_AUTHENTICATE.as_str()).and_then(Challenge::parse) else {
             return Ok(told);
         };
-        match challenge.meet(self.http, self.artifact.scheme, self.credentials).await? {
+        match challenge.meet(self.http, &registry, self.credentials).await? {
             None => Ok(told),
             met => {
                 self.authorization = met;
@@ -167,6 +172,9 @@ impl<'a> Session<'a> {
             );
         }
         for one in manifest.manifests.iter().filter(|one| one.media_type != INDEX) {
+            if !is_digest(&one.digest) {
+                return Err(self.unexpected("its index names a digest that is none of SHA-256"));
+            }
             layers.extend(self.manifest(&one.digest, Some(one)).await?.layers);
         }
         Ok(layers)
@@ -184,7 +192,7 @@ impl<'a> Session<'a> {
             self.compare(wanted, &told.body)?;
         }
         serde_json::from_slice(&told.body)
-            .map_err(|error| self.unexpected(format!("its manifest is none: {error}")))
+            .map_err(|_it_may_quote_the_answer| self.unexpected("its manifest is none"))
     }
 
     /// The first of these files that is there, and not empty.

@@ -22,6 +22,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use capstan_plan::settings::HostName;
 use secrecy::SecretString;
 use tempfile::TempDir;
 use url::Url;
@@ -84,6 +85,8 @@ pub struct Config {
     pub wave_webhooks: Vec<WaveWebhookHost>,
     /// What an operator should know of these settings, a sentence each.
     pub warnings: Vec<String>,
+    /// Hosts that repositories may name for components of providers; `http://` before those without TLS.
+    pub provider_hosts: Vec<String>,
 }
 
 /// How much is done at once, and how much of the machine it may take.
@@ -105,6 +108,9 @@ impl Default for Work {
         Self { workers: 4, job, planner, planner_memory: 1024 << 20 }
     }
 }
+
+/// Registries and forges that anybody may name where whoever runs Capstan says nothing else.
+const PUBLIC_HOSTS: [&str; 5] = ["docker.io", "ghcr.io", "github.com", "gitlab.com", "quay.io"];
 
 /// Where the internal listener listens where nobody said.
 pub const INTERNAL_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8082);
@@ -221,6 +227,7 @@ impl Config {
         let provider_credentials =
             checked.take(provider_credentials::provider_credentials(&sources)).unwrap_or_default();
         let wave_webhooks = checked.take(wave_webhooks::wave_webhooks(&sources)).unwrap_or_default();
+        let provider_hosts = checked.take(provider_hosts(&sources)).unwrap_or_default();
         // Logging is set up before the rest, and with it where traces go: here it is only looked at.
         checked.take(traces::traces(&sources, environment));
         let login = match &public_url {
@@ -277,6 +284,7 @@ impl Config {
                 provider_credentials,
                 wave_webhooks,
                 warnings: open_secrets(&sources),
+                provider_hosts,
             }),
             _ => Err(ConfigError { problems }),
         }
@@ -344,6 +352,21 @@ impl Checked<'_> {
     fn take<T>(&mut self, result: Result<T, String>) -> Option<T> {
         result.map_err(|problem| self.problems.push(problem)).ok()
     }
+}
+
+/// The hosts of the setting, else the public ones.
+fn provider_hosts(sources: &Sources) -> Result<Vec<String>, String> {
+    let Some(setting) = sources.setting("provider-hosts") else {
+        return Ok(PUBLIC_HOSTS.map(str::to_owned).to_vec());
+    };
+    let entries = setting.text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    let parsed = entries.map(|entry| {
+        let host = entry.strip_prefix("http://").unwrap_or(entry);
+        HostName::parse(host)
+            .map(|_| entry.to_owned())
+            .map_err(|error| setting.wrong(&format!("has a host that is none: {error}")))
+    });
+    parsed.collect()
 }
 
 fn mode(sources: &Sources) -> Result<Mode, String> {

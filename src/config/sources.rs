@@ -47,6 +47,7 @@ const SERVE: &[&str] = &[
     "job-seconds",
     "planner-seconds",
     "planner-memory-mib",
+    "provider-hosts",
     "provider-credentials-file",
     "wave-webhooks-file",
     "otlp-endpoint",
@@ -143,6 +144,11 @@ pub struct ServeOptions {
     /// Memory that a planning process may take, in MiB [env: CAPSTAN_PLANNER_MEMORY_MIB] [default: 1024]
     #[arg(long, value_name = "MIB")]
     pub planner_memory_mib: Option<String>,
+    /// Hosts that `providers.hosts` of a repository may name, with commas between them; each with its port where that is
+    /// not the scheme's own, and with `http://` before it where it has no TLS [env: CAPSTAN_PROVIDER_HOSTS] [default:
+    /// docker.io,ghcr.io,github.com,gitlab.com,quay.io]
+    #[arg(long, value_name = "HOST,…")]
+    pub provider_hosts: Option<String>,
     /// File with credentials, by host, for fetching components of providers [env:
     /// CAPSTAN_PROVIDER_CREDENTIALS_FILE] [default: none]
     #[arg(long, value_name = "FILE")]
@@ -202,6 +208,7 @@ impl Flags for ServeOptions {
             "job-seconds" => self.job_seconds.clone(),
             "planner-seconds" => self.planner_seconds.clone(),
             "planner-memory-mib" => self.planner_memory_mib.clone(),
+            "provider-hosts" => self.provider_hosts.clone(),
             "provider-credentials-file" => typed(self.provider_credentials_file.as_ref()),
             "wave-webhooks-file" => typed(self.wave_webhooks_file.as_ref()),
             "otlp-endpoint" => self.otlp_endpoint.clone(),

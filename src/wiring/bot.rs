@@ -137,6 +137,10 @@ fn supplier(config: &Config, database: &Database, clock: &Arc<dyn Clock>) -> Res
         cache: Arc::new(cache),
         jobs: Arc::new(database.clone()),
         clock: Arc::clone(clock),
+        hosts: {
+            let hosts = config.provider_hosts.clone();
+            Box::new(move || hosts.clone())
+        },
         credentials: config.provider_credentials.iter().map(of_host).collect(),
     };
     Ok(Supplier::new(sources, SupplierLimits::default()))

@@ -3,7 +3,7 @@
 //! *Expected flow*: a run asks for what its plans have not at hand ([`Supplier::supply`]) and is answered within its
 //! patience: what is not here by then is told as being fetched, and the repository's job is asked for again once it is, or
 //! once a host that wants to be left alone may be asked again. *Guarantees*: nobody is asked but hosts that the caller
-//! names; fetching holds neither job nor worker; one repository has so many fetches under way, and whatever it asks for, the
+//! names, and of those whom whoever runs Capstan lets it name; fetching holds neither job nor worker; one repository has so many fetches under way, and whatever it asks for, the
 //! others get theirs; a failure is remembered for a while, in the same words, so that nothing is written or asked anew at
 //! every look.
 //!
@@ -82,6 +82,8 @@ pub struct Sources {
     pub jobs: Arc<dyn Jobs>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Hosts that repositories may name, as whoever runs Capstan says it: `github.com`, `http://registry.svc:5000`.
+    pub hosts: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     /// Who asks, by host.
     pub credentials: Vec<HostCredentials>,
 }
@@ -126,7 +128,7 @@ enum Supplied {
 /// How a host is named.
 const REMEDY: Remedy = Remedy {
     hosts: "may be spoken to",
-    act: "add it to `providers.hosts` of .capstan.yaml on the default branch",
+    act: "add it to `providers.hosts` of .capstan.yaml on the default branch; whoever runs Capstan has to name it too, in the bot's setting `provider-hosts`, unless it is a public one",
 };
 
 impl Supplier {
@@ -149,6 +151,7 @@ impl Supplier {
         wanted: BTreeSet<Wanted>,
         until: Instant,
     ) -> Supplies {
+        let hosts = &hosts.clone().within(&(self.0.sources.hosts)());
         let (mut supplies, mut bytes) = (Supplies::default(), 0);
         let mut open = Vec::new();
         for (number, wanted) in wanted.into_iter().enumerate() {

@@ -117,7 +117,22 @@ impl SourceCredentials {
 
 /// The hosts that may be spoken to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct AllowedHosts(Vec<String>);
+pub struct AllowedHosts {
+    named: Vec<String>,
+    /// What whoever runs Capstan lets others name: `registry.example.com:5000`, with `http://` before it where there is no
+    /// TLS. `None` where those that are named are such a list.
+    operators: Option<Vec<String>>,
+}
+
+/// Where a registry gives out tokens, beside itself.
+const TOKEN_SERVERS: [(&str, &str); 2] =
+    [("registry-1.docker.io", "auth.docker.io"), ("registry.gitlab.com", "gitlab.com")];
+
+/// Whether a registry may send those who ask to that host for a token; both as URLs write them, with a port where that is
+/// not the scheme's own. Whoever asks a server that somebody else names carries its answer to who named it.
+pub fn gives_tokens_for(registry: &str, server: &str) -> bool {
+    server == registry || TOKEN_SERVERS.contains(&(registry, server))
+}
 
 /// Hosts that belong to another one: its API, and where it keeps what it hands out.
 const COMPANIONS: [(&str, &[&str]); 3] = [
@@ -132,7 +147,14 @@ const COMPANIONS: [(&str, &[&str]); 3] = [
 impl AllowedHosts {
     /// Of hosts with or without a port.
     pub fn new(hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self(hosts.into_iter().map(|host| host.into().to_ascii_lowercase()).collect())
+        let named = hosts.into_iter().map(|host| host.into().to_ascii_lowercase()).collect();
+        Self { named, operators: None }
+    }
+
+    /// The same, and of them only those that whoever runs Capstan lets others name.
+    pub fn within(mut self, operators: &[String]) -> Self {
+        self.operators = Some(operators.iter().map(|host| host.to_ascii_lowercase()).collect());
+        self
     }
 
     /// Whether what is published there may be asked for.
@@ -148,16 +170,29 @@ impl AllowedHosts {
     /// Whether a host may be spoken to: it is named, or belongs to one that is. One that is named without a port is
     /// meant at the scheme's own.
     pub fn allow(&self, host: &str, port: u16, scheme: Scheme) -> bool {
-        let own_port = own_port(scheme);
-        let is_named = |host: &str| {
-            self.0.iter().any(|named| match named.rsplit_once(':') {
-                Some((named, at)) => named == host && at.parse() == Ok(port),
-                None => named == host && port == own_port,
-            })
-        };
         let host = host.to_ascii_lowercase();
         let owner = COMPANIONS.iter().find(|(_, companions)| companions.contains(&host.as_str()));
-        is_named(&host) || owner.is_some_and(|(owner, _)| is_named(owner))
+        let has = |is_named: &dyn Fn(&str) -> bool| {
+            is_named(&host) || owner.is_some_and(|(owner, _)| is_named(owner))
+        };
+        let of_operators = |operators: &Vec<String>| {
+            has(&|host| {
+                operators.iter().any(|entry| match entry.strip_prefix("http://") {
+                    Some(entry) => scheme == Scheme::Http && is_entry(entry, host, port, scheme),
+                    None => scheme == Scheme::Https && is_entry(entry, host, port, scheme),
+                })
+            })
+        };
+        has(&|host| self.named.iter().any(|entry| is_entry(entry, host, port, scheme)))
+            && self.operators.as_ref().is_none_or(of_operators)
+    }
+}
+
+/// Whether an entry of a list means a host. One without a port means the scheme's own.
+fn is_entry(entry: &str, host: &str, port: u16, scheme: Scheme) -> bool {
+    match entry.rsplit_once(':') {
+        Some((named, at)) => named == host && at.parse() == Ok(port),
+        None => entry == host && port == own_port(scheme),
     }
 }
 
@@ -170,7 +205,7 @@ const fn own_port(scheme: Scheme) -> u16 {
 
 impl fmt::Display for AllowedHosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { f.write_str("none") } else { f.write_str(&self.0.join(", ")) }
+        if self.named.is_empty() { f.write_str("none") } else { f.write_str(&self.named.join(", ")) }
     }
 }
 
@@ -351,6 +386,58 @@ mod tests {
             assert_eq!(hosts.allow(host, port, scheme), allowed, "{host}:{port}");
         }
         assert!(!AllowedHosts::default().allow("github.com", 443, Scheme::Https));
+    }
+
+    #[test]
+    fn a_repository_names_nobody_whom_the_operator_does_not_let_it_name() {
+        let operators =
+            ["github.com", "http://127.0.0.1:5000", "registry.example.com:8443"].map(str::to_owned);
+        let named = [
+            "github.com",
+            "127.0.0.1:5000",
+            "127.0.0.1:5001",
+            "127.0.0.1",
+            "localhost",
+            "10.0.0.1",
+            "169.254.169.254",
+        ];
+        let hosts =
+            AllowedHosts::new(named.into_iter().chain(["registry.example.com:8443"])).within(&operators);
+        for (host, port, scheme, allowed) in [
+            ("github.com", 443, Scheme::Https, true),
+            ("api.github.com", 443, Scheme::Https, true),
+            ("github.com", 80, Scheme::Http, false),
+            ("127.0.0.1", 5000, Scheme::Http, true),
+            ("127.0.0.1", 5000, Scheme::Https, false),
+            ("127.0.0.1", 5001, Scheme::Http, false),
+            ("127.0.0.1", 80, Scheme::Http, false),
+            ("localhost", 443, Scheme::Https, false),
+            ("10.0.0.1", 443, Scheme::Https, false),
+            ("169.254.169.254", 80, Scheme::Http, false),
+            ("registry.example.com", 8443, Scheme::Https, true),
+            ("registry.example.com", 8443, Scheme::Http, false),
+        ] {
+            assert_eq!(hosts.allow(host, port, scheme), allowed, "{host}:{port}");
+        }
+        let nobody = AllowedHosts::default().within(&operators);
+        assert!(
+            !nobody.allow("github.com", 443, Scheme::Https),
+            "a repository that names nobody has nobody asked"
+        );
+    }
+
+    #[test]
+    fn tokens_come_from_the_registry_itself_or_its_own_token_server() {
+        for (registry, server, gives) in [
+            ("ghcr.io", "ghcr.io", true),
+            ("registry-1.docker.io", "auth.docker.io", true),
+            ("registry.gitlab.com", "gitlab.com", true),
+            ("evil.example", "auth.docker.io", false),
+            ("evil.example:5000", "evil.example:5001", false),
+            ("ghcr.io", "127.0.0.1:8082", false),
+        ] {
+            assert_eq!(gives_tokens_for(registry, server), gives, "{registry} {server}");
+        }
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub use code_host::{
 };
 pub use components::{
     AllowedHosts, ComponentCache, ComponentSource, FetchError, FetchLimits, KeptComponents,
-    SourceCredentials, WantedComponents,
+    SourceCredentials, WantedComponents, gives_tokens_for,
 };
 pub use fleet::{FleetJob, FleetView, JobCounts, JobState};
 pub use issue::{Issue, IssueEdit, IssueState, IssueText, NewIssue, TextEdit};

@@ -280,8 +280,8 @@ impl MergeMethod {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ProvidersSettings {
-    /// Hosts from which components of providers may be fetched; none by default. With a port where that is not the
-    /// scheme's own.
+    /// Hosts from which components of providers are fetched; none by default. With a port where that is not the scheme's
+    /// own. The bot asks only those that its setting `provider-hosts` lets repositories name.
     #[schemars(with = "Vec<String>")]
     pub hosts: Vec<HostName>,
 }

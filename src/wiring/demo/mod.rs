@@ -108,6 +108,7 @@ fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
         provider_credentials: Vec::new(),
         warnings: Vec::new(),
         wave_webhooks: Vec::new(),
+        provider_hosts: Vec::new(),
         key: SecretString::from(DEMO_KEY),
         github: GithubApp {
             api_url: Url::parse(&format!("{}/api/v3", forge.url())).map_err(failed)?,

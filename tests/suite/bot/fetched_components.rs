@@ -7,7 +7,7 @@ use std::time::Duration;
 use capstan_forge::Edit;
 
 use super::sample;
-use super::town::Town;
+use super::town::{Town, let_name};
 use crate::components::serving::{Serving, answer};
 
 const FILE: &str = "mc-eu/providers/base/providers.yaml";
@@ -42,6 +42,7 @@ fn provider(version: &str, url: &str) -> String {
 async fn town() -> (Town, String) {
     let town = Town::with(&sample::repository("mode: propose\n", &["gauss/peu01"]), None).await;
     let host = town.forge.url().trim_start_matches("http://").to_owned();
+    let_name(&host);
     town.forge.create_repository("acme/own").unwrap();
     town.forge.publish("acme/own", true).unwrap();
     for (tag, name) in [("v1.0.0", "old"), ("v1.0.1", "new")] {
@@ -128,6 +129,25 @@ async fn nobody_is_asked_whom_the_default_branch_does_not_name() {
     town.done();
 }
 
+/// Whatever the default branch says, and whoever wrote it.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_asked_whom_the_operator_does_not_let_repositories_name() {
+    let (mut town, _) = town().await;
+    let inside = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = inside.local_addr().unwrap().to_string();
+    let mut edits = set_with_release(&url(&host));
+    edits.push(settings(&[&host]));
+    town.push("main", &edits);
+    town.settle().await;
+    let pulls = town.open_pulls();
+    let [pull] = pulls.as_slice() else { panic!("{pulls:?}") };
+    let why = "whoever runs Capstan has to name it too, in the bot's setting `provider-hosts`";
+    assert!(readable(&pull.body).contains(why), "{}", pull.body);
+    let connected = tokio::time::timeout(Duration::from_millis(200), inside.accept()).await;
+    assert!(connected.is_err(), "it was connected to");
+    town.done();
+}
+
 /// Packages of a server that answers `before` until it is let go.
 async fn packages(before: Before) -> (Serving, Arc<AtomicBool>) {
     let let_go = Arc::new(AtomicBool::new(false));
@@ -158,7 +178,8 @@ async fn packages(before: Before) -> (Serving, Arc<AtomicBool>) {
             std::future::pending::<()>().await;
         });
     });
-    let server = tokio::task::block_in_place(|| server.recv().unwrap());
+    let server: Serving = tokio::task::block_in_place(|| server.recv().unwrap());
+    let_name(&server.host);
     (server, let_go)
 }
 

@@ -98,6 +98,14 @@ pub(crate) fn processes(memory: u64) -> Processes {
     }
 }
 
+/// Hosts that repositories may name, as whoever runs Capstan says it: of all towns, since each server has a port of its own.
+static OPERATORS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Lets repositories name a stand-in.
+pub(super) fn let_name(host: &str) {
+    OPERATORS.lock().unwrap().push(format!("http://{host}"));
+}
+
 /// Fetches components as the bot does, with less patience.
 fn supplier(state: &Path, database: &Database, clock: &Arc<dyn Clock>) -> Supplier {
     let limits = FetchLimits { longest_wait: Duration::ZERO, ..FetchLimits::default() };
@@ -106,6 +114,7 @@ fn supplier(state: &Path, database: &Database, clock: &Arc<dyn Clock>) -> Suppli
         cache: Arc::new(FolderCache::open(state.join("components"), CacheLimits::default()).unwrap()),
         jobs: Arc::new(database.clone()),
         clock: Arc::clone(clock),
+        hosts: Box::new(|| OPERATORS.lock().unwrap().clone()),
         credentials: vec![],
     };
     Supplier::new(sources, SupplierLimits { patience: Duration::from_secs(5), ..SupplierLimits::default() })

@@ -5,11 +5,12 @@ use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use axum::body::Bytes;
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::routing::get;
 use axum::{Form, Json, Router};
 use base64::Engine as _;
@@ -96,9 +97,12 @@ impl Registry {
     }
 }
 
-/// A server that gives tokens to who has the password or the refresh token. Ends with the test's runtime.
+/// What stands before a registry: gives tokens to who has the password or the refresh token, and hands everything else on
+/// to it. Ends with the test's runtime.
 pub(crate) struct TokenServer {
     pub(crate) host: String,
+    /// The registry's own.
+    pub(crate) behind: Arc<OnceLock<String>>,
     certificate: PathBuf,
     /// What it was asked: `GET ada SCOPE`.
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
@@ -110,6 +114,8 @@ struct Signer {
     key: EncodingKey,
     certificate: String,
     asked: Arc<Mutex<Vec<String>>>,
+    behind: Arc<OnceLock<String>>,
+    client: reqwest::Client,
 }
 
 type Pairs = Vec<(String, String)>;
@@ -129,15 +135,32 @@ impl TokenServer {
             key: EncodingKey::from_rsa_pem(&fs::read(at("key.pem")).unwrap()).unwrap(),
             certificate: pem.lines().filter(|line| !line.starts_with("---")).collect(),
             asked: Arc::default(),
+            behind: Arc::default(),
+            client: reqwest::Client::builder().no_proxy().build().unwrap(),
         };
-        let asked = Arc::clone(&signer.asked);
+        let (asked, behind) = (Arc::clone(&signer.asked), Arc::clone(&signer.behind));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = listener.local_addr().unwrap().to_string();
-        let router =
-            Router::new().route("/token", get(by_password).post(by_refresh_token)).with_state(signer);
+        let router = Router::new()
+            .route("/token", get(by_password).post(by_refresh_token))
+            .fallback(hand_on)
+            .with_state(signer);
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { host, certificate: folder.path().join("certificate.pem"), asked, _folder: folder }
+        Self { host, behind, certificate: folder.path().join("certificate.pem"), asked, _folder: folder }
     }
+}
+
+/// Named as it was named to, so that the registry's answers lead back here.
+async fn hand_on(
+    State(signer): State<Signer>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> (StatusCode, HeaderMap, Bytes) {
+    let url = format!("http://{}{uri}", signer.behind.get().unwrap());
+    let told = signer.client.request(method, url).headers(headers).body(body).send().await.unwrap();
+    (told.status(), told.headers().clone(), told.bytes().await.unwrap())
 }
 
 async fn by_password(
