@@ -132,7 +132,7 @@ async fn nobody_is_asked_whom_the_default_branch_does_not_name() {
 /// Whatever the default branch says, and whoever wrote it.
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_asked_whom_the_operator_does_not_let_repositories_name() {
-    let (mut town, _) = town().await;
+    let (town, _) = town().await;
     let inside = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = inside.local_addr().unwrap().to_string();
     let mut edits = set_with_release(&url(&host));
