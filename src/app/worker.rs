@@ -291,8 +291,10 @@ pub async fn perform(
     let span = tracing::info_span!("job", repository = %job.name, outcome = tracing::field::Empty);
     let ended = CancellationToken::new();
     let (in_time, guard) = (ports.for_job(&ended), ended.drop_guard());
+    // All of a job is one large future: on the heap, so that nobody who awaits it needs as much stack.
+    let running = Box::pin(run(&in_time, jobs, job));
     let result = tokio::select! {
-        result = tokio::time::timeout(deadline.length(), run(&in_time, jobs, job)).instrument(span.clone()) => result,
+        result = tokio::time::timeout(deadline.length(), running).instrument(span.clone()) => result,
         () = keep_alive(jobs, job) => {
             tracing::warn!(repository = %job.name, "the claim was lost: somebody else has the job");
             return Ok(Timely::Yes);
@@ -394,7 +396,7 @@ async fn run(
         }
         Ok(repository) => {
             let priority = if job.hints.is_a_persons() { Priority::Command } else { Priority::Refresh };
-            let work = at_priority(priority, sync_and_consumers(ports, &repository, &job.hints));
+            let work = Box::pin(at_priority(priority, sync_and_consumers(ports, &repository, &job.hints)));
             let (synced, afterwards) = work.await?;
             if let Some(consumers) = afterwards.consumers {
                 notify_consumers(ports, jobs, repository.id, &consumers).await?;

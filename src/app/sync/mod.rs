@@ -488,7 +488,7 @@ impl Run<'_> {
             clusters: &clusters,
             candidates: &candidates,
         };
-        let mut outcome = self.bring_proposals_up(planned).await?;
+        let mut outcome = Box::pin(self.bring_proposals_up(planned)).await?;
         // The next run tells it; what was found out is kept all the same.
         let told = self.tell_campaigns(&outcome.campaigns).await;
         outcome.ending.isolate(self.repository, "telling that campaigns stand still", told)?;
@@ -502,9 +502,9 @@ impl Run<'_> {
         let plans_at_tip = Some(&plans);
         let judging =
             Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: plans_at_tip };
-        self.judge_proposals(planned, &commands, open, &mut outcome).await?;
-        let checked = this.report_checks(judging, open, &outcome).await?;
-        self.merge_proposals(planned, &commands, &mut outcome).await?;
+        Box::pin(self.judge_proposals(planned, &commands, open, &mut outcome)).await?;
+        let checked = Box::pin(this.report_checks(judging, open, &outcome)).await?;
+        Box::pin(self.merge_proposals(planned, &commands, &mut outcome)).await?;
         let answers = self.answer_commands(planned, &commands, &outcome, &kept);
         let answered = at_priority(Priority::Command, answers).await?;
         let answered = answered.and(self.report_pressed(judging, open, &outcome).await?);
