@@ -220,11 +220,14 @@ impl Run<'_> {
             }
         };
         let mut gravest: Option<CheckReport> = None;
+        let is_judged_for_default = subjects.iter().any(|subject| subject.way == Way::Straight);
         self.components.take_lacking();
         for (subject, remarks) in subjects.iter().zip(&of_pull) {
             let judged = self.judge_as_its_base_says(subject, judging, remarks, &preflights).await;
             let report = match judged {
-                Ok(Some(report)) => report,
+                // The same commit is judged as what comes onto the default branch, too: nothing is left to be gated.
+                Ok(Some(report)) if is_judged_for_default => report,
+                Ok(Some(report)) => self.weigh(subject, report, Some(judging)).await?,
                 Ok(None) => return Ok(Checked::NotYet),
                 Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
                 Err(error) => return Err(error),
@@ -312,14 +315,9 @@ impl Run<'_> {
         remarks: &Remarks,
         preflights: &[Preflight],
     ) -> Result<Option<CheckReport>, SyncError> {
-        let judged = if self.is_of_default_branch(subject) {
-            self.judge(subject, judging, remarks, preflights).await?
-        } else {
-            self.judge_under_its_own_base(subject, remarks).await?
-        };
-        match judged {
-            Some(report) => Ok(Some(self.weigh(subject, report, Some(judging)).await?)),
-            None => Ok(None),
+        match self.is_of_default_branch(subject) {
+            true => self.judge(subject, judging, remarks, preflights).await,
+            false => self.judge_under_its_own_base(subject, remarks).await,
         }
     }
 
