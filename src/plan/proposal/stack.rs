@@ -54,6 +54,19 @@ pub enum Unclear {
     Untold,
 }
 
+impl Unclear {
+    /// One word for it, which stays the same from version to version.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Circle => "circle",
+            Self::TooLong => "too-long",
+            Self::Several => "several",
+            Self::Disagree => "disagree",
+            Self::Untold => "untold",
+        }
+    }
+}
+
 /// Finds the way of one among the open pull requests.
 pub fn way_of(pull: Link<'_>, open: &[Link<'_>], default_branch: &str, stack: Option<&Stack>) -> Way {
     let chain = match chain_below(pull, open, default_branch) {

@@ -456,7 +456,7 @@ fn way_in_letters(way: &Way) -> String {
         Way::Straight => Fingerprint::of("straight"),
         Way::Above(below) => Fingerprint::of("above").each("below", numbers(below)),
         Way::Aside(branch) => Fingerprint::of("aside").field("branch", branch),
-        Way::Unknown(unclear) => Fingerprint::of("unknown").field("why", format!("{unclear:?}")),
+        Way::Unknown(unclear) => Fingerprint::of("unknown").field("why", unclear.name()),
     }
     .finish()
 }
