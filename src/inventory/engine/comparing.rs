@@ -69,10 +69,10 @@ pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
     environment.add_filter("split", split);
 }
 
-/// Sorting and grouping look at all that an item holds as often as the logarithm of their number.
+/// Sorting and grouping look at all that an item holds as often as the logarithm of their number, which is at most that of
+/// all values: not every list says how long it is.
 fn pay_for_sorting(state: &State<'_, '_>, given: Given, value: &Value) -> Result<(), Error> {
-    let times = value.len().map_or(1, |items| u64::from(items.max(1).ilog2()) + 1);
-    count::charge_times(state, given, value, times)
+    count::charge_times(state, given, value, |values| u64::from(values.max(1).ilog2()) + 1)
 }
 
 /// A list of parts of a text may have one a byte.

@@ -48,10 +48,10 @@ pub(super) fn add(environment: &mut Environment<'static>, given: Given) {
 /// # Errors
 /// The fuel is not enough.
 pub(super) fn charge(state: &State<'_, '_>, given: Given, value: &minijinja::Value) -> Result<(), Error> {
-    charge_times(state, given, value, 1)
+    charge_times(state, given, value, |_| 1)
 }
 
-/// The same, for what is looked at several times.
+/// The same, for what is looked at several times: as often as the number of values in it says.
 ///
 /// # Errors
 /// The fuel is not enough.
@@ -59,7 +59,7 @@ pub(super) fn charge_times(
     state: &State<'_, '_>,
     given: Given,
     value: &minijinja::Value,
-    times: u64,
+    times: fn(u64) -> u64,
 ) -> Result<(), Error> {
     let mut counter = Counter { given, counts_given: true, left: usize::MAX, bytes: 0 };
     // No more is looked at than can be paid for.
@@ -68,7 +68,7 @@ pub(super) fn charge_times(
     let all = counter.left;
     counter.through(value, 0)?;
     let values = (all - counter.left) as u64;
-    state.consume_fuel((values / VALUES_A_STEP + counter.bytes / 64).saturating_mul(times))
+    state.consume_fuel((values / VALUES_A_STEP + counter.bytes / 64).saturating_mul(times(values)))
 }
 
 /// How many values are looked at for one step.
