@@ -9,6 +9,7 @@
 //! | older | newer |
 //! |---|---|
 //! | a duration `x`: `nodeDrainTimeout: 10m` | whole seconds in `xSeconds`, `deletion.xSeconds` or `spec.deletion.xSeconds` |
+//! | a duration of Cluster API's own for machines, such as `nodeDrainTimeout` | the same, below `machineTemplate` |
 //! | a reference with `apiVersion` | one with `apiGroup` there, or below `spec` |
 //! | one of these that `machineTemplate` has too | what `machineTemplate` has becomes; it counts where that says nothing |
 
@@ -83,6 +84,9 @@ fn field(
 /// Where control planes of Cluster API's contract say what holds for their machines.
 const MACHINES: &str = "machineTemplate";
 
+/// What they say of them, and said of themselves in older versions.
+const OF_MACHINES: [&str; 3] = ["nodeDrainTimeout", "nodeVolumeDetachTimeout", "nodeDeletionTimeout"];
+
 /// The steps of a field that Cluster API's contract moves; `None` where the definitions show nothing of the kind.
 fn moved(
     (above, holder): (&FieldPath, &Node),
@@ -121,12 +125,19 @@ fn moved(
             &[MACHINES, "spec", "deletion", seconds],
         ];
         let is_there = |path: &&[&str]| below(path).is_some_and(|field| field.kind == Type::Integer);
-        let place = places.into_iter().filter(is_possible).find(is_there)?;
+        let place = places.into_iter().filter(is_possible).find(is_there);
+        let as_it_is: &[&str] = &[MACHINES, key];
+        let is_kept =
+            || OF_MACHINES.contains(&key) && below(as_it_is).is_some_and(|field| field.kind == own.kind);
+        let place = place.or_else(|| is_kept().then_some(as_it_is))?;
         if node.is_null() {
             return Some(Ok(vec![ConversionStep::Remove { at: from }]));
         }
         if let Some(said) = beside_twin(place) {
             return Some(said);
+        }
+        if place == as_it_is {
+            return Some(Ok(vec![ConversionStep::Move { from, to: to(place) }]));
         }
         let steps = seconds_of(&from, node).map(|value| {
             let replaced = ConversionStep::Replace { at: from.clone(), value: number(value) };

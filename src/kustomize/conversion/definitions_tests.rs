@@ -214,3 +214,33 @@ fn what_stands_twice_in_the_older_version_is_one_field_of_the_newer() {
         assert_eq!(refused.field.to_string(), field, "{before}");
     }
 }
+
+/// A duration that stays one, and that machines have from now on.
+#[test]
+fn a_control_planes_own_drain_timeout_becomes_its_machines() {
+    let newer = "machineTemplate: {type: object, properties: {nodeDrainTimeout: {type: string}, other: {type: string}}}";
+    let of = |older: &str| schemas("replicas: {type: integer}, ", older, newer);
+    let alone = of("nodeDrainTimeout: {type: string}, other: {type: string}");
+    let both = of(
+        "nodeDrainTimeout: {type: string}, machineTemplate: {type: object, properties: {nodeDrainTimeout: {type: string}}}",
+    );
+    for (schemas, before) in [
+        (&alone, "{replicas: 3, nodeDrainTimeout: 2m}"),
+        (&alone, "{replicas: 3, nodeDrainTimeout: '${DRAIN}'}"),
+        (&both, "{replicas: 3, machineTemplate: {nodeDrainTimeout: 2m}}"),
+        (&both, "{replicas: 3, nodeDrainTimeout: 2m, machineTemplate: {nodeDrainTimeout: 2m}}"),
+    ] {
+        let mut object = rack(before);
+        let conversion = convert(&object, "metal.example.org/v2", schemas).unwrap();
+        apply(&mut object, &conversion);
+        let said = if before.contains('$') { "'${DRAIN}'" } else { "2m" };
+        let after = rack(&format!("{{replicas: 3, machineTemplate: {{nodeDrainTimeout: {said}}}}}"));
+        assert_eq!(object.value()["spec"], after.value()["spec"], "{before}");
+    }
+    let two = "{nodeDrainTimeout: 2m, machineTemplate: {nodeDrainTimeout: 3m}}";
+    let refused = convert(&rack(two), "metal.example.org/v2", &both).unwrap_err();
+    assert_eq!(refused.field.to_string(), "/spec/nodeDrainTimeout");
+    // Nothing says that another field of that name means machines.
+    let refused = convert(&rack("{other: a}"), "metal.example.org/v2", &alone).unwrap_err();
+    assert_eq!(refused.field.to_string(), "/spec/other");
+}
