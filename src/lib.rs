@@ -22,18 +22,17 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`bounded_json`] | JSON that others wrote: bounded in levels and values | nothing |
-//! | [`tls`] | the TLS of HTTP clients: root certificates are read once | nothing |
 //! | [`config`] | validated settings of the bot and the reconciler | nothing |
-//! | [`telemetry`] | tracing and metrics | `tls` |
+//! | [`telemetry`] | tracing and metrics | nothing |
 //! | [`app`] | use cases: gather facts, ask the heart, perform effects | nothing |
-//! | [`git`] | a mirror of a repository and snapshots of its trees | `app`, `tls` |
-//! | [`github`] | App authentication, GitHub's calls | `app`, `tls` |
+//! | [`git`] | a mirror of a repository and snapshots of its trees | `app` |
+//! | [`github`] | App authentication, GitHub's calls | `app` |
 //! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
-//! | [`components`] | components of providers from registries and releases: bounded, from named hosts alone | `app`, `tls` |
-//! | [`wave_webhooks`] | questions to webhooks whether a wave is well: signed, bounded | `app`, `tls` |
-//! | [`openstack`] | what a cloud has and has free, and application credentials: asked with a Secret's credential, bounded, from named hosts alone | `app`, `bounded_json`, `tls` |
-//! | [`vault`] | secrets and leases of Vaults that stores name: asked with somebody's login, bounded | `app`, `bounded_json`, `tls` |
-//! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app`, `tls` |
+//! | [`components`] | components of providers from registries and releases: bounded, from named hosts alone | `app` |
+//! | [`wave_webhooks`] | questions to webhooks whether a wave is well: signed, bounded | `app` |
+//! | [`openstack`] | what a cloud has and has free, and application credentials: asked with a Secret's credential, bounded, from named hosts alone | `app`, `bounded_json` |
+//! | [`vault`] | secrets and leases of Vaults that stores name: asked with somebody's login, bounded | `app`, `bounded_json` |
+//! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app` |
 //! | [`dry_run`] | GitHub and Git as they would be: reads through, writes nothing | `app` |
 //! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
 //! | [`state_folder`] | the reconciler's state folder: its lock, who had it before, and what the process is at | `app` |
@@ -44,7 +43,8 @@
 //!
 //! `main.rs` and `wiring/` put them together: the only place that knows every room.
 //!
-//! Beside it lies `src/forge`, a package that knows nothing of Capstan: a GitHub stand-in for tests and the demo.
+//! Beside it lie two packages that know nothing of it: `src/outbound`, HTTP to others, bounded, to where it may lead; and
+//! `src/forge`, a GitHub stand-in for tests and the demo.
 //!
 //! # Where to go
 //!
@@ -168,6 +168,5 @@ pub mod planner_process;
 pub mod server;
 pub mod state_folder;
 pub mod telemetry;
-pub mod tls;
 pub mod vault;
 pub mod wave_webhooks;

@@ -5,7 +5,8 @@ use std::sync::PoisonError;
 
 use capstan_live::agent::wire::{EnrolAnswer, EnrolRequest};
 use capstan_live::agent::{AgentId, JoinCode, PublicKey};
-use reqwest::StatusCode;
+use capstan_outbound as outbound;
+use http::StatusCode;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +87,7 @@ impl AgentClient {
         };
         let call = self.http.post("enrol", &request, "enrolling")?;
         let answer = match self.http.send(&call, None).await? {
-            Answer::Given(response) => self.http.json::<EnrolAnswer>(response).await?,
+            Answer::Given(response) => self.http.json::<EnrolAnswer>(&response)?,
             Answer::Unauthorised(why) => {
                 return Err(AgentError::Refused {
                     url: self.url().to_string(),
@@ -129,7 +130,7 @@ impl AgentClient {
     }
 
     /// Sends a call with a token of its own, and once more after enrolling anew.
-    pub(super) async fn authorised(&self, call: Call) -> Result<reqwest::Response, AgentError> {
+    pub(super) async fn authorised(&self, call: Call) -> Result<outbound::Answer, AgentError> {
         let enrolment = self.enrolled().await?;
         let why = match self.http.send(&call, Some(self.token(&enrolment)?)).await? {
             Answer::Given(response) => return Ok(response),

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use capstan_live::agent::limits::ARCHIVE_BYTES;
 use capstan_live::agent::wire::{DIGEST_HEADER, ROOT, SIGNATURE_HEADER};
 use capstan_model::plain_http;
 use capstan_model::tree::CommitId;
-use capstan_model::wording::with_causes;
-use reqwest::{Client, Method, Response, StatusCode};
+use capstan_outbound::{self as outbound, Bounds, Client, Question, Reach, Setup, Trouble, shown};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,6 @@ use url::Url;
 
 use super::AgentError;
 use super::signed_archive::Signed;
-use crate::tls::share_tls;
 
 /// What a JSON answer may measure.
 const ANSWER_BYTES: usize = 4 << 20;
@@ -37,12 +36,20 @@ pub(super) struct Call {
     body: Option<Vec<u8>>,
     doing: &'static str,
     timeout: Duration,
+    /// The most bytes of an answer.
+    most: usize,
 }
 
 impl Call {
     /// Lets the bot take that long, and a little more.
     pub(super) fn within(mut self, patience: Duration) -> Self {
         self.timeout = patience + PATIENCE;
+        self
+    }
+
+    /// Takes an answer of that many bytes.
+    pub(super) const fn of_bytes(mut self, most: usize) -> Self {
+        self.most = most;
         self
     }
 
@@ -53,7 +60,7 @@ impl Call {
 
 /// What came back, where anything did.
 pub(super) enum Answer {
-    Given(Response),
+    Given(outbound::Answer),
     /// 401, in the bot's words.
     Unauthorised(String),
 }
@@ -65,23 +72,25 @@ impl Http {
             return Err(AgentError::Settings(format!(
                 "the bot's URL must begin with https:// (http:// is taken {} alone): {}",
                 plain_http::WHERE,
-                without_credentials(&url)
+                shown(&url)
             )));
         }
         if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
             return Err(AgentError::Settings(format!(
                 "the bot's URL must hold no user, password or query: {}",
-                without_credentials(&url)
+                shown(&url)
             )));
         }
         url.set_fragment(None);
-        let client = share_tls(Client::builder())
-            .user_agent(concat!("capstan-reconciler/", env!("CARGO_PKG_VERSION")))
-            // A token is for this bot: whoever it redirects to gets none.
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(Duration::from_secs(10))
-            .build()
-            .map_err(|error| AgentError::Settings(format!("no HTTP client can be made: {error}")))?;
+        let setup = Setup {
+            agent: concat!("capstan-reconciler/", env!("CARGO_PKG_VERSION")),
+            connect: Duration::from_secs(10),
+            // Whoever runs Capstan names the bot, which may lie in the same network.
+            reach: Reach::Network,
+            authorities: None,
+        };
+        let client = Client::new(&setup)
+            .map_err(|error| AgentError::Settings(format!("the machine's trust store {error}")))?;
         Ok(Self { client, url })
     }
 
@@ -98,7 +107,7 @@ impl Http {
     pub(super) fn get(&self, path: &str, query: &[(&str, &str)], doing: &'static str) -> Call {
         let mut url = self.at(path);
         url.query_pairs_mut().extend_pairs(query);
-        Call { method: Method::GET, url, body: None, doing, timeout: PATIENCE }
+        Call { method: Method::GET, url, body: None, doing, timeout: PATIENCE, most: ANSWER_BYTES }
     }
 
     pub(super) fn post(
@@ -110,29 +119,50 @@ impl Http {
         let body = serde_json::to_vec(body).map_err(|error| {
             AgentError::Settings(format!("{doing}: it cannot be written as JSON: {error}"))
         })?;
-        Ok(Call { method: Method::POST, url: self.at(path), body: Some(body), doing, timeout: PATIENCE })
+        Ok(Call {
+            method: Method::POST,
+            url: self.at(path),
+            body: Some(body),
+            doing,
+            timeout: PATIENCE,
+            most: ANSWER_BYTES,
+        })
     }
 
-    fn away(&self, doing: &'static str, error: &dyn std::error::Error) -> AgentError {
-        let reason = with_causes(error);
-        AgentError::Away { url: self.url.to_string(), doing, reason }
+    fn away(&self, doing: &'static str, why: impl ToString) -> AgentError {
+        AgentError::Away { url: self.url.to_string(), doing, reason: why.to_string() }
     }
 
     /// Sends a call; statuses that are no answer become errors.
     pub(super) async fn send(&self, call: &Call, token: Option<SecretString>) -> Result<Answer, AgentError> {
-        let mut request = self.client.request(call.method.clone(), call.url.clone()).timeout(call.timeout);
+        let mut headers = HeaderMap::new();
         if let Some(token) = token {
-            request = request.bearer_auth(token.expose_secret());
+            let value = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
+            let mut value = value.map_err(|_it_may_quote_it| {
+                AgentError::Settings(format!("{}: its token holds signs that no header takes", call.doing))
+            })?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
         }
-        if let Some(body) = &call.body {
-            request = request.header(http::header::CONTENT_TYPE, "application/json").body(body.clone());
-        }
-        let response = request.send().await.map_err(|error| self.away(call.doing, &error.without_url()))?;
-        let status = response.status();
+        headers
+            .extend(call.body.as_ref().map(|_| (CONTENT_TYPE, HeaderValue::from_static("application/json"))));
+        let (method, url, body) = (call.method.clone(), call.url.clone(), call.body.clone());
+        let bounds = Bounds { bytes: call.most, within: call.timeout, of_failures: true };
+        let asked = self.client.ask(Question { method, url, headers, body }, bounds).await;
+        let response = asked.map_err(|trouble| match trouble {
+            Trouble::TooLarge(most) => AgentError::Refused {
+                url: self.url.to_string(),
+                doing: call.doing,
+                status: StatusCode::OK,
+                reason: format!("the answer is larger than {most} bytes"),
+            },
+            trouble => self.away(call.doing, format!("it {trouble}")),
+        })?;
+        let status = response.status;
         if status.is_success() {
             return Ok(Answer::Given(response));
         }
-        let says = shown(response).await;
+        let says = in_one_line(&response.body);
         let (url, doing) = (self.url.to_string(), call.doing);
         match status {
             StatusCode::UNAUTHORIZED => Ok(Answer::Unauthorised(says)),
@@ -154,65 +184,25 @@ impl Http {
     }
 
     /// An answer in JSON.
-    pub(super) async fn json<T: DeserializeOwned>(&self, response: Response) -> Result<T, AgentError> {
-        const DOING: &str = "reading its answer";
-        let bytes = self.bytes(response, ANSWER_BYTES as u64, DOING).await?;
-        serde_json::from_slice(&bytes).map_err(|error| self.away(DOING, &error))
+    pub(super) fn json<T: DeserializeOwned>(&self, answer: &outbound::Answer) -> Result<T, AgentError> {
+        serde_json::from_slice(&answer.body).map_err(|error| self.away("reading its answer", error))
     }
 
     /// An archive with its signature, not checked yet.
-    pub(super) async fn archive(&self, response: Response, commit: CommitId) -> Result<Signed, AgentError> {
-        const DOING: &str = "fetching an archive";
-        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+    pub(super) fn archive(answer: outbound::Answer, commit: CommitId) -> Signed {
+        let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
         let text = |name: &str| header(name).map(str::to_owned).unwrap_or_default();
         let (sha256, signature) = (text(DIGEST_HEADER), text(SIGNATURE_HEADER));
-        let bytes = self.bytes(response, ARCHIVE_BYTES, DOING).await?;
-        Ok(Signed { commit, bytes, sha256, signature })
-    }
-
-    async fn bytes(
-        &self,
-        mut response: Response,
-        limit: u64,
-        doing: &'static str,
-    ) -> Result<Vec<u8>, AgentError> {
-        let mut bytes = Vec::new();
-        loop {
-            match response.chunk().await {
-                Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
-                Ok(None) => return Ok(bytes),
-                Err(error) => return Err(self.away(doing, &error.without_url())),
-            }
-            if bytes.len() as u64 > limit {
-                let reason = format!("the answer is larger than {limit} bytes");
-                let (url, status) = (self.url.to_string(), response.status());
-                return Err(AgentError::Refused { url, doing, status, reason });
-            }
-        }
+        Signed { commit, bytes: answer.body, sha256, signature }
     }
 }
 
 /// The first words of a refusal, in one line.
-async fn shown(mut response: Response) -> String {
-    let mut bytes = Vec::new();
-    while let Ok(Some(chunk)) = response.chunk().await {
-        bytes.extend_from_slice(&chunk);
-        if bytes.len() > SHOWN * 4 {
-            break;
-        }
-    }
-    let text = String::from_utf8_lossy(&bytes);
+fn in_one_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes.get(..SHOWN * 4).unwrap_or(bytes));
     let line: String =
         text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN).collect();
     if line.is_empty() { "It says nothing.".to_owned() } else { line }
-}
-
-fn without_credentials(url: &Url) -> String {
-    let mut url = url.clone();
-    // Only fails for URLs that can hold none.
-    let _none = (url.set_username(""), url.set_password(None));
-    url.set_query(None);
-    url.to_string()
 }
 
 #[cfg(test)]

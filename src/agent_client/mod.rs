@@ -30,13 +30,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ::http::StatusCode;
+use capstan_live::agent::limits::ARCHIVE_BYTES;
 use capstan_live::agent::wire::{ManagementClusterIdentity, RecordAnswer, WorkAnswer};
 use capstan_live::agent::{PreflightAnswer, PreflightId, RolloutReport};
 use capstan_model::digest::digest;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, Tree};
 use capstan_plan::settings::RepositoryName;
-use reqwest::StatusCode;
 use secrecy::SecretString;
 use tokio::sync::Notify;
 use url::Url;
@@ -230,7 +231,7 @@ impl AgentClient {
         ];
         query.extend(after.map(|after| ("after", after.as_str())));
         let call = self.http.get("work", &query, "asking for work").within(patience);
-        self.http.json(self.authorised(call).await?).await
+        self.http.json(&self.authorised(call).await?)
     }
 
     /// The tree that was kept last, from disk; `None` where there is none.
@@ -306,8 +307,8 @@ impl AgentClient {
     async fn signed_archive(&self, commit: &CommitId) -> Result<(Signed, Enrolment), AgentError> {
         let query = [("repository", self.repository.as_str()), ("commit", commit.as_str())];
         let call = self.http.get("archive", &query, "fetching an archive").within(Duration::from_secs(300));
-        let answer = self.authorised(call).await?;
-        let signed = self.http.archive(answer, commit.clone()).await?;
+        let call = call.of_bytes(usize::try_from(ARCHIVE_BYTES).unwrap_or(usize::MAX));
+        let signed = Http::archive(self.authorised(call).await?, commit.clone());
         Ok((signed, self.enrolled().await?))
     }
 
@@ -327,7 +328,7 @@ impl AgentClient {
     pub async fn record(&self, cluster: &ClusterId) -> Result<RecordAnswer, AgentError> {
         let query = [("repository", self.repository.as_str()), ("cluster", cluster.as_str())];
         let call = self.http.get("record", &query, "asking where a cluster was seen");
-        self.http.json(self.authorised(call).await?).await
+        self.http.json(&self.authorised(call).await?)
     }
 
     /// Takes a report: on disk when this returns, sent as soon as the bot takes it. The report's id and

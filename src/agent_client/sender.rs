@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use capstan_live::agent::limits::{POST_BYTES, REPORTS_PER_POST};
 use capstan_live::agent::wire::{ReportsAnswer, ReportsRequest};
-use reqwest::StatusCode;
+use http::StatusCode;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -92,7 +92,7 @@ impl AgentClient {
                 reports.iter().map(|report| (report.id.clone(), report.cluster.clone())).collect();
             let call = self.http.post("reports", &ReportsRequest { reports }, "sending reports")?;
             let answer: ReportsAnswer = match self.authorised(call).await {
-                Ok(response) => self.http.json(response).await?,
+                Ok(response) => self.http.json(&response)?,
                 // One that cannot be read or is too large keeps the others back: it is found by halves.
                 Err(AgentError::Refused { status, .. }) if is_about_content(status) && sent.len() > 1 => {
                     most = sent.len() / 2;

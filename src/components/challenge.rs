@@ -3,12 +3,13 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use capstan_outbound::host_of;
 use http::{HeaderValue, Method};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use url::{Url, form_urlencoded};
 
-use super::http::{Ask, Http, bearer, host_of, parse, secret};
+use super::http::{Ask, Http, bearer, parse, secret};
 use crate::app::ports::{FetchError, SourceCredentials, gives_tokens_for};
 
 /// What to give where a registry refuses.

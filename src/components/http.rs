@@ -3,16 +3,13 @@
 
 use std::time::Duration;
 
-use capstan_model::plain_http;
-use capstan_model::wording::with_causes;
+use capstan_outbound::{Bounds, Client, Question, Reach, Setup, Trouble, host_of, shown};
 use capstan_providers::Scheme;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use reqwest::Client;
 use url::Url;
 
 use crate::app::ports::{AllowedHosts, FetchError, FetchLimits};
-use crate::tls::share_tls;
 
 /// How often a read is tried.
 const TRIES: u32 = 3;
@@ -24,8 +21,6 @@ const UNSAID_WAIT: Duration = Duration::from_secs(60);
 /// Asks hosts that are named.
 pub(super) struct Http {
     client: Client,
-    /// Nobody asks a proxy for this machine or this cluster.
-    near: Client,
     hosts: AllowedHosts,
     limits: FetchLimits,
 }
@@ -121,21 +116,17 @@ impl Told {
 
 impl Http {
     pub(super) fn new(hosts: AllowedHosts, limits: FetchLimits) -> Result<Self, FetchError> {
-        let builder = || {
-            share_tls(Client::builder())
-                .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
-                // Where an answer leads is judged here.
-                .redirect(reqwest::redirect::Policy::none())
-                .retry(reqwest::retry::never())
-                .connect_timeout(limits.timeout.min(Duration::from_secs(10)))
+        let setup = Setup {
+            agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
+            connect: limits.timeout.min(Duration::from_secs(10)),
+            reach: Reach::Internet { but: hosts.free() },
+            authorities: None,
         };
-        let failed = |error: reqwest::Error| FetchError::Unexpected {
-            address: "the HTTP client".to_owned(),
-            reason: with_causes(&error),
-        };
-        let client = builder().build().map_err(failed)?;
-        let near = builder().no_proxy().build().map_err(failed)?;
-        Ok(Self { client, near, hosts, limits })
+        let client = Client::new(&setup).map_err(|error| FetchError::Unexpected {
+            address: "the machine's trust store".to_owned(),
+            reason: format!("it {error}"),
+        })?;
+        Ok(Self { client, hosts, limits })
     }
 
     pub(super) const fn limits(&self) -> &FetchLimits {
@@ -161,7 +152,7 @@ impl Http {
                 allowed: self.hosts.to_string(),
             })?;
             if ask.url.scheme() == "https" && next.scheme() != "https" {
-                let reason = format!("it leads to {} without TLS", host_of(&next));
+                let reason = "it leads to a host without TLS".to_owned();
                 return Err(FetchError::Unexpected { address, reason });
             }
             if next.origin() != ask.url.origin() {
@@ -223,38 +214,21 @@ impl Http {
     }
 
     async fn once(&self, ask: &Ask, address: &str) -> Result<Told, FetchError> {
-        let near = ask.url.host_str().is_some_and(plain_http::is_private);
-        let client = if near { &self.near } else { &self.client };
-        let mut request = client.request(ask.method.clone(), ask.url.clone()).header(ACCEPT, ask.accept);
-        if let Some(value) = &ask.authorization {
-            request = request.header(AUTHORIZATION, value.clone());
-        }
-        if let Some((kind, body)) = &ask.body {
-            request = request.header(CONTENT_TYPE, *kind).body(body.clone());
-        }
-        let unexpected = |error: reqwest::Error| FetchError::Unexpected {
-            address: address.to_owned(),
-            reason: with_causes(&error.without_url()),
-        };
-        let exchange = async {
-            let mut response = request.send().await.map_err(unexpected)?;
-            let (status, headers) = (response.status(), response.headers().clone());
-            let mut body = Vec::new();
-            // A refusal's words are of no use here.
-            if status.is_success() {
-                while let Some(chunk) = response.chunk().await.map_err(unexpected)? {
-                    body.extend_from_slice(&chunk);
-                    if body.len() > ask.most {
-                        let address = address.to_owned();
-                        return Err(FetchError::TooLarge { address, most: ask.most });
-                    }
-                }
-            }
-            Ok(Told { status, headers, body, address: address.to_owned() })
-        };
-        let after = self.limits.timeout;
-        let slow = |_| FetchError::TooSlow { address: address.to_owned(), after };
-        tokio::time::timeout(after, exchange).await.map_err(slow)?
+        let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(ask.accept))]);
+        headers.extend(ask.authorization.clone().map(|value| (AUTHORIZATION, value)));
+        headers.extend(ask.body.as_ref().map(|(kind, _)| (CONTENT_TYPE, HeaderValue::from_static(kind))));
+        let body = ask.body.as_ref().map(|(_, body)| body.clone());
+        let question = Question { method: ask.method.clone(), url: ask.url.clone(), headers, body };
+        // A refusal's words are of no use here.
+        let bounds = Bounds { bytes: ask.most, within: self.limits.timeout, of_failures: false };
+        let address = address.to_owned();
+        let answer = self.client.ask(question, bounds).await.map_err(|trouble| match trouble {
+            Trouble::TooLarge(most) => FetchError::TooLarge { address: address.clone(), most },
+            Trouble::TooSlow(after) => FetchError::TooSlow { address: address.clone(), after },
+            Trouble::OutOfReach => FetchError::OutOfReach { host: host_of(&ask.url) },
+            trouble => FetchError::Unexpected { address: address.clone(), reason: format!("it {trouble}") },
+        })?;
+        Ok(Told { status: answer.status, headers: answer.headers, body: answer.body, address })
     }
 }
 
@@ -276,22 +250,6 @@ fn asked_to_wait(told: &Told, now: i64) -> Option<Duration> {
         return Some(seconds(reset - now + 1));
     }
     is_limit.then_some(UNSAID_WAIT)
-}
-
-/// An address without what may be secret in it.
-fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    // Only fails for addresses that can hold none.
-    let _none = (url.set_username(""), url.set_password(None));
-    url.set_query(None);
-    url.set_fragment(None);
-    url.to_string()
-}
-
-/// Host and port, where that is not the scheme's own.
-pub(super) fn host_of(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// An address, parsed.
@@ -327,12 +285,5 @@ mod tests {
             let told = Told { status, headers: map, body: Vec::new(), address: String::new() };
             assert_eq!(asked_to_wait(&told, 1000), expected.map(Duration::from_secs), "{status}");
         }
-    }
-
-    #[test]
-    fn addresses_are_shown_without_secrets() {
-        let url = Url::parse("https://me:s3cret@host.example:8443/a/b?token=x#y").unwrap();
-        assert_eq!(shown(&url), "https://host.example:8443/a/b");
-        assert_eq!(host_of(&url), "host.example:8443");
     }
 }

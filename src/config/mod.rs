@@ -22,7 +22,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use capstan_plan::settings::HostName;
+use capstan_plan::settings::{HostName, PUBLIC_HOSTS};
 use secrecy::SecretString;
 use tempfile::TempDir;
 use url::Url;
@@ -108,9 +108,6 @@ impl Default for Work {
         Self { workers: 4, job, planner, planner_memory: 1024 << 20 }
     }
 }
-
-/// Registries and forges that anybody may name where whoever runs Capstan says nothing else.
-const PUBLIC_HOSTS: [&str; 5] = ["docker.io", "ghcr.io", "github.com", "gitlab.com", "quay.io"];
 
 /// Where the internal listener listens where nobody said.
 pub const INTERNAL_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8082);
@@ -227,7 +224,7 @@ impl Config {
         let provider_credentials =
             checked.take(provider_credentials::provider_credentials(&sources)).unwrap_or_default();
         let wave_webhooks = checked.take(wave_webhooks::wave_webhooks(&sources)).unwrap_or_default();
-        let provider_hosts = checked.take(provider_hosts(&sources)).unwrap_or_default();
+        let provider_hosts = checked.take(provider_hosts(&sources, &PUBLIC_HOSTS)).unwrap_or_default();
         // Logging is set up before the rest, and with it where traces go: here it is only looked at.
         checked.take(traces::traces(&sources, environment));
         let login = match &public_url {
@@ -354,14 +351,14 @@ impl Checked<'_> {
     }
 }
 
-/// The hosts of the setting, else the public ones.
-fn provider_hosts(sources: &Sources) -> Result<Vec<String>, String> {
+/// The hosts of the setting, else those of the default.
+fn provider_hosts(sources: &Sources, default: &[&str]) -> Result<Vec<String>, String> {
     let Some(setting) = sources.setting("provider-hosts") else {
-        return Ok(PUBLIC_HOSTS.map(str::to_owned).to_vec());
+        return Ok(default.iter().map(|host| (*host).to_owned()).collect());
     };
     let entries = setting.text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
     let parsed = entries.map(|entry| {
-        let host = entry.strip_prefix("http://").unwrap_or(entry);
+        let host = entry.strip_prefix("http://").or_else(|| entry.strip_prefix("private:")).unwrap_or(entry);
         HostName::parse(host)
             .map(|_| entry.to_owned())
             .map_err(|error| setting.wrong(&format!("has a host that is none: {error}")))

@@ -55,7 +55,8 @@ pub struct ReconcileOptions {
     #[arg(long, value_name = "NUMBER")]
     pub provider_timeout_seconds: Option<String>,
     /// Hosts from which components of providers may be fetched, with commas between them; each with its port where that
-    /// is not the scheme's own; without any, components come from ConfigMaps alone [env: CAPSTAN_PROVIDER_HOSTS]
+    /// is not the scheme's own, with `http://` before it where it has no TLS, and with `private:` where its name leads into
+    /// a private network; without any, components come from ConfigMaps alone [env: CAPSTAN_PROVIDER_HOSTS]
     /// [default: none]
     #[arg(long, value_name = "HOST,…")]
     pub provider_hosts: Option<String>,
@@ -143,7 +144,7 @@ pub struct ReconcilerConfig {
     /// How long one thing of a provider is waited for.
     pub provider_timeout: Duration,
     /// Hosts from which components of providers may be fetched.
-    pub provider_hosts: Vec<HostName>,
+    pub provider_hosts: Vec<String>,
     /// Hosts of clouds that may be asked.
     pub cloud_hosts: Vec<HostName>,
     /// Where node ports of the management cluster are reached, where that is said.
@@ -163,7 +164,7 @@ impl ReconcilerConfig {
         let kubeconfig = checked.take(kubeconfig(&sources));
         let namespace = checked.take(namespace(&sources));
         let providers = checked.take(named_namespace(&sources, "providers-namespace"));
-        let of_providers = checked.take(hosts(&sources, "provider-hosts"));
+        let of_providers = checked.take(super::provider_hosts(&sources, &[]));
         let of_clouds = checked.take(hosts(&sources, "cloud-hosts"));
         let state_dir = checked.take(state_dir(&sources, environment));
         let listen = checked.take(listen(&sources, 8081));
@@ -287,7 +288,7 @@ mod tests {
         assert_eq!(config.namespace_watches, 200);
         assert_eq!(config.render_timeout, Duration::from_secs(60));
         assert_eq!(config.provider_timeout, Duration::from_secs(600));
-        assert_eq!(config.provider_hosts, []);
+        assert_eq!(config.provider_hosts, [""; 0]);
         assert_eq!(config.cloud_hosts, []);
     }
 
@@ -298,11 +299,11 @@ mod tests {
             let variables =
                 [("CAPSTAN_STATE_DIR", state.path().to_str().unwrap()), ("CAPSTAN_PROVIDER_HOSTS", hosts)];
             let config = load(&ReconcileOptions::default(), &variables)?;
-            Ok(config.provider_hosts.iter().map(|host| host.as_str().to_owned()).collect::<Vec<_>>())
+            Ok(config.provider_hosts)
         };
         assert_eq!(
-            hosts("github.com, registry.example.com:5000").unwrap(),
-            ["github.com", "registry.example.com:5000"]
+            hosts("github.com, private:registry.example.com:5000,http://127.0.0.1:5001").unwrap(),
+            ["github.com", "private:registry.example.com:5000", "http://127.0.0.1:5001"]
         );
         assert_eq!(hosts("").unwrap(), [""; 0]);
         let error: ConfigError = hosts("github.com,https://ghcr.io").unwrap_err();

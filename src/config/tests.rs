@@ -484,3 +484,11 @@ fn secrets_that_everybody_may_read_are_told() {
     let warnings = place.load(&options).unwrap().warnings;
     assert!(!warnings.iter().any(|warning| warning.starts_with("key-file ")), "{warnings:?}");
 }
+
+#[test]
+fn the_public_hosts_are_those_that_help_and_docs_name() {
+    let listed = PUBLIC_HOSTS.join(",");
+    for text in [include_str!("sources.rs"), include_str!("../../docs/service-settings.md")] {
+        assert!(text.contains(&listed), "{listed}");
+    }
+}

@@ -19,7 +19,7 @@ use gix::protocol::transport::client::blocking_io::{Transport, http, ssh};
 use secrecy::{ExposeSecret as _, SecretString};
 use tempfile::TempDir;
 
-use crate::tls::shared_config;
+use capstan_outbound::shared_config;
 
 /// A server that says nothing for that long is given up.
 const STALLED: Duration = Duration::from_secs(60);

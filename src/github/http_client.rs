@@ -6,7 +6,7 @@ use capstan_model::plain_http;
 use reqwest::Client;
 use url::Url;
 
-use crate::tls::share_tls;
+use capstan_outbound::share_tls;
 
 /// Why no connection can be made.
 #[derive(Debug, thiserror::Error)]

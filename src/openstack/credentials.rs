@@ -2,13 +2,14 @@
 //! (<https://docs.openstack.org/api-ref/identity/v3/#application-credentials>).
 
 use capstan_live::credentials::Issued;
+use capstan_outbound::host_of;
 use http::{HeaderValue, Method, StatusCode};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::http::{Call, Failed, Http, Patience, Told, host_of};
+use super::http::{Call, Failed, Http, Patience, Told};
 use crate::app::ports::{CloudError, NewCredential};
 
 /// What a cluster's controllers may do.

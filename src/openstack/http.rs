@@ -3,22 +3,23 @@
 use std::time::Duration;
 
 use capstan_model::plain_http;
-use capstan_model::wording::with_causes;
+use capstan_outbound::{Bounds, Client, NoClient, Question, Reach, Setup, Trouble, host_of};
 use capstan_providers::Scheme;
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use reqwest::{Certificate, Client};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::Value;
 use url::Url;
 
 use crate::app::ports::AllowedHosts;
 use crate::bounded_json::{self, Reading, Unread};
-use crate::tls::share_tls;
 
 /// How long one call may take, its body included.
 const CALL: Duration = Duration::from_secs(8);
 const CONNECT: Duration = Duration::from_secs(5);
 /// The largest body that is read: a public cloud lists some hundred flavors, a kilobyte each.
 const MOST_BYTES: usize = 8 << 20;
+const BOUNDS: Bounds = Bounds { bytes: MOST_BYTES, within: CALL, of_failures: true };
+const TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 /// The most values of one: a page of images has some hundred each.
 const MOST_VALUES: usize = 400_000;
 /// How often a call is tried.
@@ -30,8 +31,6 @@ const FIRST_WAIT: Duration = Duration::from_millis(400);
 #[derive(Clone)]
 pub(super) struct Http {
     client: Client,
-    /// Nobody asks a proxy for this machine or this cluster.
-    near: Client,
     hosts: AllowedHosts,
 }
 
@@ -59,7 +58,7 @@ pub(super) struct Told {
 pub(super) enum Failed {
     /// The host is not named.
     NotAllowed(String),
-    /// `cannot be reached: …`, `answers more than …`
+    /// `refuses the connection`, `answers more than …`
     Trouble(String),
 }
 
@@ -74,31 +73,15 @@ pub(super) enum Patience {
 
 impl Http {
     pub(super) fn new(hosts: &AllowedHosts, ca: Option<&str>) -> Result<Self, String> {
-        let authorities = match ca {
-            Some(pem) => Some(
-                Certificate::from_pem_bundle(pem.as_bytes())
-                    .ok()
-                    .filter(|all| !all.is_empty())
-                    .ok_or("its `cacert` holds no certificate in PEM")?,
-            ),
-            None => None,
+        let setup = Setup {
+            agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
+            connect: CONNECT,
+            // Clouds lie in private networks, and whoever runs Capstan names them all.
+            reach: Reach::Network,
+            authorities: ca,
         };
-        let client = |far: bool| {
-            let builder = Client::builder()
-                .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
-                .redirect(reqwest::redirect::Policy::none())
-                .retry(reqwest::retry::never())
-                .connect_timeout(CONNECT);
-            let builder = if far { builder } else { builder.no_proxy() };
-            let builder = match &authorities {
-                Some(authorities) => builder.tls_certs_only(authorities.iter().cloned()),
-                None => share_tls(builder),
-            };
-            builder
-                .build()
-                .map_err(|_it_may_quote_the_certificate| "no TLS can be made with its `cacert`".to_owned())
-        };
-        Ok(Self { client: client(true)?, near: client(false)?, hosts: hosts.clone() })
+        let client = Client::new(&setup).map_err(|error: NoClient| format!("its `cacert` {error}"))?;
+        Ok(Self { client, hosts: hosts.clone() })
     }
 
     pub(super) const fn hosts(&self) -> &AllowedHosts {
@@ -149,45 +132,26 @@ impl Http {
     }
 
     async fn once(&self, call: &Call<'_>) -> Result<Told, Failed> {
-        let near = call.url.host_str().is_some_and(plain_http::is_private);
-        let client = if near { &self.near } else { &self.client };
-        let mut request = client.request(call.method.clone(), call.url.clone());
-        if let Some(token) = call.token {
-            request = request.header("x-auth-token", token.clone());
-        }
-        if let Some(body) = call.body {
-            request = request.json(body);
-        }
-        let trouble = |error: reqwest::Error| {
-            Failed::Trouble(format!("cannot be reached: {}", with_causes(&error.without_url())))
-        };
-        let exchange = async {
-            let mut response = request.send().await.map_err(trouble)?;
-            let (status, headers) = (response.status(), response.headers().clone());
-            let mut body = Vec::new();
-            while let Some(chunk) = response.chunk().await.map_err(trouble)? {
-                body.extend_from_slice(&chunk);
-                if body.len() > MOST_BYTES {
-                    return Err(Failed::Trouble(format!("answers more than {} MiB", MOST_BYTES >> 20)));
-                }
+        let mut headers = HeaderMap::new();
+        headers.extend(call.token.cloned().map(|token| (TOKEN, token)));
+        headers.extend(call.body.map(|_| (CONTENT_TYPE, HeaderValue::from_static("application/json"))));
+        let body = call.body.map(|body| body.to_string().into_bytes());
+        let question = Question { method: call.method.clone(), url: call.url.clone(), headers, body };
+        let answer = self.client.ask(question, BOUNDS).await.map_err(|trouble| {
+            Failed::Trouble(match trouble {
+                Trouble::TooLarge(most) => format!("answers more than {} MiB", most >> 20),
+                trouble => trouble.to_string(),
+            })
+        })?;
+        let (status, headers) = (answer.status, answer.headers);
+        match bounded_json::read(&answer.body, Reading::of(MOST_VALUES)) {
+            Ok((body, values)) => Ok(Told { status, headers, body, values }),
+            Err(Unread::NoJson(_)) => Ok(Told { status, headers, body: Value::Null, values: 1 }),
+            Err(Unread::TooManyValues) => {
+                Err(Failed::Trouble(format!("answers more than {MOST_VALUES} values")))
             }
-            match bounded_json::read(&body, Reading::of(MOST_VALUES)) {
-                Ok((body, values)) => Ok(Told { status, headers, body, values }),
-                Err(Unread::NoJson(_)) => Ok(Told { status, headers, body: Value::Null, values: 1 }),
-                Err(Unread::TooManyValues) => {
-                    Err(Failed::Trouble(format!("answers more than {MOST_VALUES} values")))
-                }
-            }
-        };
-        let slow = |_| Failed::Trouble(format!("does not answer within {} s", CALL.as_secs()));
-        tokio::time::timeout(CALL, exchange).await.map_err(slow)?
+        }
     }
-}
-
-/// Host and port, where that is not the scheme's own.
-pub(super) fn host_of(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 #[cfg(test)]

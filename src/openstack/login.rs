@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use capstan_outbound::host_of;
 use http::{HeaderValue, Method};
 use serde_json::Value;
 
 use super::catalog::Catalog;
 use super::clouds_yaml::CloudEntry;
-use super::http::{Call, Failed, Http, Patience, Told, host_of};
+use super::http::{Call, Failed, Http, Patience, Told};
 use super::session::{Door, Session};
 use crate::app::ports::{
     AllowedHosts, CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds,

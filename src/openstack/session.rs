@@ -10,6 +10,7 @@ use capstan_live::cloud::{
     Unanswered,
 };
 use capstan_live::credentials::Issued;
+use capstan_outbound::host_of;
 use http::{HeaderValue, Method, StatusCode};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -17,7 +18,7 @@ use url::Url;
 
 use super::catalog::{Catalog, Service};
 use super::credentials::Keystone;
-use super::http::{Call, Failed, Http, Patience, Told, host_of};
+use super::http::{Call, Failed, Http, Patience, Told};
 use crate::app::ports::{CloudEntrance, CloudError, CloudProject, CloudSession, NewCredential};
 
 /// How long one question may take, tries and pages included.

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use capstan_outbound::{Bounds, Client, Question, Reach, Setup};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
-use http_body_util::{BodyExt as _, Limited};
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_http::{Bytes, HttpClient, HttpError};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
@@ -21,17 +21,16 @@ use tokio::runtime::Handle;
 use url::Url;
 
 use super::TelemetryError;
-use crate::tls::share_tls;
 
 /// How long the collector may take for a batch.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// An answer says how many spans it did not take, and why.
-const ANSWER_BYTES: usize = 64 << 10;
+const BOUNDS: Bounds = Bounds { bytes: 64 << 10, within: PATIENCE, of_failures: true };
 
 /// Sends what the exporter makes.
 #[derive(Debug)]
 struct Sender {
-    client: reqwest::Client,
+    client: Client,
     runtime: Handle,
     /// Sent along; their values are never shown.
     headers: HeaderMap,
@@ -44,19 +43,21 @@ impl HttpClient for Sender {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let (mut head, body) = request.into_parts();
         head.headers.extend(self.headers.clone());
-        let sent = self.client.request(head.method, head.uri.to_string()).headers(head.headers).body(body);
+        let url = Url::parse(&head.uri.to_string())?;
+        let (client, headers) = (self.client.clone(), head.headers);
         let sending = async move {
-            let response = sent.send().await.map_err(reqwest::Error::without_url)?;
-            let (head, body) = Response::<reqwest::Body>::from(response).into_parts();
-            let body = Limited::new(body, ANSWER_BYTES).collect().await?.to_bytes();
-            Ok::<_, HttpError>(Response::from_parts(head, body))
+            let question = Question { method: head.method, url, headers, body: Some(body.to_vec()) };
+            let answer = client.ask(question, BOUNDS).await?;
+            let mut response = Response::new(Bytes::from(answer.body));
+            (*response.status_mut(), *response.headers_mut()) = (answer.status, answer.headers);
+            Ok::<_, HttpError>(response)
         };
         // The exporter's thread has no runtime.
         let answered = self.runtime.spawn(sending).await.map_err(HttpError::from).flatten();
         let trouble = match &answered {
             Ok(response) if response.status().is_success() => None,
             Ok(response) => Some(format!("it answers {}", response.status().as_u16())),
-            Err(error) => Some(error.to_string()),
+            Err(error) => Some(format!("it {error}")),
         };
         let was_failing = self.is_failing.swap(trouble.is_some(), Ordering::Relaxed);
         match trouble {
@@ -86,14 +87,15 @@ impl Traces {
             value.set_sensitive(true);
             sent_along.insert(name, value);
         }
-        let client = share_tls(reqwest::Client::builder())
-            .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(PATIENCE);
-        let is_private = endpoint.host_str().is_some_and(capstan_model::plain_http::is_private);
-        let client = if is_private { client.no_proxy() } else { client };
+        let setup = Setup {
+            agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
+            connect: PATIENCE,
+            // Whoever runs Capstan names the collector, which may lie in the same network.
+            reach: Reach::Network,
+            authorities: None,
+        };
         let sender = Sender {
-            client: client.build().map_err(|error| wrong(&error))?,
+            client: Client::new(&setup).map_err(|error| wrong(&error))?,
             runtime: Handle::try_current().map_err(|error| wrong(&error))?,
             headers: sent_along,
             is_failing: Arc::default(),

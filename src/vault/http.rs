@@ -4,23 +4,25 @@ use std::time::Duration;
 
 use capstan_live::secrets::Why;
 use capstan_model::plain_http;
-use capstan_model::wording::with_causes;
-use http::header::LOCATION;
-use http::{HeaderValue, Method, StatusCode};
-use reqwest::{Certificate, Client};
+use capstan_outbound::{Bounds, Client, Question, Reach, Setup, Trouble, host_of};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use url::Url;
 
 use crate::app::ports::{VaultAddress, VaultError};
 use crate::bounded_json::{self, Reading, Unread};
-use crate::tls::share_tls;
 
 /// How long one call may take, its body included.
 const CALL: Duration = Duration::from_secs(10);
 const CONNECT: Duration = Duration::from_secs(5);
 /// The largest answer: Vault takes no secret of more than 1 MiB.
 const MOST_BYTES: usize = 2 << 20;
+const BOUNDS: Bounds = Bounds { bytes: MOST_BYTES, within: CALL, of_failures: true };
+const REQUEST: HeaderName = HeaderName::from_static("x-vault-request");
+const NAMESPACE: HeaderName = HeaderName::from_static("x-vault-namespace");
+const TOKEN: HeaderName = HeaderName::from_static("x-vault-token");
 /// The most values of one: a secret with more than 20,000 keys is none.
 const MOST_VALUES: usize = 50_000;
 /// How often a read is tried.
@@ -77,7 +79,7 @@ impl Http {
         }
         url.set_query(None);
         url.set_fragment(None);
-        let host = url.port().map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
+        let host = host_of(&url);
         let namespace = match &address.namespace {
             Some(name) => Some(HeaderValue::from_str(name).map_err(|_| {
                 VaultError::new(
@@ -87,7 +89,7 @@ impl Http {
             })?),
             None => None,
         };
-        Ok(Self { client: client(address.ca.as_deref(), is_near)?, url, host, namespace })
+        Ok(Self { client: client(address.ca.as_deref())?, url, host, namespace })
     }
 
     /// Asks; a read is asked again where that may help.
@@ -159,76 +161,50 @@ impl Http {
         let away = |what: String| {
             VaultError::new(Why::Away, format!("{}: Vault at {} {what}", call.doing, self.host))
         };
-        let mut request = self.client.request(call.method.clone(), self.address(call));
-        request = request.header("x-vault-request", "true");
-        if let Some(namespace) = &self.namespace {
-            request = request.header("x-vault-namespace", namespace.clone());
-        }
+        let mut headers = HeaderMap::from_iter([(REQUEST, HeaderValue::from_static("true"))]);
+        headers.extend(self.namespace.clone().map(|namespace| (NAMESPACE, namespace)));
         if let Some(token) = call.token {
             let mut value =
                 HeaderValue::from_str(token.expose_secret().trim()).map_err(|_it_may_quote_it| {
                     self.useless(call, "cannot be asked: the token holds signs that no header takes")
                 })?;
             value.set_sensitive(true);
-            request = request.header("x-vault-token", value);
+            headers.insert(TOKEN, value);
         }
-        if let Some(body) = &call.body {
-            request = request.json(body);
+        let body = call.body.as_ref().map(|body| body.to_string().into_bytes());
+        headers.extend(body.as_ref().map(|_| (CONTENT_TYPE, HeaderValue::from_static("application/json"))));
+        let question = Question { method: call.method.clone(), url: self.address(call), headers, body };
+        let answer = self.client.ask(question, BOUNDS).await.map_err(|trouble| match trouble {
+            Trouble::TooLarge(most) => self.useless(call, &format!("answers more than {} MiB", most >> 20)),
+            trouble => away(trouble.to_string()),
+        })?;
+        let status = answer.status;
+        if status.is_redirection() {
+            // A token is for the host that the store names.
+            return Err(away(
+                "leads elsewhere, where no token is taken: name the active server's address in the VaultStore, or one that \
+                 forwards requests itself"
+                    .to_owned(),
+            ));
         }
-        let unreached =
-            |error: reqwest::Error| away(format!("cannot be reached: {}", with_causes(&error.without_url())));
-        let exchange = async {
-            let mut response = request.send().await.map_err(unreached)?;
-            let status = response.status();
-            if status.is_redirection() {
-                // A token is for the host that the store names.
-                let to = response.headers().get(LOCATION).and_then(|to| Url::parse(to.to_str().ok()?).ok());
-                let to =
-                    to.and_then(|to| Some(format!("{}:{}", to.host_str()?, to.port_or_known_default()?)));
-                return Err(away(format!(
-                    "leads to {}, where no token is taken: name the active server's address in the VaultStore, or one that \
-                     forwards requests itself",
-                    to.unwrap_or_else(|| "another address".to_owned())
-                )));
+        match bounded_json::read(&answer.body, Reading::of(MOST_VALUES)) {
+            Ok((body, _)) => Ok(Told { status, body }),
+            Err(Unread::NoJson(_)) => Ok(Told { status, body: Value::Null }),
+            Err(Unread::TooManyValues) => {
+                Err(self.useless(call, &format!("answers more than {MOST_VALUES} values")))
             }
-            let mut body = Vec::new();
-            while let Some(chunk) = response.chunk().await.map_err(unreached)? {
-                body.extend_from_slice(&chunk);
-                if body.len() > MOST_BYTES {
-                    return Err(self.useless(call, &format!("answers more than {} MiB", MOST_BYTES >> 20)));
-                }
-            }
-            match bounded_json::read(&body, Reading::of(MOST_VALUES)) {
-                Ok((body, _)) => Ok(Told { status, body }),
-                Err(Unread::NoJson(_)) => Ok(Told { status, body: Value::Null }),
-                Err(Unread::TooManyValues) => {
-                    Err(self.useless(call, &format!("answers more than {MOST_VALUES} values")))
-                }
-            }
-        };
-        let slow = |_| away(format!("does not answer within {} s", CALL.as_secs()));
-        tokio::time::timeout(CALL, exchange).await.map_err(slow)?
+        }
     }
 }
 
-/// One that follows nobody, and believes whom the store names.
-fn client(ca: Option<&str>, is_near: bool) -> Result<Client, VaultError> {
-    let bad = |why: &str| VaultError::new(Why::BadData, format!("the Secret of `caSecretName` {why}"));
-    let builder = Client::builder()
-        .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .connect_timeout(CONNECT);
-    // Nobody asks a proxy for this machine or this cluster.
-    let builder = if is_near { builder.no_proxy() } else { builder };
-    let builder = match ca {
-        Some(pem) => {
-            let all = Certificate::from_pem_bundle(pem.as_bytes()).ok().filter(|all| !all.is_empty());
-            builder.tls_certs_only(all.ok_or_else(|| bad("holds no certificate in PEM under `ca.crt`"))?)
-        }
-        None => share_tls(builder),
+/// One that believes whom the store names.
+fn client(ca: Option<&str>) -> Result<Client, VaultError> {
+    let setup = Setup {
+        agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
+        connect: CONNECT,
+        reach: Reach::Network,
+        authorities: ca,
     };
-    builder
-        .build()
-        .map_err(|_it_may_quote_the_certificate| bad("holds certificates that no TLS can be made with"))
+    Client::new(&setup)
+        .map_err(|error| VaultError::new(Why::BadData, format!("the Secret of `caSecretName` {error}")))
 }

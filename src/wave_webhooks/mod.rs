@@ -9,15 +9,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use aws_lc_rs::hmac;
-use capstan_model::plain_http;
-use capstan_model::wording::with_causes;
+use capstan_outbound::{Bounds, Client, Question, Reach, Setup, Trouble};
 use http::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::Client;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 
 use crate::app::ports::{WaveWebhook, WebhookAnswer, WebhookCall, WebhookError, WebhookResult};
-use crate::tls::share_tls;
 
 /// What carries the signature: `sha256=` and the HMAC-SHA256 of the body, in hex digits.
 pub const SIGNATURE: &str = "x-hub-signature-256";
@@ -30,8 +28,6 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Speaks HTTP.
 pub struct HttpWebhooks {
     client: Client,
-    /// Nobody asks a proxy for this machine or this cluster.
-    near: Client,
 }
 
 #[derive(Deserialize)]
@@ -55,56 +51,49 @@ impl HttpWebhooks {
     /// # Errors
     /// No HTTP client can be made.
     pub fn new() -> Result<Self, WebhookError> {
-        let builder = || {
-            share_tls(Client::builder())
-                .user_agent(concat!("capstan/", env!("CARGO_PKG_VERSION")))
-                .redirect(reqwest::redirect::Policy::none())
-                .retry(reqwest::retry::never())
-                .connect_timeout(CONNECT)
+        let setup = Setup {
+            agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
+            connect: CONNECT,
+            // Whoever runs Capstan names every host.
+            reach: Reach::Network,
+            authorities: None,
         };
-        let failed = |error: reqwest::Error| WebhookError::Unreachable(with_causes(&error));
-        Ok(Self {
-            client: builder().build().map_err(failed)?,
-            near: builder().no_proxy().build().map_err(failed)?,
-        })
+        let client =
+            Client::new(&setup).map_err(|error| WebhookError::Unreachable(format!("the machine {error}")))?;
+        Ok(Self { client })
     }
 
     async fn exchange(&self, call: &WebhookCall) -> Result<Vec<u8>, WebhookError> {
-        let near = call.url.host_str().is_some_and(plain_http::is_private);
-        let client = if near { &self.near } else { &self.client };
-        let request = client
-            .post(call.url.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "application/json")
-            .header(DELIVERY, &call.delivery)
-            .header(SIGNATURE, signature(call))
-            .body(call.body.clone());
-        let unreachable =
-            |error: reqwest::Error| WebhookError::Unreachable(with_causes(&error.without_url()));
-        let mut response = request.send().await.map_err(unreachable)?;
-        let status = response.status();
-        if status.is_redirection() {
-            return Err(WebhookError::Redirected(status.as_u16()));
+        let own = |value: String| HeaderValue::try_from(value).map_err(|_| WebhookError::Unreadable);
+        let json = HeaderValue::from_static("application/json");
+        let headers = HeaderMap::from_iter([
+            (CONTENT_TYPE, json.clone()),
+            (ACCEPT, json),
+            (HeaderName::from_static(DELIVERY), own(call.delivery.clone())?),
+            (HeaderName::from_static(SIGNATURE), own(signature(call))?),
+        ]);
+        let body = Some(call.body.clone());
+        let question = Question { method: Method::POST, url: call.url.clone(), headers, body };
+        let bounds = Bounds { bytes: MOST, within: call.timeout, of_failures: false };
+        let answer = self.client.ask(question, bounds).await.map_err(|trouble| match trouble {
+            Trouble::TooLarge(most) => WebhookError::TooLarge { most },
+            Trouble::TooSlow(after) => WebhookError::TooSlow { after },
+            trouble => WebhookError::Unreachable(trouble.to_string()),
+        })?;
+        if answer.status.is_redirection() {
+            return Err(WebhookError::Redirected(answer.status.as_u16()));
         }
-        if !status.is_success() {
-            return Err(WebhookError::Status(status.as_u16()));
+        if !answer.status.is_success() {
+            return Err(WebhookError::Status(answer.status.as_u16()));
         }
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
-            body.extend_from_slice(&chunk);
-            if body.len() > MOST {
-                return Err(WebhookError::TooLarge { most: MOST });
-            }
-        }
-        Ok(body)
+        Ok(answer.body)
     }
 }
 
 #[async_trait]
 impl WaveWebhook for HttpWebhooks {
     async fn ask(&self, call: &WebhookCall) -> Result<WebhookAnswer, WebhookError> {
-        let slow = |_| WebhookError::TooSlow { after: call.timeout };
-        let body = tokio::time::timeout(call.timeout, self.exchange(call)).await.map_err(slow)??;
+        let body = self.exchange(call).await?;
         let Answer { result, message } =
             serde_json::from_slice(&body).map_err(|_it_may_hold_anything| WebhookError::Unreadable)?;
         let result = match result {

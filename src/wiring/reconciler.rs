@@ -29,7 +29,7 @@ use capstan::vault::VaultServers;
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
 use capstan_live::installing::{HOLDER, LEASE as LEASE_OF_OPERATORS};
-use capstan_plan::settings::{HostName, ManagementClusterUid, RepositoryName};
+use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
 use capstan_report::Refusal;
 use jiff::SignedDuration;
 use secrecy::ExposeSecret as _;
@@ -136,7 +136,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
 
 /// Fetches components of providers from the hosts that are named, and from no other.
 fn downloads(config: &ReconcilerConfig, clock: &Arc<dyn Clock>) -> Result<Downloads, Failure> {
-    let hosts = AllowedHosts::new(config.provider_hosts.iter().map(HostName::as_str));
+    let hosts = AllowedHosts::of_operator(&config.provider_hosts);
     let source = super::connect_to_sources(hosts.clone()).map_err(failed)?;
     Ok(Downloads::new(hosts, source, Arc::clone(clock), DownloadLimits::default()))
 }

@@ -203,13 +203,18 @@ pub(super) fn resting(host: &str, until: Timestamp) -> String {
     format!("{host} wants no more requests until {until} UTC: they are asked for again then")
 }
 
-/// Why something could not be fetched, where that is a host that is not named: in the words of whoever names hosts.
+/// Why something could not be fetched, where that is a host that may not be asked: in the words of whoever names hosts.
 pub(super) fn not_named(error: &FetchError, hosts: &AllowedHosts, remedy: &Remedy) -> Option<String> {
     match error {
         FetchError::HostNotAllowed { host, .. } => Some(remedy.words(host, hosts)),
+        // Where it leads is the word of who answered: it is for the log of whoever runs this.
         FetchError::RedirectedElsewhere { from, to, .. } => {
-            Some(format!("{from} leads elsewhere: {}", remedy.words(to, hosts)))
+            tracing::warn!(%from, %to, "components lead to a host that is not among those that may be spoken to");
+            Some(remedy.words(&format!("the host to which {from} leads, named in the log,"), hosts))
         }
+        FetchError::OutOfReach { host } => Some(format!(
+            "{host} leads to an address of a private network or of this machine: where that is meant, whoever runs this names it as `private:{host}` in the setting `provider-hosts`"
+        )),
         _ => None,
     }
 }

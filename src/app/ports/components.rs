@@ -119,9 +119,31 @@ impl SourceCredentials {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct AllowedHosts {
     named: Vec<String>,
-    /// What whoever runs Capstan lets others name: `registry.example.com:5000`, with `http://` before it where there is no
-    /// TLS. `None` where those that are named are such a list.
-    operators: Option<Vec<String>>,
+    /// What whoever runs Capstan lets others name. `None` where whoever runs it named them all, with or without TLS.
+    operators: Option<Vec<OperatorHost>>,
+}
+
+/// An entry of a list of hosts that whoever runs Capstan writes: `ghcr.io`, `registry.example.com:5000`; with `private:`
+/// before it where the name may lead to an address of a private network or of this machine, and with `http://` where there
+/// is no TLS, which says the same of its address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct OperatorHost {
+    host: String,
+    scheme: Scheme,
+    is_private: bool,
+}
+
+impl OperatorHost {
+    fn read(entry: &str) -> Self {
+        let entry = entry.to_ascii_lowercase();
+        let (scheme, is_private, host) = match (entry.strip_prefix("http://"), entry.strip_prefix("private:"))
+        {
+            (Some(host), _) => (Scheme::Http, true, host),
+            (None, Some(host)) => (Scheme::Https, true, host),
+            (None, None) => (Scheme::Https, false, entry.as_str()),
+        };
+        Self { host: host.to_owned(), scheme, is_private }
+    }
 }
 
 /// Where a registry gives out tokens, beside itself.
@@ -151,10 +173,30 @@ impl AllowedHosts {
         Self { named, operators: None }
     }
 
+    /// Of such a list alone.
+    pub fn of_operator(entries: &[String]) -> Self {
+        let named = entries.iter().map(|entry| OperatorHost::read(entry).host);
+        Self::new(named).within(entries)
+    }
+
     /// The same, and of them only those that whoever runs Capstan lets others name.
     pub fn within(mut self, operators: &[String]) -> Self {
-        self.operators = Some(operators.iter().map(|host| host.to_ascii_lowercase()).collect());
+        self.operators = Some(operators.iter().map(|entry| OperatorHost::read(entry)).collect());
         self
+    }
+
+    /// The names, without ports, that may lead to whatever address they do: whoever runs Capstan says so.
+    pub fn free(&self) -> Vec<String> {
+        let bare = |host: &str| match host.rsplit_once(':') {
+            Some((name, port)) if port.parse::<u16>().is_ok() => name.to_owned(),
+            _ => host.to_owned(),
+        };
+        match &self.operators {
+            Some(operators) => {
+                operators.iter().filter(|entry| entry.is_private).map(|entry| bare(&entry.host)).collect()
+            }
+            None => self.named.iter().map(|host| bare(host)).collect(),
+        }
     }
 
     /// Whether what is published there may be asked for.
@@ -175,13 +217,11 @@ impl AllowedHosts {
         let has = |is_named: &dyn Fn(&str) -> bool| {
             is_named(&host) || owner.is_some_and(|(owner, _)| is_named(owner))
         };
-        let of_operators = |operators: &Vec<String>| {
-            has(&|host| {
-                operators.iter().any(|entry| match entry.strip_prefix("http://") {
-                    Some(entry) => scheme == Scheme::Http && is_entry(entry, host, port, scheme),
-                    None => scheme == Scheme::Https && is_entry(entry, host, port, scheme),
-                })
-            })
+        let of_operators = |operators: &Vec<OperatorHost>| {
+            let is_meant = |entry: &OperatorHost, host: &str| {
+                entry.scheme == scheme && is_entry(&entry.host, host, port, scheme)
+            };
+            has(&|host| operators.iter().any(|entry| is_meant(entry, host)))
         };
         has(&|host| self.named.iter().any(|entry| is_entry(entry, host, port, scheme)))
             && self.operators.as_ref().is_none_or(of_operators)
@@ -241,7 +281,7 @@ impl Default for FetchLimits {
 pub enum FetchError {
     /// The host is not named.
     #[error(
-        "{host} is not among the hosts that may be spoken to ({allowed}): add it to `providers.hosts` of .capstan.yaml on the default branch, or give `--host {host}`"
+        "{host} is not among the hosts that may be spoken to ({allowed}): give `--host {host}`; `providers.hosts` of .capstan.yaml alone lets only public registries and forges be asked"
     )]
     HostNotAllowed {
         /// Host and port.
@@ -251,7 +291,7 @@ pub enum FetchError {
     },
     /// An answer leads to a host that is not named.
     #[error(
-        "{from} leads to {to}, which is not among the hosts that may be spoken to ({allowed}): add it to `providers.hosts` of .capstan.yaml on the default branch, or give `--host {to}`"
+        "{from} leads to {to}, which is not among the hosts that may be spoken to ({allowed}): give `--host {to}`; `providers.hosts` of .capstan.yaml alone lets only public registries and forges be asked"
     )]
     RedirectedElsewhere {
         /// What was asked for.
@@ -260,6 +300,14 @@ pub enum FetchError {
         to: String,
         /// Those that are named.
         allowed: String,
+    },
+    /// The host's name leads to an address that nobody lets it lead to.
+    #[error(
+        "{host} leads to an address of a private network or of this machine: correct the name, or let it lead there, by `private:{host}` in `--provider-hosts` of the bot or the reconciler, by `--host {host}` on the command line"
+    )]
+    OutOfReach {
+        /// Host and port.
+        host: String,
     },
     /// Answers lead on and on.
     #[error("{from} leads on more than {most} times: correct the address")]
@@ -424,6 +472,27 @@ mod tests {
             !nobody.allow("github.com", 443, Scheme::Https),
             "a repository that names nobody has nobody asked"
         );
+    }
+
+    #[test]
+    fn a_name_leads_into_a_private_network_where_the_operator_says_so() {
+        let entries = ["ghcr.io", "private:Registry.example.com:8443", "http://mirror.example.com:5000"];
+        let hosts = AllowedHosts::of_operator(&entries.map(str::to_owned));
+        assert_eq!(hosts.free(), ["registry.example.com", "mirror.example.com"]);
+        for (host, port, scheme, allowed) in [
+            ("ghcr.io", 443, Scheme::Https, true),
+            ("registry.example.com", 8443, Scheme::Https, true),
+            ("registry.example.com", 8443, Scheme::Http, false),
+            ("mirror.example.com", 5000, Scheme::Http, true),
+            ("mirror.example.com", 5000, Scheme::Https, false),
+            ("private", 443, Scheme::Https, false),
+        ] {
+            assert_eq!(hosts.allow(host, port, scheme), allowed, "{host}:{port}");
+        }
+        assert_eq!(hosts.to_string(), "ghcr.io, registry.example.com:8443, mirror.example.com:5000");
+        // What a repository names frees nothing.
+        let named = AllowedHosts::new(["private:ghcr.io", "ghcr.io"]).within(&["ghcr.io".to_owned()]);
+        assert_eq!(named.free(), [""; 0]);
     }
 
     #[test]

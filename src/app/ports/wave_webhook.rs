@@ -56,7 +56,7 @@ pub enum WebhookResult {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookError {
     /// Nobody is there, or TLS fails.
-    #[error("it cannot be reached: {0}")]
+    #[error("it {0}")]
     Unreachable(String),
     /// It took too long.
     #[error("it took longer than {} s", after.as_secs())]

@@ -58,7 +58,7 @@ pub use dashboard::DashboardSettings;
 pub use effective::{ClaimedTwice, EffectiveSettings, Wished};
 pub use fields::{
     CommandPrefix, FolderName, FolderPath, GitHubLogin, HostName, LabelName, ManagementClusterUid,
-    RepositoryName, Reviewer, Track,
+    PUBLIC_HOSTS, RepositoryName, Reviewer, Track,
 };
 pub use grouping::{GroupPattern, GroupSettings};
 pub use inventory::{InlineLimits, InventoryLimits, InventorySettings};

@@ -145,6 +145,12 @@ fn told(forge: &Forge, repository: &str, number: u64) -> Option<(String, String)
     Some((check.conclusion?, said))
 }
 
+/// How many upgrades are proposed.
+fn proposals(forge: &Forge, repository: &str) -> usize {
+    let pulls = forge.pulls(repository).unwrap();
+    pulls.iter().filter(|pull| pull.head_branch.starts_with("capstan/upgrade/")).count()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
     let forge = forge();
@@ -163,6 +169,7 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
     let harmless = open(&forge, REPOSITORY, "harmless", &[sample::machine_pool(NEIGHBOUR, "v1.21.4", 3)]);
     let asked = Instant::now();
     forge.comment(OTHER, elsewhere, "ada", "/capstan help").unwrap();
+    forge.commit(OTHER, "main", "ada", "Release", &[sample::release("v22.0.0", "v1.22.5")]).unwrap();
 
     let expected = |(repository, number, conclusion, says): &(&str, u64, &str, &str)| {
         let told = told(&forge, repository, *number);
@@ -176,7 +183,7 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
         (DEEP, deep, "success", ""),
     ];
     all.extend(bombs.map(|(number, says)| (REPOSITORY, number, "failure", says)));
-    let mut is_answered = false;
+    let (mut is_answered, mut is_deep_judged, mut is_pushed_proposed) = (false, false, false);
     loop {
         assert!(bot.is_alive(), "it ended:\n{}", place.log());
         let own = forge.bot_login();
@@ -184,8 +191,16 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
             is_answered = true;
             println!("/capstan help was answered after {} ms beside five bombs", asked.elapsed().as_millis());
         }
+        if !is_deep_judged && told(&forge, DEEP, deep).is_some() {
+            is_deep_judged = true;
+            println!("the tree that holds itself was judged after {} ms", asked.elapsed().as_millis());
+        }
+        if !is_pushed_proposed && proposals(&forge, OTHER) == 1 {
+            is_pushed_proposed = true;
+            println!("a release elsewhere was proposed after {} ms", asked.elapsed().as_millis());
+        }
         let missing: Vec<String> = all.iter().filter_map(expected).collect();
-        if missing.is_empty() && is_answered {
+        if missing.is_empty() && is_answered && is_pushed_proposed {
             break;
         }
         assert!(
@@ -203,11 +218,7 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
     let mut bot = place.start();
     forge.commit(REPOSITORY, "main", "ada", "Release", &[sample::release("v22.0.0", "v1.22.5")]).unwrap();
     let begun = Instant::now();
-    let is_proposed = || {
-        let pulls = forge.pulls(REPOSITORY).unwrap();
-        pulls.iter().filter(|pull| pull.head_branch.starts_with("capstan/upgrade/")).count() == 2
-    };
-    while !is_proposed() {
+    while proposals(&forge, REPOSITORY) != 2 {
         assert!(bot.is_alive() && begun.elapsed() < PATIENCE, "{}", place.log());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

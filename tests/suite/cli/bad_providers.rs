@@ -239,7 +239,7 @@ async fn what_a_source_does_wrong_is_told_and_nothing_is_written() {
         (
             "url",
             Box::new(|_| answer(302, &[("location", "https://elsewhere.example/x?token=s3cret")], "")),
-            "http://HOST/PATH leads to elsewhere.example, which is not among the hosts that may be spoken to (HOST): add it to `providers.hosts` of .capstan.yaml on the default branch, or give `--host elsewhere.example`",
+            "http://HOST/PATH leads to elsewhere.example, which is not among the hosts that may be spoken to (HOST): give `--host elsewhere.example`; `providers.hosts` of .capstan.yaml alone lets only public registries and forges be asked",
         ),
         (
             "oci",
@@ -258,7 +258,9 @@ async fn what_a_source_does_wrong_is_told_and_nothing_is_written() {
         let settings = format!("providers: {{hosts: ['{}']}}\n", server.host);
         let sandbox = sandbox(&[(FILE, object), (".capstan.yaml", settings)]);
         let before = sandbox.files();
-        let said = tokio::task::block_in_place(|| sandbox.capstan(&["providers", "fetch", SET]));
+        let said = tokio::task::block_in_place(|| {
+            sandbox.capstan(&["providers", "fetch", SET, "--host", &server.host])
+        });
         let message = message.replace("/PATH", PATH).replace("HOST", &server.host);
         said.refused(1, &format!("error: InfrastructureProvider acme-system/acme: {message}"));
         assert_eq!(sandbox.files(), before, "nothing is written");

@@ -163,11 +163,16 @@ fn publish(forge: &Forge, components: &str) {
 const SHA256: &str = "5af0ee3b3ac3c041ba7a3376308553b7082faac6c68ccceeb9a2835aa71dcad5";
 
 #[test]
-fn components_are_fetched_into_the_folder_from_hosts_of_the_settings_alone() {
+fn components_are_fetched_into_the_folder_from_hosts_that_somebody_typed() {
     let (forge, host, sandbox) = released();
     let folder = ".capstan/providers/ipam-in-cluster/v1.0.3";
     let from = format!("http://{host}/acme/ipam/releases/v1.0.3/ipam-components.yaml");
-    let said = sandbox.capstan(&["providers", "fetch"]);
+    // A checkout that names this machine is a stranger's word.
+    let refused = sandbox.capstan(&["providers", "fetch"]);
+    let why = format!("{host} is not among the hosts that may be spoken to ({host}): give `--host {host}`");
+    assert!(refused.ended(1).err.contains(&why), "{}", refused.err);
+    let fetch = ["providers", "fetch", "--host", &host];
+    let said = sandbox.capstan(&fetch);
     assert_eq!(
         said.ended(0).out,
         format!("ipam-in-cluster v1.0.3 sha256:{SHA256} from {from} to {folder}\n")
@@ -176,9 +181,9 @@ fn components_are_fetched_into_the_folder_from_hosts_of_the_settings_alone() {
     let images = sandbox.capstan(&["providers", "images", "--variable", "VERBOSITY=5"]);
     assert!(images.ended(0).out.starts_with("registry.k8s.io/ipam/init:v1.0.3\n"), "{images:?}");
     // Again: the same. Something else under the same version: refused, and nothing is written.
-    sandbox.capstan(&["providers", "fetch"]).ended(0);
+    sandbox.capstan(&fetch).ended(0);
     publish(&forge, "a: 1\n");
-    let moved = sandbox.capstan(&["providers", "fetch"]);
+    let moved = sandbox.capstan(&fetch);
     assert!(moved.ended(1).err.contains("moved: its components have SHA-256"), "{}", moved.err);
     assert_eq!(sandbox.read(&format!("{folder}/ipam-components.yaml")), COMPONENTS);
 
@@ -217,32 +222,32 @@ fn what_a_set_records_of_its_components_is_what_is_taken() {
         "error: IPAMProvider ipam-system/in-cluster: {from} moved: its components have SHA-256 {SHA256}, and {other} was recorded of v1.0.3: somebody published other components under the same version; find out why before you take them"
     );
     for arguments in [
-        &["providers", "fetch", "mc-eu/providers"][..],
-        &["providers", "fetch", "mc-eu/providers", "--config-maps"],
+        &["providers", "fetch", "mc-eu/providers", "--host", &host][..],
+        &["providers", "fetch", "mc-eu/providers", "--host", &host, "--config-maps"],
     ] {
         sandbox.capstan(arguments).refused(1, &moved);
     }
     assert!(!sandbox.at(folder).exists(), "nothing is written");
 
     record(SHA256, "v1.0.3");
-    sandbox.capstan(&["providers", "fetch", "mc-eu/providers"]).ended(0);
+    sandbox.capstan(&["providers", "fetch", "mc-eu/providers", "--host", &host]).ended(0);
     assert_eq!(sandbox.read(&format!("{folder}/ipam-components.yaml")), COMPONENTS);
     // What is at hand is held against it, too, before it goes anywhere.
     record(&other, "v1.0.3");
-    let said = sandbox.capstan(&["providers", "fetch", "mc-eu/providers", "--config-maps"]);
+    let said = sandbox.capstan(&["providers", "fetch", "mc-eu/providers", "--host", &host, "--config-maps"]);
     let here = format!("{folder}/ipam-components.yaml moved: its components have SHA-256 {SHA256}");
     assert!(said.ended(1).err.contains(&here), "{}", said.err);
     assert_eq!(said.out, "");
     // Of another version it says nothing.
     record(&other, "v1.0.2");
-    sandbox.capstan(&["providers", "fetch", "mc-eu/providers"]).ended(0);
+    sandbox.capstan(&["providers", "fetch", "mc-eu/providers", "--host", &host]).ended(0);
     drop(forge);
 }
 
 #[test]
 fn components_are_printed_as_config_maps_for_the_operator() {
-    let (_forge, _, sandbox) = released();
-    let said = sandbox.capstan(&["providers", "fetch", "--config-maps"]);
+    let (_forge, host, sandbox) = released();
+    let said = sandbox.capstan(&["providers", "fetch", "--host", &host, "--config-maps"]);
     assert!(
         said.ended(0).out.starts_with(
             "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ipam-in-cluster-v1.0.3\n  namespace: ipam-system\n"
@@ -265,9 +270,10 @@ fn components_are_printed_as_config_maps_for_the_operator() {
 #[test]
 fn components_are_pushed_into_a_registry_and_fetched_from_there() {
     let Some(registry) = Registry::start(&Asks::Nothing) else { return };
-    let (_forge, _, sandbox) = released();
+    let (_forge, host, sandbox) = released();
     let mirror = format!("http://{}/mirror", registry.host);
-    let rows = sandbox.capstan(&["providers", "fetch", "--push", &mirror, "-o", "json"]).json(0);
+    let rows =
+        sandbox.capstan(&["providers", "fetch", "--host", &host, "--push", &mirror, "-o", "json"]).json(0);
     let to = rows[0]["to"].as_str().unwrap();
     let artifact = format!("{mirror}/ipam-in-cluster:v1.0.3@sha256:");
     assert!(to.starts_with(&artifact) && to.len() == artifact.len() + 64, "{to}");

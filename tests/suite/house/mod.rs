@@ -25,12 +25,13 @@ const PACKAGES: &[&str] = &[
     "src/plan",
     "src/live",
     "src/report",
+    "src/outbound",
     "src/forge",
     "src",
 ];
 
-/// The packages that are not of the heart: the shell, and the forge of tests and the demo.
-const NOT_HEART: &[&str] = &["src", "src/forge"];
+/// The packages that are not of the heart: the shell, HTTP to others, and the forge of tests and the demo.
+const NOT_HEART: &[&str] = &["src", "src/outbound", "src/forge"];
 
 /// Crates that carry an outside world; the heart names none of them.
 const OUTSIDE: &[&str] = &["tokio", "axum", "kube", "sqlx", "gix", "reqwest", "rand", "tempfile", "capstan"];

@@ -57,7 +57,7 @@ async fn push_ipam(registry: &Registry) {
 }
 
 fn one_by_one(registry: &Registry) {
-    let Some(pair) = Pair::start(&["--provider-hosts", &registry.host]) else { return };
+    let Some(pair) = Pair::start(&["--provider-hosts", &format!("http://{}", registry.host)]) else { return };
     refusals(&pair);
 
     // D1 and D3: core, bootstrap and control plane from packed ConfigMaps, IPAM from the registry.

@@ -120,7 +120,7 @@ async fn why_components_are_not_fetched_is_said_and_nothing_is_written() {
         (
             |_| answer(302, &[("location", &format!("http://elsewhere.example/x?token={CANARY}"))], ""),
             "",
-            "leads elsewhere: elsewhere.example is not among the hosts that the reconciler may speak to (HOST)",
+            "leads, named in the log, is not among the hosts that the reconciler may speak to (HOST)",
         ),
         (|_| answer(302, &[("location", "/again")], ""), "", "leads on more than 3 times"),
         (|_| answer(200, &[], vec![b'a'; 5 << 20]), "", "has more than"),

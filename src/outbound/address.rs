@@ -1,0 +1,138 @@
+//! What an address is to this machine, and how a URL is shown.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use url::Url;
+
+/// Where an address lies. The order is that of what is let: whoever may reach one may reach those above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// Somewhere in the Internet.
+    Internet,
+    /// In a private network.
+    Network,
+    /// This machine, its link, or a cloud's metadata service, which gives credentials to whoever asks; or no address at all.
+    Machine,
+}
+
+/// Where an address lies, by the registries of special addresses
+/// (<https://www.iana.org/assignments/iana-ipv4-special-registry>, <https://www.iana.org/assignments/iana-ipv6-special-registry>).
+pub(crate) fn place(address: IpAddr) -> Place {
+    match address {
+        IpAddr::V4(address) => place_v4(address),
+        IpAddr::V6(address) => place_v6(address),
+    }
+}
+
+fn place_v4(address: Ipv4Addr) -> Place {
+    match address.octets() {
+        // Alibaba's metadata service lies among the addresses that carriers share.
+        [0 | 127 | 224.., ..] | [169, 254, ..] | [100, 100, 100, 200] => Place::Machine,
+        [10, ..]
+        | [192, 168, ..]
+        | [172, 16..=31, ..]
+        | [100, 64..=127, ..]
+        | [198, 18..=19, ..]
+        | [192, 0, 0, _] => Place::Network,
+        _ => Place::Internet,
+    }
+}
+
+fn place_v6(address: Ipv6Addr) -> Place {
+    // What carries an address of version 4 leads there.
+    let [a, b, .., g, h] = address.segments();
+    let v4 = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        place_v4(Ipv4Addr::new(a, b, c, d))
+    };
+    match address.segments() {
+        // The metadata service of AWS.
+        [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254] | [0xfe80..=0xfebf | 0xff00.., ..] => Place::Machine,
+        // Mapped, compatible (`::` and `::1` are of these), and translated addresses.
+        [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
+            v4(g, h)
+        }
+        [0x64, 0xff9b, 1, ..] => Place::Network,
+        // 6to4.
+        [0x2002, high, low, ..] => v4(high, low),
+        // Unique local addresses, and the site-local ones of old.
+        _ if (0xfc00..=0xfdff).contains(&a) || (0xfec0..=0xfeff).contains(&a) => Place::Network,
+        // Teredo carries the address of whom it leads to, scrambled: nobody publishes anything there.
+        _ if (a, b) == (0x2001, 0) => Place::Machine,
+        _ => Place::Internet,
+    }
+}
+
+/// Host and port, where that is not the scheme's own: as lists of hosts write it.
+pub fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// A URL without what may be secret in it: user, password, query and fragment.
+pub fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    // Only fails for addresses that can hold none.
+    let _none = (url.set_username(""), url.set_password(None));
+    url.set_query(None);
+    url.set_fragment(None);
+    url.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_lie_where_the_registries_say() {
+        for (address, expected) in [
+            ("140.82.121.3", Place::Internet),
+            ("172.15.0.1", Place::Internet),
+            ("172.32.0.1", Place::Internet),
+            ("100.63.255.255", Place::Internet),
+            ("192.0.1.1", Place::Internet),
+            ("2606:50c0:8000::153", Place::Internet),
+            ("::ffff:140.82.121.3", Place::Internet),
+            ("10.0.0.1", Place::Network),
+            ("172.16.0.1", Place::Network),
+            ("172.31.255.254", Place::Network),
+            ("192.168.1.1", Place::Network),
+            ("100.64.0.1", Place::Network),
+            ("198.19.0.1", Place::Network),
+            ("fd12:3456::1", Place::Network),
+            ("fc00::1", Place::Network),
+            ("fec0::1", Place::Network),
+            ("::ffff:10.0.0.1", Place::Network),
+            ("64:ff9b::10.1.2.3", Place::Network),
+            ("2002:0a00:0001::1", Place::Network),
+            ("127.0.0.1", Place::Machine),
+            ("127.1.2.3", Place::Machine),
+            ("0.0.0.0", Place::Machine),
+            ("169.254.169.254", Place::Machine),
+            ("100.100.100.200", Place::Machine),
+            ("224.0.0.1", Place::Machine),
+            ("255.255.255.255", Place::Machine),
+            ("::1", Place::Machine),
+            ("::", Place::Machine),
+            ("fe80::1", Place::Machine),
+            ("ff02::1", Place::Machine),
+            ("fd00:ec2::254", Place::Machine),
+            ("::ffff:127.0.0.1", Place::Machine),
+            ("::127.0.0.1", Place::Machine),
+            ("::ffff:0:127.0.0.1", Place::Machine),
+            ("64:ff9b::169.254.169.254", Place::Machine),
+            ("2002:7f00:0001::1", Place::Machine),
+            ("2001:0:4136:e378:8000:63bf:3fff:fdd2", Place::Machine),
+        ] {
+            assert_eq!(place(address.parse().unwrap()), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_shown_without_secrets() {
+        let url = Url::parse("https://me:s3cret@host.example:8443/a/b?token=x#y").unwrap();
+        assert_eq!(shown(&url), "https://host.example:8443/a/b");
+        assert_eq!(host_of(&url), "host.example:8443");
+        assert_eq!(host_of(&Url::parse("https://[::1]/").unwrap()), "[::1]");
+    }
+}

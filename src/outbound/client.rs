@@ -1,0 +1,245 @@
+//! A question and its answer.
+
+use std::time::Duration;
+
+use capstan_model::plain_http;
+use http::{HeaderMap, Method, StatusCode};
+use reqwest::Certificate;
+use url::Url;
+
+use crate::resolver::{Reach, Resolver};
+use crate::tls::share_tls;
+use crate::trouble::Trouble;
+
+/// How a client is made.
+#[derive(Debug, Clone)]
+pub struct Setup<'a> {
+    /// What it calls itself.
+    pub agent: &'static str,
+    /// How long a connection may take to come about.
+    pub connect: Duration,
+    /// Where names may lead.
+    pub reach: Reach,
+    /// PEM of the only authorities that it trusts; `None`: those of the machine.
+    pub authorities: Option<&'a str>,
+}
+
+/// Asks others over HTTP. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Client {
+    far: reqwest::Client,
+    /// Nobody asks a proxy for this machine or this cluster.
+    near: reqwest::Client,
+}
+
+/// Why no client can be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoClient {
+    /// The authorities are none.
+    #[error("holds no certificate in PEM")]
+    NoCertificate,
+    /// Certificates, or what the system gives, make no TLS.
+    #[error("holds certificates that no TLS can be made with")]
+    NoTls,
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// How.
+    pub method: Method,
+    /// Whom, and for what. That its host may be asked is judged already.
+    pub url: Url,
+    /// Secrets among them are marked as sensitive.
+    pub headers: HeaderMap,
+    /// The body, where there is one.
+    pub body: Option<Vec<u8>>,
+}
+
+/// What an answer may cost.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// The most bytes of its body.
+    pub bytes: usize,
+    /// How long it may take from the call to its last byte.
+    pub within: Duration,
+    /// Whether the body is read whatever the status; else of a success alone.
+    pub of_failures: bool,
+}
+
+/// What is answered, whatever its status.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The status: redirects are not followed.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, as far as it is wanted.
+    pub body: Vec<u8>,
+}
+
+impl Client {
+    /// Makes one; nothing is sent yet.
+    ///
+    /// # Errors
+    /// See [`NoClient`].
+    pub fn new(setup: &Setup<'_>) -> Result<Self, NoClient> {
+        let authorities = match setup.authorities {
+            Some(pem) => {
+                let all = Certificate::from_pem_bundle(pem.as_bytes()).ok().filter(|all| !all.is_empty());
+                Some(all.ok_or(NoClient::NoCertificate)?)
+            }
+            None => None,
+        };
+        let builder = || {
+            let builder = reqwest::Client::builder()
+                .user_agent(setup.agent)
+                .redirect(reqwest::redirect::Policy::none())
+                .retry(reqwest::retry::never())
+                .connect_timeout(setup.connect);
+            match &authorities {
+                Some(authorities) => builder.tls_certs_only(authorities.iter().cloned()),
+                None => share_tls(builder),
+            }
+        };
+        // What fails may quote a certificate.
+        let far = builder().dns_resolver(Resolver::new(&setup.reach)).build().map_err(|_| NoClient::NoTls)?;
+        let near = builder().no_proxy().build().map_err(|_| NoClient::NoTls)?;
+        Ok(Self { far, near })
+    }
+
+    /// Asks once.
+    ///
+    /// # Errors
+    /// See [`Trouble`].
+    pub async fn ask(&self, question: Question, bounds: Bounds) -> Result<Answer, Trouble> {
+        let near = question.url.host_str().is_some_and(plain_http::is_private);
+        let client = if near { &self.near } else { &self.far };
+        let mut request = client.request(question.method, question.url).headers(question.headers);
+        if let Some(body) = question.body {
+            request = request.body(body);
+        }
+        let exchange = async {
+            let mut response = request.send().await.map_err(trouble)?;
+            let (status, headers) = (response.status(), response.headers().clone());
+            let mut body = Vec::new();
+            if status.is_success() || bounds.of_failures {
+                while let Some(chunk) = response.chunk().await.map_err(trouble)? {
+                    body.extend_from_slice(&chunk);
+                    if body.len() > bounds.bytes {
+                        return Err(Trouble::TooLarge(bounds.bytes));
+                    }
+                }
+            }
+            Ok(Answer { status, headers, body })
+        };
+        tokio::time::timeout(bounds.within, exchange).await.unwrap_or(Err(Trouble::TooSlow(bounds.within)))
+    }
+}
+
+/// Whoever runs Capstan reads the whole of it in the log.
+fn trouble(error: reqwest::Error) -> Trouble {
+    let kind = Trouble::of(&error);
+    tracing::debug!(error = %capstan_model::wording::with_causes(&error.without_url()), "a call failed");
+    kind
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { bytes: 1_000, within: Duration::from_secs(60), of_failures: false };
+
+    fn client(reach: Reach) -> Client {
+        let setup = Setup { agent: "test", connect: Duration::from_secs(30), reach, authorities: None };
+        Client::new(&setup).unwrap()
+    }
+
+    fn get(url: &str) -> Question {
+        Question { method: Method::GET, url: url.parse().unwrap(), headers: HeaderMap::new(), body: None }
+    }
+
+    /// The port of a server that answers so.
+    async fn answers(text: &'static str, stays_open: bool) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let _request = stream.read(&mut [0; 4_096]).await;
+                    let _hung_up = stream.write_all(text.as_bytes()).await;
+                    if stays_open {
+                        std::future::pending::<()>().await;
+                    }
+                });
+            }
+        });
+        port
+    }
+
+    #[tokio::test]
+    async fn nobody_is_followed_and_refusals_are_not_read() {
+        let port = answers(
+            "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 3\r\n\r\nyou",
+            false,
+        )
+        .await;
+        let client = client(Reach::Network);
+        let answer = client.ask(get(&format!("http://127.0.0.1:{port}/")), BOUNDS).await.unwrap();
+        assert_eq!((answer.status.as_u16(), answer.body.as_slice()), (302, b"".as_slice()));
+        let all = Bounds { of_failures: true, ..BOUNDS };
+        let answer = client.ask(get(&format!("http://127.0.0.1:{port}/")), all).await.unwrap();
+        assert_eq!(answer.body, b"you");
+    }
+
+    #[tokio::test]
+    async fn an_answer_ends_by_bytes_and_by_time() {
+        let client = client(Reach::Network);
+        let port = answers("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nten bytes", false).await;
+        let url = format!("http://127.0.0.1:{port}/");
+        let of = |bytes| Bounds { bytes, ..BOUNDS };
+        assert_eq!(client.ask(get(&url), of(9)).await.unwrap().body, b"ten bytes");
+        assert_eq!(client.ask(get(&url), of(8)).await.unwrap_err(), Trouble::TooLarge(8));
+        let port = answers("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nten", true).await;
+        let short = Bounds { within: Duration::from_millis(300), ..BOUNDS };
+        let slow = client.ask(get(&format!("http://127.0.0.1:{port}/")), short).await.unwrap_err();
+        assert_eq!(slow, Trouble::TooSlow(short.within));
+    }
+
+    #[tokio::test]
+    async fn a_failure_says_its_kind_and_no_word_of_the_other_side() {
+        let client = client(Reach::Network);
+        let broken = answers("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nten", false).await;
+        let no_http = answers("220 inside.example ESMTP\r\n", false).await;
+        let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+        for (url, expected) in [
+            (format!("http://127.0.0.1:{broken}/"), Trouble::Broken),
+            (format!("http://127.0.0.1:{no_http}/"), Trouble::Broken),
+            (format!("https://127.0.0.1:{no_http}/"), Trouble::NoTls),
+            (format!("http://127.0.0.1:{free}/"), Trouble::Refused),
+        ] {
+            let trouble = client.ask(get(&url), BOUNDS).await.unwrap_err();
+            assert_eq!(trouble, expected, "{url}");
+            assert!(!trouble.to_string().contains("inside"), "{trouble}");
+        }
+    }
+
+    /// Asked by a client that would ask a stranger, since `localhost` itself is asked by the other one.
+    #[tokio::test]
+    async fn a_name_that_leads_to_this_machine_is_not_called() {
+        let port = answers("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nme", false).await;
+        let asked = async |reach| {
+            let answer = client(reach).far.get(format!("http://localhost:{port}/")).send().await;
+            answer.map(|answer| answer.status().as_u16()).map_err(|error| Trouble::of(&error))
+        };
+        assert_eq!(asked(Reach::Network).await, Err(Trouble::OutOfReach));
+        assert_eq!(
+            asked(Reach::Internet { but: vec!["localhost.example".to_owned()] }).await,
+            Err(Trouble::OutOfReach)
+        );
+        assert_eq!(asked(Reach::Internet { but: vec!["localhost".to_owned()] }).await, Ok(200));
+    }
+}

@@ -1,0 +1,121 @@
+//! Names become addresses, without those that are out of reach.
+//!
+//! That a host is named says who owns the name, not where it leads: whoever owns a name in the DNS can let it lead to
+//! `127.0.0.1`. So addresses are looked at after the name was resolved, and those that stay are the ones that are called.
+//!
+//! *Caveat*: through a proxy the proxy resolves names, and what it may reach is its own rule. An address that stands in a
+//! URL is not resolved: it has to be named as it is.
+
+use std::env;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::Url;
+
+use crate::address::{Place, place};
+
+/// Where the names of a client may lead.
+#[derive(Debug, Clone)]
+pub enum Reach {
+    /// Into the Internet. These names are whoever's who runs Capstan, and lead wherever he lets them; without ports.
+    Internet {
+        /// Such names.
+        but: Vec<String>,
+    },
+    /// Into private networks, too: whoever runs Capstan names every host. Never to this machine, its link or a metadata
+    /// service by a name that is not that of this machine.
+    Network,
+}
+
+/// A name that leads out of reach.
+#[derive(Debug, thiserror::Error)]
+#[error("the name leads to an address that may not be called")]
+pub(crate) struct OutOfReach;
+
+/// A name that leads nowhere.
+#[derive(Debug, thiserror::Error)]
+#[error("the name has no address")]
+pub(crate) struct Nowhere;
+
+#[derive(Clone)]
+pub(crate) struct Resolver {
+    most: Place,
+    /// Lead wherever they do.
+    free: Arc<[String]>,
+}
+
+impl Resolver {
+    pub(crate) fn new(reach: &Reach) -> Self {
+        let (most, but) = match reach {
+            Reach::Internet { but } => (Place::Internet, but.as_slice()),
+            Reach::Network => (Place::Network, [].as_slice()),
+        };
+        let free = but.iter().map(|name| name.to_ascii_lowercase()).chain(proxies());
+        Self { most, free: free.collect() }
+    }
+
+    fn reaches(&self, name: &str, address: SocketAddr) -> bool {
+        place(address.ip()) <= self.most || self.free.iter().any(|free| free.eq_ignore_ascii_case(name))
+    }
+
+    async fn look_up(self, name: Name) -> Result<Addrs, Box<dyn Error + Send + Sync>> {
+        let name = name.as_str().trim_end_matches('.');
+        let found = tokio::net::lookup_host((name, 0)).await.map_err(|error| {
+            tracing::debug!(%error, "a name is not resolved");
+            Nowhere
+        })?;
+        let found: Vec<SocketAddr> = found.collect();
+        if found.is_empty() {
+            return Err(Nowhere.into());
+        }
+        let within: Vec<SocketAddr> = found.into_iter().filter(|found| self.reaches(name, *found)).collect();
+        if within.is_empty() {
+            return Err(OutOfReach.into());
+        }
+        Ok(Box::new(within.into_iter()))
+    }
+}
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(self.clone().look_up(name))
+    }
+}
+
+/// The hosts of the proxies that whoever runs Capstan names in the environment: reqwest resolves them here.
+fn proxies() -> impl Iterator<Item = String> {
+    let names = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+    names.into_iter().filter_map(|name| {
+        let value = env::var(name).ok()?;
+        let url = Url::parse(&value).ok().filter(Url::has_host);
+        let url = url.or_else(|| Url::parse(&format!("http://{value}")).ok())?;
+        url.host_str().map(str::to_ascii_lowercase)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_where_it_may() {
+        let internet = Resolver::new(&Reach::Internet { but: vec!["Registry.example.com".to_owned()] });
+        let network = Resolver::new(&Reach::Network);
+        for (name, address, by_internet, by_network) in [
+            ("ghcr.io", "140.82.121.3", true, true),
+            ("ghcr.io", "10.0.0.7", false, true),
+            ("ghcr.io", "127.0.0.1", false, false),
+            ("ghcr.io", "169.254.169.254", false, false),
+            ("ghcr.io", "::ffff:127.0.0.1", false, false),
+            ("registry.example.com", "10.0.0.7", true, true),
+            ("registry.example.com", "127.0.0.1", true, false),
+            ("registry.example.com.evil.example", "10.0.0.7", false, true),
+        ] {
+            let address = SocketAddr::new(address.parse().unwrap(), 443);
+            let found = (internet.reaches(name, address), network.reaches(name, address));
+            assert_eq!(found, (by_internet, by_network), "{name} {address}");
+        }
+    }
+}

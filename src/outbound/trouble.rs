@@ -1,0 +1,96 @@
+//! Why there is no answer, as a kind.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use rustls::CertificateError;
+
+use crate::resolver::{Nowhere, OutOfReach};
+
+/// Why there is no answer. Each is the end of a sentence that begins with the host: `registry.example.com …`. What the other
+/// side says of itself, a name in its certificate for one, is no part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// The name leads to an address that the client may not call.
+    #[error(
+        "leads to an address that may not be called: this machine's, a private network's, or a metadata service's"
+    )]
+    OutOfReach,
+    /// The name is not known.
+    #[error("has no address: correct the name, or look at the DNS")]
+    Nowhere,
+    /// Nobody listens there.
+    #[error("refuses the connection")]
+    Refused,
+    /// Nobody answers there.
+    #[error("does not take the connection in time")]
+    Silent,
+    /// TLS does not come about.
+    #[error("does not speak TLS, or none that is taken here")]
+    NoTls,
+    /// Its certificate is not taken.
+    #[error("has a certificate that is not taken: {0}")]
+    Certificate(&'static str),
+    /// The connection ended before the answer did.
+    #[error("breaks off")]
+    Broken,
+    /// The answer is longer than it may be.
+    #[error("answers more than {0} bytes")]
+    TooLarge(usize),
+    /// The answer takes longer than it may.
+    #[error("does not answer within {} s", .0.as_secs())]
+    TooSlow(Duration),
+}
+
+impl Trouble {
+    /// What an error of the client comes to.
+    pub(crate) fn of(error: &reqwest::Error) -> Self {
+        let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+        while let Some(error) = cause {
+            if let Some(known) = known(error) {
+                return known;
+            }
+            // What an error of the system wraps is no source of it.
+            let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+            cause = wrapped.map(|error| error as &(dyn Error + 'static)).or_else(|| error.source());
+        }
+        if error.is_timeout() { Self::Silent } else { Self::Broken }
+    }
+}
+
+fn known(error: &(dyn Error + 'static)) -> Option<Trouble> {
+    if error.is::<OutOfReach>() {
+        return Some(Trouble::OutOfReach);
+    }
+    if error.is::<Nowhere>() {
+        return Some(Trouble::Nowhere);
+    }
+    if let Some(error) = error.downcast_ref::<rustls::Error>() {
+        return Some(of_tls(error));
+    }
+    match error.downcast_ref::<io::Error>()?.kind() {
+        ErrorKind::ConnectionRefused => Some(Trouble::Refused),
+        ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+            Some(Trouble::Silent)
+        }
+        _ => None,
+    }
+}
+
+fn of_tls(error: &rustls::Error) -> Trouble {
+    let rustls::Error::InvalidCertificate(why) = error else { return Trouble::NoTls };
+    Trouble::Certificate(match why {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",
+        CertificateError::UnknownIssuer => "nobody who is trusted here signed it",
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "it is for another name"
+        }
+        CertificateError::Revoked => "it was revoked",
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "it is not for servers"
+        }
+        _ => "it is wrong in itself",
+    })
+}
