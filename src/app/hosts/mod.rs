@@ -38,6 +38,7 @@ use capstan_hosts::{cluster, host};
 use capstan_model::kinds::names;
 use tokio::sync::watch;
 
+pub(in crate::app) use self::facts::{labels_of, labels_of_others, noting_namespaces};
 pub use self::memory::Memory;
 pub use self::turn::{Outcome, turn};
 use crate::app::ports::{ApiKind, ApiObject, As, Clock, Post, ServiceAccount};
