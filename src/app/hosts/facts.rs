@@ -100,9 +100,11 @@ pub(super) async fn of_all(ports: &Ports, memory: &mut Memory) -> Result<(), Liv
     }
     let (clusters, policies) = (memory.clusters.as_deref(), memory.policies.as_deref());
     let asked = noting_namespaces(clusters.unwrap_or_default(), policies.unwrap_or_default());
-    for namespace in asked.into_iter().filter(|namespace| !memory.namespaces.contains_key(namespace)) {
-        let labels = labels_of_others(&ports.live, &namespace).await?;
-        memory.namespaces.insert(namespace, labels);
+    for namespace in asked {
+        if !memory.namespaces.contains_key(&namespace) {
+            let labels = labels_of_others(&ports.live, &namespace).await?;
+            memory.namespaces.insert(namespace, labels);
+        }
     }
     Ok(())
 }

@@ -6,7 +6,8 @@
 //!
 //! *Guarantees*: where SIPCluster or BareMetalHost are not served, nothing is asked beyond that. What stands in a tenant's
 //! namespace is read and written as that namespace's service account, hosts are written as it too; the reconciler itself
-//! lists SIPClusters, hosts, policies, machines and their templates, and writes nothing. No Secret with a management
+//! lists SIPClusters, hosts, policies, machines and their templates, and writes the status of SIPClusters, which no tenant may.
+//! No Secret with a management
 //! controller's credentials is read. One SIPCluster that cannot be served stops no other.
 //!
 //! Deliberately absent: decisions (the heart's), and when a turn is made (`controllers`).

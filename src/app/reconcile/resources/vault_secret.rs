@@ -30,7 +30,7 @@ pub struct VaultSecretStatus {
     pub asked_of: Option<String>,
     /// Leases that are asked for no more: they end now that others stand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(max = 20), extend("x-kubernetes-list-type" = "atomic"))]
     pub earlier: Vec<EarlierLease>,
     /// When the lease ends, if nobody renews it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -10,12 +10,18 @@ use super::outcome::{AT_ONCE, after};
 use super::store::Store;
 use super::subject::Subject;
 use super::trouble::Trouble;
-use crate::app::reconcile::resources::EarlierLease;
+use crate::app::reconcile::resources::{EarlierLease, VaultSecretStatus};
 
 /// So many are remembered; the oldest run out by themselves.
 const MOST: usize = 20;
 /// So long it is tried to end one of which nobody knows whether it was given.
 const UNKNOWN: SignedDuration = SignedDuration::from_hours(24);
+
+/// No more than so many are looked at, whoever wrote them.
+pub(super) fn bound(status: &mut VaultSecretStatus) {
+    let beyond = status.earlier.len().saturating_sub(MOST);
+    status.earlier.drain(..beyond);
+}
 
 impl Subject {
     /// The lease that it holds is asked for no more.
@@ -52,8 +58,7 @@ impl Subject {
 
     fn remember(&mut self, earlier: EarlierLease) {
         self.status.earlier.push(earlier);
-        let beyond = self.status.earlier.len().saturating_sub(MOST);
-        self.status.earlier.drain(..beyond);
+        bound(&mut self.status);
     }
 }
 
