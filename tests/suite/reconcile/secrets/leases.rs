@@ -312,3 +312,30 @@ async fn a_lease_that_a_status_names_is_believed_only_where_it_is_kept_for_that_
         assert!(passwords(&town).contains(&password), "token: {is_token}");
     }
 }
+
+/// Nor is a login of another namespace ended by what a status says was asked with it.
+#[tokio::test]
+async fn what_was_asked_with_ends_no_login_of_another_namespace() {
+    let town = Town::new().await;
+    database(&town, 600, 100_000);
+    town.vault.state().roles.get_mut("capstan-org-beta").unwrap().policy.push(DATABASE.to_owned());
+    town.put("org-acme", "evil", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));
+    town.put("org-beta", "victim", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));
+    town.pass().await;
+    let password = town.value("victim", "password").unwrap();
+    let login = town.live().object("VaultSecret", "victim").unwrap()["status"]["lease"]["login"].clone();
+    for forged in [
+        json!({"askedWith": login, "askedOf": "eu"}),
+        json!({"earlier": [{"login": login, "store": "eu", "expires": "2036-01-01T00:00:00Z"}]}),
+    ] {
+        town.live().change("VaultSecret", "evil", |object| {
+            object["status"].as_object_mut().unwrap().extend(forged.as_object().unwrap().clone());
+        });
+        for _ in 0..3 {
+            town.world.pass_time(60);
+            town.pass().await;
+        }
+        assert!(passwords(&town).contains(&password), "{forged}");
+        assert_eq!(town.value("victim", "password").unwrap(), password, "{forged}");
+    }
+}
