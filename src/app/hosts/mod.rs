@@ -52,6 +52,8 @@ pub(super) const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "ca
 /// The kinds of the objects of services: API version and kind.
 const SERVICE_KINDS: [(&str, &str); 4] =
     [("apps/v1", "Deployment"), ("v1", "Service"), ("v1", "Secret"), ("v1", "ConfigMap")];
+/// Those of them that tell what runs, and where it is reached.
+pub(in crate::app) const RUNNING_KINDS: [(&str, &str); 2] = [SERVICE_KINDS[0], SERVICE_KINDS[1]];
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
 /// What a turn needs.

@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use super::dependencies::Ports;
 use super::ports::{PreflightAnswer, PreflightVerdict};
 use super::reason::{AWAY, NOT_ANSWERED, Reason, untold};
-use crate::app::hosts::{MANAGED_BY, labels_of, labels_of_others, noting_namespaces};
+use crate::app::hosts::{MANAGED_BY, RUNNING_KINDS, labels_of, labels_of_others, noting_namespaces};
 use crate::app::ports::{ApiKind, As, LiveError, ManagementCluster as _};
 
 /// Nobody may look: what the racks can give is not known.
@@ -253,7 +253,7 @@ async fn confirm(ports: &Ports, by: &As, live: &SipCluster) -> Result<Status, Li
         return Ok(status);
     }
     let mut runs = Vec::new();
-    for (version, kind) in [("v1", "Service"), ("apps/v1", "Deployment")] {
+    for (version, kind) in RUNNING_KINDS {
         let kind = ApiKind::of_version(version, kind);
         let found = ports.live.list(by, &kind, Some(&live.metadata.namespace), &[MANAGED_BY]).await;
         match found {

@@ -66,6 +66,17 @@ pub struct LeaseStatus {
     pub request: String,
 }
 
+impl VaultSecretStatus {
+    /// So many earlier leases are remembered, as the definition has it.
+    const MOST_EARLIER: usize = 20;
+
+    /// No more than that are looked at, whoever wrote them: the oldest run out by themselves.
+    pub fn bound_earlier(&mut self) {
+        let beyond = self.earlier.len().saturating_sub(Self::MOST_EARLIER);
+        self.earlier.drain(..beyond);
+    }
+}
+
 /// A lease that is asked for no more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -10,18 +10,10 @@ use super::outcome::{AT_ONCE, after};
 use super::store::Store;
 use super::subject::Subject;
 use super::trouble::Trouble;
-use crate::app::reconcile::resources::{EarlierLease, VaultSecretStatus};
+use crate::app::reconcile::resources::EarlierLease;
 
-/// So many are remembered; the oldest run out by themselves.
-const MOST: usize = 20;
 /// So long it is tried to end one of which nobody knows whether it was given.
 const UNKNOWN: SignedDuration = SignedDuration::from_hours(24);
-
-/// No more than so many are looked at, whoever wrote them.
-pub(super) fn bound(status: &mut VaultSecretStatus) {
-    let beyond = status.earlier.len().saturating_sub(MOST);
-    status.earlier.drain(..beyond);
-}
 
 impl Subject {
     /// The lease that it holds is asked for no more.
@@ -58,7 +50,7 @@ impl Subject {
 
     fn remember(&mut self, earlier: EarlierLease) {
         self.status.earlier.push(earlier);
-        bound(&mut self.status);
+        self.status.bound_earlier();
     }
 }
 

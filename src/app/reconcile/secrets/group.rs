@@ -247,8 +247,9 @@ impl Group {
         self.leases.retain(|id, _| told.contains(id));
         let own = self.current.clone().filter(|login| login.is_own);
         let is_others = self.current.is_some() && own.is_none();
-        // What hangs on a login of its own goes with that; what hangs on another's is to be known until it is ended.
-        let is_over = (used.is_empty() || is_others) && (own.is_some() || self.leases.is_empty());
+        // What hangs on a login of the namespace's own goes with that; what hangs on another's is to be known until it is ended.
+        let hang_on_others = !store.makes_own_logins() && !self.leases.is_empty();
+        let is_over = (used.is_empty() || is_others) && !hang_on_others;
         if self.is_kept && self.retiring.is_empty() && is_over {
             if let Some(login) = own {
                 asking.ports.check_leading("ending a login").await?;

@@ -6,7 +6,6 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::accounts::{Accounts, Appliers};
-use super::earlier;
 use super::key::{API_VERSION, KIND, Key, Seen, kind};
 use super::trouble::Trouble;
 use crate::app::ports::{ApiObject, As, Contested, ManagementCluster as _, ObjectPart, Run};
@@ -46,7 +45,7 @@ impl Subject {
             |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let status = object.get("status").and_then(|status| VaultSecretStatus::deserialize(status).ok());
         let mut status = status.unwrap_or_default();
-        earlier::bound(&mut status);
+        status.bound_earlier();
         let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
         let finalizers = finalizers.into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned));
         Self {
