@@ -117,6 +117,11 @@ impl Host {
         !self.is_used() && (self.is_available() || self.fault().is_some())
     }
 
+    /// Whether whoever has it can count on it, or somebody uses it.
+    pub fn is_steady(&self) -> bool {
+        self.is_used() || self.fault().is_none()
+    }
+
     fn is_available(&self) -> bool {
         ["available", "ready"].contains(&self.state.as_str())
     }

@@ -1,6 +1,6 @@
 //! What is read: for all SIPClusters together, and for one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,6 +21,7 @@ use super::memory::Memory;
 use super::unreadable;
 use super::{MANAGED_BY, Ports, SERVICE_KINDS, hosts, machines, policies, sip_clusters, templates, tenant};
 use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
+use crate::app::reconcile::Gate;
 
 /// What one SIPCluster alone needs, beside what is remembered for all.
 pub(super) struct Own {
@@ -29,7 +30,6 @@ pub(super) struct Own {
     machines: BTreeMap<Named, Value>,
     issuers: BTreeMap<String, Needs>,
     selector_missing: Option<String>,
-    labels: Labels,
     ca: Option<String>,
     now: String,
 }
@@ -46,7 +46,7 @@ impl Own {
                 hosts: memory.hosts.as_deref().unwrap_or_default(),
                 clusters: memory.clusters.as_deref().unwrap_or_default(),
                 policies: memory.policies.as_deref().unwrap_or_default(),
-                namespace_labels: &self.labels,
+                namespace_labels: &memory.namespaces,
             },
             network_data: &self.network_data,
             machines: &self.machines,
@@ -98,7 +98,43 @@ pub(super) async fn of_all(ports: &Ports, memory: &mut Memory) -> Result<(), Liv
     if memory.templates.is_none() {
         memory.templates = Some(list(ports, &templates()).await?);
     }
+    let (clusters, policies) = (memory.clusters.as_deref(), memory.policies.as_deref());
+    let asked = noting_namespaces(clusters.unwrap_or_default(), policies.unwrap_or_default());
+    for namespace in asked {
+        if !memory.namespaces.contains_key(&namespace) {
+            let labels = labels_of_others(&ports.live, &namespace).await?;
+            memory.namespaces.insert(namespace, labels);
+        }
+    }
     Ok(())
+}
+
+/// The namespaces whose labels say whether what their SIPClusters noted counts: a policy may have opened those hosts to them.
+pub(in crate::app) fn noting_namespaces(
+    clusters: &[SipCluster],
+    policies: &[HostDeployPolicy],
+) -> BTreeSet<String> {
+    if !policies.iter().any(HostDeployPolicy::reads_labels) {
+        return BTreeSet::new();
+    }
+    let is_noting = |cluster: &&SipCluster| {
+        let namespace = &cluster.metadata.namespace;
+        cluster.status.hosts.iter().any(|note| note.namespace != *namespace)
+    };
+    clusters.iter().filter(is_noting).map(|cluster| cluster.metadata.namespace.clone()).collect()
+}
+
+/// The labels of a namespace for what others do: where its account may not read them it has none, and no policy that asks for
+/// them admits it.
+pub(in crate::app) async fn labels_of_others(live: &Gate, namespace: &str) -> Result<Labels, LiveError> {
+    match labels_of(live, &tenant(namespace), namespace).await {
+        Err(error @ (LiveError::Unreachable { .. } | LiveError::NotLeading { .. })) => Err(error),
+        Err(error) => {
+            tracing::warn!(namespace, %error, "policies ask for the labels of the namespace, which cannot be read: none of them admits it");
+            Ok(Labels::new())
+        }
+        labels => labels,
+    }
 }
 
 async fn list(ports: &Ports, kind: &ApiKind) -> Result<Vec<Value>, LiveError> {
@@ -138,7 +174,7 @@ pub(super) async fn of_one(
     }
     let is_asked = memory.policies.iter().flatten().any(HostDeployPolicy::reads_labels);
     if is_asked && !memory.namespaces.contains_key(namespace) {
-        let labels = labels_of(ports, namespace).await?;
+        let labels = labels_of(&ports.live, &by, namespace).await?;
         memory.namespaces.insert(namespace.clone(), labels);
     }
     let network_data = network_data(ports, memory, cluster).await?;
@@ -151,19 +187,19 @@ pub(super) async fn of_one(
         network_data,
         machines,
         selector_missing: selector_missing(memory, cluster),
-        labels: memory.namespaces.get(namespace).cloned().unwrap_or_default(),
         ca: authority(ports, memory, cluster).await?,
         now: ports.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
     })
 }
 
-async fn labels_of(ports: &Ports, namespace: &str) -> Result<Labels, LiveError> {
+/// The labels of a namespace; none where its account may not read them.
+pub(in crate::app) async fn labels_of(live: &Gate, by: &As, namespace: &str) -> Result<Labels, LiveError> {
     let object = ApiObject {
         kind: ApiKind::of_version("v1", "Namespace"),
         namespace: None,
         name: namespace.to_owned(),
     };
-    let found = match ports.live.read(&tenant(namespace), &object).await {
+    let found = match live.read(by, &object).await {
         Err(error) if error.is_forbidden() => {
             tracing::warn!(namespace, %error, "policies ask for the labels of the namespace, which may not be read: none of them admits it");
             None

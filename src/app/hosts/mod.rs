@@ -6,7 +6,8 @@
 //!
 //! *Guarantees*: where SIPCluster or BareMetalHost are not served, nothing is asked beyond that. What stands in a tenant's
 //! namespace is read and written as that namespace's service account, hosts are written as it too; the reconciler itself
-//! lists SIPClusters, hosts, policies, machines and their templates, and writes nothing. No Secret with a management
+//! lists SIPClusters, hosts, policies, machines and their templates, and writes the status of SIPClusters, which no tenant may.
+//! No Secret with a management
 //! controller's credentials is read. One SIPCluster that cannot be served stops no other.
 //!
 //! Deliberately absent: decisions (the heart's), and when a turn is made (`controllers`).
@@ -38,6 +39,7 @@ use capstan_hosts::{cluster, host};
 use capstan_model::kinds::names;
 use tokio::sync::watch;
 
+pub(in crate::app) use self::facts::{labels_of, labels_of_others, noting_namespaces};
 pub use self::memory::Memory;
 pub use self::turn::{Outcome, turn};
 use crate::app::ports::{ApiKind, ApiObject, As, Clock, Post, ServiceAccount};
@@ -50,6 +52,8 @@ pub(super) const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "ca
 /// The kinds of the objects of services: API version and kind.
 const SERVICE_KINDS: [(&str, &str); 4] =
     [("apps/v1", "Deployment"), ("v1", "Service"), ("v1", "Secret"), ("v1", "ConfigMap")];
+/// Those of them that tell what runs, and where it is reached.
+pub(in crate::app) const RUNNING_KINDS: [(&str, &str); 2] = [SERVICE_KINDS[0], SERVICE_KINDS[1]];
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
 /// What a turn needs.

@@ -3,8 +3,8 @@
 use capstan_live::applying::RefusalKind;
 use serde_json::{Value, json};
 
-use super::{Ports, tenant};
-use crate::app::ports::{ApiObject, LiveError, ManagementCluster as _, ObjectPart, Run};
+use super::Ports;
+use crate::app::ports::{ApiObject, As, LiveError, ManagementCluster as _, ObjectPart, Run};
 
 const READY: &str = "Ready";
 
@@ -34,8 +34,7 @@ pub(super) async fn say(ports: &Ports, object: &Value, why: &str) -> Result<(), 
         {"op": "test", "path": "/metadata/uid", "value": object["metadata"]["uid"]},
         {"op": "add", "path": "/status", "value": status},
     ]);
-    let by = tenant(named.namespace.as_deref().unwrap_or_default());
-    match ports.live.patch(&by, &named, ObjectPart::Status, &patch, Run::Real).await {
+    match ports.live.patch(&As::Reconciler, &named, ObjectPart::Status, &patch, Run::Real).await {
         Err(LiveError::Refused { refusal, .. }) if refusal.kind != RefusalKind::Server => {
             tracing::warn!(sip_cluster = %named, reason = refusal.message, "what is wrong with it cannot be said in its condition");
             Ok(())

@@ -17,7 +17,7 @@ use super::members::{Members, kind_of};
 use super::memory::{Memory, render_all};
 use super::ports::Ports;
 use super::prepared::Prepared;
-use super::records::{Remembered, read_all, text};
+use super::records::{Remembered, Unreadable, read_all, text};
 use super::sources::Sources;
 use crate::app::ports::{ApiObject, LiveError, ManagementCluster as _};
 
@@ -37,7 +37,14 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
     for kind in ProviderKind::all() {
         objects.extend(ports.live.list(&by, &kind_of(kind), None, &[]).await?);
     }
-    let remembered = read_all(ports, &by).await?;
+    let (remembered, unreadable) = read_all(ports, &by).await?;
+    let unread = |id: &ObjectId| {
+        let is_it = |one: &&Unreadable| {
+            (one.kind.as_str(), one.name.as_str()) == (id.kind.as_str(), id.name.as_str())
+                && id.namespace.as_deref() == Some(one.namespace.as_str())
+        };
+        unreadable.iter().find(is_it).map(|one| Halted::Failed(Failure::Apply, one.why.clone()))
+    };
     let named = LiveSet::read(&objects);
     let mut sources = Sources::read(ports, &by, &named).await?;
     let (recorded, wrong) = downloading::recorded(&objects, &named);
@@ -73,7 +80,8 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
     for provider in named.providers() {
         let id = provider.id();
         let object = installed.get(&id).map(|object| (*object).clone());
-        let halted = refused(provider.kind, &provider.namespace, &provider.name);
+        let halted = unread(&id);
+        let halted = halted.or_else(|| refused(provider.kind, &provider.namespace, &provider.name));
         let forbidden = sources.forbidden.get(&provider.namespace).cloned();
         let halted = halted.or_else(|| forbidden.map(|why| Halted::Check(Check::MissingRights(why))));
         let own = own(provider.kind, &provider.namespace, &provider.name);
@@ -124,7 +132,8 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
         let namespace = id.namespace.clone().unwrap_or_default();
         let own = own(kind, &namespace, &id.name);
         let message = refusal.message().to_owned();
-        let halted = refused(kind, &namespace, &id.name)
+        let halted = unread(id)
+            .or_else(|| refused(kind, &namespace, &id.name))
             .unwrap_or(Halted::Failed(Failure::ComponentsCustomization, message));
         members.push(Member {
             id: id.clone(),
@@ -177,7 +186,8 @@ pub(super) async fn read(ports: &Ports, memory: &mut Memory, lacked: Lacked) -> 
     members.sort_by(|a, b| (a.kind, &a.name, &a.namespace).cmp(&(b.kind, &b.name, &b.namespace)));
     let all: Vec<ObjectId> =
         members.iter().filter(|member| member.object.is_some()).map(|member| member.id.clone()).collect();
-    for member in &mut members {
+    // Without what is remembered nobody knows what would have to go with it.
+    for member in members.iter_mut().filter(|member| unread(&member.id).is_none()) {
         deleting::settle(ports, &by, member, &all).await?;
     }
     Ok(Members { all: members, config_maps: sources.config_maps, again })

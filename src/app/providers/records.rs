@@ -28,11 +28,36 @@ pub(super) struct Remembered {
     pub(super) record: Record,
 }
 
-/// All of them.
-pub(super) async fn read_all(ports: &Ports, by: &As) -> Result<Vec<Remembered>, LiveError> {
+/// What is remembered cannot be read: nothing is done for that provider until it can.
+pub(super) struct Unreadable {
+    pub(super) kind: String,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) why: String,
+}
+
+/// All of them. One that cannot be read stops no other provider.
+pub(super) async fn read_all(
+    ports: &Ports,
+    by: &As,
+) -> Result<(Vec<Remembered>, Vec<Unreadable>), LiveError> {
     let kind = ApiKind::of_version(API_VERSION, KIND);
-    let all = ports.live.list(by, &kind, None, &[]).await?;
-    all.iter().map(read).collect()
+    let (mut remembered, mut unreadable) = (Vec::new(), Vec::new());
+    for object in ports.live.list(by, &kind, None, &[]).await? {
+        match read(&object) {
+            Ok(one) => remembered.push(one),
+            Err(error) => {
+                tracing::warn!(%error, "nothing is done for a provider: what is remembered of it cannot be read");
+                unreadable.push(Unreadable {
+                    kind: text(&object, "/spec/kind").to_owned(),
+                    namespace: text(&object, "/metadata/namespace").to_owned(),
+                    name: text(&object, "/spec/name").to_owned(),
+                    why: error.to_string(),
+                });
+            }
+        }
+    }
+    Ok((remembered, unreadable))
 }
 
 fn read(object: &Value) -> Result<Remembered, LiveError> {

@@ -11,12 +11,14 @@
 use std::collections::BTreeMap;
 
 use capstan_hosts::choice::{Choice, Fleet, choose};
-use capstan_hosts::cluster::{self, CONTROL_PLANE, Named, SipCluster, WORKER};
+use capstan_hosts::cluster::{self, CONTROL_PLANE, Named, SipCluster, Status, WORKER};
 use capstan_hosts::findings::{
     Owner, endpoint_differs, oidc_not_wired, selector_missing, too_few_for_rollout,
 };
 use capstan_hosts::host::{self, CLUSTER_NAME, CLUSTER_NAMESPACE, Host, NODE_TYPE};
 use capstan_hosts::selector::{HostDeployPolicy, LabelSelector, Labels};
+use capstan_hosts::services::balancer::says_endpoint;
+use capstan_hosts::services::issuer::says_oidc;
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::rollout::{TopologyGroup, most_surge, replicas, topology_groups};
 use capstan_model::finding::Severity;
@@ -29,7 +31,8 @@ use serde_json::{Value, json};
 use super::dependencies::Ports;
 use super::ports::{PreflightAnswer, PreflightVerdict};
 use super::reason::{AWAY, NOT_ANSWERED, Reason, untold};
-use crate::app::ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
+use crate::app::hosts::{MANAGED_BY, RUNNING_KINDS, labels_of, labels_of_others, noting_namespaces};
+use crate::app::ports::{ApiKind, As, LiveError, ManagementCluster as _};
 
 /// Nobody may look: what the racks can give is not known.
 const UNKNOWN: &str = "HostsUnknown";
@@ -85,7 +88,6 @@ struct Wish<'l> {
     wished: SipCluster,
     /// What the head does not change is not its fault: a host that broke holds up no other change.
     is_unchanged: bool,
-    labels: Labels,
 }
 
 /// What is to be said, each of which look.
@@ -98,7 +100,7 @@ async fn say(ports: &Ports, looks: &[HostsLook]) -> Result<Vec<(usize, Reason)>,
         }
     }
     let all = wishes_of(looks);
-    let seen = match see(ports, &sip_clusters, &hosts).await {
+    let mut seen = match see(ports, &sip_clusters, &hosts).await {
         Err(error) if error.is_forbidden() => {
             let message = format!(
                 "whether the racks can give these hosts is not known: {error}; kubectl apply -k deploy/hosts grants it"
@@ -121,17 +123,36 @@ async fn say(ports: &Ports, looks: &[HostsLook]) -> Result<Vec<(usize, Reason)>,
         }
         let live = seen.clusters.iter().find(|live| live.named() == me);
         let is_unchanged = live.is_some_and(|live| live.spec.nodes == wished.spec.nodes);
-        wished.status = live.map(|live| live.status.clone()).unwrap_or_default();
-        let labels = match labels(ports, &looks[at].by, &me.namespace, &seen.policies).await {
-            Ok(labels) => labels,
+        let known = async {
+            let status = match live {
+                Some(live) => confirm(ports, &looks[at].by, live).await?,
+                None => Status::default(),
+            };
+            let labels = match seen.policies.iter().any(HostDeployPolicy::reads_labels) {
+                true => labels_of(&ports.live, &looks[at].by, &me.namespace).await?,
+                false => Labels::new(),
+            };
+            Ok((status, labels))
+        };
+        match known.await {
+            Ok((status, labels)) => {
+                wished.status = status;
+                seen.labels.insert(me.namespace, labels);
+            }
             Err(error @ (LiveError::Unreachable { .. } | LiveError::NotLeading { .. })) => return Err(error),
             // What is wrong with one folder's namespace concerns no other folder.
             Err(error) => {
                 said.push((at, untold(&error)));
                 continue;
             }
-        };
-        wishes.push(Wish { at, object, wished, is_unchanged, labels });
+        }
+        wishes.push(Wish { at, object, wished, is_unchanged });
+    }
+    for namespace in noting_namespaces(&seen.clusters, &seen.policies) {
+        if !seen.labels.contains_key(&namespace) {
+            let labels = labels_of_others(&ports.live, &namespace).await?;
+            seen.labels.insert(namespace, labels);
+        }
     }
     wishes.sort_by_key(|wish| wish.wished.named());
     let beside = wishes.iter().flat_map(|wish| {
@@ -160,12 +181,12 @@ fn too_few(wishes: &mut [Wish<'_>], mut seen: Seen) -> Vec<(usize, Reason)> {
         let mut is_any_released = false;
         let mut lacking: Vec<(usize, Choice)> = Vec::new();
         for number in open {
-            let Wish { wished, labels, .. } = &mut wishes[number];
+            let Wish { wished, .. } = &mut wishes[number];
             let fleet = Fleet {
                 hosts: &seen.hosts,
                 clusters: &seen.clusters,
                 policies: &seen.policies,
-                namespace_labels: labels,
+                namespace_labels: &seen.labels,
             };
             let choice = choose(wished, &fleet);
             wished.status.hosts.clone_from(&choice.hosts);
@@ -192,6 +213,8 @@ struct Seen {
     clusters: Vec<SipCluster>,
     hosts: Vec<Host>,
     policies: Vec<HostDeployPolicy>,
+    /// Of the namespaces of SIPClusters, where a policy asks for them.
+    labels: BTreeMap<String, Labels>,
 }
 
 impl Seen {
@@ -218,31 +241,30 @@ async fn see(ports: &Ports, sip_clusters: &ApiKind, hosts: &ApiKind) -> Result<S
         clusters: clusters.iter().filter_map(|object| SipCluster::read(object).ok()).collect(),
         hosts: hosts.iter().filter_map(|object| Host::read(object).ok()).collect(),
         policies: policies.iter().map(HostDeployPolicy::read).collect(),
+        labels: BTreeMap::new(),
     })
 }
 
-/// The labels of the namespace, where a policy asks for them and the folder's account may read them.
-async fn labels(
-    ports: &Ports,
-    by: &As,
-    namespace: &str,
-    policies: &[HostDeployPolicy],
-) -> Result<Labels, LiveError> {
-    if !policies.iter().any(HostDeployPolicy::reads_labels) {
-        return Ok(Labels::new());
+/// What was said of a SIPCluster, as far as what runs for it says that, too: whoever writes a status by hand has nothing
+/// told that is to go into Git.
+async fn confirm(ports: &Ports, by: &As, live: &SipCluster) -> Result<Status, LiveError> {
+    let mut status = live.status.clone();
+    if status.endpoints.is_empty() && status.oidc.is_none() {
+        return Ok(status);
     }
-    let object = ApiObject {
-        kind: ApiKind::of_version("v1", "Namespace"),
-        namespace: None,
-        name: namespace.to_owned(),
-    };
-    let found = match ports.live.read(by, &object).await {
-        Err(error) if error.is_forbidden() => None,
-        found => found?,
-    };
-    let labels = found.as_ref().and_then(|found| found["metadata"]["labels"].as_object());
-    let text = |(key, value): (&String, &Value)| Some((key.clone(), value.as_str()?.to_owned()));
-    Ok(labels.into_iter().flatten().filter_map(text).collect())
+    let mut runs = Vec::new();
+    for (version, kind) in RUNNING_KINDS {
+        let kind = ApiKind::of_version(version, kind);
+        let found = ports.live.list(by, &kind, Some(&live.metadata.namespace), &[MANAGED_BY]).await;
+        match found {
+            Err(error) if error.is_forbidden() => {}
+            found => runs.extend(found?),
+        }
+    }
+    let endpoint = &mut status.endpoints.control_plane;
+    *endpoint = endpoint.take().filter(|at| runs.iter().any(|one| says_endpoint(live, one, at)));
+    status.oidc = status.oidc.filter(|oidc| runs.iter().any(|one| says_oidc(live, one, oidc)));
+    Ok(status)
 }
 
 /// What the folder brings beside a SIPCluster.

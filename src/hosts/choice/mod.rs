@@ -5,7 +5,7 @@
 //! same facts give the same choice, in whatever order they come. Nothing that somebody uses is given back.
 //!
 //! *Assumptions.* One SIPCluster at a time is decided upon, and a choice is noted in its status before anything else is
-//! done: the notes of the others are facts here.
+//! done. What stands in a status counts as far as its SIPCluster could have had it by its spec ([`ownership`]).
 //!
 //! | file | tells |
 //! |---|---|
@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_model::dns_name::is_label_value;
 
 use self::matching::Demand;
-use self::ownership::{Had, Notes, Survey};
+use self::ownership::{Had, Survey};
 use self::words::Shortage;
 use crate::cluster::{Named, NotedHost, Role, SipCluster};
 use crate::host::Host;
@@ -47,8 +47,17 @@ pub struct Fleet<'a> {
     pub clusters: &'a [SipCluster],
     /// Who else may take hosts of a namespace.
     pub policies: &'a [HostDeployPolicy],
-    /// The labels of the SIPCluster's namespace, for those policies.
-    pub namespace_labels: &'a Labels,
+    /// The labels of the SIPClusters' namespaces, for those policies. A namespace that is not here has none.
+    pub namespace_labels: &'a BTreeMap<String, Labels>,
+}
+
+impl Fleet<'_> {
+    /// Whether a policy opens the hosts of a namespace to another.
+    fn is_open(&self, hosts_of: &str, to: &str) -> bool {
+        let none = Labels::new();
+        let labels = self.namespace_labels.get(to).unwrap_or(&none);
+        self.policies.iter().any(|policy| policy.namespace == hosts_of && policy.admits(to, labels))
+    }
 }
 
 /// A host that it gives back.
@@ -80,20 +89,11 @@ pub struct Choice {
 /// Decides for one SIPCluster. One that is being deleted has no choice, but
 /// gives all back.
 pub fn choose(cluster: &SipCluster, fleet: &Fleet<'_>) -> Choice {
-    let with_notes = attempt(cluster, &Survey::of(cluster, fleet, Notes::Kept));
-    // What is noted and not labelled yet is no obstacle to an assignment, and is not labelled while there is none.
-    if with_notes.too_few.is_empty() {
-        with_notes
-    } else {
-        attempt(cluster, &Survey::of(cluster, fleet, Notes::Dropped))
-    }
-}
-
-fn attempt(cluster: &SipCluster, survey: &Survey<'_>) -> Choice {
+    let survey = Survey::of(cluster, fleet);
     let (roles, mut choice) = read_roles(cluster);
     let has: Vec<RoleHosts<'_>> =
-        roles.iter().map(|(name, role)| RoleHosts::of(name, role, survey)).collect();
-    let table = Table::of(&has, survey);
+        roles.iter().map(|(name, role)| RoleHosts::of(name, role, &survey)).collect();
+    let table = Table::of(&has, &survey);
     let matching = matching::pick(&table.demands, &table.candidates);
     let is_enough = matching.is_enough() && choice.too_few.is_empty();
     for (at, role) in has.iter().enumerate() {
@@ -103,7 +103,7 @@ fn attempt(cluster: &SipCluster, survey: &Survey<'_>) -> Choice {
         choice.hosts.extend(settled.hosts);
         choice.released.extend(settled.released);
         choice.cannot_go.extend(settled.cannot_go);
-        let told = Shortage { cluster, role, at, survey, matching: &matching, has: &has };
+        let told = Shortage { cluster, role, at, survey: &survey, matching: &matching, has: &has };
         if matching.active_lacking[at] > 0 {
             choice.too_few.push(told.too_few(&new));
         } else if is_enough && role.steady.len() + new.len() < role.wish.count.wanted() {
@@ -140,6 +140,11 @@ fn read_roles(cluster: &SipCluster) -> (Vec<(&str, &Role)>, Choice) {
     (roles, choice)
 }
 
+/// Whether hosts can be labelled for it and all of its roles.
+fn has_names_for_labels(cluster: &SipCluster) -> bool {
+    read_roles(cluster).1.too_few.is_empty()
+}
+
 /// A role and the hosts that it has.
 struct RoleHosts<'a> {
     name: &'a str,
@@ -153,7 +158,7 @@ struct RoleHosts<'a> {
 impl<'a> RoleHosts<'a> {
     fn of(name: &'a str, wish: &'a Role, survey: &'a Survey<'a>) -> Self {
         let of_role = survey.had.iter().filter(|had| had.role == name);
-        let (broken, steady) = of_role.partition(|had| had.host.fault().is_some() && !had.host.is_used());
+        let (steady, broken) = of_role.partition(|had| had.host.is_steady());
         Self { name, wish, steady, broken }
     }
 

@@ -1,11 +1,13 @@
 //! Hosts and SIPClusters for tests.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{Choice, Fleet, choose};
 use crate::cluster::{NotedHost, SipCluster};
 use crate::host::{CLUSTER_NAME, CLUSTER_NAMESPACE, Host, NODE_TYPE};
-use crate::selector::{HostDeployPolicy, Labels};
+use crate::selector::HostDeployPolicy;
 
 /// An available host of the namespace `gauss`, in this rack where one is said.
 pub(crate) fn host(name: &str, rack: &str) -> Host {
@@ -71,13 +73,13 @@ pub(crate) fn choice_beside(
     clusters: &[SipCluster],
     policies: &[HostDeployPolicy],
 ) -> Choice {
-    let labels = Labels::new();
+    let labels = BTreeMap::new();
     choose(cluster, &Fleet { hosts, clusters, policies, namespace_labels: &labels })
 }
 
 /// `Role: a, b (standby)`, for each role.
 pub(crate) fn told(choice: &Choice) -> String {
-    let mut roles = std::collections::BTreeMap::<&str, Vec<String>>::new();
+    let mut roles = BTreeMap::<&str, Vec<String>>::new();
     for host in &choice.hosts {
         let standby = if host.standby { " (standby)" } else { "" };
         roles.entry(&host.role).or_default().push(format!("{}{standby}", host.name));

@@ -1,7 +1,12 @@
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::testing::{broken, choice, choice_beside, cluster, had, host, noted, told, used, with};
-use crate::selector::HostDeployPolicy;
+use super::{Fleet, choose};
+use crate::cluster::{NotedHost, SipCluster};
+use crate::host::Host;
+use crate::selector::{HostDeployPolicy, Labels};
 
 fn spread(active: u32, standby: u32) -> serde_json::Value {
     json!({"ControlPlane": {"topologyKey": "rack", "count": {"active": active, "standby": standby}}})
@@ -112,7 +117,7 @@ fn max_per_domain_loosens_and_domains_fill_evenly() {
 #[test]
 fn what_others_have_or_noted_is_not_free() {
     let other = noted(
-        cluster("other", json!({})),
+        cluster("other", spread(1, 0)),
         &choice(&cluster("other", spread(1, 0)), &[host("a", "r1")]).hosts,
     );
     let hosts = [host("a", "r1"), had(host("b", "r2"), "third", "Worker")];
@@ -123,6 +128,141 @@ fn what_others_have_or_noted_is_not_free() {
             "ControlPlane: 1 wanted, 0 can be had in 0 racks; a (r1): chosen for gauss/other; b (r2): chosen for gauss/third"
         ]
     );
+}
+
+/// What a status notes counts for no more than its SIPCluster's spec could have got it: else whoever writes a status withholds
+/// hosts from everybody.
+#[test]
+fn a_note_that_no_choice_would_have_made_withholds_nothing() {
+    let big = |name: &str, rack: &str| with(host(name, rack), "flavor", "big");
+    let racks = [big("a", "r1"), big("b", "r1"), host("c", "r2")];
+    let note = |hosts: &[(&str, &str)]| -> Vec<NotedHost> {
+        let note = |(name, role): &(&str, &str)| NotedHost {
+            namespace: "gauss".to_owned(),
+            name: (*name).to_owned(),
+            uid: format!("uid-{name}"),
+            role: (*role).to_owned(),
+            standby: false,
+        };
+        hosts.iter().map(note).collect()
+    };
+    let nodes = json!({"Worker": {"labelSelector": {"matchLabels": {"flavor": "big"}}, "topologyKey": "rack",
+        "count": {"active": 1, "standby": 1}}});
+    let honest = || noted(cluster("other", nodes.clone()), &note(&[("a", "Worker")]));
+    let withheld = |other: &SipCluster, hosts: &[Host], policies: &[HostDeployPolicy]| -> Vec<String> {
+        let wish = cluster("t", json!({"Any": {"count": {"active": 9}}}));
+        let told = choice_beside(&wish, hosts, std::slice::from_ref(other), policies).too_few.remove(0);
+        // Hosts that are labelled for it are not free whatever it noted.
+        let unlabelled = hosts.iter().filter(|host| host.labelled_for().is_none());
+        let names = unlabelled.map(|host| host.metadata.name.clone());
+        names.filter(|name| told.contains(&format!("{name}: chosen for "))).collect()
+    };
+    assert_eq!(withheld(&honest(), &racks, &[]), ["a"]);
+    let change = |change: &dyn Fn(&mut SipCluster)| {
+        let mut other = honest();
+        change(&mut other);
+        other
+    };
+    let false_ones: [(&str, SipCluster); 9] = [
+        ("a role that it has not", noted(honest(), &note(&[("a", "Gpu")]))),
+        ("a host that its selector does not match", noted(honest(), &note(&[("c", "Worker")]))),
+        (
+            "more than wanted",
+            change(&|other| {
+                other.spec.nodes.get_mut("Worker").unwrap().count.standby = 0;
+                other.status.hosts = note(&[("a", "Worker"), ("b", "Worker")]);
+            }),
+        ),
+        ("more in one domain", noted(honest(), &note(&[("a", "Worker"), ("b", "Worker")]))),
+        ("less than active", change(&|other| other.spec.nodes.get_mut("Worker").unwrap().count.active = 2)),
+        (
+            "one role of two",
+            change(&|other| {
+                let role = other.spec.nodes["Worker"].clone();
+                other.spec.nodes.insert("Another".to_owned(), role);
+            }),
+        ),
+        (
+            "none is wanted",
+            change(&|other| {
+                let count = &mut other.spec.nodes.get_mut("Worker").unwrap().count;
+                (count.active, count.standby) = (0, 0);
+            }),
+        ),
+        (
+            "it is being deleted",
+            change(&|other| {
+                other.metadata.deletion_timestamp = Some("2026-11-25T00:00:00Z".to_owned());
+            }),
+        ),
+        ("no host can be labelled for it", change(&|other| other.metadata.name = "x".repeat(64))),
+    ];
+    for (what, other) in &false_ones {
+        assert_eq!(withheld(other, &racks, &[]), [""; 0], "{what}");
+    }
+    // What it has by label counts: it is as much as wanted, with nothing besides.
+    let labelled = [had(big("d", "r3"), "other", "Worker"), had(big("e", "r4"), "other", "Worker")];
+    let hosts: Vec<Host> = racks.iter().chain(&labelled).cloned().collect();
+    assert_eq!(withheld(&honest(), &hosts, &[]), [""; 0]);
+    let one_labelled: Vec<Host> = racks.iter().chain(&labelled[..1]).cloned().collect();
+    assert_eq!(withheld(&honest(), &one_labelled, &[]), ["a"]);
+    // A broken one that nobody uses makes room for another.
+    let replaced: Vec<Host> =
+        racks.iter().cloned().chain([labelled[0].clone(), broken(labelled[1].clone(), "x")]).collect();
+    assert_eq!(withheld(&honest(), &replaced, &[]), ["a"]);
+    // Of a namespace that does not open its hosts to that of the other.
+    let mut far = honest();
+    far.metadata.namespace = "far".to_owned();
+    assert_eq!(withheld(&far, &racks, &[]), [""; 0]);
+    let open = HostDeployPolicy::read(&json!({"metadata": {"namespace": "gauss"},
+        "spec": {"hostClaimNamespaces": {"names": ["far"]}}}));
+    assert_eq!(withheld(&far, &racks, &[open]), ["a"]);
+}
+
+/// A policy that asks for labels is asked for those of the namespace whose SIPCluster noted the host.
+#[test]
+fn a_policy_reads_the_labels_of_the_namespace_that_noted() {
+    let policy = HostDeployPolicy::read(&json!({"metadata": {"namespace": "gauss"},
+        "spec": {"hostClaimNamespaces": {"hasLabels": [{"name": "team", "value": "blue"}]}}}));
+    let hosts = [host("a", "r1")];
+    let mut other =
+        noted(cluster("other", spread(1, 0)), &choice(&cluster("other", spread(1, 0)), &hosts).hosts);
+    other.metadata.namespace = "far".to_owned();
+    for (namespace, lacks) in [("far", true), ("gauss", false)] {
+        let labels =
+            BTreeMap::from([(namespace.to_owned(), Labels::from([("team".to_owned(), "blue".to_owned())]))]);
+        let fleet = Fleet {
+            hosts: &hosts,
+            clusters: std::slice::from_ref(&other),
+            policies: std::slice::from_ref(&policy),
+            namespace_labels: &labels,
+        };
+        assert_eq!(choose(&cluster("t", spread(1, 0)), &fleet).too_few.is_empty(), !lacks, "{namespace}");
+    }
+}
+
+/// Nor does a note of its own get it what its spec would not.
+#[test]
+fn a_note_of_ones_own_that_no_choice_would_have_made_gets_nothing() {
+    let hosts = [host("a", "r1"), host("b", "r1"), with(host("c", "r2"), "flavor", "big")];
+    let nodes =
+        json!({"Worker": {"labelSelector": {"matchLabels": {"flavor": "big"}}, "count": {"active": 1}}});
+    let every = json!({"Worker": {"count": {"active": 3}}});
+    let all = choice(&cluster("t", every), &hosts).hosts;
+    assert_eq!(all.len(), 3);
+    assert_eq!(told(&choice(&noted(cluster("t", nodes), &all), &hosts)), "Worker: c");
+}
+
+/// Of two that noted one host one has it, and the other chooses anew as a whole.
+#[test]
+fn of_two_that_noted_one_host_the_first_by_name_has_it() {
+    let hosts = [host("a", "r1"), host("b", "r2"), host("c", "r3")];
+    let both = choice(&cluster("t", spread(2, 0)), &hosts[..2]).hosts;
+    let (first, second) =
+        (noted(cluster("s", spread(2, 0)), &both), noted(cluster("t", spread(1, 0)), &both[..1]));
+    let all = [first.clone(), second.clone()];
+    assert_eq!(told(&choice_beside(&first, &hosts, &all, &[])), "ControlPlane: a, b");
+    assert_eq!(told(&choice_beside(&second, &hosts, &all, &[])), "ControlPlane: c");
 }
 
 #[test]

@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::Facts;
 use super::step::Step;
 use crate::choice::Choice;
-use crate::cluster::{Auth, CONTROL_PLANE, Endpoint, Exposure, LoadBalancer, Oidc, SipCluster, WORKER};
+use crate::cluster::{Auth, CONTROL_PLANE, Endpoint, Exposure, Oidc, SipCluster, WORKER};
 use crate::host::Host;
-use crate::services::balancer::{self, API_PORT, Before, Reached};
+use crate::services::balancer::{self, Before, Reached};
 use crate::services::dex::{self, ClientId};
 use crate::services::issuer::{self, Authority, Issued, Needs, NoLogin, Serving};
 use crate::services::jump_host::{self, FINGERPRINT, NoJumpHost};
@@ -63,7 +63,10 @@ impl Services {
                 services.wished.push((before.word(), name.clone()));
                 let hosts = services.reached(choice, facts, Some(role), &wish.node_interface_id, &name);
                 match balancer::objects(cluster, before, number, wish, &hosts, facts.ca) {
-                    Ok(objects) => services.objects.extend(objects),
+                    Ok(mut objects) => {
+                        balancer::note_nodes_at(&mut objects, facts.nodes_at);
+                        services.objects.extend(objects);
+                    }
                     Err(why) => {
                         services.waits.push(format!("{name}: {why}"));
                         // It stays as it was before hosts that it has still; whoever gets those that go is not reached.
@@ -75,7 +78,7 @@ impl Services {
                 }
                 if before == Before::ControlPlane && services.endpoint.is_none() {
                     services.endpoint =
-                        endpoint(wish, &name, facts).or_else(|| endpoint_before(cluster, &name, facts));
+                        endpoint(&name, facts).or_else(|| endpoint_before(cluster, &name, facts));
                 }
             }
         }
@@ -194,7 +197,7 @@ impl Services {
             let Some(host) = facts.fleet.hosts.iter().find(|host| host.metadata.uid == one.uid) else {
                 continue;
             };
-            if host.fault().is_some() && !host.is_used() {
+            if !host.is_steady() {
                 continue;
             }
             match facts.address(host, network) {
@@ -216,12 +219,13 @@ impl Services {
             Err(NoIssuer::Goes(why)) => self.waits.push(format!("{name}: {why}")),
             Err(NoIssuer::Stays(why)) => {
                 self.waits.push(format!("{name}: {why}"));
-                let is_there =
-                    |live: &&Value| live["kind"] == "Deployment" && live["metadata"]["name"] == name.as_str();
-                if facts.services.iter().any(|live| is_there(&live)) {
-                    // It is trusted as it was.
-                    self.oidc = self.oidc.take().or_else(|| cluster.status.oidc.clone());
-                }
+                // It is trusted as it was, where what runs says that, too.
+                let runs = |oidc: &&Oidc| {
+                    let of_it = |live: &Value| live["metadata"]["name"] == name.as_str();
+                    facts.services.iter().any(|live| of_it(live) && issuer::says_oidc(cluster, live, oidc))
+                };
+                let before = cluster.status.oidc.as_ref().filter(runs);
+                self.oidc = self.oidc.take().or_else(|| before.cloned());
                 self.names.push(name);
             }
         }
@@ -236,9 +240,8 @@ impl Services {
     ) -> Result<Vec<Value>, NoIssuer> {
         let stays = |why: &str| NoIssuer::Stays(why.to_owned());
         let client = ClientId::read(&wish.client_id).ok_or_else(|| stays("clientID is none"))?;
-        let live =
-            facts.services.iter().find(|live| live["kind"] == "Service" && live["metadata"]["name"] == name);
-        let host = issuer::host(wish, facts.nodes_at, live).ok_or_else(|| stays(no_host(wish)))?;
+        let host =
+            issuer::host(wish, facts.nodes_at, service(name, facts)).ok_or_else(|| stays(no_host(wish)))?;
         let port = issuer::port(wish).ok_or_else(|| stays("it has no nodePort"))?;
         let needs: &Needs =
             facts.issuers.get(name).ok_or_else(|| stays("nothing is known of its Secrets"))?;
@@ -247,11 +250,11 @@ impl Services {
             NoLogin::Nobody(why) => NoIssuer::Goes(why.clone()),
             NoLogin::Unknown(why) => NoIssuer::Stays(why.clone()),
         })?;
-        let issuer = host.url(port);
         let serving = self.served(name, wish, &host, authority, needs, facts)?;
-        let (client_id, ca) = (client.as_str().to_owned(), authority.pem.clone());
-        self.oidc.get_or_insert_with(|| Oidc { issuer: issuer.clone(), client_id, ca });
-        let issued = Issued { issuer: &issuer, client: &client, connectors, certificate: &serving.pem };
+        let oidc =
+            Oidc { issuer: host.url(port), client_id: client.as_str().to_owned(), ca: authority.pem.clone() };
+        self.oidc.get_or_insert_with(|| oidc.clone());
+        let issued = Issued { oidc: &oidc, client: &client, connectors, certificate: &serving.pem };
         Ok(issuer::objects(cluster, name, wish, &issued))
     }
 
@@ -344,30 +347,28 @@ fn told(service: &str, host: &Host, why: &str) -> String {
     format!("{service}: {} is no backend: {why}", host.metadata.name)
 }
 
-/// Where it was reached, while one runs that this one is to take the place of.
+/// Where it was reached, while one runs that this one is to take the place of: what that one's Service says.
 fn endpoint_before(cluster: &SipCluster, name: &str, facts: &Facts<'_>) -> Option<Endpoint> {
-    let names = || {
-        let live = facts.services.iter().filter(|live| live["kind"] == "Service");
-        live.filter_map(|live| live["metadata"]["name"].as_str())
-    };
-    let runs = names().all(|live| live != name)
-        && names().any(|live| is_of_sort(cluster, live, Before::ControlPlane.word()));
-    cluster.status.endpoints.control_plane.clone().filter(|_| runs)
+    if service(name, facts).is_some() {
+        return None;
+    }
+    let named = |live: &Value| live["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let all = cluster.spec.services.load_balancer_control_plane.iter().enumerate();
+    let wished: Vec<String> =
+        all.map(|(number, wish)| balancer::name_of(cluster, Before::ControlPlane, number, wish)).collect();
+    let running = facts.services.iter().filter(|live| balancer::is_before_api_servers(cluster, live));
+    // One that goes was in this one's place; one that is wished besides reaches the same API servers.
+    let mut running: Vec<(bool, String, &Value)> =
+        running.map(|live| (wished.contains(&named(live)), named(live), live)).collect();
+    running.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
+    running.into_iter().find_map(|(_, _, live)| balancer::endpoint(live, facts.nodes_at))
 }
 
-/// Where the first load balancer of the control plane is reached.
-fn endpoint(wish: &LoadBalancer, name: &str, facts: &Facts<'_>) -> Option<Endpoint> {
-    let live =
-        facts.services.iter().find(|live| live["kind"] == "Service" && live["metadata"]["name"] == name)?;
-    match wish.exposure {
-        Exposure::NodePort => {
-            let port = live.pointer("/spec/ports/0/nodePort").and_then(Value::as_u64)?;
-            Some(Endpoint { host: facts.nodes_at?.to_owned(), port: port.try_into().ok()? })
-        }
-        Exposure::LoadBalancer => {
-            let ingress = live.pointer("/status/loadBalancer/ingress/0")?;
-            let host = ingress["ip"].as_str().or_else(|| ingress["hostname"].as_str())?;
-            Some(Endpoint { host: host.to_owned(), port: API_PORT })
-        }
-    }
+/// Where a load balancer is reached.
+fn endpoint(name: &str, facts: &Facts<'_>) -> Option<Endpoint> {
+    balancer::endpoint(service(name, facts)?, facts.nodes_at)
+}
+
+fn service<'a>(name: &str, facts: &Facts<'a>) -> Option<&'a Value> {
+    facts.services.iter().find(|live| live["kind"] == "Service" && live["metadata"]["name"] == name)
 }

@@ -71,7 +71,7 @@ impl World {
             return Vec::new();
         };
         let services = self.services_of(cluster);
-        let labels = Labels::new();
+        let labels = BTreeMap::new();
         let fleet =
             Fleet { hosts: &self.hosts, clusters: &self.clusters, policies: &[], namespace_labels: &labels };
         let facts = Facts {
@@ -495,6 +495,56 @@ fn the_secret_of_a_management_controller_is_neither_read_nor_mounted() {
         "{told}"
     );
     assert!(!world.services.iter().any(|object| object["metadata"]["name"] == "a-jump-30002"));
+}
+
+/// A status that somebody wrote withholds nothing, and opens the way to nowhere.
+#[test]
+fn a_status_that_somebody_wrote_decides_nothing() {
+    let note = |host: &Host, role: &str| json!({"namespace": "gauss", "name": host.metadata.name, "uid": host.metadata.uid, "role": role});
+    let write = |world: &mut World, at: usize, status: &Value| {
+        world.clusters[at].status = serde_json::from_value(status.clone()).unwrap();
+    };
+    // Of another one, of whatever shape: all hosts; more than wanted; less than a choice; one that goes for ever.
+    let all: Vec<Value> = racks().iter().map(|host| note(host, "ControlPlane")).collect();
+    for (hosts, is_going) in
+        [(all.clone(), false), (all[..2].to_vec(), false), (all[..1].to_vec(), false), (all.clone(), true)]
+    {
+        let mut world = two_tenants();
+        write(&mut world, 0, &json!({"hosts": hosts}));
+        if is_going {
+            world.clusters[0].metadata.finalizers = vec!["others.example/f".to_owned()];
+            world.clusters[0].metadata.deletion_timestamp = Some(NOW.to_owned());
+        }
+        let own = world.cluster("a").clone();
+        world.run(&["b"], usize::MAX);
+        assert_eq!(world.labelled("b").len(), 4, "{hosts:?}");
+        assert_eq!(world.condition("b", "Ready"), "True ReconciliationSucceeded: 4 hosts, 0 standby");
+        assert_eq!(*world.cluster("a"), own);
+    }
+    // Its own: it gets no host that its spec would not have got it.
+    let mut world = two_tenants();
+    world.clusters[0].spec.nodes.get_mut("ControlPlane").unwrap().label_selector.match_labels =
+        Labels::from([("flavor".to_owned(), "big".to_owned())]);
+    write(&mut world, 0, &json!({"hosts": all}));
+    world.run(&["a"], usize::MAX);
+    assert_eq!(world.labelled("a"), [""; 0]);
+    // The way of the jump host while the balancer is replaced: that of the one that runs.
+    let mut world = World::of(racks(), vec![tenant("a", 2, 1, 30000)]);
+    world.run(&["a"], usize::MAX);
+    let mut status = serde_json::to_value(&world.cluster("a").status).unwrap();
+    status["endpoints"] = json!({"controlPlane": {"host": "169.254.169.254", "port": 80}});
+    write(&mut world, 0, &status);
+    let balancer = &mut world.clusters[0].spec.services.load_balancer_control_plane[0];
+    (balancer.node_port, balancer.node_interface_id) = (Some(31000), "oma".to_owned());
+    world.run(&["a"], usize::MAX);
+    let endpoint = world.cluster("a").status.endpoints.control_plane.clone().unwrap();
+    assert_eq!((endpoint.host.as_str(), endpoint.port), ("192.0.2.1", 30000));
+    let jump = world
+        .services
+        .iter()
+        .find(|live| live["kind"] == "ConfigMap" && live["metadata"]["name"] == "a-jump-30002");
+    let jump = jump.unwrap().to_string();
+    assert!(jump.contains("192.0.2.1:30000") && !jump.contains("169.254.169.254"), "{jump}");
 }
 
 #[test]

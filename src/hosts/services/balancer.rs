@@ -11,9 +11,13 @@ use core::net::IpAddr;
 use serde_json::{Value, json};
 
 use super::haproxy::{Check, Files, Frontend, LONGEST_END_SECONDS, Program, Server, Target, render};
-use super::objects::{Port, container_security, deployment, everywhere, metadata, name, sealed, service};
-use crate::cluster::{LoadBalancer, Named, SipCluster};
+use super::objects::{
+    Port, container_security, deployment, everywhere, is_of_sort, metadata, name, sealed, service,
+};
+use crate::cluster::{Endpoint, LoadBalancer, Named, SipCluster};
 
+/// At a Service: at which name or address the nodes are reached, as the reconciler's setting said when it was applied.
+const NODES_AT: &str = "capstan.dev/nodes-at";
 /// The port of API servers.
 pub const API_PORT: u16 = 6443;
 /// Where HAProxy says that it is alive.
@@ -58,6 +62,39 @@ pub enum NoBalancer {
 
 /// A chosen host and where it is reached.
 pub type Reached = (Named, IpAddr);
+
+/// Notes at the Service among a balancer's objects where nodes are reached, for [`says_endpoint`].
+pub fn note_nodes_at(objects: &mut [Value], nodes_at: Option<&str>) {
+    for service in objects.iter_mut().filter(|object| object["kind"] == "Service") {
+        if let Some(nodes_at) = nodes_at.filter(|_| service["spec"]["type"] == "NodePort") {
+            service["metadata"]["annotations"][NODES_AT] = nodes_at.into();
+        }
+    }
+}
+
+/// Where the live Service of a load balancer is reached.
+pub fn endpoint(live: &Value, nodes_at: Option<&str>) -> Option<Endpoint> {
+    if live["spec"]["type"] == "NodePort" {
+        let port = live.pointer("/spec/ports/0/nodePort").and_then(Value::as_u64)?;
+        return Some(Endpoint { host: nodes_at?.to_owned(), port: port.try_into().ok()? });
+    }
+    let ingress = live.pointer("/status/loadBalancer/ingress/0")?;
+    let host = ingress["ip"].as_str().or_else(|| ingress["hostname"].as_str())?;
+    Some(Endpoint { host: host.to_owned(), port: API_PORT })
+}
+
+/// Whether a live object is the Service of a load balancer before the API servers, and is reached there. A status alone,
+/// which others may write, says nothing.
+pub fn says_endpoint(cluster: &SipCluster, live: &Value, endpoint: &Endpoint) -> bool {
+    let nodes_at = live["metadata"]["annotations"][NODES_AT].as_str();
+    is_before_api_servers(cluster, live) && self::endpoint(live, nodes_at).as_ref() == Some(endpoint)
+}
+
+/// Whether a live object is the Service of a load balancer before the API servers of this cluster.
+pub fn is_before_api_servers(cluster: &SipCluster, live: &Value) -> bool {
+    let name = live["metadata"]["name"].as_str().unwrap_or_default();
+    live["kind"] == "Service" && is_of_sort(cluster, name, Before::ControlPlane.word())
+}
 
 /// The objects of the `number`th load balancer before some hosts. `ca` is the tenant's CA in PEM, once it exists.
 ///

@@ -8,18 +8,21 @@
 //! *Caveats.* The image must have `dex` in its search path, as `dexidp/dex` has, and run as any user. What Dex remembers of
 //! people is lost with its pod: they log in again.
 
+use capstan_model::digest::digest;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::balancer::encoded;
 use super::dex::{ClientId, Connectors, ENVIRONMENT, Host, Place, configuration};
 use super::objects::{
-    Port, container_security, deployment, labels, metadata, name, sealed, service as service_of,
+    Port, container_security, deployment, is_of_sort, labels, metadata, name, sealed, service as service_of,
 };
-use crate::cluster::{Auth, Exposure, SipCluster};
+use crate::cluster::{Auth, Exposure, Oidc, SipCluster};
 
 /// What its name has before its port.
 pub const WORD: &str = "auth";
+/// At a Deployment: a digest of the issuer, for whom tokens are, and the CA, as it was applied.
+const OIDC: &str = "capstan.dev/oidc";
 /// Where it listens in its pod.
 const PORT: u16 = 5556;
 /// The port of its Service.
@@ -106,8 +109,8 @@ pub fn port(wish: &Auth) -> Option<u16> {
 /// What is issued, and by whom.
 #[derive(Debug, Clone, Copy)]
 pub struct Issued<'a> {
-    /// The issuer's URL.
-    pub issuer: &'a str,
+    /// The issuer as an API server has to know it.
+    pub oidc: &'a Oidc,
     /// For whom tokens are.
     pub client: &'a ClientId,
     /// Who vouches for people.
@@ -120,7 +123,7 @@ pub struct Issued<'a> {
 pub fn objects(cluster: &SipCluster, name: &str, wish: &Auth, issued: &Issued<'_>) -> Vec<Value> {
     let (certificate, key) = (format!("{CERTIFICATE}/tls.crt"), format!("{CERTIFICATE}/tls.key"));
     let place = Place { port: PORT, certificate: &certificate, key: &key };
-    let text = configuration(&place, issued.issuer, issued.client, issued.connectors);
+    let text = configuration(&place, &issued.oidc.issuer, issued.client, issued.connectors);
     let secret = json!({
         "apiVersion": "v1",
         "kind": "Secret",
@@ -129,8 +132,22 @@ pub fn objects(cluster: &SipCluster, name: &str, wish: &Auth, issued: &Issued<'_
         "data": {FILE: encoded(&text)},
     });
     // One pod: what it remembers of a login, another one does not know.
-    let pods = deployment(cluster, name, 1, &[&text, issued.certificate], pod(wish, name));
+    let mut pods = deployment(cluster, name, 1, &[&text, issued.certificate], pod(wish, name));
+    pods["metadata"]["annotations"][OIDC] = digest_of(issued.oidc).into();
     vec![sealed(secret), pods]
+}
+
+/// Whether a live object is the Deployment of an issuer, and was applied as this one. A status alone, which others may write,
+/// says nothing.
+pub fn says_oidc(cluster: &SipCluster, live: &Value, oidc: &Oidc) -> bool {
+    let name = live["metadata"]["name"].as_str().unwrap_or_default();
+    live["kind"] == "Deployment"
+        && is_of_sort(cluster, name, WORD)
+        && live["metadata"]["annotations"][OIDC] == digest_of(oidc).as_str()
+}
+
+fn digest_of(oidc: &Oidc) -> String {
+    digest(&[&oidc.issuer, &oidc.client_id, &oidc.ca])
 }
 
 /// The Secret with the certificate that it serves, and its key: both in PEM.
@@ -203,12 +220,12 @@ mod tests {
 
     fn made(connectors: &str, certificate: &str) -> Vec<Value> {
         let (client, connectors) = (ClientId::read("").unwrap(), Connectors::read(connectors).unwrap());
-        let issued = Issued {
-            issuer: "https://dex.example.com:30556",
-            client: &client,
-            connectors: &connectors,
-            certificate,
+        let oidc = Oidc {
+            issuer: "https://dex.example.com:30556".to_owned(),
+            client_id: client.as_str().to_owned(),
+            ca: "CA".to_owned(),
         };
+        let issued = Issued { oidc: &oidc, client: &client, connectors: &connectors, certificate };
         objects(&cluster("gauss", json!({})), "gauss-auth-30556", &wish(), &issued)
     }
 

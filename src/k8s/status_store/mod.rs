@@ -3,6 +3,7 @@
 mod read;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -47,6 +48,8 @@ pub struct KubeStatusStore {
     cluster: KubeCluster,
     namespace: String,
     events: Events,
+    /// What was said of objects that cannot be read, by UID.
+    told: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 impl KubeStatusStore {
@@ -57,6 +60,7 @@ impl KubeStatusStore {
             cluster: KubeCluster::new(connection),
             namespace: namespace.into(),
             events: Events::new(connection.rest.clone(), instance),
+            told: Arc::default(),
         }
     }
 
@@ -64,14 +68,15 @@ impl KubeStatusStore {
         self.cluster.read(&As::Reconciler, &object(kind, namespace, name)).await
     }
 
-    /// All of a kind; what `read` answers with `None` is passed over.
+    /// All of a kind; what `read` answers with `None` is passed over. So is what cannot be read, which is told: it stops nobody
+    /// else's.
     async fn all<T: Send>(
         &self,
-        kind: &'static str,
+        kind_name: &'static str,
         namespace: &str,
         read: impl Fn(&Value) -> Option<Result<T, LiveError>> + Send + Sync,
     ) -> Result<Vec<T>, LiveError> {
-        let kind = ApiKind::of_version(&format!("{GROUP}/{VERSION}"), kind);
+        let kind = ApiKind::of_version(&format!("{GROUP}/{VERSION}"), kind_name);
         let list = List {
             kind: &kind,
             namespace: Some(namespace),
@@ -80,8 +85,30 @@ impl KubeStatusStore {
             page: PAGE,
             part: Listed::Whole,
         };
-        let all = self.cluster.list_as(&As::Reconciler, &list, |object| read(&object)).await?;
-        all.into_iter().collect()
+        let read = |object: Value| {
+            read(&object).map(|read| read.map_err(|error| (regarding(kind_name, &object), error)))
+        };
+        let mut all = Vec::new();
+        for one in self.cluster.list_as(&As::Reconciler, &list, read).await? {
+            match one {
+                Ok(one) => all.push(one),
+                Err((object, error)) => self.tell(object, &error).await,
+            }
+        }
+        Ok(all)
+    }
+
+    /// Says of an object that it cannot be read, once.
+    async fn tell(&self, object: Regarding, error: &LiveError) {
+        let note = error.to_string();
+        let is_news = {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            told.insert(object.uid.clone(), note.clone()).as_ref() != Some(&note)
+        };
+        if is_news {
+            tracing::warn!(kind = object.kind, namespace = object.namespace, name = object.name, "{note}");
+            self.events.say(&object, Saying { tone: "Warning", reason: "Unreadable", note }).await;
+        }
     }
 
     /// Replaces a status whole: what the last one said and this one does not goes. Gives the resource version then.
@@ -309,6 +336,17 @@ impl StatusStore for KubeStatusStore {
             stream::iter(change)
         })
         .boxed()
+    }
+}
+
+fn regarding(kind: &'static str, object: &Value) -> Regarding {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    Regarding {
+        api_version: format!("{GROUP}/{VERSION}"),
+        kind,
+        namespace: text("/metadata/namespace"),
+        name: text("/metadata/name"),
+        uid: text("/metadata/uid"),
     }
 }
 

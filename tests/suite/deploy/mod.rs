@@ -15,6 +15,7 @@ mod image;
 mod manifests;
 pub(crate) mod metrics;
 mod running;
+mod tenants;
 mod unit;
 mod watching;
 

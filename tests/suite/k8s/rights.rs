@@ -227,7 +227,7 @@ fn the_reconciler_gets_by_with_its_rights_and_none_is_idle() {
     let lets_go = |request: &Request| {
         request.namespace == LEAVING && request.resource == "vaultsecrets" && request.verb == "patch"
     };
-    // And what is said of it where nobody has an account for it is no folder's word.
+    // And what is said of it is no folder's word: no folder's account may write a status.
     let says = |request: &Request| request.resource == "vaultsecrets/status" && request.verb == "patch";
     let strays: Vec<String> = own
         .iter()

@@ -382,6 +382,28 @@ async fn a_folder_that_cannot_be_rendered_keeps_its_credentials_valid() {
     assert_eq!(town.current(SECRETS[0]), "c3");
 }
 
+/// A status that somebody wrote brings no credential to where the folder's Cluster is not.
+#[tokio::test]
+async fn what_a_status_says_of_another_cluster_makes_no_credential() {
+    for (namespace, cluster) in [("evil", "peu01"), ("org", "another")] {
+        let mut town = Town::new();
+        town.pass().await;
+        let before = SECRETS.map(|name| town.current(name));
+        town.world.write("gauss/peu01/base/broken.yaml", "kind: [\n");
+        {
+            let mut posted = town.world.status_store.posted();
+            let status = &mut posted.clusters.get_mut("gauss-peu01").unwrap().status;
+            let credentials = status.cloud_credentials.as_mut().unwrap();
+            (credentials.namespace, credentials.cluster) = (namespace.to_owned(), cluster.to_owned());
+        }
+        town.pass_time(20 * DAY);
+        town.world.live.take_writes();
+        town.pass().await;
+        assert_eq!(SECRETS.map(|name| town.current(name)), before, "{namespace}/{cluster}");
+        assert_eq!(town.world.live.take_writes(), [""; 0], "{namespace}/{cluster}");
+    }
+}
+
 #[tokio::test]
 async fn what_somebody_deleted_or_changed_is_made_again_and_nobody_loses_what_he_works_with() {
     let mut town = Town::new();

@@ -3,6 +3,7 @@
 use capstan::app::ports::Scope;
 use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
 use capstan::app::reconcile::preflight::preflight;
+use capstan_model::digest::digest;
 use capstan_model::finding::Severity;
 use serde_json::json;
 
@@ -21,6 +22,8 @@ fn town() -> World {
         ("airship.airshipit.org", "SIPCluster", Scope::Namespaced),
         ("metal3.io", "BareMetalHost", Scope::Namespaced),
         ("metal3.io", "HostDeployPolicy", Scope::Namespaced),
+        ("", "Service", Scope::Namespaced),
+        ("apps", "Deployment", Scope::Namespaced),
         ("infrastructure.cluster.x-k8s.io", "Metal3Cluster", Scope::Namespaced),
         ("infrastructure.cluster.x-k8s.io", "Metal3MachineTemplate", Scope::Namespaced),
     ]);
@@ -107,6 +110,38 @@ async fn what_the_racks_cannot_give_is_rejected_host_by_host() {
     assert_eq!((answer.verdict, lines(&answer)), (PreflightVerdict::Accepted, Vec::new()));
 }
 
+/// Another's status says of hosts that they are its own: that rejects nobody's pull request.
+#[tokio::test]
+async fn what_another_status_says_of_hosts_rejects_nothing() {
+    let world = town();
+    wish(&world, 2, SELECTOR);
+    let notes: Vec<_> = (0..2)
+        .map(|number| {
+            let host = world.live.object("BareMetalHost", &format!("bm-{number}")).unwrap();
+            json!({"namespace": "org", "name": format!("bm-{number}"), "uid": host["metadata"]["uid"], "role": "Worker"})
+        })
+        .collect();
+    let forged = |namespace: &str, count: u32| {
+        json!({"apiVersion": "airship.airshipit.org/v1", "kind": "SIPCluster",
+            "metadata": {"name": "evil", "namespace": namespace},
+            "spec": {"nodes": {"Worker": {"count": {"active": count}}}, "services": {}},
+            "status": {"hosts": notes}})
+    };
+    for (what, object) in [
+        ("more than it wants", forged("org", 1)),
+        ("less than it wants", forged("org", 3)),
+        ("of a namespace that nobody opened hosts to", forged("evil", 2)),
+    ] {
+        world.live.put(object);
+        let answer = judge(&world).await;
+        assert_eq!((answer.verdict, lines(&answer)), (PreflightVerdict::Accepted, Vec::new()), "{what}");
+        world.live.remove("SIPCluster", "evil");
+    }
+    // What a choice would have made counts, until it is labelled.
+    world.live.put(forged("org", 2));
+    assert_eq!(judge(&world).await.verdict, PreflightVerdict::Rejected);
+}
+
 #[tokio::test]
 async fn a_rolling_upgrade_without_a_spare_host_and_a_template_without_a_selector_are_warned_of() {
     let world = town();
@@ -131,6 +166,18 @@ async fn another_endpoint_than_the_load_balancers_is_warned_of() {
         "metadata": {"name": "peu01", "namespace": "org"}, "spec": {"services": {}},
         "status": {"endpoints": {"controlPlane": {"host": "192.0.2.1", "port": 30000}}}});
     world.live.put(live);
+    // A status that nothing bears out is somebody's word, and is not told as what is to be written.
+    assert_eq!(lines(&judge(&world).await), Vec::<String>::new());
+    let service = |nodes_at: &str| {
+        json!({"apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": "peu01-control-plane-30000", "namespace": "org",
+                "labels": {"app.kubernetes.io/managed-by": "capstan"},
+                "annotations": {"capstan.dev/nodes-at": nodes_at}},
+            "spec": {"type": "NodePort", "ports": [{"port": 6443, "nodePort": 30000}]}})
+    };
+    world.live.put(service("192.0.2.2"));
+    assert_eq!(lines(&judge(&world).await), Vec::<String>::new());
+    world.live.put(service("192.0.2.1"));
     let answer = judge(&world).await;
     assert_eq!(
         lines(&answer),
@@ -300,6 +347,17 @@ async fn an_issuer_that_the_control_plane_does_not_trust_is_told_with_what_to_ad
     world.live.put(json!({"apiVersion": "airship.airshipit.org/v1", "kind": "SIPCluster",
         "metadata": {"name": "peu01", "namespace": "org"}, "spec": {"services": {}},
         "status": {"oidc": {"issuer": "https://192.0.2.1:30556", "clientID": "kubernetes", "ca": ca}}}));
+    // A status that nothing bears out is somebody's word: no issuer to trust.
+    assert_eq!(lines(&judge(&world).await), Vec::<String>::new());
+    let deployment = |digest: &str| {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "peu01-auth-30556", "namespace": "org",
+                "labels": {"app.kubernetes.io/managed-by": "capstan"}, "annotations": {"capstan.dev/oidc": digest}},
+            "spec": {}})
+    };
+    world.live.put(deployment(&digest(&["https://192.0.2.1:30557", "kubernetes", ca])));
+    assert_eq!(lines(&judge(&world).await), Vec::<String>::new());
+    world.live.put(deployment(&digest(&["https://192.0.2.1:30556", "kubernetes", ca])));
     let answer = judge(&world).await;
     assert_eq!(answer.verdict, PreflightVerdict::Accepted);
     let told = lines(&answer);

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan::app::reconcile::Ended;
+use capstan::app::reconcile::resources::KeyRecipient;
 use serde_json::{Value, json};
 
 use super::owners_town::{DAY, Person, SECRET, Town};
@@ -79,6 +80,36 @@ async fn where_nobody_can_read_who_the_owners_are_those_who_have_a_key_keep_it()
     assert_eq!(eve.open(&second.content), None);
     let days = second.expires_at.unwrap().duration_since(first.expires_at.unwrap()).as_hours() / 24;
     assert_eq!(days, 7, "for as long as it was asked for last");
+}
+
+/// Nor does whoever writes a status: whom it names and the Secret does not gets no key.
+#[tokio::test]
+async fn whom_a_status_alone_names_gets_no_key() {
+    let town = Town::new().await;
+    let (ada, eve) = (Person::new("ada"), Person::new("eve"));
+    town.owned_by(&[&ada], "access: {lifetimeDays: 9}\n");
+    town.pass().await;
+    let first = town.published().unwrap();
+    town.world.write("gauss/peu01/capstan.yaml", "owners: [{\n");
+    for is_known in [false, true] {
+        town.world.pass_time(7 * DAY);
+        {
+            let mut posted = town.world.status_store.posted();
+            let status = &mut posted.clusters.get_mut("gauss-peu01").unwrap().status;
+            let recipients = &mut status.owners_key.as_mut().unwrap().recipients;
+            if is_known {
+                recipients.pop();
+            } else {
+                let key = Some(eve.key());
+                recipients.push(KeyRecipient { name: "eve".to_owned(), fingerprint: eve.key(), key });
+            }
+        }
+        refused(&town).await;
+        let now = town.published().unwrap();
+        assert_eq!(eve.open(&now.content), None);
+        assert_eq!(now.sha256 != first.sha256, is_known);
+    }
+    assert!(ada.open(&town.published().unwrap().content).is_some());
 }
 
 #[tokio::test]

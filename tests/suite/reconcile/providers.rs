@@ -118,3 +118,43 @@ impl Ground {
         object["status"]["installedVersion"].as_str().map(str::to_owned)
     }
 }
+
+/// What is remembered of one provider stands in a status that nobody can read: the others go on, and that is told.
+#[tokio::test]
+async fn what_is_remembered_of_one_provider_and_cannot_be_read_stops_that_one_alone() {
+    let mut ground = Ground::new(&[]).await;
+    let map = |name: &str, components: &str| {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": NAMESPACE,
+                "labels": {"for": name, "provider.cluster.x-k8s.io/version": "v1.0.0"}},
+            "data": {"metadata": METADATA, "components": components}})
+    };
+    ground.live.put(map("own", COMPONENTS));
+    ground.live.put(map("another", &COMPONENTS.replace("manager", "another-manager")));
+    let spec =
+        |of: &str| json!({"version": "v1.0.0", "fetchConfig": {"selector": {"matchLabels": {"for": of}}}});
+    let mut another = provider(spec("another"));
+    another["metadata"]["name"] = json!("another");
+    ground.live.put(provider(spec("own")));
+    ground.live.put(another);
+    ground.pass().await;
+    assert_eq!(ground.installed().as_deref(), Some("v1.0.0"));
+    for name in ["manager", "another-manager"] {
+        assert!(ground.live.object("ServiceAccount", name).is_some(), "{name}");
+    }
+    let record = "infrastructure-another";
+    ground.live.change("ManagedProvider", record, |object| object["status"] = json!({"inventory": 7}));
+    for name in ["manager", "another-manager"] {
+        ground.live.remove("ServiceAccount", name);
+    }
+    ground.later(600);
+    ground.memory = Memory::default();
+    ground.pass().await;
+    assert!(ground.live.object("ServiceAccount", "manager").is_some(), "the other one is repaired");
+    assert!(
+        ground.live.object("ServiceAccount", "another-manager").is_none(),
+        "of this one nothing is known"
+    );
+    assert_eq!(ground.live.object("ManagedProvider", record).unwrap()["status"], json!({"inventory": 7}));
+    let told = ground.live.object("InfrastructureProvider", "another").unwrap()["status"].to_string();
+    assert!(told.contains("its status cannot be read"), "{told}");
+}

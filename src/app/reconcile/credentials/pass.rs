@@ -52,6 +52,25 @@ impl Reconciliation<'_> {
         if self.is_suspended() {
             return;
         }
+        // A status alone, which others could write, has no credential brought to another namespace.
+        let is_it = match self.remembered_id().await {
+            Ok(found) => found.is_some_and(|cluster| {
+                cluster.name == status.cluster && cluster.namespace.as_deref() == Some(&status.namespace)
+            }),
+            Err(error) => {
+                tracing::warn!(cluster = %request.id, %error, "credentials are not renewed");
+                self.again = true;
+                return;
+            }
+        };
+        if !is_it {
+            tracing::warn!(
+                cluster = %request.id,
+                namespace = status.namespace,
+                "credentials are not renewed: the Cluster that the status names for them is not the one that was applied from the folder"
+            );
+            return;
+        }
         let account = applied_as(request.revision.fleet.settings(), request.id, request.fleet);
         let by = As::Impersonated(account.of(&status.namespace));
         let subject =

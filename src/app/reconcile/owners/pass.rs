@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use capstan_live::applying::is_applied_by_capstan;
 use capstan_live::owners::{Endpoint, Handed};
 use capstan_live::services::{Cause, Problem, is_initialized};
 use capstan_model::ids::ClusterId;
@@ -20,7 +21,7 @@ use crate::app::reconcile::observation::Observation;
 use crate::app::reconcile::ports::{Note, OwnersFile, Tone};
 use crate::app::reconcile::provider_sets::applied_as;
 use crate::app::reconcile::reconciliation::Reconciliation;
-use crate::app::reconcile::resources::{ConditionStatus, ConditionType, OwnersKeyStatus};
+use crate::app::reconcile::resources::{ConditionStatus, ConditionType, KeyRecipient, OwnersKeyStatus};
 use crate::app::reconcile::says::Says;
 use crate::app::reconcile::services::kubeconfig_of;
 
@@ -89,7 +90,9 @@ impl Reconciliation<'_> {
     /// others have is renewed; nobody gets anything new. Of a suspended one nothing is touched but to keep somebody out.
     pub(in crate::app::reconcile) async fn guard_owners_key(&mut self) {
         let Some(before) = self.status.owners_key.clone() else { return };
-        let asked = match Asked::read(self.request.revision, self.request.id).await {
+        let read = Asked::read(self.request.revision, self.request.id).await;
+        let is_remembered = read.is_err();
+        let asked = match read {
             Ok(asked) => asked.narrowed(&before),
             Err(_) => Asked::remembered(&before),
         };
@@ -98,7 +101,16 @@ impl Reconciliation<'_> {
             return;
         }
         match self.remembered_cluster().await {
-            Ok(Some(subject)) => self.see_to_key(&subject, &asked).await,
+            Ok(Some(subject)) => {
+                if is_remembered && !self.is_borne_out(&subject, &before).await {
+                    tracing::warn!(
+                        cluster = %self.request.id,
+                        "the owners' key is not renewed: whom the status names for it is not whom the Secret was written for, and Git cannot be read"
+                    );
+                    return;
+                }
+                self.see_to_key(&subject, &asked).await;
+            }
             Ok(None) => {}
             Err(error) => {
                 tracing::warn!(cluster = %self.request.id, %error, "the owners' key is not seen to");
@@ -107,7 +119,23 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// The one `Cluster` that the folder brought last, where it is there still.
+    /// Whether the Secret that Capstan wrote was for everybody whom a status names. Where Git cannot be read, a status alone,
+    /// which others could write, gives nobody a key; nor does the Secret alone.
+    async fn is_borne_out(&self, subject: &Subject, before: &OwnersKeyStatus) -> bool {
+        let own = before.file.as_ref().map(|file| file.sha256.clone());
+        let Some(kept) = self.kept_still(subject, own.as_ref()).await else { return false };
+        let is_held =
+            |named: &KeyRecipient| kept.recipients.iter().any(|one| one.fingerprint == named.fingerprint);
+        before.recipients.iter().all(is_held)
+    }
+
+    /// The identity of the one `Cluster` that the folder brought last, where it is there still.
+    pub(in crate::app::reconcile) async fn remembered_id(&self) -> Result<Option<ObjectId>, LiveError> {
+        Ok(self.remembered_cluster().await?.map(|subject| subject.cluster))
+    }
+
+    /// The one `Cluster` that the folder brought last, where it is there still. The inventory, which others could write, says
+    /// which; that it is this folder's say the object itself and the inventories of the others.
     async fn remembered_cluster(&self) -> Result<Option<Subject>, LiveError> {
         let request = self.request;
         let entries = self.status.inventory.objects().iter().filter(|entry| is_cluster(&entry.id()));
@@ -122,7 +150,11 @@ impl Reconciliation<'_> {
         };
         let live = request.ports.live.read(&by, &object).await?;
         let uid = live.as_ref().and_then(|live| live.pointer("/metadata/uid")?.as_str());
-        let is_it = uid.is_some() && uid == entry.uid.as_deref();
+        let others = &request.revision.owners;
+        let is_it = uid.is_some()
+            && uid == entry.uid.as_deref()
+            && live.as_ref().is_some_and(is_applied_by_capstan)
+            && others.recorded_elsewhere(request.id, &cluster).next().is_none();
         Ok(is_it.then_some(Subject { cluster, live, by }))
     }
 

@@ -30,7 +30,7 @@ pub struct VaultSecretStatus {
     pub asked_of: Option<String>,
     /// Leases that are asked for no more: they end now that others stand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(max = 20), extend("x-kubernetes-list-type" = "atomic"))]
     pub earlier: Vec<EarlierLease>,
     /// When the lease ends, if nobody renews it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,6 +64,17 @@ pub struct LeaseStatus {
     pub renewable: bool,
     /// SHA-256 of what it was asked for with.
     pub request: String,
+}
+
+impl VaultSecretStatus {
+    /// So many earlier leases are remembered, as the definition has it.
+    const MOST_EARLIER: usize = 20;
+
+    /// No more than that are looked at, whoever wrote them: the oldest run out by themselves.
+    pub fn bound_earlier(&mut self) {
+        let beyond = self.earlier.len().saturating_sub(Self::MOST_EARLIER);
+        self.earlier.drain(..beyond);
+    }
 }
 
 /// A lease that is asked for no more.

@@ -12,8 +12,6 @@ use super::subject::Subject;
 use super::trouble::Trouble;
 use crate::app::reconcile::resources::EarlierLease;
 
-/// So many are remembered; the oldest run out by themselves.
-const MOST: usize = 20;
 /// So long it is tried to end one of which nobody knows whether it was given.
 const UNKNOWN: SignedDuration = SignedDuration::from_hours(24);
 
@@ -52,8 +50,7 @@ impl Subject {
 
     fn remember(&mut self, earlier: EarlierLease) {
         self.status.earlier.push(earlier);
-        let beyond = self.status.earlier.len().saturating_sub(MOST);
-        self.status.earlier.drain(..beyond);
+        self.status.bound_earlier();
     }
 }
 

@@ -1,19 +1,22 @@
 //! What becomes of logins: made, renewed, retired, ended.
 //!
 //! A login that leases hang on is kept in a Secret of the namespace before the first of them is asked for: so the process that
-//! follows renews it, and ends what hangs on it.
+//! follows renews it, and ends what hangs on it. Beside it stands which leases those are, and whose: a status, which others
+//! may write, decides of no lease that is not kept here for its VaultSecret.
 
 use std::collections::BTreeSet;
 
 use capstan_live::secrets::{LoginStep, LoginTimes, Why, next_login_step};
+use capstan_model::wording;
 use jiff::Timestamp;
 use secrecy::SecretString;
 
 use super::asking::Asking;
 use super::kept_logins::KeptLogins;
-use super::logins::{Group, Login};
+use super::logins::{Group, KeptLease, Login};
 use super::outcome::{SOON, after};
 use super::store::Store;
+use super::subject::Subject;
 use super::trouble::Trouble;
 use crate::app::ports::{Vault as _, VaultToken, ends_at};
 
@@ -74,7 +77,7 @@ impl Group {
 
     /// When the login that serves needs somebody next, where leases hang on it.
     pub(super) fn due(&self, now: Timestamp) -> Option<Timestamp> {
-        let login = self.current.as_ref().filter(|_| self.is_kept)?;
+        let login = self.current.as_ref().filter(|login| self.is_kept && login.is_own)?;
         match next_login_step(&login.times, now) {
             LoginStep::Keep(until) => until,
             // It could not be renewed just now.
@@ -169,12 +172,55 @@ impl Group {
         Ok(all.find(|login| login.accessor == accessor).map(|login| login.token.clone()))
     }
 
-    /// Ends logins that retired and that nothing hangs on any more; and the one that serves, where no lease is left.
+    /// A lease was given: it is kept before anybody is told of it.
+    pub(super) async fn hold(
+        &mut self,
+        asking: Asking<'_>,
+        store: &str,
+        id: &str,
+        lease: KeptLease,
+    ) -> Result<(), Trouble> {
+        self.recall(asking, store).await?;
+        self.leases.insert(id.to_owned(), lease);
+        self.keep(asking, store).await.inspect_err(|_| drop(self.leases.remove(id)))
+    }
+
+    /// Whether a lease is kept for a VaultSecret, with that login.
+    pub(super) fn holds(&self, uid: &str, id: &str, login: &str) -> bool {
+        self.leases.get(id).is_some_and(|kept| kept.uid == uid && kept.login == login)
+    }
+
+    /// Takes out of a status what it says of this store's leases and nobody keeps for it: such a lease is neither renewed nor
+    /// revoked, and ends by itself. It is said.
+    pub(super) async fn disbelieve(
+        &mut self,
+        asking: Asking<'_>,
+        store: &str,
+        subject: &mut Subject,
+    ) -> Result<(), Trouble> {
+        if !subject.has_lease() {
+            return Ok(());
+        }
+        self.recall(asking, store).await?;
+        let gone = subject.forget_leases(store, |uid, id, login| !self.holds(uid, id, login));
+        if gone > 0 {
+            let message = format!(
+                "its status named {} of the VaultStore {store} that Capstan keeps for no VaultSecret of this UID: nothing is done with them, and they end by themselves",
+                wording::count(gone, "lease", "leases")
+            );
+            tracing::warn!(namespace = subject.key.0, secret = subject.key.1, "{message}");
+            subject.note(asking.ports, asking.by, asking.now, Why::NotAllowed, &message).await;
+        }
+        Ok(())
+    }
+
+    /// Ends logins that retired and that nothing hangs on any more; and the one that serves, where no lease is left. Leases that
+    /// no status tells of any more are forgotten.
     pub(super) async fn sweep(
         &mut self,
         asking: Asking<'_>,
         store: &Store,
-        used: &BTreeSet<String>,
+        (used, told): (&BTreeSet<String>, &BTreeSet<String>),
     ) -> Result<(), Trouble> {
         if !self.is_kept && self.retiring.is_empty() {
             return Ok(());
@@ -197,9 +243,14 @@ impl Group {
             self.retiring.retain(|one| one.accessor != login.accessor);
             self.keep(asking, name).await?;
         }
+        let held = self.leases.len();
+        self.leases.retain(|id, _| told.contains(id));
         let own = self.current.clone().filter(|login| login.is_own);
         let is_others = self.current.is_some() && own.is_none();
-        if self.is_kept && self.retiring.is_empty() && (used.is_empty() || is_others) {
+        // What hangs on a login of the namespace's own goes with that; what hangs on another's is to be known until it is ended.
+        let hang_on_others = !store.makes_own_logins() && !self.leases.is_empty();
+        let is_over = (used.is_empty() || is_others) && !hang_on_others;
+        if self.is_kept && self.retiring.is_empty() && is_over {
             if let Some(login) = own {
                 asking.ports.check_leading("ending a login").await?;
                 store.vault.revoke_self(&login.token).await?;
@@ -208,6 +259,9 @@ impl Group {
             }
             KeptLogins::of(asking, name).remove().await?;
             self.is_kept = false;
+            self.leases.clear();
+        } else if self.is_kept && self.leases.len() < held {
+            self.keep(asking, name).await?;
         }
         Ok(())
     }
@@ -235,9 +289,10 @@ impl Group {
         if self.is_read {
             return Ok(());
         }
-        if let Some(kept) = KeptLogins::of(asking, store).read().await? {
+        if let Some((logins, leases)) = KeptLogins::of(asking, store).read().await? {
             self.is_kept = true;
-            for login in kept {
+            self.leases = leases;
+            for login in logins {
                 let is_over = login.times.expires.is_some_and(|end| end <= asking.now);
                 match (is_over, login.retires) {
                     (true, _) => {}
@@ -253,7 +308,7 @@ impl Group {
     async fn keep(&mut self, asking: Asking<'_>, store: &str) -> Result<(), Trouble> {
         let own = self.current.iter().filter(|login| login.is_own);
         let all: Vec<&Login> = own.chain(&self.retiring).collect();
-        KeptLogins::of(asking, store).write(&all).await?;
+        KeptLogins::of(asking, store).write(&all, &self.leases).await?;
         self.is_kept = true;
         Ok(())
     }

@@ -1,6 +1,8 @@
-//! Logins that leases hang on, over restarts: in a Secret of the namespace whose they are.
+//! Logins that leases hang on, and which leases those are, over restarts: in a Secret of the namespace whose they are.
 //!
-//! A token is a secret, so it stands in no status. Whoever may read Secrets of the namespace may log in as it anyway.
+//! A token is a secret, so it stands in no status. Whoever may read Secrets of the namespace may log in as it anyway; whoever
+//! may write them may end those leases without Capstan. A lease whose login is none of the namespace's own stands here, too,
+//! without that login.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::asking::Asking;
-use super::logins::Login;
+use super::logins::{KeptLease, Login};
 use super::target::{secret, text};
 use super::trouble::Trouble;
 use crate::app::ports::{Contested, Deleted, ManagementCluster as _, Preconditions, Run};
@@ -23,7 +25,8 @@ use crate::app::reconcile::resources::ServiceAccountSpec;
 
 /// The label, with the store's name as far as a label takes it.
 const LABEL: &str = "capstan.dev/vault-login";
-const KEY: &str = "logins";
+const LOGINS: &str = "logins";
+const LEASES: &str = "leases";
 
 /// The Secret with the logins of a namespace and store.
 pub(super) struct KeptLogins<'a> {
@@ -88,10 +91,11 @@ impl<'a> KeptLogins<'a> {
     }
 
     /// What is kept; what somebody made unreadable is nothing.
-    pub(super) async fn read(&self) -> Result<Option<Vec<Login>>, Trouble> {
+    pub(super) async fn read(&self) -> Result<Option<(Vec<Login>, BTreeMap<String, KeptLease>)>, Trouble> {
         let Some(found) = self.live().await? else { return Ok(None) };
-        let bytes = STANDARD.decode(text(&found, "/data/logins")).unwrap_or_default();
-        let all: BTreeMap<String, Kept> = serde_json::from_slice(&bytes).unwrap_or_default();
+        let of = |key: &str| STANDARD.decode(text(&found, &format!("/data/{key}"))).unwrap_or_default();
+        let all: BTreeMap<String, Kept> = serde_json::from_slice(&of(LOGINS)).unwrap_or_default();
+        let leases = serde_json::from_slice(&of(LEASES)).unwrap_or_default();
         let login = |(accessor, one): (String, Kept)| Login {
             accessor,
             token: SecretString::from(one.token),
@@ -105,11 +109,15 @@ impl<'a> KeptLogins<'a> {
             is_own: true,
             retires: one.retires,
         };
-        Ok(Some(all.into_iter().map(login).collect()))
+        Ok(Some((all.into_iter().map(login).collect(), leases)))
     }
 
     /// Keeps these and no others.
-    pub(super) async fn write(&self, logins: &[&Login]) -> Result<(), Trouble> {
+    pub(super) async fn write(
+        &self,
+        logins: &[&Login],
+        leases: &BTreeMap<String, KeptLease>,
+    ) -> Result<(), Trouble> {
         let all: BTreeMap<&str, Kept> = logins
             .iter()
             .map(|login| {
@@ -134,7 +142,10 @@ impl<'a> KeptLogins<'a> {
                 "labels": {LABEL: self.label()},
             },
             "type": "Opaque",
-            "data": {KEY: STANDARD.encode(json!(all).to_string())},
+            "data": {
+                LOGINS: STANDARD.encode(json!(all).to_string()),
+                LEASES: STANDARD.encode(json!(leases).to_string()),
+            },
         });
         let live = self.live().await?;
         let manifest = match &live {

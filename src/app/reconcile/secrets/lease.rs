@@ -12,7 +12,7 @@ use super::asking::Asking;
 use super::earlier::{leave, soon};
 use super::ending::end;
 use super::group::Need;
-use super::logins::{Group, Login};
+use super::logins::{Group, KeptLease, Login};
 use super::outcome::{Done, after, refresh};
 use super::store::Store;
 use super::subject::Subject;
@@ -52,7 +52,7 @@ pub(super) async fn resolve(
         let owner = subject.key.clone();
         let target = Target { owner: &owner, spec };
         let live = target.read(asking).await?;
-        let known = lease_of(subject);
+        let known = lease_of(subject).map(|lease| of_store(lease, subject, store));
         let is_whole = known
             .as_ref()
             .zip(live.as_ref())
@@ -97,7 +97,7 @@ pub(super) async fn resolve(
             (LeaseStep::Take(superseded), _) => {
                 let replaces = superseded == Superseded::Replaced;
                 let at = (&login, &target, live.as_ref());
-                let taken = take(asking, subject, store, at, (request, &print, replaces)).await;
+                let taken = take(asking, subject, (group, store), at, (request, &print, replaces)).await;
                 // What was given just now is there.
                 (is_looked_up, is_taken) = (true, true);
                 if taken.is_err() && replaces {
@@ -132,6 +132,13 @@ async fn lost(
             None
         }
     }
+}
+
+/// One of another store answers nothing that is asked of this one.
+fn of_store(lease: Lease, subject: &Subject, store: &Store) -> Lease {
+    let of = subject.status.lease.as_ref().map_or("", |lease| lease.store.as_str());
+    let is_of_it = of.is_empty() || of == store.name();
+    if is_of_it { lease } else { Lease { request: String::new(), ..lease } }
 }
 
 /// The lease that is known.
@@ -186,7 +193,7 @@ async fn keep_alive(asking: Asking<'_>, subject: &mut Subject, group: &mut Group
 async fn take(
     asking: Asking<'_>,
     subject: &mut Subject,
-    store: &Store,
+    (group, store): (&mut Group, &Store),
     (login, target, live): (&Login, &Target<'_>, Option<&serde_json::Value>),
     (request, print, replaces): (&LeaseRequest, &str, bool),
 ) -> Result<(), Trouble> {
@@ -195,7 +202,7 @@ async fn take(
     if store.makes_logins() {
         subject.status.asked_with = Some(login.accessor.clone());
         subject.status.asked_of = Some(store.name().to_owned());
-        subject.save(asking.ports, asking.by).await?;
+        subject.save(asking.ports).await?;
     }
     asking.ports.check_leading("asking for a lease").await?;
     let asked = store.vault.lease(&login.token, &request.path, request.method, &request.parameters).await;
@@ -209,7 +216,15 @@ async fn take(
             return Err(error);
         }
     };
-    let written = write(asking, subject, target, live, (request, &new)).await;
+    let kept =
+        KeptLease { uid: subject.uid.clone(), login: login.accessor.clone(), path: request.path.clone() };
+    let written = match has_lease(request, &new) {
+        Ok(()) => match group.hold(asking, store.name(), &new.id, kept).await {
+            Ok(()) => write(asking, subject, target, live, (request, &new)).await,
+            Err(trouble) => Err(trouble),
+        },
+        Err(trouble) => Err(trouble),
+    };
     if let Err(trouble) = written {
         // Nobody knows what it gave.
         if new.id.is_empty() || store.vault.revoke(&login.token, &new.id).await.is_ok() {
@@ -242,7 +257,22 @@ async fn take(
         "a lease was taken"
     );
     // Before anything else: the one who follows knows it by this.
-    subject.save(asking.ports, asking.by).await
+    subject.save(asking.ports).await
+}
+
+/// Whether what was given is a lease.
+fn has_lease(request: &LeaseRequest, new: &NewLease) -> Result<(), Trouble> {
+    if new.id.is_empty() || new.seconds <= 0 {
+        return Err(bad(
+            request,
+            "has no lease: a role of the PKI engine wants `generate_lease`, and secrets of the key-value engine are asked for by `data`",
+        ));
+    }
+    Ok(())
+}
+
+fn bad(request: &LeaseRequest, what: &str) -> Trouble {
+    Trouble::new(Why::BadData, format!("what {} gives {what}", request.path))
 }
 
 async fn write(
@@ -252,13 +282,7 @@ async fn write(
     live: Option<&serde_json::Value>,
     (request, new): (&LeaseRequest, &NewLease),
 ) -> Result<(), Trouble> {
-    let bad = |what: String| Trouble::new(Why::BadData, format!("what {} gives {what}", request.path));
-    if new.id.is_empty() || new.seconds <= 0 {
-        return Err(bad(
-            "has no lease: a role of the PKI engine wants `generate_lease`, and secrets of the key-value engine are asked for by `data`"
-                .to_owned(),
-        ));
-    }
+    let bad = |what: String| bad(request, &what);
     if new.fields.is_empty() {
         return Err(bad("has no fields".to_owned()));
     }

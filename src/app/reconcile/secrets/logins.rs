@@ -1,7 +1,10 @@
-//! The logins of one namespace and store: one that serves, and earlier ones that leases still hang on.
+//! The logins of one namespace and store: one that serves, and earlier ones that leases still hang on; and those leases.
+
+use std::collections::BTreeMap;
 
 use capstan_live::secrets::LoginTimes;
 use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
 
 /// A login.
 #[derive(Debug, Clone)]
@@ -17,11 +20,24 @@ pub(super) struct Login {
     pub(super) retires: bool,
 }
 
+/// A lease, as Capstan keeps it: a status tells people of it, and is believed of no other one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptLease {
+    /// The UID of the VaultSecret that it was taken for.
+    pub(super) uid: String,
+    /// The accessor of the login that it hangs on.
+    pub(super) login: String,
+    /// What was asked for.
+    pub(super) path: String,
+}
+
 /// The logins of a namespace and store.
 #[derive(Default)]
 pub(super) struct Group {
     pub(super) current: Option<Login>,
     pub(super) retiring: Vec<Login>,
+    /// By their ids in Vault.
+    pub(super) leases: BTreeMap<String, KeptLease>,
     /// Whether it was looked what an earlier process kept.
     pub(super) is_read: bool,
     /// Whether they stand in the Secret.

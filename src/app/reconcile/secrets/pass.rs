@@ -216,18 +216,29 @@ impl VaultSecrets {
         // As they are now; of those that name another store by now what they had when they were listed.
         let of_members: BTreeSet<&Key> = members.iter().map(|member| &member.subject.key).collect();
         let others = all.iter().filter(|subject| !of_members.contains(&subject.key));
+        let subjects: Vec<&Subject> = members.iter().map(|member| &member.subject).chain(others).collect();
+        let told = subjects.iter().flat_map(|subject| {
+            let status = &subject.status;
+            let lease = status.lease.as_ref().map(|lease| (&lease.id, &lease.login));
+            let earlier = status.earlier.iter().filter_map(|one| Some((one.id.as_ref()?, &one.login)));
+            let told = lease.into_iter().chain(earlier);
+            let held = told.filter(|(id, login)| group.holds(&subject.uid, id, login));
+            held.map(|(id, _)| id.clone()).collect::<Vec<_>>()
+        });
+        let told = told.collect();
         // Whoever goes does not hold its login.
-        let used = members.iter().map(|member| &member.subject).chain(others);
-        let used = used.filter(|subject| !subject.is_deleting).flat_map(|subject| {
+        let used = subjects.iter().filter(|subject| !subject.is_deleting).flat_map(|subject| {
             // Another Vault may call another login the same.
             let is_here = |store: &str| store.is_empty() || store == key.store;
             let status = &subject.status;
             let lease = status.lease.as_ref().filter(|lease| is_here(&lease.store));
+            let lease = lease.filter(|lease| group.holds(&subject.uid, &lease.id, &lease.login));
             let asked = status.asked_with.clone();
             let asked = asked.filter(|_| is_here(status.asked_of.as_deref().unwrap_or_default()));
             lease.map(|lease| lease.login.clone()).into_iter().chain(asked)
         });
-        group.sweep(asking, &store, &used.collect()).await
+        let used = used.collect();
+        group.sweep(asking, &store, (&used, &told)).await
     }
 }
 
@@ -237,7 +248,7 @@ async fn say_nobody_applies(ports: &Ports, subjects: &[Subject], now: Timestamp)
     let stay: Vec<Subject> = subjects.iter().filter(|subject| !subject.is_deleting).cloned().collect();
     for mut subject in stay {
         let _news = subject.say(now, Why::NotAllowed, NO_FLEET);
-        if let Err(error) = subject.save(ports, &As::Reconciler).await {
+        if let Err(error) = subject.save(ports).await {
             let (namespace, name) = &subject.key;
             tracing::warn!(namespace, secret = name, %error, "there is no Fleet, and that cannot be said of a VaultSecret");
         }

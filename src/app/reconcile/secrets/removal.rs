@@ -34,7 +34,7 @@ pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: 
     if subject.say(asking.now, trouble.why, message.clone()) {
         subject.note(asking.ports, asking.by, asking.now, trouble.why, &message).await;
     }
-    if let Err(error) = subject.save(asking.ports, asking.by).await {
+    if let Err(error) = subject.save(asking.ports).await {
         tracing::debug!(namespace = subject.key.0, secret = subject.key.1, %error, "its status cannot be written");
     }
     Turn { next: after(asking.now, AT_ONCE * 5) }
@@ -58,6 +58,8 @@ async fn remove(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) ->
 
 /// Whether nothing lives any more that it asked for.
 async fn end_lease(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Result<bool, Trouble> {
+    let of = subject.store_name().to_owned();
+    group.disbelieve(asking, &of, subject).await?;
     subject.forget_run_out(asking.now);
     let lease = lease_of(subject);
     let is_over = lease.as_ref().is_none_or(|lease| !lease::left(lease, asking.now).is_positive());
@@ -68,7 +70,7 @@ async fn end_lease(asking: Asking<'_>, subject: &mut Subject, group: &mut Group)
         // Nobody can read any more which store it names: what it had ends at those that gave it.
         subject.set_aside();
         subject.set_aside_asked(asking.now);
-        subject.save(asking.ports, asking.by).await?;
+        subject.save(asking.ports).await?;
         check_others(subject)?;
         return Ok(!subject.has_lease());
     };
@@ -106,7 +108,7 @@ async fn end_lease(asking: Asking<'_>, subject: &mut Subject, group: &mut Group)
         subject.status.lease_expires = None;
     }
     let ended = end_earlier(asking, subject, group, &store).await;
-    subject.save(asking.ports, asking.by).await?;
+    subject.save(asking.ports).await?;
     ended?;
     check_others(subject)?;
     Ok(!subject.has_lease())
@@ -152,12 +154,13 @@ async fn go_along(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) 
 }
 
 /// Ends the logins that its leases hang on, as far as they are known: everybody who has one of them goes, too.
-async fn end_logins(asking: Asking<'_>, subject: &Subject, group: &mut Group) -> Result<(), Trouble> {
-    let store = subject.store_name();
+async fn end_logins(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -> Result<(), Trouble> {
+    let store = subject.store_name().to_owned();
     if !subject.has_lease() || store.is_empty() {
         return Ok(());
     }
-    let store = asking.vault.store(asking.ports, store, &subject.key.0).await?;
+    group.disbelieve(asking, &store, subject).await?;
+    let store = asking.vault.store(asking.ports, &store, &subject.key.0).await?;
     let status = &subject.status;
     let lease = status.lease.as_ref().map(|lease| (&lease.login, Some(&lease.id)));
     let asked = status.asked_with.as_ref().map(|login| (login, None));

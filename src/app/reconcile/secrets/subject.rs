@@ -44,7 +44,8 @@ impl Subject {
         let text =
             |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let status = object.get("status").and_then(|status| VaultSecretStatus::deserialize(status).ok());
-        let status = status.unwrap_or_default();
+        let mut status = status.unwrap_or_default();
+        status.bound_earlier();
         let finalizers = object.pointer("/metadata/finalizers").and_then(Value::as_array);
         let finalizers = finalizers.into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned));
         Self {
@@ -81,6 +82,29 @@ impl Subject {
         self.status.lease.is_some() || self.status.asked_with.is_some() || !self.status.earlier.is_empty()
     }
 
+    /// Forgets the leases of a store of which that holds, by UID, id and login; how many.
+    pub(super) fn forget_leases(
+        &mut self,
+        store: &str,
+        is_false: impl Fn(&str, &str, &str) -> bool,
+    ) -> usize {
+        let own = self.store_name().to_owned();
+        let is_here = |of: &str| of == store || of.is_empty() && own == store;
+        let uid = &self.uid;
+        let before = self.status.earlier.len();
+        self.status.earlier.retain(|one| {
+            let id = one.id.as_ref().filter(|_| is_here(&one.store));
+            id.is_none_or(|id| !is_false(uid, id, &one.login))
+        });
+        let gone = before - self.status.earlier.len();
+        let lease = self.status.lease.as_ref().filter(|lease| is_here(&lease.store));
+        if lease.is_some_and(|lease| is_false(uid, &lease.id, &lease.login)) {
+            (self.status.lease, self.status.lease_expires) = (None, None);
+            return gone + 1;
+        }
+        gone
+    }
+
     fn object(&self) -> ApiObject {
         object(&self.key.0, &self.key.1)
     }
@@ -108,14 +132,15 @@ impl Subject {
         Ok(())
     }
 
-    /// Writes the status, where it says something new.
-    pub(super) async fn save(&mut self, ports: &Ports, by: &As) -> Result<(), Trouble> {
+    /// Writes the status, where it says something new: with the reconciler's own rights, since whoever could write a status
+    /// as somebody of the namespace could say there what he likes.
+    pub(super) async fn save(&mut self, ports: &Ports) -> Result<(), Trouble> {
         if self.status == self.written {
             return Ok(());
         }
         let status = serde_json::to_value(&self.status)
             .map_err(|error| Trouble::new(Why::BadData, format!("its status cannot be written: {error}")))?;
-        self.patch(ports, by, ObjectPart::Status, "/status", status).await?;
+        self.patch(ports, &As::Reconciler, ObjectPart::Status, "/status", status).await?;
         self.written = self.status.clone();
         Ok(())
     }

@@ -41,7 +41,7 @@ pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: 
         let (namespace, name) = &subject.key;
         tracing::info!(%namespace, secret = %name, reason = why.as_str(), message, "a VaultSecret stands otherwise");
     }
-    match subject.save(asking.ports, asking.by).await {
+    match subject.save(asking.ports).await {
         Ok(()) if is_news => subject.note(asking.ports, asking.by, asking.now, why, &message).await,
         Ok(()) => {}
         Err(error) => {
@@ -60,7 +60,11 @@ pub(super) async fn take_leave(
     group: &mut Group,
     of: &str,
 ) -> Timestamp {
-    let (is_over, pause) = match asking.vault.store(asking.ports, of, &subject.key.0).await {
+    let store = match group.disbelieve(asking, of, subject).await {
+        Ok(()) => asking.vault.store(asking.ports, of, &subject.key.0).await,
+        Err(trouble) => Err(trouble),
+    };
+    let (is_over, pause) = match store {
         Ok(store) => (leave(asking, subject, group, &store).await, AT_ONCE * 5),
         Err(trouble) => {
             tracing::debug!(namespace = subject.key.0, secret = subject.key.1, %trouble, "earlier leases are not ended yet");
@@ -68,7 +72,7 @@ pub(super) async fn take_leave(
             (!subject.earlier_stores().any(|store| store == of), SOON * 2)
         }
     };
-    if let Err(error) = subject.save(asking.ports, asking.by).await {
+    if let Err(error) = subject.save(asking.ports).await {
         tracing::debug!(namespace = subject.key.0, secret = subject.key.1, %error, "its status cannot be written");
         return after(asking.now, AT_ONCE);
     }
@@ -83,6 +87,7 @@ async fn resolve(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -
             "its name is longer than 63 characters, which its Secret could not name: give it a shorter one";
         return Err(Trouble::new(Why::BadData, message));
     }
+    group.disbelieve(asking, &spec.store, subject).await?;
     let store = asking.vault.store(asking.ports, &spec.store, &subject.key.0).await?;
     subject.hold(asking.ports, asking.by).await?;
     match &spec.lease {

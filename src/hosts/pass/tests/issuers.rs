@@ -139,6 +139,30 @@ fn what_is_lacking_is_told_and_what_was_made_stays_until_nobody_is_to_log_in() {
     assert_eq!((deployment(&world), world.cluster("a").status.oidc.as_ref()), (None, None));
 }
 
+/// What was told before is told on while it stays, where what runs says the same.
+#[test]
+fn an_issuer_that_somebody_wrote_into_the_status_is_not_told_on() {
+    let mut world = world();
+    world.run(&["a"], usize::MAX);
+    let honest = world.cluster("a").status.oidc.clone();
+    let needs = world.issuers.get_mut(NAME).unwrap();
+    needs.authority = Err("Secret gauss/ca is not there".to_owned());
+    world.run(&["a"], usize::MAX);
+    assert_eq!(world.cluster("a").status.oidc, honest);
+    let forge: [fn(&mut crate::cluster::Oidc); 3] = [
+        |oidc| oidc.issuer = "https://evil.example.com".to_owned(),
+        |oidc| oidc.client_id = "evil".to_owned(),
+        |oidc| oidc.ca = "EVIL".to_owned(),
+    ];
+    for forge in forge {
+        let mut world = world.clone();
+        forge(world.clusters[0].status.oidc.as_mut().unwrap());
+        world.run(&["a"], usize::MAX);
+        assert_eq!(world.cluster("a").status.oidc, None);
+        assert!(deployment(&world).is_some());
+    }
+}
+
 /// Each field of an entry, once wrong while it runs.
 #[test]
 fn a_wrong_field_takes_no_issuer_away() {

@@ -248,3 +248,94 @@ async fn what_has_no_lease_is_said_and_not_written() {
     assert_eq!(town.secret("db"), None);
     assert_eq!(town.vault.leases().len(), 0);
 }
+
+/// A status is somebody's word: whoever writes one has no lease renewed or revoked that was not taken for that VaultSecret.
+#[tokio::test]
+async fn a_lease_that_a_status_names_is_believed_only_where_it_is_kept_for_that_vault_secret() {
+    // With a login of the namespace's own, and with a token that somebody made: that one opens what is others', too.
+    for is_token in [false, true] {
+        let mut town = Town::new().await;
+        database(&town, 600, 100_000);
+        for namespace in ["capstan-org-acme", "capstan-org-beta"] {
+            let mut state = town.vault.state();
+            state.roles.get_mut(namespace).unwrap().policy.push("sys/leases/revoke".to_owned());
+        }
+        if is_token {
+            town.token_store().await;
+        }
+        town.put("org-acme", "victim", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));
+        town.put("org-acme", "evil", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));
+        town.pass().await;
+        let lease = |name: &str| town.live().object("VaultSecret", name).unwrap()["status"]["lease"].clone();
+        let (victims, own) = (lease("victim"), lease("evil"));
+        assert_ne!(victims["id"], own["id"]);
+        let password = town.value("victim", "password").unwrap();
+        let earlier = |of: &serde_json::Value, number: usize| {
+            let one = json!({"id": of["id"], "login": of["login"], "store": "eu", "expires": "2036-01-01T00:00:00Z"});
+            vec![one; number]
+        };
+        for forged in [
+            json!({"lease": victims, "leaseExpires": "2036-01-01T00:00:00Z"}),
+            json!({"earlier": earlier(&victims, 1)}),
+            json!({"earlier": earlier(&victims, 50)}),
+        ] {
+            town.live().change("VaultSecret", "evil", |object| {
+                let status = object["status"].as_object_mut().unwrap();
+                status.extend(forged.as_object().unwrap().clone());
+            });
+            // The process that follows says the same.
+            town.begin_process();
+            town.vault.take_asked();
+            for _ in 0..3 {
+                town.world.pass_time(60);
+                town.pass().await;
+            }
+            assert!(passwords(&town).contains(&password), "token: {is_token}, {forged}");
+            assert_eq!(town.value("victim", "password").unwrap(), password);
+            assert_eq!(town.condition("evil"), "True Resolved", "{}", town.message("evil"));
+            assert!(town.events("evil").contains(&"NotAllowed".to_owned()), "{:?}", town.events("evil"));
+            let status = town.live().object("VaultSecret", "evil").unwrap()["status"].clone();
+            assert_eq!(status.get("earlier"), None, "{status}");
+            assert_ne!(status["lease"]["id"], victims["id"]);
+            let asked = town.vault.take_asked();
+            let revoked = asked.iter().filter(|one| *one == "PUT sys/leases/revoke").count();
+            assert_eq!(revoked, 0, "token: {is_token}, {forged}: {asked:?}");
+        }
+        // Nor where it is deleted, nor where what was kept is lost: then such a lease ends by itself.
+        town.live().change("VaultSecret", "evil", |object| object["status"]["lease"] = victims.clone());
+        town.delete("evil");
+        for _ in 0..3 {
+            town.pass().await;
+            town.world.pass_time(3);
+        }
+        assert_eq!(town.live().names("VaultSecret"), ["victim"]);
+        assert!(passwords(&town).contains(&password), "token: {is_token}");
+    }
+}
+
+/// Nor is a login of another namespace ended by what a status says was asked with it.
+#[tokio::test]
+async fn what_was_asked_with_ends_no_login_of_another_namespace() {
+    let town = Town::new().await;
+    database(&town, 600, 100_000);
+    town.vault.state().roles.get_mut("capstan-org-beta").unwrap().policy.push(DATABASE.to_owned());
+    town.put("org-acme", "evil", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));
+    town.put("org-beta", "victim", json!({"lease": {"path": DATABASE}, "refreshSeconds": 60}));
+    town.pass().await;
+    let password = town.value("victim", "password").unwrap();
+    let login = town.live().object("VaultSecret", "victim").unwrap()["status"]["lease"]["login"].clone();
+    for forged in [
+        json!({"askedWith": login, "askedOf": "eu"}),
+        json!({"earlier": [{"login": login, "store": "eu", "expires": "2036-01-01T00:00:00Z"}]}),
+    ] {
+        town.live().change("VaultSecret", "evil", |object| {
+            object["status"].as_object_mut().unwrap().extend(forged.as_object().unwrap().clone());
+        });
+        for _ in 0..3 {
+            town.world.pass_time(60);
+            town.pass().await;
+        }
+        assert!(passwords(&town).contains(&password), "{forged}");
+        assert_eq!(town.value("victim", "password").unwrap(), password, "{forged}");
+    }
+}

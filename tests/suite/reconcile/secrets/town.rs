@@ -7,14 +7,16 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::ports::{Fence, LiveError, Scope, ServiceAccount, ServiceAccountTokens};
+use capstan::app::ports::{
+    Fence, LiveError, Scope, ServiceAccount, ServiceAccountTokens, VaultAddress, VaultLogin, Vaults as _,
+};
 use capstan::app::reconcile::VaultSecrets;
 use capstan::vault::VaultServers;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::vault::{FakeVault, jwt};
+use super::vault::{CANARY, FakeVault, jwt};
 use crate::reconcile::fake::FakeCluster;
 use crate::reconcile::world::World;
 
@@ -98,6 +100,23 @@ impl Town {
             "metadata": {"name": name, "namespace": "capstan-system"},
             "spec": {"url": url, "auth": auth, "namespaces": ["org-*"]},
         }));
+    }
+
+    /// The store `eu`, with a token that somebody made and that may do everything with leases.
+    pub(super) async fn token_store(&self) {
+        self.vault.role("approle");
+        let policy = ["kv/data/*", "database/creds/*", "sys/leases/revoke"].map(str::to_owned).to_vec();
+        self.vault.state().roles.get_mut("approle").unwrap().policy = policy;
+        let address = VaultAddress { url: self.vault.url.clone(), ca: None, namespace: None };
+        let login = VaultLogin::AppRole {
+            path: "approle".to_owned(),
+            role_id: SecretString::from("role-of-all"),
+            secret_id: SecretString::from(format!("{CANARY}-secret-id")),
+        };
+        let token = VaultServers.open(&address).unwrap().log_in(&login).await.unwrap().token;
+        let text = token.expose_secret();
+        self.world.status_store.posted().put_secret("capstan-system", "token", "token", text);
+        self.store(json!({"token": {"secretName": "token"}}));
     }
 
     /// Somebody edits the spec of a VaultSecret.
