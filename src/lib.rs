@@ -24,6 +24,7 @@
 //! | [`bounded_json`] | JSON that others wrote: bounded in levels and values | nothing |
 //! | [`config`] | validated settings of the bot and the reconciler | nothing |
 //! | [`telemetry`] | tracing and metrics | nothing |
+//! | [`listener`] | one listener of HTTP: its limits, and which requests it refuses | nothing |
 //! | [`app`] | use cases: gather facts, ask the heart, perform effects | nothing |
 //! | [`git`] | a mirror of a repository and snapshots of its trees | `app` |
 //! | [`github`] | App authentication, GitHub's calls | `app` |
@@ -37,8 +38,8 @@
 //! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
 //! | [`state_folder`] | the reconciler's state folder: its lock, who had it before, and what the process is at | `app` |
 //! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app`, `bounded_json` |
-//! | [`controllers`] | the reconciler's loops: when which cluster is reconciled; probes | `app` |
-//! | [`server`] | webhook intake, agent API, pages, health, metrics | `app`, `config` |
+//! | [`controllers`] | the reconciler's loops: when which cluster is reconciled; probes | `app`, `listener` |
+//! | [`server`] | webhook intake, agent API, pages, health, metrics | `app`, `config`, `listener` |
 //! | [`cli`] | arguments and the subcommands | `app`, `config` |
 //!
 //! `main.rs` and `wiring/` put them together: the only place that knows every room.
@@ -163,6 +164,7 @@ pub mod dry_run;
 pub mod git;
 pub mod github;
 pub mod k8s;
+pub mod listener;
 pub mod openstack;
 pub mod planner_process;
 pub mod server;

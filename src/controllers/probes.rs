@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -14,9 +15,13 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::ports::Clock;
+use crate::listener::{self, Grants};
 
 /// The API server must have answered within that time for the reconciler to be ready.
 const FRESH_SECONDS: i64 = 120;
+/// Probes and monitoring are few and ask at once; who else connects costs no more than this.
+const GRANTS: Grants =
+    Grants { connections: 32, head_timeout: Duration::from_secs(10), send_timeout: Duration::from_secs(60) };
 
 /// Whether the reconciler does its work.
 #[derive(Debug, Default)]
@@ -52,22 +57,19 @@ pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// Answers probes until cancelled.
-///
-/// # Errors
-/// The socket cannot be served any more.
 pub async fn serve_probes(
     listener: TcpListener,
     health: Arc<Health>,
     metrics: PrometheusHandle,
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
-) -> std::io::Result<()> {
+) {
     let router = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(show_metrics))
         .with_state(Probes { health, metrics, clock });
-    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+    listener::serve(listener, router, GRANTS, stop).await;
 }
 
 async fn ready(State(probes): State<Probes>) -> impl IntoResponse {

@@ -53,6 +53,21 @@ pub fn with_plain_type(error: &str) -> String {
     format!("{found}, expected {plain}")
 }
 
+/// Characters that reorder text, hide it or are themselves hidden (see CVE-2021-42574), or end a line.
+pub const fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
 /// The first of many and, where there are more than `most`, how many: `a`, `b`, `4 more files`.
 pub fn few(all: impl IntoIterator<Item = impl Display>, most: usize, more: &str) -> Vec<String> {
     let mut words: Vec<String> = all.into_iter().map(|one| one.to_string()).collect();

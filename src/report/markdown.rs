@@ -1,7 +1,7 @@
 //! GitHub-flavoured Markdown made from text that nobody vouches for.
 
 use super::pages::is_address;
-use capstan_model::wording::fitting;
+use capstan_model::wording::{fitting, is_invisible};
 
 /// What GitHub takes of a body, in characters.
 pub(super) const MAX_BODY_CHARACTERS: usize = 65_536;
@@ -41,11 +41,6 @@ pub fn plain(text: &str, max: usize) -> String {
         }
     }
     plain
-}
-
-/// Characters that reorder or hide text (see CVE-2021-42574).
-const fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{2028}' | '\u{2029}')
 }
 
 /// A code span: nothing inside it is a link, a mention or a tag.

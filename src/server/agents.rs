@@ -21,11 +21,11 @@ use capstan_model::tree::{CommitId, RepoPath};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::answer::Refusal;
 use super::body::{Bodies, Unread};
-use super::connections::{Known, Place};
 use crate::app::agents::{Agents, Denied, Questions};
 use crate::app::ports::Agent;
+use crate::listener::answer::Refusal;
+use crate::listener::connections::{Known, Place};
 
 /// A refusal in a box: it is large, and seldom.
 type Answer<T = Response> = Result<T, Box<Response>>;

@@ -18,8 +18,8 @@ use capstan_live::agent::{KubeconfigForm, Published};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 
-use super::answer::Refusal;
 use crate::app::agents::Agents;
+use crate::listener::answer::Refusal;
 
 /// Where clusters stand.
 const CLUSTERS: &str = "/clusters/";

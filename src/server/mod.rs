@@ -12,15 +12,10 @@
 //! log, in one line with that id.
 
 mod agents;
-mod answer;
 mod body;
-mod connections;
-mod heads;
 mod health;
 mod kubeconfigs;
-mod listener;
 mod pages;
-mod sending;
 mod setup;
 mod signature;
 mod webhook;
@@ -46,8 +41,8 @@ use crate::app::ports::{Clock, FleetView, PageRecords};
 use crate::app::visitors::{Visitors, random_text};
 use crate::app::worker::Heartbeats;
 use crate::config::{Intake, Mode};
+use crate::listener::{self, Grants, answer};
 use body::Bodies;
-use listener::Grants;
 use pages::{Door, Site};
 use signature::Secrets;
 use writer::Writer;

@@ -27,13 +27,13 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::INTERNAL_CONNECTIONS;
-use super::answer::{self, Refusal};
 use super::body::Bodies;
-use super::listener::{self, Grants};
 use super::pages::{Fields, names_this_machine, plain_page};
 use crate::app::ports::{Clock, ManifestError};
 use crate::app::setup::{Addresses, GOOD_FOR, NotSetUp, Setup, manifest};
 use crate::config::Intake;
+use crate::listener::answer::{self, Refusal};
+use crate::listener::{self, Grants};
 
 const HERE: &str = "/setup";
 const BACK: &str = "/setup/created";

@@ -9,11 +9,11 @@ use axum::response::{IntoResponse, Response};
 use tracing::Instrument as _;
 
 use super::Shared;
-use super::answer::{self, Refusal};
 use super::body::Unread;
-use super::connections::{Known, Place};
 use super::writer::NotStored;
 use crate::app::intake::{Delivery, Reading, Stored, read_delivery};
+use crate::listener::answer::{self, Refusal};
+use crate::listener::connections::{Known, Place};
 
 /// The largest payload that GitHub sends: 25 MiB.
 pub const BODY_LIMIT_BYTES: usize = 26_214_400;

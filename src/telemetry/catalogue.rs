@@ -105,7 +105,7 @@ pub const METRICS: &[Metric] = &[
     ),
     histogram(BOT, "capstan_webhook_batch_deliveries", &[], "How many deliveries are stored together"),
     counter(
-        BOT,
+        BOTH,
         "capstan_connections_closed_for_others_total",
         &[],
         "Connections that had said nothing for longest, and were closed because all were taken",

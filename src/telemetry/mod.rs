@@ -8,9 +8,11 @@ mod catalogue;
 #[cfg(feature = "otlp")]
 mod traces;
 
-use std::io::IsTerminal;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
+use capstan_model::wording::is_invisible;
 use metrics_exporter_prometheus::{
     BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
@@ -20,11 +22,10 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::Layer;
 use tracing_subscriber::field::MakeExt as _;
 use tracing_subscriber::filter::{FilterExt as _, filter_fn};
-use tracing_subscriber::fmt::{FormatFields, format};
+use tracing_subscriber::fmt::{FormatFields, MakeWriter, format};
 #[cfg(not(feature = "otlp"))]
 use tracing_subscriber::layer::Identity;
 use tracing_subscriber::layer::SubscriberExt as _;
-#[cfg(feature = "otlp")]
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use url::Url;
@@ -106,13 +107,7 @@ pub fn start_telling(
         Some("json") => LogFormat::Json,
         Some(other) => return Err(TelemetryError::Format(other.to_owned())),
     };
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    let lines = match format {
-        LogFormat::Text => lines.fmt_fields(text_fields()).boxed(),
-        LogFormat::Json => lines.json().flatten_event(true).boxed(),
-    };
+    let lines = lines(format, io::stderr, io::stderr().is_terminal());
     // A line says by itself what it is about; spans are for traces.
     let lines = lines.with_filter(filter.and(filter_fn(|of| !is_traced(of))));
     let (ended, spans) = trace(traces)?;
@@ -164,7 +159,21 @@ fn trace(to: Option<TracesTo<'_>>) -> Result<(Option<Traces>, Identity), Telemet
     }
 }
 
-/// Fields as text for people. What others named (folders, branches) forges no line and moves no cursor.
+/// What happens, a line each. What others named (folders, branches) forges no line, moves no cursor and reorders nothing:
+/// this is the one place that sees to it, so whoever logs writes such a name as it is.
+fn lines<S, W>(format: LogFormat, to: W, with_ansi: bool) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: tracing::Subscriber + for<'span> LookupSpan<'span>,
+    W: for<'writer> MakeWriter<'writer> + Send + Sync + 'static,
+{
+    let lines = tracing_subscriber::fmt::layer().with_ansi(with_ansi);
+    match format {
+        LogFormat::Text => lines.with_writer(to).fmt_fields(text_fields()).boxed(),
+        LogFormat::Json => lines.with_writer(EscapedJson(to)).json().flatten_event(true).boxed(),
+    }
+}
+
+/// Fields as text for people.
 fn text_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'static {
     format::debug_fn(|writer, field, value| {
         let value = in_one_line(&format!("{value:?}"));
@@ -176,20 +185,61 @@ fn text_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'sta
     .delimited(" ")
 }
 
-/// The text with every character written out that ends a line, controls a terminal or reorders what is read.
+/// Whether a character ends a line, controls a terminal, hides or reorders what is read.
+fn is_unfit(c: char) -> bool {
+    c.is_control() || is_invisible(c)
+}
+
+/// The text with every unfit character written out.
 fn in_one_line(text: &str) -> String {
-    let is_plain = |c: char| {
-        !(c.is_control()
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
-    };
     text.chars().fold(String::with_capacity(text.len()), |mut line, c| {
-        if is_plain(c) {
-            line.push(c)
-        } else {
+        if is_unfit(c) {
             line.extend(c.escape_default())
+        } else {
+            line.push(c)
         }
         line
     })
+}
+
+/// JSON of which every unfit character is escaped: JSON itself asks for that of the first 32 alone. Whoever parses it has
+/// the same texts.
+struct EscapedJson<W>(W);
+
+impl<'writer, W: MakeWriter<'writer>> MakeWriter<'writer> for EscapedJson<W> {
+    type Writer = EscapedJson<W::Writer>;
+
+    fn make_writer(&'writer self) -> Self::Writer {
+        EscapedJson(self.0.make_writer())
+    }
+
+    fn make_writer_for(&'writer self, of: &Metadata<'_>) -> Self::Writer {
+        EscapedJson(self.0.make_writer_for(of))
+    }
+}
+
+impl<W: io::Write> io::Write for EscapedJson<W> {
+    /// Given whole lines, as the log writes them.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        let mut escaped = String::with_capacity(text.len());
+        for c in text.chars() {
+            // The line feed that ends it stands in no text.
+            if c == '\n' || !is_unfit(c) {
+                escaped.push(c);
+            } else {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(escaped, "\\u{unit:04x}").map_err(io::Error::other)?;
+                }
+            }
+        }
+        self.0.write_all(escaped.as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Installs the process' metrics recorder; the handle renders `/metrics`. To be called in a Tokio
@@ -245,32 +295,67 @@ mod tests {
     struct Written(Arc<Mutex<Vec<u8>>>);
 
     impl Write for Written {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
 
-        fn flush(&mut self) -> std::io::Result<()> {
+        fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
     }
 
-    #[test]
-    fn a_folders_name_forges_no_line_and_moves_no_cursor() {
+    /// What the log says, in the format, of a name.
+    fn logged(format: LogFormat, name: &str) -> String {
         let written = Written::default();
         let writer = written.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_writer(move || writer.clone())
-            .with_ansi(false)
-            .without_time()
-            .with_target(false)
-            .fmt_fields(text_fields())
-            .finish();
-        let name = "a\n ERROR forged\u{1b}[2K\u{202e}ü";
-        tracing::subscriber::with_default(subscriber, || {
-            tracing::info!(cluster = %name, text = name, number = 3, "looked at {name}");
+        let lines = lines(format, move || writer.clone(), false);
+        let error = io::Error::other(name.to_owned());
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), || {
+            tracing::warn!(cluster = %name, text = name, quoted = ?name, %error, number = 3, "looked at {name}");
+            let error: &(dyn std::error::Error + 'static) = &error;
+            tracing::info!(error, "again");
         });
-        let line = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
-        let shown = r"a\n ERROR forged\u{1b}[2K\u{202e}ü";
-        assert_eq!(line, format!(" INFO looked at {shown} cluster={shown} text=\"{shown}\" number=3\n"));
+        let bytes = written.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    /// Of each: a name, and how a line of text has it.
+    const NAMES: [(&str, &str); 9] = [
+        ("a\n2026-11-29T00:00:00Z ERROR capstan: forged", r"a\n2026-11-29T00:00:00Z ERROR capstan: forged"),
+        ("a\r\u{1b}[2K\u{1b}]0;title\u{7}", r"a\r\u{1b}[2K\u{1b}]0;title\u{7}"),
+        ("a\u{9b}31m\u{85}\u{7f}\0", r"a\u{9b}31m\u{85}\u{7f}\u{0}"),
+        ("a\u{202e}yek\u{2066}x\u{2069}\u{2028}\u{2029}", r"a\u{202e}yek\u{2066}x\u{2069}\u{2028}\u{2029}"),
+        ("a\u{200e}\u{200f}\u{61c}\u{200b}\u{feff}", r"a\u{200e}\u{200f}\u{61c}\u{200b}\u{feff}"),
+        ("a\u{e0041}\u{e007f}", r"a\u{e0041}\u{e007f}"),
+        (r#"a","level":"ERROR","x":"#, r#"a","level":"ERROR","x":"#),
+        ("a level=ERROR", "a level=ERROR"),
+        ("Zürich/集群🚀", "Zürich/集群🚀"),
+    ];
+
+    #[test]
+    fn a_name_forges_no_line_moves_no_cursor_and_reorders_nothing() {
+        for (name, shown) in NAMES {
+            let text = logged(LogFormat::Text, name);
+            assert_eq!(text.lines().count(), 2, "{text}");
+            assert!(text.contains(&format!("looked at {shown} cluster={shown} ")), "{text}");
+            assert!(text.contains(&format!(" error={shown} number=3\n")), "{text}");
+            assert!(text.ends_with(&format!("again error={shown}\n")), "{text}");
+
+            let json = logged(LogFormat::Json, name);
+            let lines: Vec<serde_json::Value> =
+                json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert_eq!(lines.len(), 2, "{json}");
+            assert_eq!(lines[0]["level"], "WARN");
+            assert_eq!(lines[0]["message"], format!("looked at {name}"));
+            for field in ["cluster", "text", "error"] {
+                assert_eq!(lines[0][field], name, "{json}");
+            }
+            assert_eq!(lines[1]["error"], name, "{json}");
+
+            for written in [text, json] {
+                let unfit: Vec<char> = written.chars().filter(|c| *c != '\n' && is_unfit(*c)).collect();
+                assert!(unfit.is_empty(), "{unfit:?}: {written}");
+            }
+        }
     }
 }

@@ -131,7 +131,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
         tokio::spawn(controllers::serve_probes(listener, health, metrics, clock, probes_stop.clone()));
     Reconciler::new(parts).run(&stop).await;
     probes_stop.cancel();
-    probes.await.map_err(failed)?.map_err(failed)
+    probes.await.map_err(failed)
 }
 
 /// Fetches components of providers from the hosts that are named, and from no other.

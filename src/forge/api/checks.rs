@@ -123,6 +123,7 @@ pub(crate) fn create(call: &mut Call<'_>, owner: &str, name: &str) -> Answer {
     call.required_text("name")?;
     let mut run = CheckRun {
         id: call.state.fresh_id(),
+        app: call.state.app.id,
         suite: call.state.suite_for(&full_name, head)?,
         name: String::new(),
         head,
@@ -153,8 +154,15 @@ pub(crate) fn update(call: &mut Call<'_>, owner: &str, name: &str, id: u64) -> A
     if !call.is_app() {
         return Err(ApiError::new(403, "You must authenticate via a GitHub App."));
     }
+    let own = call.state.app.id;
     let here = call.state.repository_mut(&full_name)?;
     let run = here.checks.get_mut(&id).ok_or_else(ApiError::not_found)?;
+    if run.app != own {
+        return Err(ApiError::new(
+            403,
+            "Invalid app_id `` - check run can only be modified by the GitHub App that created it.",
+        ));
+    }
     let was_completed = run.status == "completed";
     let mut changed = run.clone();
     apply(&mut changed, call.body)?;
@@ -212,11 +220,11 @@ pub(crate) fn of_commit(call: &mut Call<'_>, owner: &str, name: &str, revision: 
         .filter(|run| run.head == head)
         .filter(|run| wanted_name.is_none_or(|name| run.name == name))
         .filter(|run| call.parameter("status").is_none_or(|status| run.status == status))
-        .filter(|_| wanted_app.is_none_or(|id| id == call.state.app.id))
+        .filter(|run| wanted_app.is_none_or(|id| run.app == id))
         .collect();
     if call.parameter("filter").unwrap_or("latest") == "latest" {
         let mut seen = std::collections::BTreeSet::new();
-        runs.retain(|run| seen.insert(run.name.clone()));
+        runs.retain(|run| seen.insert((run.app, run.name.clone())));
     }
     let items = runs.into_iter().map(|run| views::check_run(call.state, here, run)).collect();
     Ok(call.counted_page("check_runs", items))

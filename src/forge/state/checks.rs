@@ -10,6 +10,8 @@ use crate::clock::Seconds;
 #[derive(Clone, Debug)]
 pub(crate) struct CheckRun {
     pub(crate) id: u64,
+    /// The App that made it.
+    pub(crate) app: u64,
     pub(crate) suite: u64,
     pub(crate) name: String,
     pub(crate) head: ObjectId,

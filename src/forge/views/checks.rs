@@ -21,6 +21,11 @@ fn pulls_with_head(here: &Repository, head: gix::ObjectId) -> Vec<Value> {
 pub(crate) fn check_run(state: &State, here: &Repository, run: &CheckRun) -> Value {
     let url = format!("{}/check-runs/{}", here.api(), run.id);
     let html = format!("{}/runs/{}", here.html(), run.id);
+    let mut by = app(&state.app, &here.web);
+    if run.app != state.app.id {
+        by["id"] = run.app.into();
+        by["slug"] = format!("app-{}", run.app).into();
+    }
     json!({
         "id": run.id,
         "name": run.name,
@@ -42,7 +47,7 @@ pub(crate) fn check_run(state: &State, here: &Repository, run: &CheckRun) -> Val
             "annotations_url": format!("{url}/annotations"),
         },
         "check_suite": {"id": run.suite},
-        "app": app(&state.app, &here.web),
+        "app": by,
         "pull_requests": pulls_with_head(here, run.head),
     })
 }

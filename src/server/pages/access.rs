@@ -24,11 +24,11 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::super::answer::Refusal;
 use super::Site;
 use super::query::address;
 use crate::app::ports::Sight;
 use crate::app::visitors::Person;
+use crate::listener::answer::Refusal;
 
 /// The cookie that holds a session: by its prefix browsers take it over https (and from this machine) alone, for this
 /// host and all of its paths.

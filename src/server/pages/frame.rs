@@ -9,11 +9,11 @@ use axum::response::{Html as HtmlAnswer, IntoResponse, Response};
 use capstan_report::{Mood, STATES};
 use jiff::Timestamp;
 
-use super::super::answer::Refusal;
 use super::Site;
 use super::access::Visitor;
 use super::prose::Html;
 use crate::config::Mode;
+use crate::listener::answer::Refusal;
 
 /// Styles stand in the page itself and are allowed by their hash; everything else is forbidden.
 const STYLE: &str = include_str!("page.css");

@@ -25,11 +25,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
 use url::Url;
 
-use super::answer::Refusal;
 use super::body::Bodies;
 use crate::app::ports::{Clock, PageRecords};
 use crate::app::visitors::Visitors;
 use crate::config::{CALLBACK, Mode};
+use crate::listener::answer::Refusal;
 
 pub(super) use self::access::{Door, names_this_machine};
 pub(super) use self::frame::plain_page;

@@ -175,7 +175,7 @@ pub(super) async fn look(
 
 /// Whether somebody may have things done in a repository: what they may not even see is not there.
 pub(super) fn allowed(visitor: &Visitor, repository: u64) -> Result<(), Box<Response>> {
-    use super::super::answer::Refusal;
+    use crate::listener::answer::Refusal;
     use axum::http::StatusCode;
     if !visitor.sight().includes(repository) {
         return Err(Box::new(not_there()));

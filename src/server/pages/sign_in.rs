@@ -12,13 +12,13 @@ use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::super::answer::Refusal;
-use super::super::listener::Peer;
 use super::Site;
 use super::access::{SESSION_COOKIE, Visitor, cookie};
 use super::frame::{Titled, not_there, page};
 use super::query::{Fields, address};
 use crate::app::visitors::{BEGINNING, NotSignedIn, SESSION};
+use crate::listener::Peer;
+use crate::listener::answer::Refusal;
 
 /// What somebody carries to GitHub and back.
 const BEGUN_COOKIE: &str = "__Host-capstan-sign-in";
@@ -152,8 +152,8 @@ fn with_cookies(mut response: Response, cookies: &[String]) -> Response {
 mod tests {
     use axum::http::{HeaderMap, HeaderValue};
 
-    use super::super::super::listener::Peer;
     use super::{address_behind, here};
+    use crate::listener::Peer;
 
     #[test]
     fn a_proxy_says_who_comes_and_nobody_else_does() {

@@ -181,6 +181,38 @@ async fn changed_settings_are_validated_at_their_line_and_shown_beside_the_old()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn settings_loosen_nothing_of_the_pull_request_that_brings_them() {
+    let town = Town::new("mode: propose\n", &[PEU01, PEU02]).await;
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: peu01-cloud, namespace: my-org}\nstringData: {password: correct horse battery}\n";
+    let secret = Edit::write(format!("{PEU01}/base/secret.yaml"), secret);
+    let downgrade = sample::machine_pool(PEU01, "v1.20.1", 2);
+    let settings = |text: &str| Edit::write(".capstan.yaml", text);
+    let loosened = [
+        ("off", settings("mode: propose\npolicy: {secret-in-clear-text: 'off'}\n")),
+        ("warning", settings("mode: propose\npolicy: {secret-in-clear-text: warning}\n")),
+        ("elsewhere", settings("mode: propose\nclusters: {paths: ['nothing/*']}\n")),
+        ("not-this-one", settings("mode: propose\nclusters: {paths: ['*/*', '!gauss/peu01']}\n")),
+        ("other-base", settings("mode: propose\nclusters: {base: other}\n")),
+        ("observe", settings("mode: observe\n")),
+        ("broken", settings("mode: [\n")),
+        ("gone", Edit::Remove { path: ".capstan.yaml".to_owned() }),
+    ];
+    let opened = loosened
+        .map(|(branch, edit)| (branch, town.open("ada", branch, &[downgrade.clone(), secret.clone(), edit])));
+    town.settle().await;
+    for (branch, number) in opened {
+        let check = town.check(number);
+        assert_eq!(check.conclusion.as_deref(), Some("failure"), "{branch}: {}", check.summary);
+        let said = format!("{} {} {:?}", check.title, check.summary, check.annotations);
+        for rule in ["kubernetes-downgrade", "secret-in-clear-text"] {
+            assert!(check.summary.contains(&format!("**error** `{rule}`")), "{branch}: {said}");
+        }
+        assert!(said.contains("settings"), "{branch}: {said}");
+    }
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_settings_of_the_branch_that_is_to_be_changed_count() {
     let town = Town::new("mode: propose\n", &[PEU01]).await;
     town.push("develop", &[Edit::write(".capstan.yaml", "clusters: {paths: ['other/*']}\n")]);

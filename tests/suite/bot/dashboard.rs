@@ -120,6 +120,35 @@ async fn a_tick_is_a_command_of_whoever_ticked() {
     town.done();
 }
 
+/// Whatever box there is, and whoever may edit the issue: in GitHub that is more people than may command.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_box_does_anything_for_who_may_not() {
+    let town = town(ONE_AT_A_TIME).await;
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let boxes = dashboard(&town).body.matches("- [ ]").count();
+    assert!(boxes >= 2, "{}", dashboard(&town).body);
+    let standing = async |town: &Town| {
+        let body = dashboard(town).body;
+        let boxes = body.matches("- [ ]").count();
+        (town.open_pulls().len(), boxes, body.contains("**Paused"), town.standing(PEU02).await)
+    };
+    let before = standing(&town).await;
+    for number in 0..boxes {
+        let issue = dashboard(&town);
+        let at = issue.body.match_indices("- [ ]").nth(number).unwrap().0;
+        let mut body = issue.body.clone();
+        body.replace_range(at..at + 5, "- [x]");
+        town.forge.edit_body(REPOSITORY, issue.number, "mallory", &body).unwrap();
+        town.settle().await;
+        assert_eq!(standing(&town).await, before, "box {number}: {}", dashboard(&town).body);
+        assert!(!dashboard(&town).body.contains("[x]"), "{}", dashboard(&town).body);
+    }
+    let audit = town.audit().await;
+    assert!(!audit.iter().any(|row| row.starts_with("mallory command-carried-out")), "{audit:?}");
+    town.done();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_several_people_ticked_is_nobodys_word_and_other_edits_are_put_right() {
     let town = town(ONE_AT_A_TIME).await;

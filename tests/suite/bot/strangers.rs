@@ -45,6 +45,42 @@ async fn what_the_merge_queue_tries_is_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn another_apps_check_of_that_name_is_not_capstans() {
+    let mut town = Town::new("mode: propose\n", &[PEU01]).await;
+    let downgrade = |replicas| [sample::machine_pool(PEU01, "v1.20.1", replicas)];
+    let number = town.open("ada", "downgrade", &downgrade(2));
+    town.settle().await;
+    let first = town.check(number);
+    assert_eq!(first.conclusion.as_deref(), Some("failure"));
+    // It says what Capstan would say, in Capstan's name, on the next head before Capstan does.
+    let head = town.push("downgrade", &downgrade(3));
+    let report = |head: &str, conclusion: &str| {
+        let named = ("capstan", first.external_id.as_str());
+        town.forge.report_as_another_app(REPOSITORY, head, 7_001, named, conclusion).unwrap()
+    };
+    let forged = report(&head, "success");
+    town.settle().await;
+    let own = |town: &Town| {
+        let mut checks = town.forge.checks(REPOSITORY, &head).unwrap();
+        checks.retain(|check| check.name == "capstan" && check.id != forged);
+        checks.into_iter().map(|check| check.conclusion).collect::<Vec<_>>()
+    };
+    assert_eq!(own(&town), [Some("failure".to_owned())]);
+    // And later, when nobody remembers which one was Capstan's.
+    let later = report(&head, "success");
+    let before = town.forge.write_calls();
+    town.restart_without_database().await;
+    town.resync().await;
+    assert_eq!(town.forge.write_calls(), before, "Capstan's own says it already");
+    for id in [forged, later] {
+        let checks = town.forge.checks(REPOSITORY, &head).unwrap();
+        let theirs = checks.into_iter().find(|check| check.id == id).unwrap();
+        assert_eq!(theirs.conclusion.as_deref(), Some("success"), "it is left alone");
+    }
+    town.done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_second_pull_request_of_the_same_head_takes_no_failure_back() {
     let town = Town::new("mode: propose\n", &[PEU01]).await;
     town.push("elsewhere", &[sample::machine_pool(PEU01, "v1.20.1", 2)]);

@@ -12,6 +12,7 @@ mod agents;
 mod budget;
 mod check;
 mod command;
+mod cut_off;
 mod deliveries;
 pub(crate) mod engines;
 mod migrations;

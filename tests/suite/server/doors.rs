@@ -4,14 +4,18 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
+use capstan::app::ports::SystemClock;
 use capstan::config::Intake;
+use capstan::{controllers, telemetry};
 use capstan_forge::Forge;
 use capstan_test_support::tally;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::client::{Answer, Delivery, Running, SECRET, get, send, sign};
 use crate::bot::town::forge;
@@ -199,9 +203,22 @@ async fn whoever_takes_too_long_is_cut_off() {
     server.stop().await;
 }
 
+/// Where the reconciler answers probes.
+async fn probes() -> (SocketAddr, CancellationToken) {
+    let listener = controllers::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = CancellationToken::new();
+    let metrics = telemetry::metrics_recorder().unwrap().handle();
+    let serving =
+        controllers::serve_probes(listener, Arc::default(), metrics, Arc::new(SystemClock), stop.clone());
+    tokio::spawn(serving);
+    (address, stop)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_that_a_proxy_may_read_otherwise_are_refused() {
     let server = Running::with_intake(Intake::default()).await;
+    let (probes, stop) = probes().await;
     let good = "GET /healthz HTTP/1.1\r\nHost: bot\r\n";
     for (sent, status) in [
         (format!("{good}Connection: close\r\n\r\n"), 200),
@@ -220,16 +237,28 @@ async fn requests_that_a_proxy_may_read_otherwise_are_refused() {
         (format!("{good} folded\r\nConnection: close\r\n\r\n"), 400),
         (format!("{good}X : y\r\nConnection: close\r\n\r\n"), 400),
     ] {
-        let answer = send(server.address, sent.as_bytes()).await;
-        assert_eq!(answer.status, status, "{sent:?}: {answer:?}");
+        for address in [server.address, probes] {
+            let answer = send(address, sent.as_bytes()).await;
+            assert_eq!(answer.status, status, "{sent:?}: {answer:?}");
+        }
     }
     // Behind a good one on the same connection.
-    let answer =
-        send(server.address, format!("{good}\r\nGET /healthz HTTP/1.1\nHost: bot\n\n").as_bytes()).await;
-    assert_eq!(answer.status, 200);
-    assert!(
-        answer.body.contains("HTTP/1.1 400 ") && answer.body.matches("HTTP/1.1 ").count() == 1,
-        "{answer:?}"
-    );
+    let behind = format!("{good}\r\nGET /healthz HTTP/1.1\nHost: bot\n\n");
+    for address in [server.address, probes] {
+        let answer = send(address, behind.as_bytes()).await;
+        assert_eq!(answer.status, 200);
+        assert!(
+            answer.body.contains("HTTP/1.1 400 ") && answer.body.matches("HTTP/1.1 ").count() == 1,
+            "{answer:?}"
+        );
+    }
+    // Who connects to the reconciler and says nothing keeps no probe out.
+    let mut silent = Vec::new();
+    for _ in 0..64 {
+        silent.push(TcpStream::connect(probes).await.unwrap());
+    }
+    get(probes, "/healthz").await.is(200, "ok\n");
+    assert_eq!(silent.swap_remove(0).read(&mut [0]).await.unwrap_or(0), 0, "its place is another's");
+    stop.cancel();
     server.stop().await;
 }

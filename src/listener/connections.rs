@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The places of one listener.
 #[derive(Clone)]
-pub(super) struct Connections(Arc<Shared>);
+pub(crate) struct Connections(Arc<Shared>);
 
 struct Shared {
     places: usize,
@@ -38,13 +38,13 @@ struct Taken {
 }
 
 /// The place of one connection; free again once this is dropped.
-pub(super) struct Taking {
+pub(crate) struct Taking {
     place: Place,
 }
 
 /// What a request knows of its connection's place.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(crate) struct Place {
     shared: Arc<Shared>,
     standing: Arc<Mutex<Standing>>,
     gone: CancellationToken,
@@ -52,7 +52,7 @@ pub(super) struct Place {
 
 /// Whose words are believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(crate) enum Known {
     GitHub,
     Agent,
 }
@@ -66,15 +66,15 @@ enum Standing {
 /// So many of the same are believed already that one more would take the places of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many connections of those who are known are open: `--connections` says how many there may be")]
-pub(super) struct Crowded;
+pub(crate) struct Crowded;
 
 impl Connections {
-    pub(super) fn new(places: usize) -> Self {
+    pub(crate) fn new(places: usize) -> Self {
         Self(Arc::new(Shared { places: places.max(1), taken: Mutex::default(), freed: Notify::new() }))
     }
 
     /// Takes a place: a free one, or that of the oldest stranger. Waits where there is neither.
-    pub(super) async fn take(&self) -> Taking {
+    pub(crate) async fn take(&self) -> Taking {
         loop {
             if let Some(taking) = self.try_take() {
                 return taking;
@@ -96,7 +96,7 @@ impl Connections {
     }
 
     /// Closes the connection of the oldest stranger, where there is one.
-    pub(super) fn close_oldest(&self) {
+    pub(crate) fn close_oldest(&self) {
         if let Some((_, oldest)) = self.0.lock().strangers.pop_first() {
             oldest.cancel();
         }
@@ -127,12 +127,12 @@ impl Taken {
 
 impl Taking {
     /// For the connection's requests.
-    pub(super) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         self.place.clone()
     }
 
     /// Returns once somebody else was given this place.
-    pub(super) async fn lost(&self) {
+    pub(crate) async fn lost(&self) {
         self.place.gone.cancelled().await;
     }
 }
@@ -157,7 +157,7 @@ impl Place {
     }
 
     /// What this connection sent was believed: it keeps its place until the answer to that is sent.
-    pub(super) fn trust(&self, known: Known) -> Result<(), Crowded> {
+    pub(crate) fn trust(&self, known: Known) -> Result<(), Crowded> {
         let mut taken = self.shared.lock();
         let mut standing = self.standing();
         let Standing::Stranger(number) = *standing else { return Ok(()) };
@@ -177,7 +177,7 @@ impl Place {
     }
 
     /// The answer to what it asked was sent: whoever says nothing from now on is a stranger.
-    pub(super) fn answered(&self) {
+    pub(crate) fn answered(&self) {
         let mut taken = self.shared.lock();
         let mut standing = self.standing();
         match *standing {

@@ -1,4 +1,11 @@
-//! One listener: takes connections within its limits, serves them, and ends well.
+//! One listener of HTTP: takes connections within its limits, serves them, and ends well.
+//!
+//! Both programs listen here, so what is refused is refused at every door. Not here: what is answered, and who may ask.
+
+pub(crate) mod answer;
+pub(crate) mod connections;
+mod heads;
+mod sending;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -15,10 +22,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use super::answer::Refusal;
-use super::connections::{Connections, Taking};
-use super::heads::{Strict, names_one_host};
-use super::sending::{Progress, Sending};
+use answer::Refusal;
+use connections::{Connections, Taking};
+use heads::{Strict, names_one_host};
+use sending::{Progress, Sending};
 
 /// The head of a request: far more than GitHub or any browser sends.
 const HEAD_BYTES: usize = 64 << 10;
@@ -30,21 +37,21 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// Who connected: a client, or a proxy before it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer(pub(super) IpAddr);
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// What a listener grants those who connect.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grants {
+pub(crate) struct Grants {
     /// Connections at a time.
-    pub(super) connections: usize,
+    pub(crate) connections: usize,
     /// How long a request's head may take, and how long a connection may be without a request.
-    pub(super) head_timeout: Duration,
+    pub(crate) head_timeout: Duration,
     /// For how long nothing of an answer may be taken.
-    pub(super) send_timeout: Duration,
+    pub(crate) send_timeout: Duration,
 }
 
 /// Serves until cancelled; then answers what is under way, for at most [`GRACE`].
-pub(super) async fn serve(listener: TcpListener, router: Router, grants: Grants, stop: CancellationToken) {
+pub(crate) async fn serve(listener: TcpListener, router: Router, grants: Grants, stop: CancellationToken) {
     let connections = Connections::new(grants.connections);
     let mut serving = JoinSet::new();
     loop {
@@ -147,7 +154,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio_util::sync::DropGuard;
 
-    use super::super::connections::{Known, Place};
+    use super::connections::{Known, Place};
     use super::*;
 
     const ARCHIVE_BYTES: usize = 64 << 20;

@@ -16,7 +16,7 @@ const PIECE_BYTES: usize = 64 << 10;
 
 /// The body of an answer. Its connection's request counts as answered once this is dropped: all of it was taken, or
 /// there is nobody any more to take it.
-pub(super) struct Sending {
+pub(crate) struct Sending {
     body: Body,
     /// What is left of a large piece.
     rest: Bytes,
@@ -26,7 +26,7 @@ pub(super) struct Sending {
 
 /// When the answer that is on its way went on last; nothing between answers.
 #[derive(Clone, Default)]
-pub(super) struct Progress(Arc<Mutex<Option<Instant>>>);
+pub(crate) struct Progress(Arc<Mutex<Option<Instant>>>);
 
 impl Progress {
     fn note(&self, at: Option<Instant>) {
@@ -34,7 +34,7 @@ impl Progress {
     }
 
     /// Returns once nothing of an answer has been taken for so long.
-    pub(super) async fn stalled(&self, patience: Duration) {
+    pub(crate) async fn stalled(&self, patience: Duration) {
         loop {
             let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
             match last.map(|last| last + patience) {
@@ -47,7 +47,7 @@ impl Progress {
 }
 
 impl Sending {
-    pub(super) fn new(body: Body, place: Place, progress: Progress) -> Self {
+    pub(crate) fn new(body: Body, place: Place, progress: Progress) -> Self {
         progress.note(Some(Instant::now()));
         Self { body, rest: Bytes::new(), place, progress }
     }

@@ -8,19 +8,19 @@ use ulid::Ulid;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// An answer that says that something is wrong. The id stands in the answer and in the log.
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     status: StatusCode,
     sentence: &'static str,
     id: Ulid,
 }
 
 impl Refusal {
-    pub(super) fn new(status: StatusCode, sentence: &'static str) -> Self {
+    pub(crate) fn new(status: StatusCode, sentence: &'static str) -> Self {
         Self { status, sentence, id: Ulid::generate() }
     }
 
     /// Logs why, in one line.
-    pub(super) fn because(self, why: &dyn std::fmt::Display) -> Self {
+    pub(crate) fn because(self, why: &dyn std::fmt::Display) -> Self {
         let (id, status) = (self.id, self.status.as_u16());
         if self.status.is_server_error() {
             tracing::error!(request.id = %id, http.status = status, "{}: {why}", self.sentence);
@@ -43,7 +43,7 @@ impl IntoResponse for Refusal {
 }
 
 /// A plain answer that no browser takes for anything else, and nobody keeps.
-pub(super) fn text(status: StatusCode, body: impl IntoResponse) -> Response {
+pub(crate) fn text(status: StatusCode, body: impl IntoResponse) -> Response {
     let mut response = (status, body).into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -52,6 +52,6 @@ pub(super) fn text(status: StatusCode, body: impl IntoResponse) -> Response {
     response
 }
 
-pub(super) async fn not_found() -> Refusal {
+pub(crate) async fn not_found() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "There is nothing here")
 }

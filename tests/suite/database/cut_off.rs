@@ -1,0 +1,230 @@
+//! PostgreSQL goes away in the middle of a write: nothing is half written, and the same write is done again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use capstan::app::intake::{Delivery, DeliveryHint, DeliveryStore as _, Event, NamedRepository};
+use capstan::app::ports::{
+    CampaignRecord, CampaignTarget, ClusterFilter, Extent, Jobs as _, PageRecords as _, Records as _,
+    RepositoryName, Sight, SystemClock,
+};
+use capstan::database::Database;
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{UnixListener, UnixStream};
+
+use super::engines::fresh_postgres;
+
+/// When a connection is cut.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Cut {
+    /// Before PostgreSQL is told.
+    Before,
+    /// Once it was told, and before its answer is heard.
+    After,
+}
+
+/// What stands between Capstan and PostgreSQL.
+struct Wire {
+    /// How many messages of Capstan's still pass. The next cut its connection, and then all is well again.
+    left: AtomicI64,
+    after: AtomicBool,
+}
+
+impl Wire {
+    fn cut_at(&self, message: i64, cut: Cut) {
+        self.after.store(cut == Cut::After, Ordering::SeqCst);
+        self.left.store(message, Ordering::SeqCst);
+    }
+
+    /// Whether nothing was cut. From now on nothing is.
+    fn is_whole(&self) -> bool {
+        self.left.swap(i64::MAX, Ordering::SeqCst) != i64::MAX
+    }
+
+    /// Whether this message is the one.
+    fn is_cut_now(&self) -> bool {
+        let left = self.left.load(Ordering::SeqCst);
+        if left == i64::MAX {
+            return false;
+        }
+        self.left.store(if left == 0 { i64::MAX } else { left - 1 }, Ordering::SeqCst);
+        left == 0
+    }
+}
+
+/// A message of PostgreSQL's protocol; those that begin a connection have no kind
+/// (<https://www.postgresql.org/docs/current/protocol-message-formats.html>).
+async fn message(from: &mut (impl AsyncRead + Unpin), has_kind: bool) -> std::io::Result<Vec<u8>> {
+    let head = if has_kind { 5 } else { 4 };
+    let mut bytes = vec![0; head];
+    from.read_exact(&mut bytes).await?;
+    let length = u32::from_be_bytes(*bytes.last_chunk().unwrap());
+    bytes.resize(head + length as usize - 4, 0);
+    from.read_exact(&mut bytes[head..]).await?;
+    Ok(bytes)
+}
+
+/// Until the connection is cut, or one of the two ends it.
+async fn carry(mut near: UnixStream, mut far: UnixStream, wire: Arc<Wire>) -> std::io::Result<()> {
+    const WANTS_TLS: u32 = 80_877_103;
+    loop {
+        let first = message(&mut near, false).await?;
+        far.write_all(&first).await?;
+        if first.get(4..8) != Some(&WANTS_TLS.to_be_bytes()) {
+            break;
+        }
+        let mut answer = [0];
+        far.read_exact(&mut answer).await?;
+        near.write_all(&answer).await?;
+    }
+    let (mut near, mut heard) = near.into_split();
+    let (mut answers, mut far) = far.into_split();
+    let telling = async {
+        loop {
+            let told = message(&mut near, true).await?;
+            let is_cut = wire.is_cut_now();
+            if !is_cut || wire.after.load(Ordering::SeqCst) {
+                far.write_all(&told).await?;
+            }
+            if is_cut {
+                return Ok(());
+            }
+        }
+    };
+    tokio::select! {
+        told = telling => told,
+        heard = tokio::io::copy(&mut answers, &mut heard) => heard.map(drop),
+    }
+}
+
+/// A way to the database behind this URL that can be cut.
+fn wired(url: &str, folder: &Path) -> (String, Arc<Wire>) {
+    let (before, socket) = url.split_once("?host=").unwrap();
+    let far = PathBuf::from(socket).join(".s.PGSQL.5432");
+    let listener = UnixListener::bind(folder.join(".s.PGSQL.5432")).unwrap();
+    let wire = Arc::new(Wire { left: AtomicI64::new(i64::MAX), after: AtomicBool::new(false) });
+    let here = Arc::clone(&wire);
+    tokio::spawn(async move {
+        while let Ok((near, _)) = listener.accept().await {
+            let far = UnixStream::connect(&far).await.unwrap();
+            tokio::spawn(carry(near, far, Arc::clone(&here)));
+        }
+    });
+    (format!("{before}?host={}", folder.display()), wire)
+}
+
+fn deliveries(repository: u64) -> Vec<Delivery> {
+    let of = |number: u64| Delivery {
+        guid: format!("{repository}-{number}"),
+        event: Event::IssueComment,
+        action: "created".to_owned(),
+        installation: 7,
+        repositories: vec![NamedRepository {
+            id: repository,
+            name: RepositoryName::parse(&format!("acme/gitops-{repository}")).unwrap(),
+        }],
+        hint: DeliveryHint { pull_request: Some(number), comment: Some(number), ..DeliveryHint::default() },
+        received_at: "2026-11-21T12:00:00Z".parse().unwrap(),
+    };
+    (1..=3).map(of).collect()
+}
+
+fn campaign(state: &str) -> CampaignRecord {
+    let one = |number: usize| CampaignTarget {
+        target: Target::parse(&format!("gauss/c{number:03}")).unwrap(),
+        state: state.to_owned(),
+        reason: format!("It is {state}."),
+        at: Some("aws/v1.0.0".to_owned()),
+        offered: None,
+        hold: None,
+    };
+    CampaignRecord {
+        kind: SourceKind::parse("release").unwrap(),
+        source: format!("aws/{state}"),
+        limits: None,
+        targets: (0..40).map(one).collect(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_is_done_again() {
+    let Some(url) = fresh_postgres().await else {
+        println!("SKIPPED: PostgreSQL is not installed");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (through, wire) = wired(&url, folder.path());
+    let bot = Database::open(&through, Arc::new(SystemClock)).await.unwrap();
+    let pool = sqlx::PgPool::connect(&url).await.unwrap();
+    // What is seen of both tables is one state.
+    let stored = async |repository: i64| -> (i64, i64) {
+        let sql = "SELECT (SELECT COUNT(*) FROM deliveries WHERE repository = $1),
+                          (SELECT COUNT(*) FROM jobs WHERE repository = $1 AND state = 'queued')";
+        sqlx::query_as(sql).bind(repository).fetch_one(&pool).await.unwrap()
+    };
+    let states = async |repository: i64| -> Vec<(String, String, i64)> {
+        let sql = "SELECT campaigns.source, campaign_targets.state, COUNT(*) FROM campaigns
+                   JOIN campaign_targets ON campaign_targets.repository = campaigns.repository
+                   WHERE campaigns.repository = $1 GROUP BY 1, 2";
+        sqlx::query_as(sql).bind(repository).fetch_all(&pool).await.unwrap()
+    };
+    let mut repository = 0;
+    let mut failures = 0;
+    for cut in [Cut::Before, Cut::After] {
+        for at in 0.. {
+            repository += 1;
+            let row = i64::try_from(repository).unwrap();
+            let batch = deliveries(repository);
+            wire.cut_at(at, cut);
+            let said = bot.store(&batch).await;
+            let is_whole = wire.is_whole();
+            failures += usize::from(said.is_err());
+            let there = stored(row).await;
+            assert!(
+                there == (3, 1) || (there == (0, 0) && said.is_err()),
+                "{cut:?} {at}: {there:?} {said:?}"
+            );
+            // GitHub, which heard no 202, or the bot, which asks for what it lacks, sends it again.
+            bot.store(&batch).await.unwrap();
+            assert_eq!(stored(row).await, (3, 1), "{cut:?} {at}");
+            let job = bot.claim("worker", Duration::from_secs(30), 8).await.unwrap().unwrap();
+            assert_eq!((job.repository, job.hints.comments.len()), (repository, 3), "{cut:?} {at}");
+
+            // And a table that is written anew.
+            let kept = |state: &str| vec![(format!("aws/{state}"), state.to_owned(), 40)];
+            bot.save_campaigns(repository, &[campaign("waiting")]).await.unwrap();
+            wire.cut_at(at, cut);
+            let said = bot.save_campaigns(repository, &[campaign("proposed")]).await;
+            let is_whole = wire.is_whole() && is_whole;
+            failures += usize::from(said.is_err());
+            let there = states(row).await;
+            assert!(
+                there == kept("proposed") || (there == kept("waiting") && said.is_err()),
+                "{cut:?} {at}: {there:?} {said:?}"
+            );
+            bot.save_campaigns(repository, &[campaign("proposed")]).await.unwrap();
+            assert_eq!(states(row).await, kept("proposed"), "{cut:?} {at}");
+            let all = Extent { skip: 0, take: 100 };
+            bot.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+
+            // The end of a job is told once, also where its answer was not heard.
+            wire.cut_at(at, cut);
+            let said = bot.complete(&job, None).await;
+            let is_whole = wire.is_whole() && is_whole;
+            failures += usize::from(said.is_err());
+            if said.is_err() {
+                bot.complete(&job, None).await.ok();
+            }
+            assert!(bot.claim("worker", Duration::from_secs(30), 8).await.unwrap().is_none(), "{cut:?} {at}");
+            if is_whole {
+                break;
+            }
+            assert!(at < 400, "it never comes through");
+        }
+    }
+    assert!(failures > 10, "{failures}");
+}
