@@ -76,6 +76,7 @@
 //! | what the reconciler does with a cluster, and when | `live/applying`, [`app::reconcile`], [`controllers`] |
 //! | what a pass over the providers does next | `live/installing/pass` decides, [`app::providers`] acts, `controllers/providers.rs` says when |
 //! | a call to GitHub | `app/ports/code_host.rs`, then [`github`], and [`dry_run`] where it writes |
+//! | whom Capstan calls, where a name may lead, what an answer may cost | `src/outbound`; who may name which host, `docs/security.md` |
 //! | how much is asked of GitHub, and what goes first | `app/budget` decides; a call's cost, `github/call.rs` |
 //! | deliveries that did not arrive | `app/intake/missed.rs` |
 //! | a page for people, who sees it, its buttons | `server/pages`; what it reads, `app/ports/pages.rs` and `database/pages.rs` |
