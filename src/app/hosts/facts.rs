@@ -1,5 +1,6 @@
 //! What is read: for all SIPClusters together, and for one.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
@@ -101,9 +102,9 @@ pub(super) async fn of_all(ports: &Ports, memory: &mut Memory) -> Result<(), Liv
     let (clusters, policies) = (memory.clusters.as_deref(), memory.policies.as_deref());
     let asked = noting_namespaces(clusters.unwrap_or_default(), policies.unwrap_or_default());
     for namespace in asked {
-        if !memory.namespaces.contains_key(&namespace) {
-            let labels = labels_of_others(&ports.live, &namespace).await?;
-            memory.namespaces.insert(namespace, labels);
+        if let Entry::Vacant(unread) = memory.namespaces.entry(namespace) {
+            let labels = labels_of_others(&ports.live, unread.key()).await?;
+            unread.insert(labels);
         }
     }
     Ok(())

@@ -9,6 +9,7 @@
 //! counts of the head.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use capstan_hosts::choice::{Choice, Fleet, choose};
 use capstan_hosts::cluster::{self, CONTROL_PLANE, Named, SipCluster, Status, WORKER};
@@ -149,9 +150,9 @@ async fn say(ports: &Ports, looks: &[HostsLook]) -> Result<Vec<(usize, Reason)>,
         wishes.push(Wish { at, object, wished, is_unchanged });
     }
     for namespace in noting_namespaces(&seen.clusters, &seen.policies) {
-        if !seen.labels.contains_key(&namespace) {
-            let labels = labels_of_others(&ports.live, &namespace).await?;
-            seen.labels.insert(namespace, labels);
+        if let Entry::Vacant(unread) = seen.labels.entry(namespace) {
+            let labels = labels_of_others(&ports.live, unread.key()).await?;
+            unread.insert(labels);
         }
     }
     wishes.sort_by_key(|wish| wish.wished.named());
