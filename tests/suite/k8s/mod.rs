@@ -17,6 +17,7 @@ mod pods;
 mod posting;
 pub(crate) mod provider_definitions;
 mod rights;
+mod unreadable;
 mod vault_leases;
 mod watching;
 
