@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::open::{Tables, newest_schema};
+use super::open::{OpenError, REPLACE, Tables, newest_schema};
 use super::retention::OF_A_REPOSITORY;
 use super::transfer::TransferError;
 use super::{Database, Engine};
@@ -41,8 +41,14 @@ const DANGLING: &[(&str, &str, &str)] = &[
 /// Kept for as long as they say, whether or not their repository has a job.
 const WITHOUT_JOB: &[&str] = &["jobs", "audit", "absent_repositories", "deliveries"];
 
-const REPLACE: &str = "Stop the bot, keep the file, and import the last export into an empty database; without one, start \
-     with an empty database: everything but the audit trail and the reconcilers' enrolment is found again in GitHub and Git.";
+fn damaged(what: String) -> DatabaseFinding {
+    DatabaseFinding { what, remedy: format!("{REPLACE}.") }
+}
+
+/// Of an engine.
+fn nothing_yet(engine: &'static str) -> DatabaseCheck {
+    DatabaseCheck { engine, schema: None, known_schema: newest_schema(), rows: None, findings: Vec::new() }
+}
 
 fn failed(doing: &'static str) -> impl Fn(sqlx::Error) -> TransferError {
     move |source| TransferError::Database { doing, source }
@@ -54,26 +60,28 @@ impl Database {
     /// # Errors
     /// It cannot be opened or asked; what is found in it is no error.
     pub async fn check(url: &str, clock: Arc<dyn Clock>) -> Result<DatabaseCheck, TransferError> {
-        let database = Self::open_with(url, clock, Tables::AsTheyAre).await?;
+        let database = match Self::open_with(url, clock, Tables::AsTheyAre).await {
+            // What else is read of a damaged file would lead astray.
+            Err(OpenError::Damaged { found, .. }) => {
+                return Ok(DatabaseCheck {
+                    findings: found.into_iter().map(damaged).collect(),
+                    ..nothing_yet("SQLite")
+                });
+            }
+            opened => opened?,
+        };
         let ended = database.check_all().await;
         database.close().await;
         ended
     }
 
     async fn check_all(&self) -> Result<DatabaseCheck, TransferError> {
-        let mut check = DatabaseCheck {
-            engine: match self.engine {
-                Engine::Sqlite { .. } => "SQLite",
-                Engine::Postgres(_) => "PostgreSQL",
-            },
-            schema: None,
-            known_schema: newest_schema(),
-            rows: None,
-            findings: Vec::new(),
-        };
+        let mut check = nothing_yet(match self.engine {
+            Engine::Sqlite { .. } => "SQLite",
+            Engine::Postgres(_) => "PostgreSQL",
+        });
         self.check_integrity(&mut check.findings).await?;
         if !check.findings.is_empty() {
-            // What else is read of a damaged file would lead astray.
             return Ok(check);
         }
         check.schema = self.schema().await.map_err(failed("reading its schema"))?;
@@ -115,10 +123,9 @@ impl Database {
             Err(sqlx::Error::Database(refused)) => vec![refused.to_string()],
             Err(other) => return Err(failed("checking its integrity")(other)),
         };
-        findings.extend(told.into_iter().filter(|line| line != "ok").map(|line| DatabaseFinding {
-            what: format!("the file is damaged: {}", line.replace('\n', " ")),
-            remedy: REPLACE.to_owned(),
-        }));
+        let told = told.into_iter().filter(|line| line != "ok");
+        findings
+            .extend(told.map(|line| damaged(format!("the file is damaged: {}", line.replace('\n', " ")))));
         Ok(())
     }
 

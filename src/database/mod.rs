@@ -15,6 +15,7 @@ mod campaigns;
 mod check;
 mod deliveries;
 mod fleet;
+mod intact;
 mod jobs;
 mod kubeconfigs;
 mod open;

@@ -9,8 +9,9 @@ use std::time::Duration;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection as _, PgPool, SqlSafeStr, SqlitePool};
+use sqlx::{ConnectOptions as _, Connection as _, PgPool, SqlSafeStr, SqlitePool};
 
+use super::intact::{self, beside};
 use super::{Database, Engine};
 use crate::app::ports::Clock;
 
@@ -103,6 +104,11 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
     ),
 ];
 
+/// What to do with a file that is damaged.
+pub(super) const REPLACE: &str = "Stop the bot, keep the file (and those beside it that are named like it) elsewhere, and \
+     import the last export into an empty database; without one, start with an empty database: everything but the audit \
+     trail and the reconcilers' enrolment is found again in GitHub and Git, see docs/database.md#a-damaged-file";
+
 /// Why the database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -121,6 +127,14 @@ pub enum OpenError {
         path: PathBuf,
         /// What SQLite said.
         source: sqlx::Error,
+    },
+    /// SQLite's file is not as SQLite and Capstan left it.
+    #[error("database {}: {}. Nothing was written to it. {}", path.display(), found.join("; "), REPLACE)]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found, one or more.
+        found: Vec<String>,
     },
     /// PostgreSQL does not answer or refuses.
     #[error(
@@ -211,7 +225,6 @@ async fn open_sqlite(url: &str, tables: Tables) -> Result<Engine, OpenError> {
     let options = SqliteConnectOptions::from_str(url)
         .map_err(|error| OpenError::Url(error.to_string()))?
         .create_if_missing(matches!(tables, Tables::UpTo(_)))
-        .journal_mode(SqliteJournalMode::Wal)
         // NORMAL would lose the last commits with the power: a 202 must mean stored.
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
@@ -219,12 +232,22 @@ async fn open_sqlite(url: &str, tables: Tables) -> Result<Engine, OpenError> {
     let path = Path::new(options.get_filename()).to_path_buf();
     let broken = |source| OpenError::Sqlite { path: path.clone(), source };
     let in_memory = is_in_memory(url);
-    if !in_memory && matches!(tables, Tables::UpTo(_)) {
-        // SQLite gives what it puts beside the file the same mode.
-        let private = || std::fs::File::options().create(true).append(true).mode(0o600).open(&path);
-        private().map_err(|error| broken(error.into()))?;
-    }
     let turn = if in_memory { None } else { turn_to_open(&path).await };
+    let to_work = matches!(tables, Tables::UpTo(_));
+    // Of a file that is only read its head stays as it is.
+    let options = if to_work { options.journal_mode(SqliteJournalMode::Wal) } else { options };
+    if !in_memory {
+        if to_work && !path.exists() && !intact::is_left_behind(&path) {
+            make_file(&path, &options).await.map_err(broken)?;
+        }
+        let found = intact::damages(&path).await.map_err(broken)?;
+        if !found.is_empty() {
+            return Err(OpenError::Damaged { path, found });
+        }
+        if to_work {
+            std::fs::File::options().append(true).open(&path).map_err(|error| broken(error.into()))?;
+        }
+    }
     // Connections are never recycled: a file does not go away, and reopening one costs its cache.
     let pool = || SqlitePoolOptions::new().idle_timeout(None).max_lifetime(None).test_before_acquire(false);
     let writer = pool()
@@ -240,6 +263,9 @@ async fn open_sqlite(url: &str, tables: Tables) -> Result<Engine, OpenError> {
         .connect_with(options.clone())
         .await
         .map_err(broken)?;
+    if to_work && !in_memory {
+        intact::count_opening(&writer).await.map_err(broken)?;
+    }
     migrate_sqlite(&writer, tables).await?;
     drop(turn);
     if in_memory {
@@ -252,6 +278,20 @@ async fn open_sqlite(url: &str, tables: Tables) -> Result<Engine, OpenError> {
         .await
         .map_err(broken)?;
     Ok(Engine::Sqlite { writer, reader })
+}
+
+/// Makes a file that is not there, so that others may not read it: SQLite gives what it puts beside it the same mode.
+///
+/// It gets its name once it has a head. So one that is empty was not left so by a Capstan that was killed.
+async fn make_file(path: &Path, options: &SqliteConnectOptions) -> Result<(), sqlx::Error> {
+    // A link that leads nowhere yet stays one.
+    let leads_to = path.read_link().map(|to| path.parent().unwrap_or(path).join(to));
+    let path = leads_to.as_deref().unwrap_or(path);
+    let new = beside(path, "-new");
+    std::fs::File::options().create(true).truncate(true).write(true).mode(0o600).open(&new)?;
+    options.clone().filename(&new).connect().await?.close().await?;
+    std::fs::rename(new, path)?;
+    Ok(())
 }
 
 async fn open_postgres(url: &str, tables: Tables) -> Result<Engine, OpenError> {
@@ -304,16 +344,10 @@ async fn migrate_postgres(pool: &PgPool, tables: Tables) -> Result<(), OpenError
 /// or when both hold a read that they turn into a write; and sqlx knows no lock for its migrations. The
 /// system releases a turn whose holder dies.
 async fn turn_to_open(database: &Path) -> Option<std::fs::File> {
-    let mut beside = database.as_os_str().to_owned();
-    beside.push("-opening");
+    let lock = beside(database, "-opening");
     let take = move || {
-        let file = std::fs::File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(beside)
-            .ok()?;
+        let file =
+            std::fs::File::options().create(true).truncate(false).write(true).mode(0o600).open(lock).ok()?;
         file.lock().ok().map(|()| file)
     };
     tokio::task::spawn_blocking(take).await.ok().flatten()

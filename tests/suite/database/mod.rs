@@ -13,6 +13,7 @@ mod budget;
 mod check;
 mod command;
 mod cut_off;
+mod damaged;
 mod deliveries;
 pub(crate) mod engines;
 mod migrations;
