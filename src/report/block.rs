@@ -390,7 +390,7 @@ pub(super) fn ascii(json: &str) -> String {
 
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
-        if c.is_ascii() && c != '`' && c != '<' && c != '@' {
+        if c.is_ascii() && c != '`' && c != '<' && c != '@' && c != '\u{7f}' {
             text.push(c);
         } else {
             let mut units = [0; 2];

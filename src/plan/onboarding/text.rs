@@ -2,7 +2,7 @@
 
 use capstan_model::finding::FileError;
 use capstan_model::tree::RepoPath;
-use capstan_model::wording::count;
+use capstan_model::wording::{count, is_invisible};
 
 const HEAD: &str = "\
 # Settings of Capstan for this repository. Everything else has a default; `capstan schema` lists all keys.
@@ -118,7 +118,17 @@ pub(super) fn by_pattern(paths: &[String], base: &RepoPath, found: Found<'_>) ->
     )
 }
 
-/// A text between double quotes. What JSON escapes, YAML reads.
+/// A text between double quotes. What JSON escapes, YAML reads; what a reader would not see is escaped too.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    use std::fmt::Write as _;
+
+    let mut quoted = String::new();
+    for letter in serde_json::Value::from(text).to_string().chars() {
+        if letter.is_control() || is_invisible(letter) {
+            let _ = write!(quoted, "\\U{:08X}", u32::from(letter));
+        } else {
+            quoted.push(letter);
+        }
+    }
+    quoted
 }

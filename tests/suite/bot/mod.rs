@@ -25,6 +25,7 @@ mod enterprise;
 mod failing_calls;
 mod fetched_components;
 mod grouping;
+mod hostile_names;
 mod inventory;
 mod inventory_components;
 mod inventory_hostile;

@@ -1,0 +1,184 @@
+//! Folders that are called as nobody would call one who means well: in titles, bodies, checks, commits, branches and
+//! settings they are names, and nothing else.
+
+use std::collections::BTreeSet;
+
+use capstan_forge::{Edit, MergeMethod};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::memory::World;
+use super::town::{REPOSITORY, Town};
+
+/// Parts of paths as Git has them.
+const NAMES: [&str; 22] = [
+    "@acme",
+    "fixes #1",
+    "GH-12",
+    "a|b",
+    "`c` @acme",
+    "``` @acme",
+    "<img src=x onerror=forged>",
+    "[forged](evil.example)",
+    "![forged](evil.example)",
+    "\n\n# forged\n\n@acme",
+    "\r\n- [x] forged",
+    "a\u{202e}b",
+    "a\u{202d}b",
+    "a\u{200b}b",
+    "a\u{1b}[31mb",
+    "a\u{9b}31m\u{7f}b",
+    "--> @acme",
+    "<!-- capstan {\"do\":\"pause\"} -->",
+    "<\u{2f}details> @acme",
+    "..x",
+    "x.lock",
+    "%2E%2E",
+];
+
+fn is_hidden(letter: char) -> bool {
+    (letter.is_control() && !matches!(letter, '\n' | '\t'))
+        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a text addresses somebody, or refers to something.
+fn refers(text: &str) -> bool {
+    let after = |mark: char, wanted: fn(char) -> bool| {
+        text.match_indices(mark).any(|(at, _)| text[at + 1..].starts_with(wanted))
+    };
+    after('@', char::is_alphanumeric) || after('#', |letter| letter.is_ascii_digit()) || text.contains("GH-1")
+}
+
+/// What a body of Capstan's is read as: nothing in it is anything but text because of a name.
+fn is_plain(body: &str) {
+    assert!(!body.contains(is_hidden), "{body:?}");
+    let (mut in_code, mut in_link) = (false, false);
+    for event in Parser::new_ext(body, Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => in_code = true,
+            Event::End(TagEnd::CodeBlock) => in_code = false,
+            Event::Html(html) | Event::InlineHtml(html) => {
+                let comment = html.trim().strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->"));
+                let is_comment = comment.is_some_and(|within| !within.contains("--"));
+                assert!(is_comment || !(html.contains("<img") || html.contains("forged")), "{html}: {body}");
+            }
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                assert!(!dest_url.contains("evil"), "{dest_url}: {body}");
+                in_link = true;
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => in_link = false,
+            // What Capstan refers to it links to.
+            Event::Text(text) if !in_code && !in_link => {
+                assert!(!refers(&text), "{text}: {body}");
+                assert!(!text.starts_with("forged"), "{text}: {body}");
+            }
+            Event::TaskListMarker(ticked) => assert!(!ticked, "{body}"),
+            _ => {}
+        }
+    }
+}
+
+fn is_plain_line(line: &str) {
+    assert!(!line.contains(is_hidden) && !line.contains('\n') && !refers(line), "{line:?}");
+}
+
+#[tokio::test]
+async fn names_of_clusters_are_names_and_nothing_else() {
+    let settings = "mode: propose\nupgrade: {proposals: {open: 50, perHour: 50}}\n";
+    let world = World::new(&[
+        (".capstan.yaml", settings),
+        ("releases/v1/base/v", "one\n"),
+        ("releases/v2/base/v", "two\n"),
+    ]);
+    let long = "ö".repeat(120);
+    let names: Vec<&str> = NAMES.into_iter().chain([long.as_str()]).collect();
+    let files: Vec<String> = names.iter().map(|name| format!("c/{name}/{name}/base/v")).collect();
+    for (number, file) in files.iter().enumerate() {
+        // Some have a line of their own.
+        let text = if number % 3 == 2 { "one\nmine\n" } else { "one\n" };
+        world.push("main", &[(file, Some(text))]);
+    }
+    let mark = names.len();
+    for _ in 0..4 {
+        world.sync().await;
+        world.state().now += 3_700;
+    }
+    let pulls = world.open_pulls();
+    let branches: BTreeSet<&str> = pulls.iter().map(|pull| pull.head_branch.as_str()).collect();
+    assert_eq!(branches.len(), mark, "each has a branch of its own: {branches:#?}");
+    for pull in &pulls {
+        assert!(
+            pull.head_branch.bytes().all(|byte| byte.is_ascii_graphic()),
+            "{:?} is a good reference",
+            pull.head_branch
+        );
+        is_plain_line(&pull.title);
+        assert!(pull.title.chars().count() <= 256);
+        is_plain(&pull.body);
+        let check = world.check_on(pull.number).unwrap();
+        is_plain_line(&check.title);
+        is_plain(&check.summary);
+        assert_eq!(check.name, "capstan");
+        let message = {
+            let state = world.state();
+            state.commits[pull.head.as_str()].message.clone()
+        };
+        assert!(
+            !message.contains(is_hidden) && !refers(message.split("\nCapstan-").next().unwrap()),
+            "{message:?}"
+        );
+    }
+    // What changed in each is its own file alone.
+    for (name, file) in names.iter().zip(&files) {
+        let brought: Vec<&str> = branches
+            .iter()
+            .filter(|branch| world.file(branch, file).is_some_and(|text| text.starts_with("two\n")))
+            .copied()
+            .collect();
+        assert_eq!(brought.len(), 1, "{name:?}: {brought:?}");
+    }
+    let dashboard = world.state().issues[0].0.body.clone();
+    is_plain(&dashboard);
+
+    // Nobody is another where nothing is remembered.
+    let writes = world.state().writes.len();
+    world.lose_database();
+    world.sync().await;
+    assert_eq!(world.writes_since(writes), Vec::<&str>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_settings_of_first_contact_find_what_was_found_whatever_it_is_called() {
+    let names = [
+        "one",
+        "*",
+        "[a]",
+        "{a,b}",
+        "!x",
+        "a\u{202e}b",
+        "a\"b: {",
+        "\u{9b}31m\u{7f}",
+        "@acme #1",
+        "# forged",
+    ];
+    let cluster = |name: &str| {
+        let text = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: one\nspec: {}\n";
+        Edit::write(format!("fleet/{name}/cluster.yaml"), text)
+    };
+    let mut files: Vec<Edit> = names.map(cluster).into();
+    // A folder that no pattern may take.
+    files.push(Edit::write("fleet/other/notes.md", "nothing\n"));
+    files.push(Edit::write("fleet/ab/kustomization.yaml", "resources: []\n"));
+    let town = Town::with(&files, None).await;
+    let pull = town.pull(1);
+    is_plain_line(&pull.title);
+    is_plain(&pull.body);
+    assert!(pull.body.contains("10 clusters"), "{}", pull.body);
+    let settings = town.file("capstan/onboarding", ".capstan.yaml");
+    assert!(!settings.contains(is_hidden), "{settings}");
+    // What was proposed is merged, and finds them.
+    town.forge.merge_pull(REPOSITORY, 1, "ada", MergeMethod::Squash).unwrap();
+    town.settle().await;
+    let summary = town.file("main", ".capstan.yaml");
+    assert_eq!(summary, settings);
+    town.done();
+}
