@@ -100,11 +100,11 @@ pub(super) async fn of_all(ports: &Ports, memory: &mut Memory) -> Result<(), Liv
     }
     let (clusters, policies) = (memory.clusters.as_deref(), memory.policies.as_deref());
     let asked = noting_namespaces(clusters.unwrap_or_default(), policies.unwrap_or_default());
-    for namespace in asked {
-        if !memory.namespaces.contains_key(&namespace) {
-            let labels = labels_of_others(&ports.live, &namespace).await?;
-            memory.namespaces.insert(namespace, labels);
-        }
+    let is_unknown = |namespace: &String| !memory.namespaces.contains_key(namespace);
+    let unknown: Vec<String> = asked.into_iter().filter(is_unknown).collect();
+    for namespace in unknown {
+        let labels = labels_of_others(&ports.live, &namespace).await?;
+        memory.namespaces.insert(namespace, labels);
     }
     Ok(())
 }

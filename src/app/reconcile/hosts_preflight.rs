@@ -148,11 +148,12 @@ async fn say(ports: &Ports, looks: &[HostsLook]) -> Result<Vec<(usize, Reason)>,
         }
         wishes.push(Wish { at, object, wished, is_unchanged });
     }
-    for namespace in noting_namespaces(&seen.clusters, &seen.policies) {
-        if !seen.labels.contains_key(&namespace) {
-            let labels = labels_of_others(&ports.live, &namespace).await?;
-            seen.labels.insert(namespace, labels);
-        }
+    let noting = noting_namespaces(&seen.clusters, &seen.policies);
+    let is_unknown = |namespace: &String| !seen.labels.contains_key(namespace);
+    let unknown: Vec<String> = noting.into_iter().filter(is_unknown).collect();
+    for namespace in unknown {
+        let labels = labels_of_others(&ports.live, &namespace).await?;
+        seen.labels.insert(namespace, labels);
     }
     wishes.sort_by_key(|wish| wish.wished.named());
     let beside = wishes.iter().flat_map(|wish| {

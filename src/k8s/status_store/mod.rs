@@ -86,13 +86,16 @@ impl KubeStatusStore {
             part: Listed::Whole,
         };
         let read = |object: Value| {
-            read(&object).map(|read| read.map_err(|error| (regarding(kind_name, &object), error)))
+            read(&object).map(|read| read.map_err(|error| Box::new((regarding(kind_name, &object), error))))
         };
         let mut all = Vec::new();
         for one in self.cluster.list_as(&As::Reconciler, &list, read).await? {
             match one {
                 Ok(one) => all.push(one),
-                Err((object, error)) => self.tell(object, &error).await,
+                Err(unread) => {
+                    let (object, error) = *unread;
+                    self.tell(object, &error).await;
+                }
             }
         }
         Ok(all)
