@@ -12,13 +12,13 @@
 //!
 //! GitHub's client and Git's are not here yet: they take [`share_tls`] and [`shared_config`].
 //!
-//! | file | tells |
-//! |---|---|
-//! | `address` | what an address is to this machine, and how a URL is shown |
-//! | `resolver` | names become addresses, without those that are out of reach |
-//! | `trouble` | why there is no answer, as a kind |
-//! | `client` | a question and its answer |
-//! | `tls` | the root certificates that all clients share |
+//! | room | owns | may import |
+//! |---|---|---|
+//! | [`address`] | what an address is to this machine, and how a URL is shown | nothing |
+//! | [`tls`] | the root certificates that all clients share | nothing |
+//! | [`resolver`] | names become addresses, without those that are out of reach | `address` |
+//! | [`trouble`] | why there is no answer, as a kind | `resolver` |
+//! | [`client`] | a question and its answer | `resolver`, `tls`, `trouble` |
 
 mod address;
 mod client;

@@ -169,7 +169,13 @@ const COMPANIONS: [(&str, &[&str]); 3] = [
 impl AllowedHosts {
     /// Of hosts with or without a port.
     pub fn new(hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let named = hosts.into_iter().map(|host| host.into().to_ascii_lowercase()).collect();
+        let mut named: Vec<String> = Vec::new();
+        for host in hosts {
+            let host = host.into().to_ascii_lowercase();
+            if !named.contains(&host) {
+                named.push(host);
+            }
+        }
         Self { named, operators: None }
     }
 

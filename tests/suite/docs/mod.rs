@@ -9,7 +9,6 @@ mod blocks;
 mod book;
 mod commands;
 pub(crate) mod flags;
-mod held_by;
 mod links;
 mod lists;
 pub(crate) mod page;
