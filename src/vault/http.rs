@@ -205,6 +205,7 @@ fn client(ca: Option<&str>) -> Result<Client, VaultError> {
         reach: Reach::Network,
         authorities: ca,
     };
-    Client::new(&setup)
-        .map_err(|error| VaultError::new(Why::BadData, format!("the Secret of `caSecretName` {error}")))
+    Client::new(&setup).map_err(|error| {
+        VaultError::new(Why::BadData, format!("`ca.crt` in the Secret of `caSecretName` {error}"))
+    })
 }
