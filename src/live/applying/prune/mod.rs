@@ -1,7 +1,7 @@
 //! What is deleted of what Git no longer names (DESIGN 7, "Deleting").
 //!
-//! Nothing is ever deleted that is not in the folder's [`Inventory`] under the very UID that is live, and that Capstan
-//! has not applied, as its field managers say. Of that, what a render that succeeded no longer has goes by itself only where nobody can miss it; the rest
+//! Nothing is ever deleted that is not in the folder's [`Inventory`] under the very UID that is live. Of
+//! that, what a render that succeeded no longer has goes by itself only where nobody can miss it; the rest
 //! needs a tombstone, by name. Whatever cannot be told (an object nobody read, a render that failed, a
 //! folder that is gone) is kept.
 //!

@@ -90,8 +90,6 @@ pub enum Keep {
     WaitsFor(ObjectId),
     /// The `Cluster` that is to be deleted was not applied from this folder.
     ClusterNotOurs(ObjectId),
-    /// The inventory has it, and Capstan is none of its managers.
-    NotApplied,
 }
 
 impl Kept {
@@ -99,11 +97,7 @@ impl Kept {
     pub const fn needs_a_person(&self) -> bool {
         matches!(
             self.why,
-            Keep::NeedsTombstone
-                | Keep::Carries(_)
-                | Keep::OverBudget { .. }
-                | Keep::ClusterNotOurs(_)
-                | Keep::NotApplied
+            Keep::NeedsTombstone | Keep::Carries(_) | Keep::OverBudget { .. } | Keep::ClusterNotOurs(_)
         )
     }
 }
@@ -147,10 +141,6 @@ impl fmt::Display for Kept {
             Keep::ClusterNotOurs(cluster) => write!(
                 f,
                 "{object} is kept: {cluster} was not applied from this folder, and is not deleted for it"
-            ),
-            Keep::NotApplied => write!(
-                f,
-                "{object} is kept: the inventory names it, and Capstan is not among its field managers; delete it by hand if it is to go"
             ),
         }
     }

@@ -100,18 +100,14 @@ impl<'a> Round<'_, 'a> {
                 self.keep(id, Keep::NotRead);
                 continue;
             };
-            // Without a UID it was intended; whether it was applied only the live object tells. With one that is its own, too:
-            // an inventory alone, which others could write, deletes nothing.
-            let is_applied = is_applied_by_capstan(live);
-            let is_it = entry.uid.as_deref().map_or(is_applied, |known| known == uid);
-            if !is_it {
+            // Without a UID it was intended; whether it was applied only the live object tells.
+            let ours = entry.uid.as_deref().map_or_else(|| is_applied_by_capstan(live), |known| known == uid);
+            if !ours {
                 self.forget(id, Forget::Replaced);
             } else if is_terminating(live) {
                 self.keep(id, Keep::Terminating);
             } else if let Passes::NotYet(other) = passes {
                 self.keep(id, Keep::RenderedElsewhere(other));
-            } else if !is_applied {
-                self.keep(id, Keep::NotApplied);
             } else {
                 left.push(Present { entry, id, uid });
             }
