@@ -9,6 +9,7 @@ use capstan_model::finding::Severity;
 use capstan_model::object::{FieldPath, ObjectId};
 use serde_json::Value;
 
+use super::apply::uid;
 use super::dry_runs::Trial;
 use super::observation::Observation;
 use super::reason::Reason;
@@ -30,12 +31,15 @@ impl Reconciliation<'_> {
 
     /// Live objects that Capstan has not applied, with the tools that did.
     pub(super) fn adopted(&self, observed: &Observation) -> BTreeMap<ObjectId, Vec<String>> {
+        let inventory = &self.status.inventory;
+        let is_known = |id: &ObjectId, live: &Value| {
+            inventory.get(id).is_some_and(|entry| entry.uid.is_some() && entry.uid.as_deref() == uid(live))
+        };
         observed
             .objects
             .iter()
             .filter_map(|object| Some((&object.id, observed.live.get(&object.id)?)))
-            // Not by what an inventory says: only the object itself tells who applied it.
-            .filter(|(_, live)| !is_applied_by_capstan(live))
+            .filter(|(id, live)| !is_known(id, live) && !is_applied_by_capstan(live))
             .filter(|(id, live)| observed.set.is_none() || !is_free_namespace(id, live, observed))
             .map(|(id, live)| (id.clone(), appliers(live)))
             .collect()

@@ -26,10 +26,11 @@ fn fleet(plane: &Plane, repository: &TestRepository) {
     );
     for number in 0..CLUSTERS {
         let name = format!("c{number:02}");
+        // The last has no field that anybody could own, so that the API server notes no manager of it.
         repository.write(
             &format!("gauss/{name}/base/all.yaml"),
             &format!(
-                "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {name}, namespace: {CUSTOMER}}}\nspec: {{paused: true}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}-a}}\ndata: {{key: \"1\"}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}-b}}\ndata: {{key: \"1\"}}\n"
+                "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {name}, namespace: {CUSTOMER}}}\nspec: {{paused: true}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}-a}}\ndata: {{key: \"1\"}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}-b}}\n"
             ),
         );
     }
