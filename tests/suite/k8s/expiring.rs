@@ -3,7 +3,6 @@
 
 use capstan_test_support::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -110,19 +109,7 @@ fn added(name: &str, version: u32) -> Value {
 
 /// Changes of ConfigMaps in the namespace `one`, as the one who applies there.
 async fn changes_by(script: &Shared) -> (LiveChanges, watch::Sender<Watched>) {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let router = Router::new().fallback(answer).with_state(Arc::clone(script));
-    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-
-    let mut kubeconfig = tempfile::NamedTempFile::new().unwrap();
-    writeln!(
-        kubeconfig,
-        "{{apiVersion: v1, kind: Config, current-context: it, contexts: [{{name: it, context: {{cluster: it, user: it}}}}], \
-         clusters: [{{name: it, cluster: {{server: 'http://{address}'}}}}], users: [{{name: it, user: {{}}}}]}}"
-    )
-    .unwrap();
-    let connection = capstan::k8s::connect(Some(kubeconfig.path())).await.unwrap();
+    let connection = super::connected_to(Router::new().fallback(answer).with_state(Arc::clone(script))).await;
     let account = ServiceAccount { namespace: "one".to_owned(), name: "capstan-applier".to_owned() };
     let places = BTreeMap::from([("one".to_owned(), BTreeSet::from([account]))]);
     let (wanted, kinds) = watch::channel(BTreeMap::from([(ApiKind::preferred("", "ConfigMap"), places)]));

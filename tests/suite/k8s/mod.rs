@@ -22,8 +22,10 @@ mod vault_leases;
 mod watching;
 
 pub(crate) use rights::idle_rights;
+use std::io::Write as _;
 use std::sync::OnceLock;
 
+use axum::Router;
 use capstan::app::ports::{ApiObject, As, ManagementCluster as _, ServiceAccount};
 use capstan::k8s::{Connection, KubeCluster};
 use serde_json::{Value, json};
@@ -34,6 +36,21 @@ use crate::plane::{Parts, Plane};
 pub(crate) fn shared() -> Option<&'static Plane> {
     static PLANE: OnceLock<Option<Plane>> = OnceLock::new();
     PLANE.get_or_init(|| Plane::start(Parts::Kubernetes)).as_ref()
+}
+
+/// The connection to an API server that answers as somebody wrote it down.
+async fn connected_to(answers: Router) -> Connection {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, answers).await.unwrap() });
+    let mut kubeconfig = tempfile::NamedTempFile::new().unwrap();
+    writeln!(
+        kubeconfig,
+        "{{apiVersion: v1, kind: Config, current-context: it, contexts: [{{name: it, context: {{cluster: it, user: it}}}}], \
+         clusters: [{{name: it, cluster: {{server: 'http://{address}'}}}}], users: [{{name: it, user: {{}}}}]}}"
+    )
+    .unwrap();
+    capstan::k8s::connect(Some(kubeconfig.path())).await.unwrap()
 }
 
 /// A namespace of a test's own, with somebody who applies there.

@@ -1,7 +1,5 @@
 //! Objects of Capstan's own kinds that nobody can read: a stand-in for an API server gives them beside others.
 
-use std::io::Write as _;
-
 use axum::Router;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
@@ -62,17 +60,7 @@ async fn answer(uri: Uri) -> Response {
 
 #[tokio::test]
 async fn one_that_cannot_be_read_stops_no_other() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(answer)).await.unwrap() });
-    let mut kubeconfig = tempfile::NamedTempFile::new().unwrap();
-    writeln!(
-        kubeconfig,
-        "{{apiVersion: v1, kind: Config, current-context: it, contexts: [{{name: it, context: {{cluster: it, user: it}}}}], \
-         clusters: [{{name: it, cluster: {{server: 'http://{address}'}}}}], users: [{{name: it, user: {{}}}}]}}"
-    )
-    .unwrap();
-    let connection = capstan::k8s::connect(Some(kubeconfig.path())).await.unwrap();
+    let connection = super::connected_to(Router::new().fallback(answer)).await;
     let store = KubeStatusStore::new(&connection, "capstan-system", "test");
     let fleets = store.fleets().await.unwrap();
     assert_eq!(fleets.iter().map(|fleet| fleet.key.name.as_str()).collect::<Vec<_>>(), ["gitops"]);
