@@ -6,8 +6,8 @@ use capstan_live::agent::wire::{DIGEST_HEADER, ROOT, SIGNATURE_HEADER};
 use capstan_model::plain_http;
 use capstan_model::tree::CommitId;
 use capstan_outbound::{self as outbound, Bounds, Client, Question, Reach, Setup, Trouble, shown};
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -90,7 +90,7 @@ impl Http {
             authorities: None,
         };
         let client = Client::new(&setup)
-            .map_err(|error| AgentError::Settings(format!("the machine's trust store {error}")))?;
+            .map_err(|error| AgentError::Settings(format!("no HTTP client can be made: {error}")))?;
         Ok(Self { client, url })
     }
 
@@ -135,20 +135,20 @@ impl Http {
 
     /// Sends a call; statuses that are no answer become errors.
     pub(super) async fn send(&self, call: &Call, token: Option<SecretString>) -> Result<Answer, AgentError> {
-        let mut headers = HeaderMap::new();
+        let mut question = Question::new(call.method.clone(), call.url.clone());
         if let Some(token) = token {
             let value = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
             let mut value = value.map_err(|_it_may_quote_it| {
                 AgentError::Settings(format!("{}: its token holds signs that no header takes", call.doing))
             })?;
             value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
+            question = question.header(AUTHORIZATION, value);
         }
-        headers
-            .extend(call.body.as_ref().map(|_| (CONTENT_TYPE, HeaderValue::from_static("application/json"))));
-        let (method, url, body) = (call.method.clone(), call.url.clone(), call.body.clone());
+        if let Some(body) = &call.body {
+            question = question.body("application/json", body.clone());
+        }
         let bounds = Bounds { bytes: call.most, within: call.timeout, of_failures: true };
-        let asked = self.client.ask(Question { method, url, headers, body }, bounds).await;
+        let asked = self.client.ask(question, bounds).await;
         let response = asked.map_err(|trouble| match trouble {
             Trouble::TooLarge(most) => AgentError::Refused {
                 url: self.url.to_string(),

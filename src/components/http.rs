@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use capstan_outbound::{Bounds, Client, Question, Reach, Setup, Trouble, host_of, shown};
 use capstan_providers::Scheme;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use http::header::{ACCEPT, AUTHORIZATION, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use url::Url;
 
@@ -123,8 +123,8 @@ impl Http {
             authorities: None,
         };
         let client = Client::new(&setup).map_err(|error| FetchError::Unexpected {
-            address: "the machine's trust store".to_owned(),
-            reason: format!("it {error}"),
+            address: "no HTTP client can be made".to_owned(),
+            reason: error.to_string(),
         })?;
         Ok(Self { client, hosts, limits })
     }
@@ -214,18 +214,21 @@ impl Http {
     }
 
     async fn once(&self, ask: &Ask, address: &str) -> Result<Told, FetchError> {
-        let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(ask.accept))]);
-        headers.extend(ask.authorization.clone().map(|value| (AUTHORIZATION, value)));
-        headers.extend(ask.body.as_ref().map(|(kind, _)| (CONTENT_TYPE, HeaderValue::from_static(kind))));
-        let body = ask.body.as_ref().map(|(_, body)| body.clone());
-        let question = Question { method: ask.method.clone(), url: ask.url.clone(), headers, body };
+        let mut question = Question::new(ask.method.clone(), ask.url.clone())
+            .header(ACCEPT, HeaderValue::from_static(ask.accept));
+        if let Some(value) = &ask.authorization {
+            question = question.header(AUTHORIZATION, value.clone());
+        }
+        if let Some((kind, body)) = &ask.body {
+            question = question.body(kind, body.clone());
+        }
         // A refusal's words are of no use here.
         let bounds = Bounds { bytes: ask.most, within: self.limits.timeout, of_failures: false };
         let address = address.to_owned();
         let answer = self.client.ask(question, bounds).await.map_err(|trouble| match trouble {
             Trouble::TooLarge(most) => FetchError::TooLarge { address: address.clone(), most },
             Trouble::TooSlow(after) => FetchError::TooSlow { address: address.clone(), after },
-            Trouble::OutOfReach => FetchError::OutOfReach { host: host_of(&ask.url) },
+            Trouble::OutOfReach(_) => FetchError::OutOfReach { host: host_of(&ask.url) },
             trouble => FetchError::Unexpected { address: address.clone(), reason: format!("it {trouble}") },
         })?;
         Ok(Told { status: answer.status, headers: answer.headers, body: answer.body, address })

@@ -22,7 +22,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use capstan_plan::settings::{HostName, PUBLIC_HOSTS};
+use capstan_plan::settings::OperatorHost;
 use secrecy::SecretString;
 use tempfile::TempDir;
 use url::Url;
@@ -86,7 +86,7 @@ pub struct Config {
     /// What an operator should know of these settings, a sentence each.
     pub warnings: Vec<String>,
     /// Hosts that repositories may name for components of providers; `http://` before those without TLS.
-    pub provider_hosts: Vec<String>,
+    pub provider_hosts: Vec<OperatorHost>,
 }
 
 /// How much is done at once, and how much of the machine it may take.
@@ -224,7 +224,8 @@ impl Config {
         let provider_credentials =
             checked.take(provider_credentials::provider_credentials(&sources)).unwrap_or_default();
         let wave_webhooks = checked.take(wave_webhooks::wave_webhooks(&sources)).unwrap_or_default();
-        let provider_hosts = checked.take(provider_hosts(&sources, &PUBLIC_HOSTS)).unwrap_or_default();
+        let provider_hosts =
+            checked.take(provider_hosts(&sources, OperatorHost::public())).unwrap_or_default();
         // Logging is set up before the rest, and with it where traces go: here it is only looked at.
         checked.take(traces::traces(&sources, environment));
         let login = match &public_url {
@@ -352,15 +353,11 @@ impl Checked<'_> {
 }
 
 /// The hosts of the setting, else those of the default.
-fn provider_hosts(sources: &Sources, default: &[&str]) -> Result<Vec<String>, String> {
-    let Some(setting) = sources.setting("provider-hosts") else {
-        return Ok(default.iter().map(|host| (*host).to_owned()).collect());
-    };
+fn provider_hosts(sources: &Sources, default: Vec<OperatorHost>) -> Result<Vec<OperatorHost>, String> {
+    let Some(setting) = sources.setting("provider-hosts") else { return Ok(default) };
     let entries = setting.text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
     let parsed = entries.map(|entry| {
-        let host = entry.strip_prefix("http://").or_else(|| entry.strip_prefix("private:")).unwrap_or(entry);
-        HostName::parse(host)
-            .map(|_| entry.to_owned())
+        OperatorHost::parse(entry)
             .map_err(|error| setting.wrong(&format!("has a host that is none: {error}")))
     });
     parsed.collect()

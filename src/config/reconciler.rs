@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use capstan_model::dns_name::{is_label, is_subdomain};
-use capstan_plan::settings::HostName;
+use capstan_plan::settings::{HostName, OperatorHost};
 
 use super::sources::{Flags, Sources, typed};
 use super::{Checked, ConfigError, Environment, listen, number, seconds, state_dir};
@@ -55,7 +55,7 @@ pub struct ReconcileOptions {
     #[arg(long, value_name = "NUMBER")]
     pub provider_timeout_seconds: Option<String>,
     /// Hosts from which components of providers may be fetched, with commas between them; each with its port where that
-    /// is not the scheme's own, with `http://` before it where it has no TLS, and with `private:` where its name leads into
+    /// is not the scheme's own, with `http://` before it where it has no TLS, and with `private://` where its name leads into
     /// a private network; without any, components come from ConfigMaps alone [env: CAPSTAN_PROVIDER_HOSTS]
     /// [default: none]
     #[arg(long, value_name = "HOST,…")]
@@ -144,7 +144,7 @@ pub struct ReconcilerConfig {
     /// How long one thing of a provider is waited for.
     pub provider_timeout: Duration,
     /// Hosts from which components of providers may be fetched.
-    pub provider_hosts: Vec<String>,
+    pub provider_hosts: Vec<OperatorHost>,
     /// Hosts of clouds that may be asked.
     pub cloud_hosts: Vec<HostName>,
     /// Where node ports of the management cluster are reached, where that is said.
@@ -164,7 +164,7 @@ impl ReconcilerConfig {
         let kubeconfig = checked.take(kubeconfig(&sources));
         let namespace = checked.take(namespace(&sources));
         let providers = checked.take(named_namespace(&sources, "providers-namespace"));
-        let of_providers = checked.take(super::provider_hosts(&sources, &[]));
+        let of_providers = checked.take(super::provider_hosts(&sources, Vec::new()));
         let of_clouds = checked.take(hosts(&sources, "cloud-hosts"));
         let state_dir = checked.take(state_dir(&sources, environment));
         let listen = checked.take(listen(&sources, 8081));
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(config.namespace_watches, 200);
         assert_eq!(config.render_timeout, Duration::from_secs(60));
         assert_eq!(config.provider_timeout, Duration::from_secs(600));
-        assert_eq!(config.provider_hosts, [""; 0]);
+        assert_eq!(config.provider_hosts, []);
         assert_eq!(config.cloud_hosts, []);
     }
 
@@ -302,10 +302,11 @@ mod tests {
             Ok(config.provider_hosts)
         };
         assert_eq!(
-            hosts("github.com, private:registry.example.com:5000,http://127.0.0.1:5001").unwrap(),
-            ["github.com", "private:registry.example.com:5000", "http://127.0.0.1:5001"]
+            hosts("github.com, private://registry.example.com:5000,http://127.0.0.1:5001").unwrap(),
+            ["github.com", "private://registry.example.com:5000", "http://127.0.0.1:5001"]
+                .map(|entry| OperatorHost::parse(entry).unwrap())
         );
-        assert_eq!(hosts("").unwrap(), [""; 0]);
+        assert_eq!(hosts("").unwrap(), []);
         let error: ConfigError = hosts("github.com,https://ghcr.io").unwrap_err();
         let problem = &error.problems[0];
         assert!(problem.starts_with("provider-hosts (from CAPSTAN_PROVIDER_HOSTS): "), "{problem}");

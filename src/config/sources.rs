@@ -145,7 +145,7 @@ pub struct ServeOptions {
     #[arg(long, value_name = "MIB")]
     pub planner_memory_mib: Option<String>,
     /// Hosts that `providers.hosts` of a repository may name, with commas between them; each with its port where that is
-    /// not the scheme's own, with `http://` before it where it has no TLS, and with `private:` where its name leads into a
+    /// not the scheme's own, with `http://` before it where it has no TLS, and with `private://` where its name leads into a
     /// private network [env: CAPSTAN_PROVIDER_HOSTS] [default: docker.io,ghcr.io,github.com,gitlab.com,quay.io]
     #[arg(long, value_name = "HOST,…")]
     pub provider_hosts: Option<String>,

@@ -4,6 +4,7 @@ use std::fs;
 use secrecy::ExposeSecret;
 
 use super::*;
+use capstan_plan::settings::PUBLIC_HOSTS;
 
 const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n-----END RSA PRIVATE KEY-----\n";
 

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use capstan_model::plain_http;
-use capstan_outbound::{Bounds, Client, NoClient, Question, Reach, Setup, Trouble, host_of};
+use capstan_outbound::{Authorities, Bounds, Client, Question, Reach, Setup, Trouble, host_of};
 use capstan_providers::Scheme;
-use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::Value;
 use url::Url;
@@ -78,9 +77,9 @@ impl Http {
             connect: CONNECT,
             // Clouds lie in private networks, and whoever runs Capstan names them all.
             reach: Reach::Network,
-            authorities: ca,
+            authorities: ca.map(|pem| Authorities { pem, from: "its `cacert`" }),
         };
-        let client = Client::new(&setup).map_err(|error: NoClient| format!("its `cacert` {error}"))?;
+        let client = Client::new(&setup).map_err(|error| error.to_string())?;
         Ok(Self { client, hosts: hosts.clone() })
     }
 
@@ -132,11 +131,13 @@ impl Http {
     }
 
     async fn once(&self, call: &Call<'_>) -> Result<Told, Failed> {
-        let mut headers = HeaderMap::new();
-        headers.extend(call.token.cloned().map(|token| (TOKEN, token)));
-        headers.extend(call.body.map(|_| (CONTENT_TYPE, HeaderValue::from_static("application/json"))));
-        let body = call.body.map(|body| body.to_string().into_bytes());
-        let question = Question { method: call.method.clone(), url: call.url.clone(), headers, body };
+        let mut question = Question::new(call.method.clone(), call.url.clone());
+        if let Some(token) = call.token {
+            question = question.header(TOKEN, token.clone());
+        }
+        if let Some(body) = call.body {
+            question = question.body("application/json", body.to_string().into_bytes());
+        }
         let answer = self.client.ask(question, BOUNDS).await.map_err(|trouble| {
             Failed::Trouble(match trouble {
                 Trouble::TooLarge(most) => format!("answers more than {} MiB", most >> 20),

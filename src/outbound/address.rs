@@ -15,6 +15,17 @@ pub(crate) enum Place {
     Machine,
 }
 
+impl Place {
+    /// As a sentence names its addresses.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Internet => "of the Internet",
+            Self::Network => "of a private network",
+            Self::Machine => "of this machine, its link or a metadata service",
+        }
+    }
+}
+
 /// Where an address lies, by the registries of special addresses
 /// (<https://www.iana.org/assignments/iana-ipv4-special-registry>, <https://www.iana.org/assignments/iana-ipv6-special-registry>).
 pub(crate) fn place(address: IpAddr) -> Place {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use capstan_model::plain_http;
-use http::{HeaderMap, Method, StatusCode};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::Certificate;
 use url::Url;
 
@@ -20,8 +21,17 @@ pub struct Setup<'a> {
     pub connect: Duration,
     /// Where names may lead.
     pub reach: Reach,
-    /// PEM of the only authorities that it trusts; `None`: those of the machine.
-    pub authorities: Option<&'a str>,
+    /// The only ones that it trusts; `None`: those of the machine.
+    pub authorities: Option<Authorities<'a>>,
+}
+
+/// Authorities of certificates.
+#[derive(Debug, Clone, Copy)]
+pub struct Authorities<'a> {
+    /// Their certificates.
+    pub pem: &'a str,
+    /// Where they are from, as a sentence begins: "`ca.crt` of the Secret".
+    pub from: &'a str,
 }
 
 /// Asks others over HTTP. Cheap to clone.
@@ -32,15 +42,12 @@ pub struct Client {
     near: reqwest::Client,
 }
 
-/// Why no client can be made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoClient {
-    /// The authorities are none.
-    #[error("holds no certificate in PEM")]
-    NoCertificate,
-    /// Certificates, or what the system gives, make no TLS.
-    #[error("holds certificates that no TLS can be made with")]
-    NoTls,
+/// Why no client can be made, as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{from} holds {what}")]
+pub struct NoClient {
+    from: String,
+    what: &'static str,
 }
 
 /// What is asked.
@@ -54,6 +61,27 @@ pub struct Question {
     pub headers: HeaderMap,
     /// The body, where there is one.
     pub body: Option<Vec<u8>>,
+}
+
+impl Question {
+    /// Without headers and body.
+    pub fn new(method: Method, url: Url) -> Self {
+        Self { method, url, headers: HeaderMap::new(), body: None }
+    }
+
+    /// With a header more.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<HeaderName>, value: HeaderValue) -> Self {
+        self.headers.insert(name.into(), value);
+        self
+    }
+
+    /// With a body of that media type.
+    #[must_use]
+    pub fn body(mut self, media_type: &'static str, body: Vec<u8>) -> Self {
+        self.body = Some(body);
+        self.header(CONTENT_TYPE, HeaderValue::from_static(media_type))
+    }
 }
 
 /// What an answer may cost.
@@ -84,13 +112,17 @@ impl Client {
     /// # Errors
     /// See [`NoClient`].
     pub fn new(setup: &Setup<'_>) -> Result<Self, NoClient> {
+        let from = setup.authorities.map_or("the machine's trust store", |authorities| authorities.from);
+        // What fails may quote a certificate.
+        let holds = |what| NoClient { from: from.to_owned(), what };
         let authorities = match setup.authorities {
-            Some(pem) => {
+            Some(Authorities { pem, .. }) => {
                 let all = Certificate::from_pem_bundle(pem.as_bytes()).ok().filter(|all| !all.is_empty());
-                Some(all.ok_or(NoClient::NoCertificate)?)
+                Some(all.ok_or_else(|| holds("no certificate in PEM"))?)
             }
             None => None,
         };
+        let no_tls = |_| holds("certificates that no TLS can be made with");
         let builder = || {
             let builder = reqwest::Client::builder()
                 .user_agent(setup.agent)
@@ -102,9 +134,8 @@ impl Client {
                 None => share_tls(builder),
             }
         };
-        // What fails may quote a certificate.
-        let far = builder().dns_resolver(Resolver::new(&setup.reach)).build().map_err(|_| NoClient::NoTls)?;
-        let near = builder().no_proxy().build().map_err(|_| NoClient::NoTls)?;
+        let far = builder().dns_resolver(Resolver::new(&setup.reach)).build().map_err(no_tls)?;
+        let near = builder().no_proxy().build().map_err(no_tls)?;
         Ok(Self { far, near })
     }
 
@@ -159,7 +190,7 @@ mod tests {
     }
 
     fn get(url: &str) -> Question {
-        Question { method: Method::GET, url: url.parse().unwrap(), headers: HeaderMap::new(), body: None }
+        Question::new(Method::GET, url.parse().unwrap())
     }
 
     /// The port of a server that answers so.
@@ -235,11 +266,9 @@ mod tests {
             let answer = client(reach).far.get(format!("http://localhost:{port}/")).send().await;
             answer.map(|answer| answer.status().as_u16()).map_err(|error| Trouble::of(&error))
         };
-        assert_eq!(asked(Reach::Network).await, Err(Trouble::OutOfReach));
-        assert_eq!(
-            asked(Reach::Internet { but: vec!["localhost.example".to_owned()] }).await,
-            Err(Trouble::OutOfReach)
-        );
+        let beyond = || Err(Trouble::OutOfReach("of this machine, its link or a metadata service"));
+        assert_eq!(asked(Reach::Network).await, beyond());
+        assert_eq!(asked(Reach::Internet { but: vec!["localhost.example".to_owned()] }).await, beyond());
         assert_eq!(asked(Reach::Internet { but: vec!["localhost".to_owned()] }).await, Ok(200));
     }
 }

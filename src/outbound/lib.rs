@@ -27,7 +27,7 @@ mod tls;
 mod trouble;
 
 pub use self::address::{host_of, shown};
-pub use self::client::{Answer, Bounds, Client, NoClient, Question, Setup};
+pub use self::client::{Answer, Authorities, Bounds, Client, NoClient, Question, Setup};
 pub use self::resolver::Reach;
 pub use self::tls::{share_tls, shared_config};
 pub use self::trouble::Trouble;

@@ -29,10 +29,10 @@ pub enum Reach {
     Network,
 }
 
-/// A name that leads out of reach.
+/// A name that leads out of reach, and where to.
 #[derive(Debug, thiserror::Error)]
-#[error("the name leads to an address that may not be called")]
-pub(crate) struct OutOfReach;
+#[error("the name leads to an address {}", .0.words())]
+pub(crate) struct OutOfReach(pub(crate) Place);
 
 /// A name that leads nowhere.
 #[derive(Debug, thiserror::Error)]
@@ -70,11 +70,12 @@ impl Resolver {
         if found.is_empty() {
             return Err(Nowhere.into());
         }
-        let within: Vec<SocketAddr> = found.into_iter().filter(|found| self.reaches(name, *found)).collect();
-        if within.is_empty() {
-            return Err(OutOfReach.into());
+        let (within, beyond): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|found| self.reaches(name, *found));
+        match beyond.iter().map(|found| place(found.ip())).max() {
+            Some(beyond) if within.is_empty() => Err(OutOfReach(beyond).into()),
+            _ => Ok(Box::new(within.into_iter())),
         }
-        Ok(Box::new(within.into_iter()))
     }
 }
 

@@ -12,11 +12,9 @@ use crate::resolver::{Nowhere, OutOfReach};
 /// side says of itself, a name in its certificate for one, is no part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
-    /// The name leads to an address that the client may not call.
-    #[error(
-        "leads to an address that may not be called: this machine's, a private network's, or a metadata service's"
-    )]
-    OutOfReach,
+    /// The name leads to addresses that the client may not call, and where those lie.
+    #[error("leads to an address {0}, which may not be called by this name: correct the name, or its DNS")]
+    OutOfReach(&'static str),
     /// The name is not known.
     #[error("has no address: correct the name, or look at the DNS")]
     Nowhere,
@@ -60,8 +58,8 @@ impl Trouble {
 }
 
 fn known(error: &(dyn Error + 'static)) -> Option<Trouble> {
-    if error.is::<OutOfReach>() {
-        return Some(Trouble::OutOfReach);
+    if let Some(OutOfReach(place)) = error.downcast_ref() {
+        return Some(Trouble::OutOfReach(place.words()));
     }
     if error.is::<Nowhere>() {
         return Some(Trouble::Nowhere);

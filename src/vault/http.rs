@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use capstan_live::secrets::Why;
 use capstan_model::plain_http;
-use capstan_outbound::{Bounds, Client, Question, Reach, Setup, Trouble, host_of};
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use capstan_outbound::{Authorities, Bounds, Client, Question, Reach, Setup, Trouble, host_of};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use url::Url;
@@ -161,19 +160,22 @@ impl Http {
         let away = |what: String| {
             VaultError::new(Why::Away, format!("{}: Vault at {} {what}", call.doing, self.host))
         };
-        let mut headers = HeaderMap::from_iter([(REQUEST, HeaderValue::from_static("true"))]);
-        headers.extend(self.namespace.clone().map(|namespace| (NAMESPACE, namespace)));
+        let mut question = Question::new(call.method.clone(), self.address(call))
+            .header(REQUEST, HeaderValue::from_static("true"));
+        if let Some(namespace) = &self.namespace {
+            question = question.header(NAMESPACE, namespace.clone());
+        }
         if let Some(token) = call.token {
             let mut value =
                 HeaderValue::from_str(token.expose_secret().trim()).map_err(|_it_may_quote_it| {
                     self.useless(call, "cannot be asked: the token holds signs that no header takes")
                 })?;
             value.set_sensitive(true);
-            headers.insert(TOKEN, value);
+            question = question.header(TOKEN, value);
         }
-        let body = call.body.as_ref().map(|body| body.to_string().into_bytes());
-        headers.extend(body.as_ref().map(|_| (CONTENT_TYPE, HeaderValue::from_static("application/json"))));
-        let question = Question { method: call.method.clone(), url: self.address(call), headers, body };
+        if let Some(body) = &call.body {
+            question = question.body("application/json", body.to_string().into_bytes());
+        }
         let answer = self.client.ask(question, BOUNDS).await.map_err(|trouble| match trouble {
             Trouble::TooLarge(most) => self.useless(call, &format!("answers more than {} MiB", most >> 20)),
             trouble => away(trouble.to_string()),
@@ -203,9 +205,7 @@ fn client(ca: Option<&str>) -> Result<Client, VaultError> {
         agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
         connect: CONNECT,
         reach: Reach::Network,
-        authorities: ca,
+        authorities: ca.map(|pem| Authorities { pem, from: "`ca.crt` in the Secret of `caSecretName`" }),
     };
-    Client::new(&setup).map_err(|error| {
-        VaultError::new(Why::BadData, format!("`ca.crt` in the Secret of `caSecretName` {error}"))
-    })
+    Client::new(&setup).map_err(|error| VaultError::new(Why::BadData, error.to_string()))
 }

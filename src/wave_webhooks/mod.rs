@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use aws_lc_rs::hmac;
-use capstan_outbound::{Bounds, Client, Question, Reach, Setup, Trouble};
-use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use capstan_outbound::{Bounds, Client, NoClient, Question, Reach, Setup, Trouble};
+use http::header::ACCEPT;
+use http::{HeaderName, HeaderValue, Method};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 
@@ -23,6 +23,7 @@ pub const SIGNATURE: &str = "x-hub-signature-256";
 pub const DELIVERY: &str = "x-capstan-delivery";
 /// So many bytes an answer has at most.
 const MOST: usize = 16 << 10;
+const JSON: &str = "application/json";
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Speaks HTTP.
@@ -50,7 +51,7 @@ impl HttpWebhooks {
     ///
     /// # Errors
     /// No HTTP client can be made.
-    pub fn new() -> Result<Self, WebhookError> {
+    pub fn new() -> Result<Self, NoClient> {
         let setup = Setup {
             agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
             connect: CONNECT,
@@ -58,22 +59,16 @@ impl HttpWebhooks {
             reach: Reach::Network,
             authorities: None,
         };
-        let client =
-            Client::new(&setup).map_err(|error| WebhookError::Unreachable(format!("the machine {error}")))?;
-        Ok(Self { client })
+        Ok(Self { client: Client::new(&setup)? })
     }
 
     async fn exchange(&self, call: &WebhookCall) -> Result<Vec<u8>, WebhookError> {
         let own = |value: String| HeaderValue::try_from(value).map_err(|_| WebhookError::Unreadable);
-        let json = HeaderValue::from_static("application/json");
-        let headers = HeaderMap::from_iter([
-            (CONTENT_TYPE, json.clone()),
-            (ACCEPT, json),
-            (HeaderName::from_static(DELIVERY), own(call.delivery.clone())?),
-            (HeaderName::from_static(SIGNATURE), own(signature(call))?),
-        ]);
-        let body = Some(call.body.clone());
-        let question = Question { method: Method::POST, url: call.url.clone(), headers, body };
+        let question = Question::new(Method::POST, call.url.clone())
+            .body(JSON, call.body.clone())
+            .header(ACCEPT, HeaderValue::from_static(JSON))
+            .header(HeaderName::from_static(DELIVERY), own(call.delivery.clone())?)
+            .header(HeaderName::from_static(SIGNATURE), own(signature(call))?);
         let bounds = Bounds { bytes: MOST, within: call.timeout, of_failures: false };
         let answer = self.client.ask(question, bounds).await.map_err(|trouble| match trouble {
             Trouble::TooLarge(most) => WebhookError::TooLarge { most },

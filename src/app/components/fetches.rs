@@ -213,7 +213,7 @@ pub(super) fn not_named(error: &FetchError, hosts: &AllowedHosts, remedy: &Remed
             Some(remedy.words(&format!("the host to which {from} leads, named in the log,"), hosts))
         }
         FetchError::OutOfReach { host } => Some(format!(
-            "{host} leads to an address of a private network or of this machine: where that is meant, whoever runs this names it as `private:{host}` in the setting `provider-hosts`"
+            "{host} leads to an address of a private network or of this machine: where that is meant, whoever runs this names it as `private://{host}` in the setting `provider-hosts`"
         )),
         _ => None,
     }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use capstan_model::wording::count;
-use capstan_plan::settings::Glob;
+use capstan_plan::settings::{Glob, OperatorHost};
 use capstan_providers::{Origin, Published, Supplies, Supply, Wanted};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
@@ -83,7 +83,7 @@ pub struct Sources {
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Hosts that repositories may name, as whoever runs Capstan says it: `github.com`, `http://registry.svc:5000`.
-    pub hosts: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    pub hosts: Box<dyn Fn() -> Vec<OperatorHost> + Send + Sync>,
     /// Who asks, by host.
     pub credentials: Vec<HostCredentials>,
 }

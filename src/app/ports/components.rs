@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use capstan_plan::settings::OperatorHost;
 use capstan_providers::{CREDENTIAL_NAMES, OciArtifact, Origin, ProviderKind, Published, Scheme, Wanted};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -123,29 +124,6 @@ pub struct AllowedHosts {
     operators: Option<Vec<OperatorHost>>,
 }
 
-/// An entry of a list of hosts that whoever runs Capstan writes: `ghcr.io`, `registry.example.com:5000`; with `private:`
-/// before it where the name may lead to an address of a private network or of this machine, and with `http://` where there
-/// is no TLS, which says the same of its address.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct OperatorHost {
-    host: String,
-    scheme: Scheme,
-    is_private: bool,
-}
-
-impl OperatorHost {
-    fn read(entry: &str) -> Self {
-        let entry = entry.to_ascii_lowercase();
-        let (scheme, is_private, host) = match (entry.strip_prefix("http://"), entry.strip_prefix("private:"))
-        {
-            (Some(host), _) => (Scheme::Http, true, host),
-            (None, Some(host)) => (Scheme::Https, true, host),
-            (None, None) => (Scheme::Https, false, entry.as_str()),
-        };
-        Self { host: host.to_owned(), scheme, is_private }
-    }
-}
-
 /// Where a registry gives out tokens, beside itself.
 const TOKEN_SERVERS: [(&str, &str); 2] =
     [("registry-1.docker.io", "auth.docker.io"), ("registry.gitlab.com", "gitlab.com")];
@@ -180,29 +158,20 @@ impl AllowedHosts {
     }
 
     /// Of such a list alone.
-    pub fn of_operator(entries: &[String]) -> Self {
-        let named = entries.iter().map(|entry| OperatorHost::read(entry).host);
-        Self::new(named).within(entries)
+    pub fn of_operator(entries: &[OperatorHost]) -> Self {
+        Self::new(entries.iter().map(|entry| entry.host.as_str())).within(entries)
     }
 
     /// The same, and of them only those that whoever runs Capstan lets others name.
-    pub fn within(mut self, operators: &[String]) -> Self {
-        self.operators = Some(operators.iter().map(|entry| OperatorHost::read(entry)).collect());
+    pub fn within(mut self, operators: &[OperatorHost]) -> Self {
+        self.operators = Some(operators.to_vec());
         self
     }
 
     /// The names, without ports, that may lead to whatever address they do: whoever runs Capstan says so.
     pub fn free(&self) -> Vec<String> {
-        let bare = |host: &str| match host.rsplit_once(':') {
-            Some((name, port)) if port.parse::<u16>().is_ok() => name.to_owned(),
-            _ => host.to_owned(),
-        };
-        match &self.operators {
-            Some(operators) => {
-                operators.iter().filter(|entry| entry.is_private).map(|entry| bare(&entry.host)).collect()
-            }
-            None => self.named.iter().map(|host| bare(host)).collect(),
-        }
+        let private = self.operators.iter().flatten().filter(|entry| entry.is_private);
+        private.map(|entry| entry.name().to_owned()).collect()
     }
 
     /// Whether what is published there may be asked for.
@@ -309,7 +278,7 @@ pub enum FetchError {
     },
     /// The host's name leads to an address that nobody lets it lead to.
     #[error(
-        "{host} leads to an address of a private network or of this machine: correct the name, or let it lead there, by `private:{host}` in `--provider-hosts` of the bot or the reconciler, by `--host {host}` on the command line"
+        "{host} leads to an address of a private network or of this machine: correct the name, or let it lead there, by `private://{host}` in `--provider-hosts` of the bot or the reconciler, by `--host {host}` on the command line"
     )]
     OutOfReach {
         /// Host and port.
@@ -419,6 +388,10 @@ pub enum FetchError {
 mod tests {
     use super::*;
 
+    fn entry(text: &str) -> OperatorHost {
+        OperatorHost::parse(text).unwrap()
+    }
+
     #[test]
     fn a_host_is_allowed_by_name_and_port_and_brings_those_that_belong_to_it() {
         let hosts = AllowedHosts::new(["github.com", "Registry.example.com:5000", "127.0.0.1"]);
@@ -444,8 +417,7 @@ mod tests {
 
     #[test]
     fn a_repository_names_nobody_whom_the_operator_does_not_let_it_name() {
-        let operators =
-            ["github.com", "http://127.0.0.1:5000", "registry.example.com:8443"].map(str::to_owned);
+        let operators = ["github.com", "http://127.0.0.1:5000", "registry.example.com:8443"].map(entry);
         let named = [
             "github.com",
             "127.0.0.1:5000",
@@ -482,8 +454,8 @@ mod tests {
 
     #[test]
     fn a_name_leads_into_a_private_network_where_the_operator_says_so() {
-        let entries = ["ghcr.io", "private:Registry.example.com:8443", "http://mirror.example.com:5000"];
-        let hosts = AllowedHosts::of_operator(&entries.map(str::to_owned));
+        let entries = ["ghcr.io", "private://Registry.example.com:8443", "http://mirror.example.com:5000"];
+        let hosts = AllowedHosts::of_operator(&entries.map(entry));
         assert_eq!(hosts.free(), ["registry.example.com", "mirror.example.com"]);
         for (host, port, scheme, allowed) in [
             ("ghcr.io", 443, Scheme::Https, true),
@@ -497,7 +469,7 @@ mod tests {
         }
         assert_eq!(hosts.to_string(), "ghcr.io, registry.example.com:8443, mirror.example.com:5000");
         // What a repository names frees nothing.
-        let named = AllowedHosts::new(["private:ghcr.io", "ghcr.io"]).within(&["ghcr.io".to_owned()]);
+        let named = AllowedHosts::new(["private://ghcr.io", "ghcr.io"]).within(&[entry("ghcr.io")]);
         assert_eq!(named.free(), [""; 0]);
     }
 

@@ -5,7 +5,7 @@ use std::env;
 use capstan_model::file_change::FileChange;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::cluster::Cluster;
-use capstan_plan::settings::{HostName, PUBLIC_HOSTS};
+use capstan_plan::settings::{HostName, OperatorHost};
 use capstan_providers::{OciArtifact, Provider, ProviderSet, Published, Values, at_hand};
 use capstan_report::Refusal;
 use serde_json::{Value, json};
@@ -44,9 +44,8 @@ pub(super) fn run(
     let of_settings = fleet.settings().providers.hosts.iter().map(|host| host.as_str().to_owned());
     let typed = typed_hosts(command)?;
     // A checkout is a stranger's until somebody types its hosts.
-    let public = PUBLIC_HOSTS.map(str::to_owned).into_iter();
-    let granted = typed.iter().flat_map(|host| [format!("private:{host}"), format!("http://{host}")]);
-    let granted: Vec<String> = public.chain(granted).collect();
+    let mut granted = OperatorHost::public();
+    granted.extend(typed.iter().flat_map(|host| OperatorHost::typed(host)));
     let hosts = AllowedHosts::new(of_settings.chain(typed)).within(&granted);
     let source = connect(hosts).map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
     let runtime = Builder::new_current_thread().enable_all().build();

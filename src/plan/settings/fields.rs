@@ -133,9 +133,6 @@ text_type!(
     "a host (`registry.example.com` or `registry.example.com:5000`, without scheme or path)"
 );
 
-/// Registries and forges of which anybody may have components fetched, where whoever runs Capstan says nothing else.
-pub const PUBLIC_HOSTS: [&str; 5] = ["docker.io", "ghcr.io", "github.com", "gitlab.com", "quay.io"];
-
 text_type!(
     /// What a slash-command begins with: `/capstan`.
     CommandPrefix,

@@ -26,6 +26,7 @@ mod dashboard;
 mod effective;
 mod fields;
 mod grouping;
+mod hosts;
 mod inventory;
 mod key_path;
 mod more_errors;
@@ -58,9 +59,10 @@ pub use dashboard::DashboardSettings;
 pub use effective::{ClaimedTwice, EffectiveSettings, Wished};
 pub use fields::{
     CommandPrefix, FolderName, FolderPath, GitHubLogin, HostName, LabelName, ManagementClusterUid,
-    PUBLIC_HOSTS, RepositoryName, Reviewer, Track,
+    RepositoryName, Reviewer, Track,
 };
 pub use grouping::{GroupPattern, GroupSettings};
+pub use hosts::{OperatorHost, PUBLIC_HOSTS};
 pub use inventory::{InlineLimits, InventoryLimits, InventorySettings};
 pub use owner_findings::{Owners, judge_owners, owners_changed};
 pub use proposals::ProposalSettings;

@@ -30,6 +30,7 @@ use capstan::server::{self, Listeners, Parts, Probe};
 use capstan::telemetry;
 use capstan::wave_webhooks::HttpWebhooks;
 use capstan_forge::{CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, Selection};
+use capstan_plan::settings::OperatorHost;
 use capstan_report::BlockKey;
 use capstan_test_support::tally;
 use tokio::sync::oneshot;
@@ -99,11 +100,11 @@ pub(crate) fn processes(memory: u64) -> Processes {
 }
 
 /// Hosts that repositories may name, as whoever runs Capstan says it: of all towns, since each server has a port of its own.
-static OPERATORS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static OPERATORS: Mutex<Vec<OperatorHost>> = Mutex::new(Vec::new());
 
 /// Lets repositories name a stand-in.
 pub(super) fn let_name(host: &str) {
-    OPERATORS.lock().unwrap().push(format!("http://{host}"));
+    OPERATORS.lock().unwrap().push(OperatorHost::parse(&format!("http://{host}")).unwrap());
 }
 
 /// Fetches components as the bot does, with less patience.
