@@ -6,16 +6,16 @@
 //!
 //! | package | owns |
 //! |---|---|
-//! | `src/model` | names, places, findings, snapshots, the table of kinds |
-//! | `src/yaml` | lossless documents: strict reading, editing behind a gate |
-//! | `src/kustomize` | rendering, schemas, conversion between API versions |
-//! | `src/inventory` | levels of values, schemas of releases, templates; where each value comes from |
-//! | `src/campaign` | how a release moves through a fleet: waves, windows, limits, what stops it |
-//! | `src/hosts` | which bare-metal hosts a tenant cluster gets, and what stands before them |
-//! | `src/providers` | provider objects of the Cluster API operator, and what their components render to |
-//! | `src/plan` | releases, three-way merge, rules, campaigns, proposals, commands |
-//! | `src/live` | rollouts, applying, what reconcilers and the bot say to each other |
-//! | `src/report` | bodies, checks, comments |
+//! | `crates/model` | names, places, findings, snapshots, the table of kinds |
+//! | `crates/yaml` | lossless documents: strict reading, editing behind a gate |
+//! | `crates/kustomize` | rendering, schemas, conversion between API versions |
+//! | `crates/inventory` | levels of values, schemas of releases, templates; where each value comes from |
+//! | `crates/campaign` | how a release moves through a fleet: waves, windows, limits, what stops it |
+//! | `crates/hosts` | which bare-metal hosts a tenant cluster gets, and what stands before them |
+//! | `crates/providers` | provider objects of the Cluster API operator, and what their components render to |
+//! | `crates/plan` | releases, three-way merge, rules, campaigns, proposals, commands |
+//! | `crates/live` | rollouts, applying, what reconcilers and the bot say to each other |
+//! | `crates/report` | bodies, checks, comments |
 //!
 //! Round it stands this package, the shell. A room may import the rooms that its line names, and the heart:
 //!
@@ -44,8 +44,8 @@
 //!
 //! `main.rs` and `wiring/` put them together: the only place that knows every room.
 //!
-//! Beside it lie two packages that know nothing of it: `src/outbound`, HTTP to others, bounded, to where it may lead; and
-//! `src/forge`, a GitHub stand-in for tests and the demo.
+//! Beside it lie two packages that know nothing of it: `crates/outbound`, HTTP to others, bounded, to where it may lead; and
+//! `crates/forge`, a GitHub stand-in for tests and the demo.
 //!
 //! # Where to go
 //!
@@ -76,7 +76,7 @@
 //! | what the reconciler does with a cluster, and when | `live/applying`, [`app::reconcile`], [`controllers`] |
 //! | what a pass over the providers does next | `live/installing/pass` decides, [`app::providers`] acts, `controllers/providers.rs` says when |
 //! | a call to GitHub | `app/ports/code_host.rs`, then [`github`], and [`dry_run`] where it writes |
-//! | whom Capstan calls, where a name may lead, what an answer may cost | `src/outbound`; who may name which host, `docs/security.md` |
+//! | whom Capstan calls, where a name may lead, what an answer may cost | `crates/outbound`; who may name which host, `docs/security.md` |
 //! | how much is asked of GitHub, and what goes first | `app/budget` decides; a call's cost, `github/call.rs` |
 //! | deliveries that did not arrive | `app/intake/missed.rs` |
 //! | a page for people, who sees it, its buttons | `server/pages`; what it reads, `app/ports/pages.rs` and `database/pages.rs` |

@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../src/plan/tests/suite/fuzzed/commands.rs"]
+#[path = "../../crates/plan/tests/suite/fuzzed/commands.rs"]
 mod commands;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| commands::check(data));

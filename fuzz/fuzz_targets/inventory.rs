@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../src/inventory/tests/suite/fuzzed/inventory.rs"]
+#[path = "../../crates/inventory/tests/suite/fuzzed/inventory.rs"]
 mod inventory;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| inventory::check(data));

@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../src/plan/tests/suite/fuzzed/merge.rs"]
+#[path = "../../crates/plan/tests/suite/fuzzed/merge.rs"]
 mod merge;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| merge::check(data));

@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../src/inventory/tests/suite/fuzzed/template.rs"]
+#[path = "../../crates/inventory/tests/suite/fuzzed/template.rs"]
 mod template;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| template::check(data));

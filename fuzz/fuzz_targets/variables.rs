@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../src/plan/tests/suite/fuzzed/variables.rs"]
+#[path = "../../crates/plan/tests/suite/fuzzed/variables.rs"]
 mod variables;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| variables::check(data));

@@ -3,9 +3,8 @@
 //! again; and what a comment told once would be told twice.
 
 use std::fs;
-use std::path::Path;
 
-use crate::house::{is_test, walk};
+use crate::house::{is_test, sources};
 
 /// What a function names that computes a digest.
 const DIGESTS: &[&str] = &[
@@ -25,9 +24,8 @@ const NAMES: &[&str] = &["digest", "fingerprint", "hash", "inputs", "_id", "_key
 
 #[test]
 fn no_digest_is_made_of_debug_output() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut seen, mut found) = (0, Vec::new());
-    for file in walk(&root).into_iter().filter(|file| !is_test(file)) {
+    for file in sources().into_iter().filter(|file| !is_test(file)) {
         let source = fs::read_to_string(&file).unwrap();
         for function in functions(product(&source)).into_iter().filter(|function| makes_a_digest(function)) {
             seen += 1;

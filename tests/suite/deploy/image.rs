@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::house::{is_test, walk};
+use crate::house::{is_test, sources};
 
 #[test]
 fn the_image_is_built_from_every_file_that_the_sources_include() {
@@ -12,9 +12,8 @@ fn the_image_is_built_from_every_file_that_the_sources_include() {
     assert!(ignored.lines().any(|line| line == "*"), "nothing goes in but what is named");
     let let_in: Vec<PathBuf> =
         ignored.lines().filter_map(|line| line.strip_prefix('!')).map(|path| root.join(path)).collect();
-    let sources = walk(&root.join("src"));
     let mut included = 0;
-    for file in sources.iter().filter(|file| !is_test(file.strip_prefix(&root).unwrap())) {
+    for file in sources().iter().filter(|file| !is_test(file.strip_prefix(&root).unwrap())) {
         let source = fs::read_to_string(file).unwrap();
         let after =
             |macro_name: &str| source.split(macro_name).skip(1).map(str::to_owned).collect::<Vec<_>>();

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use capstan_report::Refusal;
 
 use super::{assert_same, page, pages, root};
-use crate::house::{is_test, walk};
+use crate::house::{is_test, sources, walk};
 
 #[test]
 fn every_link_leads_to_a_page_and_a_heading_that_are_there() {
@@ -48,12 +48,12 @@ fn every_refusal_names_a_page_and_a_heading_that_are_there() {
 /// One that nothing gives is explained in vain.
 #[test]
 fn every_refusal_is_given_somewhere() {
-    let product = walk(&root().join("src")).into_iter().filter(|file| {
+    let product = sources().into_iter().filter(|file| {
         let path = file.strip_prefix(root()).unwrap();
         !is_test(path) && !path.ends_with("report/pages.rs")
     });
     let sources: String = product.map(|file| std::fs::read_to_string(file).unwrap()).collect();
-    let own = std::fs::read_to_string(root().join("src/report/pages.rs")).unwrap();
+    let own = std::fs::read_to_string(root().join("crates/report/pages.rs")).unwrap();
     let is_given = |refusal: &&Refusal| {
         let name = format!("Refusal::{refusal:?}");
         [&sources, &own].iter().any(|text| {
@@ -73,7 +73,8 @@ fn every_test_that_the_security_model_names_is_there() {
     let last = |line: &str| Some(line.strip_suffix("` |")?.rsplit_once('`')?.1.to_owned());
     let named: BTreeSet<String> = text.lines().filter_map(last).filter(|name| name.contains("::")).collect();
     assert!(named.len() >= 8, "{named:?}");
-    let files: Vec<PathBuf> = ["src", "tests"].iter().flat_map(|folder| walk(&root().join(folder))).collect();
+    let files: Vec<PathBuf> =
+        ["crates", "src", "tests"].iter().flat_map(|folder| walk(&root().join(folder))).collect();
     let is_there = |name: &&String| {
         let (module, function) = name.rsplit_once("::").unwrap();
         let named = |file: &&PathBuf| {

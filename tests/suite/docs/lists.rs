@@ -86,16 +86,16 @@ fn every_reason_of_the_reconciler_is_explained() {
     let sources = sources(&[
         "src/app/reconcile",
         "src/controllers",
-        "src/hosts/pass/status.rs",
-        "src/live/cloud/names.rs",
-        "src/live/cloud/shared.rs",
-        "src/live/cloud/verdict.rs",
-        "src/live/services/cause.rs",
-        "src/live/applying/guards",
-        "src/live/applying/refusal/mod.rs",
-        "src/live/installing/ownership.rs",
-        "src/live/secrets/why.rs",
-        "src/plan/boundary/outside.rs",
+        "crates/hosts/pass/status.rs",
+        "crates/live/cloud/names.rs",
+        "crates/live/cloud/shared.rs",
+        "crates/live/cloud/verdict.rs",
+        "crates/live/services/cause.rs",
+        "crates/live/applying/guards",
+        "crates/live/applying/refusal/mod.rs",
+        "crates/live/installing/ownership.rs",
+        "crates/live/secrets/why.rs",
+        "crates/plan/boundary/outside.rs",
     ]);
     let literals = sources.iter().flat_map(|source| source.split('"'));
     let is_word = |text: &&str| {

@@ -15,23 +15,23 @@ mod circles;
 
 /// The packages, with the table of rooms in each one's `lib.rs`.
 const PACKAGES: &[&str] = &[
-    "src/model",
-    "src/yaml",
-    "src/kustomize",
-    "src/inventory",
-    "src/campaign",
-    "src/hosts",
-    "src/providers",
-    "src/plan",
-    "src/live",
-    "src/report",
-    "src/outbound",
-    "src/forge",
+    "crates/model",
+    "crates/yaml",
+    "crates/kustomize",
+    "crates/inventory",
+    "crates/campaign",
+    "crates/hosts",
+    "crates/providers",
+    "crates/plan",
+    "crates/live",
+    "crates/report",
+    "crates/outbound",
+    "crates/forge",
     "src",
 ];
 
 /// The packages that are not of the heart: the shell, HTTP to others, and the forge of tests and the demo.
-const NOT_HEART: &[&str] = &["src", "src/outbound", "src/forge"];
+const NOT_HEART: &[&str] = &["src", "crates/outbound", "crates/forge"];
 
 /// Crates that carry an outside world; the heart names none of them.
 const OUTSIDE: &[&str] = &["tokio", "axum", "kube", "sqlx", "gix", "reqwest", "rand", "tempfile", "capstan"];
@@ -193,7 +193,7 @@ fn the_test_sees_what_a_room_imports() {
     assert_eq!(imports(&["app"], "fn f() { crate::cli::run(); }"), ["cli"]);
     assert_eq!(imports(&mirror, "use super::Checkout; // crate::github"), [""; 0]);
     assert_eq!(imports(&mirror, "#[cfg(test)] mod tests { use crate::github::Client; }"), [""; 0]);
-    let report = Map::read("src/report");
+    let report = Map::read("crates/report");
     let module = ["closing".to_owned()];
     assert_eq!(report.imports(&module, "use super::Block;").into_iter().collect::<Vec<_>>(), ["block"]);
 }
@@ -326,6 +326,12 @@ fn rust_files(root: &Path, room: &str) -> Vec<PathBuf> {
     let mut files = walk(&root.join(room));
     files.extend([root.join(format!("{room}.rs"))].into_iter().filter(|file| file.exists()));
     files
+}
+
+/// Every file of the product, with its tests that stand beside it.
+pub(crate) fn sources() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    ["crates", "src"].iter().flat_map(|folder| walk(&root.join(folder))).collect()
 }
 
 pub(crate) fn walk(folder: &Path) -> Vec<PathBuf> {

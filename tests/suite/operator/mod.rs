@@ -10,7 +10,7 @@
     reason = "a panic is how tests fail, and they say what they compared"
 )]
 
-#[path = "../../../src/providers/tests/operator/operator.rs"]
+#[path = "../../../crates/providers/tests/operator/operator.rs"]
 #[expect(dead_code, reason = "the operator itself renders here")]
 mod rendering;
 
