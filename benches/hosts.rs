@@ -18,9 +18,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+use capstan::app::gate::Gate;
 use capstan::app::hosts::{Memory, Ports, turn};
 use capstan::app::ports::SystemClock;
-use capstan::app::reconcile::Gate;
 use capstan::k8s::{self, KubeCluster};
 use plane::{Parts, Plane, metal, reconciler};
 use serde_json::{Value, json};

@@ -17,7 +17,18 @@
 //! | `crates/live` | rollouts, applying, what reconcilers and the bot say to each other |
 //! | `crates/report` | bodies, checks, comments |
 //!
-//! Round it stands this package, the shell. A room may import the rooms that its line names, and the heart:
+//! Round it stand the use cases, which gather facts, ask the heart and perform effects; each may name those above it, and
+//! the heart:
+//!
+//! | package | owns |
+//! |---|---|
+//! | `crates/ports` | what use cases need from outside, as traits: a code host, mirrors, records, clusters, clouds |
+//! | `crates/budget` | what may be asked of GitHub, and when |
+//! | `crates/fleet` | one snapshot of a repository: its facts, and what the heart says of them |
+//! | `crates/bot` | what came in, what becomes of proposals, what is done on GitHub |
+//! | `crates/reconciler` | providers, hosts and clusters of a management cluster |
+//!
+//! The rest is this package, the program. A room may import the rooms that its line names, and every package above:
 //!
 //! | room | owns | may import |
 //! |---|---|---|
@@ -25,7 +36,7 @@
 //! | [`config`] | validated settings of the bot and the reconciler | nothing |
 //! | [`telemetry`] | tracing and metrics | nothing |
 //! | [`listener`] | one listener of HTTP: its limits, and which requests it refuses | nothing |
-//! | [`app`] | use cases: gather facts, ask the heart, perform effects | nothing |
+//! | [`app`] | the packages of the use cases under one name | nothing |
 //! | [`git`] | a mirror of a repository and snapshots of its trees | `app` |
 //! | [`github`] | App authentication, GitHub's calls | `app` |
 //! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
@@ -52,48 +63,48 @@
 //! | to change | go to |
 //! |---|---|
 //! | what an upgrade does to a field, a list, a template | `plan/merge`, `plan/upgrade`; a case is a folder in `tests/cases` |
-//! | a new source of change | `plan/upgrade/change_source.rs`, read in `app/generator/sources.rs`, planned by `app/planner` |
-//! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `app/sync/campaigns` acts |
-//! | who is asked whether a wave is well | `app/wave_webhooks.rs` decides whom and when, [`wave_webhooks`] asks |
-//! | what a preflight asks of a cloud | `live/cloud` reads and judges, `app/reconcile/cloud_preflight.rs` gathers, [`openstack`] asks |
-//! | a cluster's own credentials of its cloud | `live/credentials` decides, `app/reconcile/credentials` acts, [`openstack`] makes them |
-//! | how secrets come out of Vault | `live/secrets` decides, `app/reconcile/secrets` acts, [`vault`] asks; when, `controllers/secrets.rs` |
+//! | a new source of change | `plan/upgrade/change_source.rs`, read in `fleet/generator/sources.rs`, planned by `fleet/planner` |
+//! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `bot/sync/campaigns` acts |
+//! | who is asked whether a wave is well | `bot/wave_webhooks.rs` decides whom and when, [`wave_webhooks`] asks |
+//! | what a preflight asks of a cloud | `live/cloud` reads and judges, `reconciler/reconcile/cloud_preflight.rs` gathers, [`openstack`] asks |
+//! | a cluster's own credentials of its cloud | `live/credentials` decides, `reconciler/reconcile/credentials` acts, [`openstack`] makes them |
+//! | how secrets come out of Vault | `live/secrets` decides, `reconciler/reconcile/secrets` acts, [`vault`] asks; when, `controllers/secrets.rs` |
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | what a pull request or a check says | `report` |
-//! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `app/sync` (act) |
+//! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `bot/sync` (act) |
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's) |
-//! | what becomes of the services inside a cluster | `plan/services` (decide), `app/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
-//! | how services come into a cluster, and how they stand | `live/services` (decide), `app/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |
-//! | first contact with a repository | `plan/onboarding`, `plan/first_release` (decide), `app/sync/onboarding.rs` and `cli/init.rs` (act) |
-//! | what reconcilers may read, and what their reports become | `live/agent`, `report`; [`app::agents`] (the bot's side), [`agent_client`] (theirs) |
+//! | what becomes of the services inside a cluster | `plan/services` (decide), `fleet/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
+//! | how services come into a cluster, and how they stand | `live/services` (decide), `reconciler/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |
+//! | first contact with a repository | `plan/onboarding`, `plan/first_release` (decide), `bot/sync/onboarding.rs` and `cli/init.rs` (act) |
+//! | what reconcilers may read, and what their reports become | `live/agent`, `report`; `bot/agents` (the bot's side), [`agent_client`] (theirs) |
 //! | what becomes of the providers of a set | `plan/provider_set.rs`, `providers/comparison`, `providers/rules` |
 //! | what a provider object's components render to | `providers/rendering`, its steps; what differs, `docs/providers.md` |
-//! | where components of providers come from | `providers/source` (at hand), `providers/origin`, `app/ports/components.rs`, [`components`] (fetched) |
-//! | who installs providers, what their status says, when they may go | `live/installing`; a set's folder, `app/reconcile/provider_sets.rs` |
-//! | which hosts a tenant cluster gets, and what stands before them | `hosts` decides, [`app::hosts`] acts, `controllers/hosts.rs` says when; before the merge, `app/reconcile/hosts_preflight.rs` |
+//! | where components of providers come from | `providers/source` (at hand), `providers/origin`, `ports/components.rs`, [`components`] (fetched) |
+//! | who installs providers, what their status says, when they may go | `live/installing`; a set's folder, `reconciler/reconcile/provider_sets.rs` |
+//! | which hosts a tenant cluster gets, and what stands before them | `hosts` decides, `reconciler/hosts` acts, `controllers/hosts.rs` says when; before the merge, `reconciler/reconcile/hosts_preflight.rs` |
 //! | the kinds of providers, as `deploy/` brings them | `k8s/crd/providers` |
 //! | a subcommand or its output | [`cli`] |
-//! | what the reconciler does with a cluster, and when | `live/applying`, [`app::reconcile`], [`controllers`] |
-//! | what a pass over the providers does next | `live/installing/pass` decides, [`app::providers`] acts, `controllers/providers.rs` says when |
-//! | a call to GitHub | `app/ports/code_host.rs`, then [`github`], and [`dry_run`] where it writes |
+//! | what the reconciler does with a cluster, and when | `live/applying`, `reconciler/reconcile`, [`controllers`] |
+//! | what a pass over the providers does next | `live/installing/pass` decides, `reconciler/providers` acts, `controllers/providers.rs` says when |
+//! | a call to GitHub | `ports/code_host.rs`, then [`github`], and [`dry_run`] where it writes |
 //! | whom Capstan calls, where a name may lead, what an answer may cost | `crates/outbound`; who may name which host, `docs/security.md` |
-//! | how much is asked of GitHub, and what goes first | `app/budget` decides; a call's cost, `github/call.rs` |
-//! | deliveries that did not arrive | `app/intake/missed.rs` |
-//! | a page for people, who sees it, its buttons | `server/pages`; what it reads, `app/ports/pages.rs` and `database/pages.rs` |
+//! | how much is asked of GitHub, and what goes first | `budget` decides; a call's cost, `github/call.rs` |
+//! | deliveries that did not arrive | `bot/intake/missed.rs` |
+//! | a page for people, who sees it, its buttons | `server/pages`; what it reads, `ports/pages.rs` and `database/pages.rs` |
 //! | what is stored | `migrations`, [`database`] |
 //! | what users read | `README.md`, `docs` (a rule's page is compiled in); `tests/suite/docs` holds them against the programs |
 //!
 //! # The walk of a push
 //!
-//! GitHub -> [`server`] (signature, one transaction, 202) -> [`app::worker`] claims the repository's job ->
-//! [`app::sync`] reads GitHub and Git, plans through [`app::generator`], asks the heart what to do with each
+//! GitHub -> [`server`] (signature, one transaction, 202) -> `bot/worker.rs` claims the repository's job ->
+//! `bot/sync` reads GitHub and Git, plans through `fleet/generator`, asks the heart what to do with each
 //! proposal, and performs it: at most four writes a proposal and one check run. Events are hints: every run
 //! looks at the present state, so doubled, lost and reordered ones end the same.
 //!
 //! # The walk of a merge
 //!
 //! [`controllers`] follows a Fleet's source and opens each new commit -> every cluster whose folder changed
-//! gets its turn, the others at their interval -> [`app::reconcile`] renders, asks the heart for boundary,
+//! gets its turn, the others at their interval -> `reconciler/reconcile` renders, asks the heart for boundary,
 //! guards and phases, tries everything through the port of the management cluster, notes in the inventory
 //! what will be there, applies what differs, prunes, judges -> the `ManagedCluster` says how it stands, the
 //! bot hears of it.
@@ -101,13 +112,13 @@
 //! # The walk of a provider
 //!
 //! [`controllers`] hears that a provider object, its components or something that was applied for it changed ->
-//! [`app::providers`] reads all seven kinds and renders them, looks at what is there and asks the heart for one step ->
+//! `reconciler/providers` reads all seven kinds and renders them, looks at what is there and asks the heart for one step ->
 //! it performs that one, behind the leader's fence, and looks again, until nothing is to be done or something has to be
 //! waited for; then each provider object says how it stands.
 //!
 //! # The walk of a host
 //!
-//! [`controllers`] hears that a SIPCluster, a host or an object of a service changed -> [`app::hosts`] reads again what is out
+//! [`controllers`] hears that a SIPCluster, a host or an object of a service changed -> `reconciler/hosts` reads again what is out
 //! of date and, one SIPCluster after the other, asks the heart for the next writes -> it performs them, as the service account
 //! of the tenant's namespace, until there is none: finalizer, choice, services, labels, status.
 //!
@@ -149,8 +160,8 @@
 //!
 //! # The rule
 //!
-//! Arrows run one way: `heart <- app <- {git, github, database, k8s, state_folder}`, `{server, controllers, cli}` call `app`,
-//! adapters never import one another. `tests/suite/house` reads the imports and fails when one
+//! Arrows run one way: `heart <- use cases <- {git, github, database, k8s, state_folder}`, `{server, controllers, cli}` call the
+//! use cases, adapters never import one another. `tests/suite/house` reads the imports and fails when one
 //! breaks it.
 
 pub mod agent_client;

@@ -4,18 +4,8 @@
 
 #[path = "../../tests/suite/server/fuzzed_payloads.rs"]
 mod fuzzed_payloads;
-#[path = "../../src/app/intake/payload.rs"]
+#[path = "../../crates/bot/intake/payload.rs"]
 mod payload;
-#[expect(dead_code, reason = "the reader makes names; what asks their parts is not here")]
-#[path = "../../src/app/ports/repository_name.rs"]
-mod repository_name;
-
-/// Where the reader looks for names.
-mod app {
-    pub(crate) mod ports {
-        pub(crate) use crate::repository_name::RepositoryName;
-    }
-}
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzed_payloads::check(data, |event, body| {
     let now = jiff::Timestamp::UNIX_EPOCH;

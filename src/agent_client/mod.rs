@@ -12,7 +12,7 @@
 //! *Caveats.* Reports are bounded: where the bot is away for very long, the oldest reports of each cluster
 //! go first, never its newest.
 //!
-//! Deliberately absent: what to do with a commit or a question (`app/reconcile`).
+//! Deliberately absent: what to do with a commit or a question (`crates/reconciler`).
 
 mod archive;
 mod enrolment;

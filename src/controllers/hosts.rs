@@ -11,9 +11,10 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::app::gate::Gate;
 use crate::app::hosts::{self, Memory, service_posts, tenant, turn};
 use crate::app::ports::{As, LiveChange, ManagementCluster as _, Post};
-use crate::app::reconcile::{Gate, Ports};
+use crate::app::reconcile::Ports;
 
 /// How long nothing is looked at where nothing changes; then all is read anew.
 const INTERVAL: Duration = Duration::from_secs(600);

@@ -11,8 +11,9 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::app::gate::Gate;
 use crate::app::ports::{As, LiveChange, LiveChanges, ManagementCluster as _};
-use crate::app::reconcile::{Gate, Ports, StoreWork, VaultSecrets};
+use crate::app::reconcile::{Ports, StoreWork, VaultSecrets};
 
 /// The pause after a list that failed, and the shortest between two.
 const PAUSE: Duration = Duration::from_secs(5);

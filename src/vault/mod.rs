@@ -6,7 +6,7 @@
 //!
 //! Which program answers (HashiCorp's, OpenBao, another) is nobody's concern here: what is read is status and JSON.
 //!
-//! Deliberately absent: what is asked for whom and when ([`capstan_live::secrets`], `app/reconcile/secrets`).
+//! Deliberately absent: what is asked for whom and when ([`capstan_live::secrets`], `crates/reconciler/reconcile/secrets`).
 //!
 //! | file | |
 //! |---|---|

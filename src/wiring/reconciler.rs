@@ -7,11 +7,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
 use capstan::app::components::{DownloadLimits, Downloads};
+use capstan::app::gate::Gate;
 use capstan::app::ports::{AllowedHosts, Clock, Leadership, SystemClock, Term};
 use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
 use capstan::app::reconcile::resources::SourceSpec;
 use capstan::app::reconcile::{
-    CloudCredentials, CloudPreflight, DryRunCache, Gate, InventorySource, Kinds, Ports, Trial, Underway,
+    CloudCredentials, CloudPreflight, DryRunCache, InventorySource, Kinds, Ports, Trial, Underway,
     VaultSecrets, Workloads,
 };
 use capstan::cli::Failure;

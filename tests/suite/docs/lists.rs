@@ -84,7 +84,7 @@ const NO_REASONS: &[&str] = &[
 #[test]
 fn every_reason_of_the_reconciler_is_explained() {
     let sources = sources(&[
-        "src/app/reconcile",
+        "crates/reconciler/reconcile",
         "src/controllers",
         "crates/hosts/pass/status.rs",
         "crates/live/cloud/names.rs",

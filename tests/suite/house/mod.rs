@@ -26,12 +26,26 @@ const PACKAGES: &[&str] = &[
     "crates/live",
     "crates/report",
     "crates/outbound",
+    "crates/ports",
+    "crates/budget",
+    "crates/fleet",
+    "crates/bot",
+    "crates/reconciler",
     "crates/forge",
     "src",
 ];
 
-/// The packages that are not of the heart: the shell, HTTP to others, and the forge of tests and the demo.
-const NOT_HEART: &[&str] = &["src", "crates/outbound", "crates/forge"];
+/// The packages that are not of the heart: the program, its use cases, HTTP to others, and the forge of tests and the demo.
+const NOT_HEART: &[&str] = &[
+    "src",
+    "crates/outbound",
+    "crates/ports",
+    "crates/budget",
+    "crates/fleet",
+    "crates/bot",
+    "crates/reconciler",
+    "crates/forge",
+];
 
 /// Crates that carry an outside world; the heart names none of them.
 const OUTSIDE: &[&str] = &["tokio", "axum", "kube", "sqlx", "gix", "reqwest", "rand", "tempfile", "capstan"];

@@ -151,7 +151,7 @@ fn every_word_of_state_has_one_meaning() {
     // Every word that a run gives is one of them.
     let mut given = 0;
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    for folder in ["src/app/sync", "crates/report"] {
+    for folder in ["crates/bot/sync", "crates/report"] {
         for file in crate::house::walk(&root.join(folder)) {
             let source = std::fs::read_to_string(&file).unwrap();
             for rest in source.split("ProposalState::new(").skip(1) {

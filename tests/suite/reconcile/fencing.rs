@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use async_trait::async_trait;
+use capstan::app::gate::Gate;
 use capstan::app::ports::{As, Contested, Fence, LiveError, ManagementCluster as _, Run};
+use capstan::app::reconcile::Ended;
 use capstan::app::reconcile::ports::ClusterRecord;
 use capstan::app::reconcile::resources::ConditionType;
-use capstan::app::reconcile::{Ended, Gate};
 use capstan_model::object::ObjectId;
 use serde_json::json;
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan::app::gate::Gate;
 use capstan::app::hosts::{Memory, Outcome, Ports, turn};
 use capstan::app::ports::{Change, LiveChange, Post, Scope, SystemClock};
-use capstan::app::reconcile::Gate;
 use capstan_model::object::ObjectId;
 use serde_json::{Value, json};
 use tokio::sync::watch;

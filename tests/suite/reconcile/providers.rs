@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use capstan::app::components::{DownloadLimits, Downloads};
+use capstan::app::gate::Gate;
 use capstan::app::ports::{AllowedHosts, Clock, Scope, ServiceAccount};
 use capstan::app::providers::{Memory, Outcome, Ports, pass, preview};
-use capstan::app::reconcile::Gate;
 use capstan::components::Fetcher;
 use jiff::SignedDuration;
 use serde_json::{Value, json};

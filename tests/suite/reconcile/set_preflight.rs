@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use capstan::app::gate::Gate;
 use capstan::app::ports::{ManagementCluster, Scope, SystemClock};
-use capstan::app::reconcile::Gate;
 use capstan::app::reconcile::Ports;
 use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
 use capstan::app::reconcile::preflight::preflight;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan::app::components::Downloads;
+use capstan::app::gate::Gate;
 use capstan::app::ports::{Clock, Fence, ServiceAccount};
 use capstan::app::providers;
 use capstan::app::reconcile::names::resource_names;
@@ -22,7 +23,7 @@ use capstan::app::reconcile::resources::{
 use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
 use capstan::app::reconcile::unclaimed::report_unclaimed;
 use capstan::app::reconcile::{
-    CloudCredentials, CloudPreflight, DryRunCache, Gate, Interruption, Kinds, Operators, OwnersKeys, Ports,
+    CloudCredentials, CloudPreflight, DryRunCache, Interruption, Kinds, Operators, OwnersKeys, Ports,
     ReconcileOutcome, ReconcileRequest, RollingClusters, Trial, Underway, VaultSecrets, Workloads, reconcile,
 };
 use capstan_live::applying::Inventory;

@@ -1,0 +1,175 @@
+//! Archives: what an agent reads of a repository at a commit.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use capstan_live::agent::PreflightState;
+use capstan_live::agent::archive::statement;
+use capstan_model::digest::hex;
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::CommitId;
+
+use super::build::{Wanted, build, claimed};
+use super::{Agents, Denied, settings_name};
+use capstan_ports::{Agent, WatchedRepository};
+
+/// An archive as it is given out.
+#[derive(Debug, Clone)]
+pub struct SignedArchive {
+    /// A gzipped tar.
+    pub bytes: Arc<[u8]>,
+    /// Its SHA-256 in hex.
+    pub sha256: String,
+    /// The bot's signature of [`statement`], base64url.
+    pub signature: String,
+}
+
+/// Archives that were made, the newest first: agents of one management cluster ask for the same.
+pub(super) struct Archives {
+    bytes: usize,
+    kept: Mutex<VecDeque<(Key, Kept)>>,
+}
+
+/// What an archive depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Key {
+    repository: u64,
+    commit: CommitId,
+    /// The commit whose settings say what is claimed.
+    settings: CommitId,
+    management_cluster: String,
+}
+
+#[derive(Clone)]
+struct Kept {
+    bytes: Arc<[u8]>,
+    sha256: String,
+}
+
+impl Archives {
+    pub(super) fn new(bytes: usize) -> Self {
+        Self { bytes, kept: Mutex::default() }
+    }
+
+    fn recall(&self, key: &Key) -> Option<Kept> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(known, _)| known == key).map(|(_, archive)| archive.clone())
+    }
+
+    fn keep(&self, key: Key, archive: Kept) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(known, _)| *known != key);
+        kept.push_front((key, archive));
+        let mut room = self.bytes;
+        kept.retain(|(_, archive)| {
+            let fits = archive.bytes.len() <= room;
+            room = room.saturating_sub(archive.bytes.len());
+            fits
+        });
+    }
+}
+
+/// Why an agent may have a commit.
+enum Because {
+    OnTheDefaultBranch,
+    Preflight,
+}
+
+impl Agents {
+    /// The archive of an agent's folders at a commit.
+    ///
+    /// # Errors
+    /// Repository or commit are none of the agent's, or it cannot be made now.
+    pub async fn archive(
+        &self,
+        agent: &Agent,
+        repository: &str,
+        commit: &CommitId,
+    ) -> Result<SignedArchive, Denied> {
+        let watched = self.repository_of(agent, repository).await?;
+        let because = self.may_read(agent, &watched, commit).await?;
+        let key = Key {
+            repository: watched.repository.id,
+            commit: commit.clone(),
+            settings: watched.tip.clone(),
+            management_cluster: agent.management_cluster.as_str().to_ascii_lowercase(),
+        };
+        let archive = match self.archives.recall(&key) {
+            Some(archive) => archive,
+            None => {
+                let made = self.make(agent, &watched, commit, &because).await?;
+                self.archives.keep(key, made.clone());
+                made
+            }
+        };
+        // Who was revoked while it was made gets nothing.
+        self.still_trusts(agent).await?;
+        let name = settings_name(&watched.repository.name)?;
+        let signature = self.key.sign(&statement(&agent.id, &name, commit, &archive.sha256));
+        Ok(SignedArchive { bytes: archive.bytes, sha256: archive.sha256, signature })
+    }
+
+    async fn may_read(
+        &self,
+        agent: &Agent,
+        watched: &WatchedRepository,
+        commit: &CommitId,
+    ) -> Result<Because, Denied> {
+        let id = watched.repository.id;
+        if *commit == watched.tip || self.records().was_tip(id, commit).await? {
+            return Ok(Because::OnTheDefaultBranch);
+        }
+        let asked = self.records().preflights_of_commit(id, commit).await?;
+        let its_own = asked.iter().any(|preflight| {
+            preflight.management_cluster.is(agent.management_cluster.as_str())
+                && !matches!(preflight.state, PreflightState::NotAsked(_))
+        });
+        if its_own {
+            return Ok(Because::Preflight);
+        }
+        Err(Denied::NotThere(format!("agent {} asks for {commit}, which it may not read", agent.id)))
+    }
+
+    async fn make(
+        &self,
+        agent: &Agent,
+        watched: &WatchedRepository,
+        commit: &CommitId,
+        because: &Because,
+    ) -> Result<Kept, Denied> {
+        let _turn = self
+            .limiter
+            .building
+            .acquire()
+            .await
+            .map_err(|_| Denied::Failed("no archives are made any more".to_owned()))?;
+        let repository = &watched.repository;
+        let token = self.host.git_token(repository).await?;
+        let tip = self.mirror.snapshot(repository, &token, &watched.tip).await?;
+        let of_commit = if *commit == watched.tip {
+            tip.clone()
+        } else {
+            self.mirror.snapshot(repository, &token, commit).await?
+        };
+        // A head's own settings are under judgement: they give nobody anything.
+        let own_settings = match because {
+            Because::OnTheDefaultBranch => of_commit.tree.clone(),
+            Because::Preflight => tip.tree.clone(),
+        };
+        let (name, commit_id, tree) = (settings_name(&repository.name)?, commit.clone(), of_commit.tree);
+        let (planner, tip) = (Arc::clone(&self.planner), tip.tree);
+        let (managed_by, uid) = (watched.managed_by.clone(), agent.management_cluster.clone());
+        let make = move || {
+            let is_managed = |cluster: &ClusterId| managed_by.has(&uid, cluster);
+            let clusters = claimed(planner.as_ref(), &tree, &tip, is_managed)?;
+            build(&Wanted { repository: name, commit: commit_id, tree, own_settings, clusters })
+        };
+        let made = tokio::task::spawn_blocking(make).await;
+        let bytes: Arc<[u8]> =
+            made.map_err(|error| Denied::Failed(error.to_string()))?.map_err(Denied::Failed)?.into();
+        let sha256 = hex(digest(&SHA256, &bytes).as_ref());
+        tracing::info!(repository = %repository.name, %commit, agent = %agent.id, bytes = bytes.len(), "an archive was made");
+        Ok(Kept { bytes, sha256 })
+    }
+}

@@ -1,0 +1,181 @@
+//! Makes an archive: the claimed folders, what their render reads besides, and the settings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::sync::Arc;
+
+use capstan_kustomize::render::Folders;
+use capstan_live::agent::archive::{FILES, INDEX, Index, IndexEntry, IndexKind};
+use capstan_live::agent::limits::{ARCHIVE_BYTES, ARCHIVE_FILES, UNPACKED_BYTES};
+use capstan_model::ids::ClusterId;
+use capstan_model::target::Target;
+use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry};
+use capstan_plan::settings::{REPOSITORY_FILE, RepositoryName, RepositorySettings, RuleIds};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use capstan_fleet::planner::{MadeOf, Planner};
+
+/// What an archive is made of.
+pub(super) struct Wanted {
+    pub(super) repository: RepositoryName,
+    pub(super) commit: CommitId,
+    /// The content of the commit.
+    pub(super) tree: Arc<dyn Tree>,
+    /// Whose `.capstan.yaml` travels.
+    pub(super) own_settings: Arc<dyn Tree>,
+    /// The clusters that travel, with what they are made of.
+    pub(super) clusters: Vec<(ClusterId, MadeOf)>,
+}
+
+/// The archive's bytes, or why there is none. The same input gives the same bytes.
+pub(super) fn build(wanted: &Wanted) -> Result<Vec<u8>, String> {
+    let mut clusters: Vec<ClusterId> = Vec::new();
+    let mut entries: BTreeMap<RepoPath, TreeEntry> = BTreeMap::new();
+    for (cluster, made_of) in &wanted.clusters {
+        clusters.push(cluster.clone());
+        entries.extend(made_of.iter().map(|(path, entry)| (path.clone(), entry.clone())));
+        if entries.len() > ARCHIVE_FILES {
+            return Err(format!("the claimed folders have more than {ARCHIVE_FILES} files"));
+        }
+    }
+    let path = RepoPath::parse(REPOSITORY_FILE).map_err(|error| error.to_string())?;
+    entries.remove(&path);
+    let own_settings = wanted.own_settings.entry(&path).cloned();
+    pack(wanted, clusters, entries, own_settings.map(|entry| (path, entry)))
+}
+
+/// The clusters of a commit that travel, and the provider set that the tip's settings name, and what they are made of; those
+/// settings say which folders are clusters, too.
+pub(super) fn claimed(
+    planner: &dyn Planner,
+    tree: &Arc<dyn Tree>,
+    tip: &Arc<dyn Tree>,
+    is_managed: impl Fn(&ClusterId) -> bool,
+) -> Result<Vec<(ClusterId, MadeOf)>, String> {
+    let settings = read_settings(tip.as_ref())?;
+    let scopes = |tree: &Arc<dyn Tree>| {
+        planner.scopes(Arc::clone(tree), &settings).map_err(|failed| failed.to_string())
+    };
+    let (here, at_the_tip) = (scopes(tree)?, scopes(tip)?);
+    // A set that they do not name is nobody's, whatever pattern its folder fits.
+    let own = |target: &Target| -> Option<ClusterId> {
+        let is_meant = |id: &&ClusterId| target.cluster().is_some() || settings.names_providers(id);
+        target.id().filter(is_meant).filter(|id| is_managed(id)).cloned()
+    };
+    let claimed = here.iter().filter_map(|scope| Some((own(&scope.target)?, scope.folders())));
+    let (clusters, folders): (Vec<ClusterId>, Vec<Folders>) = claimed.unzip();
+    let mut made_of = planner.made_of(Arc::clone(tree), &folders).map_err(|failed| failed.to_string())?;
+    // What lies in another cluster's or a provider set's folder is its owner's, whoever names it, and whatever a head makes of it.
+    let others: BTreeSet<&RepoPath> = here
+        .iter()
+        .chain(&at_the_tip)
+        .filter(|scope| own(&scope.target).is_none())
+        .filter_map(|scope| scope.target.folder())
+        .collect();
+    let is_anothers = |path: &RepoPath| {
+        let mut above = path.parent();
+        while let Some(folder) = above {
+            if others.contains(&folder) {
+                return true;
+            }
+            above = folder.parent();
+        }
+        false
+    };
+    made_of.iter_mut().for_each(|made_of| made_of.retain(|path, _| !is_anothers(path)));
+    Ok(clusters.into_iter().zip(made_of).collect())
+}
+
+fn read_settings(tip: &dyn Tree) -> Result<RepositorySettings, String> {
+    let path = RepoPath::parse(REPOSITORY_FILE).map_err(|error| error.to_string())?;
+    let Some(entry) = tip.entry(&path) else { return Ok(RepositorySettings::default()) };
+    let bytes = tip.read(entry).map_err(|error| error.to_string())?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| format!("{path}: {error}"))?;
+    RepositorySettings::read(&path, text, &RuleIds::of_catalogue()).map_err(|error| error.to_string())
+}
+
+fn pack(
+    wanted: &Wanted,
+    clusters: Vec<ClusterId>,
+    entries: BTreeMap<RepoPath, TreeEntry>,
+    settings: Option<(RepoPath, TreeEntry)>,
+) -> Result<Vec<u8>, String> {
+    let mut contents: Vec<(IndexEntry, Option<Arc<[u8]>>)> = Vec::with_capacity(entries.len() + 1);
+    let mut unpacked: u64 = 0;
+    let mut add = |tree: &dyn Tree, entry: &TreeEntry| {
+        let mut kind = IndexKind::from(entry.kind);
+        let content = kind.travels().then(|| tree.read(entry));
+        let content = match content {
+            Some(Ok(bytes)) => Some(bytes),
+            Some(Err(_)) => {
+                kind = IndexKind::Unreadable;
+                None
+            }
+            None => None,
+        };
+        unpacked = unpacked.saturating_add(content.as_ref().map_or(0, |bytes| bytes.len() as u64));
+        let index = IndexEntry { path: entry.path.clone(), kind, blob: entry.blob.clone() };
+        contents.push((index, content));
+        unpacked <= UNPACKED_BYTES
+    };
+    let mut fits = true;
+    if let Some((_, entry)) = &settings {
+        fits &= add(wanted.own_settings.as_ref(), entry);
+    }
+    for entry in entries.values() {
+        fits = fits && add(wanted.tree.as_ref(), entry);
+    }
+    if !fits {
+        return Err(format!("the claimed folders hold more than {UNPACKED_BYTES} bytes"));
+    }
+    contents.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    let index = Index {
+        repository: wanted.repository.clone(),
+        commit: wanted.commit.clone(),
+        clusters,
+        entries: contents.iter().map(|(entry, _)| entry.clone()).collect(),
+    };
+    write(&index, &contents).map_err(|error| format!("the archive could not be written: {error}"))
+}
+
+fn write(index: &Index, contents: &[(IndexEntry, Option<Arc<[u8]>>)]) -> std::io::Result<Vec<u8>> {
+    let mut tar = tar::Builder::new(Bounded(GzEncoder::new(Vec::new(), Compression::fast()), ARCHIVE_BYTES));
+    let mut file = |name: &str, bytes: &[u8]| {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(0);
+        tar.append_data(&mut header, name, bytes)
+    };
+    file(INDEX, &serde_json::to_vec(index)?)?;
+    for (number, (_, content)) in contents.iter().enumerate() {
+        if let Some(bytes) = content {
+            // Paths stand in the index alone: a name here is nothing that anybody would follow.
+            file(&format!("{FILES}{number}"), bytes)?;
+        }
+    }
+    let Bounded(gzip, _) = tar.into_inner()?;
+    let bytes = gzip.finish()?;
+    if bytes.len() as u64 > ARCHIVE_BYTES {
+        return Err(std::io::Error::other(format!("it takes more than {ARCHIVE_BYTES} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Stops when what is packed already takes more than it may.
+struct Bounded(GzEncoder<Vec<u8>>, u64);
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0.get_ref().len() as u64 > self.1 {
+            return Err(std::io::Error::other(format!("it takes more than {} bytes", self.1)));
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}

@@ -1,0 +1,85 @@
+//! What Git says of the owners of clusters, at the tips of default branches: by that the files are judged that reconcilers
+//! send for them.
+
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use capstan_live::agent::GitOwners;
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::{CommitId, Tree};
+use capstan_plan::settings::{ClusterSettings, FOLDER_FILE};
+
+use super::{Agents, Denied};
+use capstan_ports::WatchedRepository;
+
+/// Clusters that are remembered: whoever fetches their files has nothing read from disk.
+const REMEMBERED: usize = 1_000;
+
+/// What a cluster's `capstan.yaml` says, or why it cannot be read: part of a sentence that begins with the file.
+type Said = Result<Arc<GitOwners>, String>;
+
+/// What was read lately, the newest first.
+#[derive(Default)]
+pub(super) struct ReadOwners(Mutex<VecDeque<(Place, Said)>>);
+
+/// A cluster of a repository at a commit.
+#[derive(Clone, PartialEq, Eq)]
+struct Place {
+    repository: u64,
+    commit: CommitId,
+    cluster: ClusterId,
+}
+
+impl ReadOwners {
+    fn recall(&self, place: &Place) -> Option<Said> {
+        let read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        read.iter().find(|(known, _)| known == place).map(|(_, said)| said.clone())
+    }
+
+    fn keep(&self, place: Place, said: Said) {
+        let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of an earlier tip nobody asks again.
+        read.retain(|(known, _)| known.repository != place.repository || known.cluster != place.cluster);
+        read.push_front((place, said));
+        read.truncate(REMEMBERED);
+    }
+}
+
+impl Agents {
+    /// What the tip of a repository's default branch says of the owners of a cluster; the inner error says why that cannot
+    /// be read.
+    pub(super) async fn git_owners(
+        &self,
+        watched: &WatchedRepository,
+        cluster: &ClusterId,
+    ) -> Result<Said, Denied> {
+        let repository = &watched.repository;
+        let place =
+            Place { repository: repository.id, commit: watched.tip.clone(), cluster: cluster.clone() };
+        if let Some(said) = self.owners.recall(&place) {
+            return Ok(said);
+        }
+        let token = self.host.git_token(repository).await?;
+        let tree = self.mirror.snapshot(repository, &token, &watched.tip).await?.tree;
+        let of = cluster.clone();
+        let said = tokio::task::spawn_blocking(move || git_owners(tree.as_ref(), &of).map(Arc::new)).await;
+        let said = said.map_err(|error| Denied::Failed(error.to_string()))?;
+        self.owners.keep(place, said.clone());
+        Ok(said)
+    }
+}
+
+/// What a tree says of the owners of a cluster.
+///
+/// # Errors
+/// Its `capstan.yaml` cannot be read: part of a sentence that begins with the file.
+pub(crate) fn git_owners(tree: &dyn Tree, cluster: &ClusterId) -> Result<GitOwners, String> {
+    let unread = |why: &dyn Display| format!("is for the owners of {cluster}, whom nobody can read: {why}");
+    let path = cluster.folder().join(FOLDER_FILE).map_err(|error| unread(&error))?;
+    let Some(entry) = tree.entry(&path) else { return Ok(GitOwners::default()) };
+    let bytes = tree.read(entry).map_err(|error| unread(&error))?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| unread(&format_args!("{path}: {error}")))?;
+    let settings = ClusterSettings::read(&path, text).map_err(|error| unread(&error))?;
+    Ok(GitOwners::new(&settings.owners, &settings.access))
+}

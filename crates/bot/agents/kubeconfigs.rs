@@ -1,0 +1,99 @@
+//! Files in which the owners of clusters find a key: taken from reconcilers, given to whoever knows where to look.
+//!
+//! Each is judged twice by what Git says: when it comes, and when it is given out. So a file goes with the owner whom it is
+//! for, whether or not a reconciler sends another one.
+
+use capstan_live::agent::{
+    Kubeconfig, KubeconfigFile, KubeconfigForm, KubeconfigPlace, KubeconfigRequest, Published,
+};
+use capstan_model::ids::ClusterId;
+
+use super::authentication::revoked;
+use super::{Agents, Denied};
+use capstan_ports::{Agent, Heard, WatchedRepository};
+
+impl Agents {
+    /// Keeps the file of a cluster, or none any more.
+    ///
+    /// # Errors
+    /// The cluster is none of the agent's, the file is not one that Git wants for its owners, that cannot be told now, or the
+    /// agent was revoked meanwhile.
+    pub async fn take_kubeconfig(&self, agent: &Agent, request: &KubeconfigRequest) -> Result<(), Denied> {
+        let watched = self.repository_of(agent, request.repository.as_str()).await?;
+        let cluster = &request.cluster;
+        if !watched.managed_by.has(&agent.management_cluster, cluster) {
+            let why = format!("agent {} sends a key of {cluster}, which is not its own", agent.id);
+            return Err(Denied::NotThere(why));
+        }
+        let file = match &request.file {
+            None => None,
+            Some(file) => match self.judge(&watched, cluster, &file.said, &file.content).await? {
+                Ok(published) => Some(KubeconfigFile { said: published.said, content: file.content.clone() }),
+                Err(why) => {
+                    return Err(Denied::Unusable(format!(
+                        "agent {} sends a file for the owners of {cluster} that is not taken: it {why}",
+                        agent.id
+                    )));
+                }
+            },
+        };
+        let id = watched.repository.id;
+        let heard = self.records().keep_kubeconfig(id, agent, cluster, file.as_ref()).await?;
+        match heard {
+            Heard::Revoked => Err(revoked(agent)),
+            Heard::NotAwaited => Ok(()),
+            Heard::Stored => {
+                let said = file.as_ref().map(|file| &file.said);
+                match said {
+                    Some(said) => {
+                        tracing::info!(repository = %watched.repository.name, %cluster, agent = %agent.id, sha256 = said.sha256, "a key for the owners of a cluster is published");
+                    }
+                    None => {
+                        tracing::info!(repository = %watched.repository.name, %cluster, agent = %agent.id, "no key of a cluster is published any more");
+                    }
+                }
+                if said.is_some_and(|said| said.place == KubeconfigPlace::Git) {
+                    self.look_at(id).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The file of a cluster, by the name of its repository; `None` where there is none, or nothing of the kind, or where Git
+    /// does not want it any more.
+    ///
+    /// # Errors
+    /// The records fail, or what Git says cannot be told now.
+    pub async fn kubeconfig(
+        &self,
+        repository: &str,
+        cluster: &ClusterId,
+        form: KubeconfigForm,
+    ) -> Result<Option<Published>, Denied> {
+        let Some(watched) = self.records().watched_repository(repository).await? else { return Ok(None) };
+        // Whoever applied it before it was given to another management cluster has nothing to say of it.
+        let owner = watched.managed_by.owner(cluster).map(|owner| owner.uid.clone());
+        let kept = self.records().kubeconfig(watched.repository.id, cluster, form).await?;
+        let kept = kept.filter(|kept| owner.is_some_and(|uid| uid.is(&kept.management_cluster)));
+        let Some(kept) = kept else { return Ok(None) };
+        let judged = self.judge(&watched, cluster, &kept.said, &kept.content).await?;
+        Ok(judged
+            .inspect_err(|why| {
+                tracing::debug!(repository = %watched.repository.name, %cluster, "a file for owners is not given out: it {why}");
+            })
+            .ok())
+    }
+
+    /// Whether Git wants a file for the owners of a cluster; why not, as part of a sentence that begins with the file.
+    async fn judge(
+        &self,
+        watched: &WatchedRepository,
+        cluster: &ClusterId,
+        said: &Kubeconfig,
+        content: &str,
+    ) -> Result<Result<Published, String>, Denied> {
+        let git = self.git_owners(watched, cluster).await?;
+        Ok(git.and_then(|git| git.judge(said, content)))
+    }
+}

@@ -1,0 +1,154 @@
+//! Deliveries that did not arrive: GitHub tries each once, and keeps a record of that for three days
+//! (<https://docs.github.com/webhooks/using-webhooks/handling-failed-webhook-deliveries>). They are asked for again, once
+//! each, the oldest first. What is beyond the record is found by comparing state, which happens anyway; what a press of
+//! a button said is known from its delivery alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use capstan_ports::{
+    Clock, CodeHostError, DeliveryAttempt, DeliveryLog, MissedDeliveries, RecordsError, Redelivery,
+};
+
+/// GitHub makes a delivery again for so long.
+const KEPT: SignedDuration = SignedDuration::from_hours(3 * 24);
+/// What is younger may still be on its way.
+const SETTLING: SignedDuration = SignedDuration::from_secs(30);
+/// What was looked through is looked through again that far: an attempt is recorded when it has ended.
+const OVERLAP: SignedDuration = SignedDuration::from_mins(10);
+/// So many are asked for in one look; the next goes on.
+const MOST: usize = 300;
+
+/// What a look came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// Deliveries that GitHub makes again.
+    pub asked: usize,
+    /// Those that it does not make again.
+    pub refused: usize,
+    /// Those that the next look asks for.
+    pub left: usize,
+    /// From when on nobody knows which there were, up to what GitHub still tells of.
+    pub beyond: Option<Timestamp>,
+}
+
+/// Why a look ended early; the next goes on.
+#[derive(Debug, thiserror::Error)]
+pub enum LookError {
+    /// GitHub.
+    #[error(transparent)]
+    Host(#[from] CodeHostError),
+    /// The database.
+    #[error(transparent)]
+    Records(#[from] RecordsError),
+}
+
+/// Events none of whose attempts arrived, by their last attempt, oldest first.
+fn missed(attempts: Vec<DeliveryAttempt>, settled: Timestamp) -> Vec<DeliveryAttempt> {
+    let arrived: BTreeSet<String> =
+        attempts.iter().filter(|attempt| attempt.arrived).map(|attempt| attempt.guid.clone()).collect();
+    let mut last: BTreeMap<String, DeliveryAttempt> = BTreeMap::new();
+    for attempt in attempts.into_iter().filter(|attempt| !arrived.contains(&attempt.guid)) {
+        match last.get(&attempt.guid) {
+            Some(known) if known.at >= attempt.at => {}
+            _ => {
+                last.insert(attempt.guid.clone(), attempt);
+            }
+        }
+    }
+    let mut missed: Vec<DeliveryAttempt> =
+        last.into_values().filter(|attempt| attempt.at <= settled).collect();
+    missed.sort_by_key(|attempt| (attempt.at, attempt.id));
+    missed
+}
+
+/// Looks through what GitHub delivered since the last look, and asks again for what did not arrive.
+///
+/// # Errors
+/// GitHub or the database did not do their part; what was asked for is noted.
+pub async fn look_for_missed(
+    log: &dyn DeliveryLog,
+    records: &dyn MissedDeliveries,
+    now: Timestamp,
+) -> Result<Looked, LookError> {
+    let mut looked = Looked::default();
+    let oldest = now - KEPT;
+    let since = match records.last_look().await? {
+        Some(last) if last >= oldest => (last - OVERLAP).max(oldest),
+        last => {
+            looked.beyond = last;
+            oldest
+        }
+    };
+    let settled = now - SETTLING;
+    let missed = missed(log.delivery_attempts(since).await?, settled);
+    let guids: Vec<String> = missed.iter().map(|attempt| attempt.guid.clone()).collect();
+    let unheard = records.unheard(&guids).await?;
+    let mut until = settled;
+    for attempt in missed.iter().filter(|attempt| unheard.contains(&attempt.guid)) {
+        if looked.asked + looked.refused >= MOST {
+            looked.left += 1;
+            until = until.min(attempt.at);
+            continue;
+        }
+        match log.redeliver(attempt.id).await? {
+            Redelivery::Accepted => looked.asked += 1,
+            Redelivery::Refused => {
+                tracing::warn!(delivery = attempt.guid, event = attempt.event, delivered_at = %attempt.at, "GitHub does not make a missed delivery again: what it said is found by comparing, as far as GitHub shows it");
+                looked.refused += 1;
+            }
+        }
+        // After it: who dies in between asks once more, and the second is known then.
+        records.note_redelivery(&attempt.guid).await?;
+    }
+    records.note_look(until).await?;
+    records.forget_redeliveries(now - KEPT - KEPT).await?;
+    Ok(looked)
+}
+
+/// Looks at once and then every `every`, until cancelled.
+pub async fn keep_looking(
+    log: &dyn DeliveryLog,
+    records: &dyn MissedDeliveries,
+    clock: &dyn Clock,
+    every: Duration,
+    stop: &CancellationToken,
+) {
+    loop {
+        let now = clock.now();
+        match look_for_missed(log, records, now).await {
+            Ok(looked) => tell(looked, now),
+            Err(error) => tracing::warn!(error = %error, "missed deliveries could not be looked for"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(every) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+fn tell(looked: Looked, now: Timestamp) {
+    let count = |outcome: &'static str, number: usize| {
+        let number = u64::try_from(number).unwrap_or(u64::MAX);
+        metrics::counter!("capstan_missed_deliveries_total", "outcome" => outcome).increment(number);
+    };
+    count("asked", looked.asked);
+    count("refused", looked.refused);
+    metrics::gauge!("capstan_last_look_timestamp_seconds", "what" => "deliveries")
+        .set(now.as_duration().as_secs_f64());
+    if let Some(since) = looked.beyond {
+        count("beyond", 1);
+        tracing::warn!(%since, "GitHub tells of deliveries of the last three days alone: what was missed before is found by comparing, as far as GitHub shows it");
+    }
+    if looked.asked + looked.refused + looked.left > 0 {
+        tracing::info!(
+            asked = looked.asked,
+            refused = looked.refused,
+            left = looked.left,
+            "missed deliveries"
+        );
+    }
+}

@@ -1,0 +1,375 @@
+//! Making the GitHub App: somebody who can read the log sends a manifest to GitHub from their browser, and comes back
+//! with a code, for which GitHub gives the App's id and secrets
+//! (<https://docs.github.com/apps/sharing-github-apps/registering-a-github-app-from-a-manifest>).
+//!
+//! *Expected flow.* [`Setup::begin`] believes whoever knows the token that the log has, and gives a state. The log also has
+//! a ticket for an address, with which [`Setup::enter`] lets somebody in once without typing. [`Setup::finish`] believes whoever comes back from GitHub with it, exchanges the code, and keeps the App.
+//!
+//! *Guarantees.* Without the token nobody gets a state, and without a state that was given here, within the last hour
+//! and not used since, GitHub is not asked and nothing is written. What GitHub made is kept whole or not at all.
+//!
+//! *Caveats.* An App that GitHub made and that could not be kept stays at GitHub: its key was given once. So the place
+//! is tried first.
+
+mod manifest;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use jiff::{SignedDuration, Timestamp};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::visitors::{NotSignedIn, random_text};
+use capstan_ports::{AppKeeper, AppManifests, Clock, CreatedApp, ManifestError};
+
+pub use manifest::{Addresses, PERMISSIONS, manifest};
+
+/// For as long GitHub's code is good.
+pub const GOOD_FOR: SignedDuration = SignedDuration::from_hours(1);
+/// States that are good at once: somebody may press twice, or look from two browsers.
+const STATES: usize = 16;
+
+/// A state that was given.
+struct Begun {
+    state: String,
+    until: Timestamp,
+}
+
+/// Makes the App.
+pub struct Setup {
+    token: SecretString,
+    /// Stands in an address, where histories keep it: so it is good once.
+    ticket: Mutex<Option<SecretString>>,
+    /// What stands in the page of whoever came with the ticket: as good as the token.
+    pass: Mutex<Option<SecretString>>,
+    manifests: Arc<dyn AppManifests>,
+    keeper: Arc<dyn AppKeeper>,
+    clock: Arc<dyn Clock>,
+    begun: Mutex<Vec<Begun>>,
+    /// Two who come back at once are heard one after the other.
+    finishing: tokio::sync::Mutex<Option<u64>>,
+}
+
+/// An App that is kept.
+#[derive(Debug)]
+pub struct Kept {
+    /// The App.
+    pub app: CreatedApp,
+    /// Where it is kept.
+    pub place: PathBuf,
+}
+
+/// Why there is no App.
+#[derive(Debug, thiserror::Error)]
+pub enum NotSetUp {
+    /// The token is not the one in the log.
+    #[error("the token is not the one that the log has")]
+    Token,
+    /// The state is missing, was not given here, is old, or was used.
+    #[error("the state was not given here, too long ago, or was used already")]
+    State,
+    /// An App was made meanwhile.
+    #[error("App {0} was made already")]
+    Done(u64),
+    /// The place cannot be written to; GitHub was not asked.
+    #[error("the App could not be kept: {0}")]
+    Place(#[source] std::io::Error),
+    /// GitHub.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// GitHub made the App, and it could not be kept.
+    #[error("App {id} ({page}) was made, and could not be kept: {source}")]
+    Lost {
+        /// Its id.
+        id: u64,
+        /// Its page.
+        page: url::Url,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes")]
+    NoRandomness,
+}
+
+impl From<NotSignedIn> for NotSetUp {
+    fn from(_: NotSignedIn) -> Self {
+        Self::NoRandomness
+    }
+}
+
+impl Setup {
+    /// Nobody has begun. The token is new: it is good for as long as this value lives.
+    ///
+    /// # Errors
+    /// Without randomness there is no token that nobody guesses.
+    pub fn new(
+        manifests: Arc<dyn AppManifests>,
+        keeper: Arc<dyn AppKeeper>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, NotSetUp> {
+        let token = random_text()?.into();
+        let ticket = Mutex::new(Some(random_text()?.into()));
+        let (begun, finishing) = (Mutex::default(), tokio::sync::Mutex::default());
+        Ok(Self { token, ticket, pass: Mutex::default(), manifests, keeper, clock, begun, finishing })
+    }
+
+    /// What whoever begins has to know. To be told to those who can read the log, and to nobody else.
+    pub const fn token(&self) -> &SecretString {
+        &self.token
+    }
+
+    /// What somebody may be let in with, once; `None` after that. Whom it may be told, see [`Self::token`].
+    pub fn ticket(&self) -> Option<SecretString> {
+        self.ticket.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes the ticket, and gives what [`Self::begin`] believes from then on.
+    ///
+    /// # Errors
+    /// Where it is another one, or was taken already; where the system gives no random bytes.
+    pub fn enter(&self, ticket: &str) -> Result<SecretString, NotSetUp> {
+        let mut known = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.as_ref().is_some_and(|known| is_same(known.expose_secret(), ticket)) {
+            return Err(NotSetUp::Token);
+        }
+        let pass = SecretString::from(random_text()?);
+        *known = None;
+        *self.pass.lock().unwrap_or_else(PoisonError::into_inner) = Some(pass.clone());
+        Ok(pass)
+    }
+
+    /// A state for somebody who knows the token, or came with the ticket.
+    ///
+    /// # Errors
+    /// Where they did not, or the system gives no random bytes.
+    pub fn begin(&self, known: &str) -> Result<String, NotSetUp> {
+        let pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let came_in = pass.is_some_and(|pass| is_same(pass.expose_secret(), known));
+        if !is_same(self.token.expose_secret(), known) && !came_in {
+            return Err(NotSetUp::Token);
+        }
+        let state = random_text()?;
+        let now = self.clock.now();
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.retain(|one| one.until >= now);
+        if begun.len() >= STATES {
+            begun.remove(0);
+        }
+        begun.push(Begun { state: state.clone(), until: now + GOOD_FOR });
+        Ok(state)
+    }
+
+    /// Believes somebody who comes back from GitHub, and keeps the App. Where GitHub does not answer, the same state is
+    /// good once more.
+    ///
+    /// # Errors
+    /// Where the state is not good, GitHub does not give an App, or it cannot be kept.
+    pub async fn finish(&self, state: &str, code: &str) -> Result<Kept, NotSetUp> {
+        let mut done = self.finishing.lock().await;
+        if !self.is_good(state) {
+            return Err(NotSetUp::State);
+        }
+        if let Some(id) = *done {
+            return Err(NotSetUp::Done(id));
+        }
+        self.keeper.try_to_keep().map_err(NotSetUp::Place)?;
+        let converted = self.manifests.convert(code).await;
+        if !matches!(converted, Err(ManifestError::Unreachable(_))) {
+            self.use_up(state);
+        }
+        let app = converted?;
+        match self.keeper.keep(&app) {
+            Ok(place) => {
+                *done = Some(app.id);
+                Ok(Kept { app, place })
+            }
+            Err(source) => Err(NotSetUp::Lost { id: app.id, page: app.page, source }),
+        }
+    }
+
+    /// Compares with all of them, so that the time says nothing of which it is.
+    fn is_good(&self, state: &str) -> bool {
+        let now = self.clock.now();
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let good = begun.iter().filter(|one| one.until >= now);
+        good.filter(|one| is_same(&one.state, state)).count() > 0
+    }
+
+    fn use_up(&self, state: &str) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.retain(|one| !is_same(&one.state, state));
+    }
+}
+
+/// Whether two texts are the same; takes as long where they differ early as where they differ late.
+fn is_same(known: &str, given: &str) -> bool {
+    verify_slices_are_equal(known.as_bytes(), given.as_bytes()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use async_trait::async_trait;
+
+    use super::*;
+
+    /// Gives App 12 for `good`, does not answer `slow`, refuses everything else; counts what it is asked.
+    #[derive(Default)]
+    struct Host(AtomicUsize);
+
+    #[async_trait]
+    impl AppManifests for Host {
+        async fn convert(&self, code: &str) -> Result<CreatedApp, ManifestError> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            match code {
+                "good" => Ok(CreatedApp {
+                    id: 12,
+                    name: "Capstan".to_owned(),
+                    page: "https://github.example/apps/capstan".parse().unwrap(),
+                    client_id: "Iv1.1".to_owned(),
+                    client_secret: "client".into(),
+                    webhook_secret: "webhook".into(),
+                    private_key: "key".into(),
+                }),
+                "slow" => Err(ManifestError::Unreachable("no answer in time".to_owned())),
+                _ => Err(ManifestError::Refused("Not Found".to_owned())),
+            }
+        }
+    }
+
+    /// Keeps ids, as long as there is room.
+    #[derive(Default)]
+    struct Shelf {
+        kept: Mutex<Vec<u64>>,
+        is_full: Mutex<Option<&'static str>>,
+    }
+
+    impl AppKeeper for Shelf {
+        fn try_to_keep(&self) -> std::io::Result<()> {
+            match *self.is_full.lock().unwrap() {
+                Some("before") => Err(std::io::Error::other("full")),
+                _ => Ok(()),
+            }
+        }
+
+        fn keep(&self, app: &CreatedApp) -> std::io::Result<PathBuf> {
+            if self.is_full.lock().unwrap().is_some() {
+                return Err(std::io::Error::other("full"));
+            }
+            self.kept.lock().unwrap().push(app.id);
+            Ok(PathBuf::from("there"))
+        }
+    }
+
+    struct Watch(Mutex<Timestamp>);
+
+    impl Clock for Watch {
+        fn now(&self) -> Timestamp {
+            *self.0.lock().unwrap()
+        }
+    }
+
+    struct Place {
+        host: Arc<Host>,
+        shelf: Arc<Shelf>,
+        watch: Arc<Watch>,
+        setup: Setup,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let (host, shelf) = (Arc::new(Host::default()), Arc::new(Shelf::default()));
+            let watch = Arc::new(Watch(Mutex::new(Timestamp::UNIX_EPOCH)));
+            let setup = Setup::new(host.clone(), shelf.clone(), watch.clone()).unwrap();
+            Self { host, shelf, watch, setup }
+        }
+
+        fn begin(&self) -> String {
+            self.setup.begin(self.setup.token().expose_secret()).unwrap()
+        }
+
+        fn asked(&self) -> usize {
+            self.host.0.load(Ordering::Relaxed)
+        }
+    }
+
+    #[tokio::test]
+    async fn who_knows_the_token_gets_one_app() {
+        let place = Place::new();
+        let (state, another) = (place.begin(), place.begin());
+        let kept = place.setup.finish(&state, "good").await.unwrap();
+        assert_eq!((kept.app.id, kept.place), (12, PathBuf::from("there")));
+        assert!(matches!(place.setup.finish(&state, "good").await, Err(NotSetUp::State)), "it is used");
+        assert!(matches!(place.setup.finish(&another, "good").await, Err(NotSetUp::Done(12))));
+        assert_eq!((place.asked(), place.shelf.kept.lock().unwrap().len()), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn the_ticket_lets_one_in_once() {
+        let place = Place::new();
+        let ticket = place.setup.ticket().unwrap();
+        let ticket = ticket.expose_secret();
+        for wrong in ["", "x", &ticket[1..], place.setup.token().expose_secret()] {
+            assert!(matches!(place.setup.enter(wrong), Err(NotSetUp::Token)), "{wrong}");
+        }
+        assert!(matches!(place.setup.begin(ticket), Err(NotSetUp::Token)), "it is no token");
+        let pass = place.setup.enter(ticket).unwrap();
+        assert!(place.setup.ticket().is_none() && matches!(place.setup.enter(ticket), Err(NotSetUp::Token)));
+        let state = place.setup.begin(pass.expose_secret()).unwrap();
+        assert_eq!(place.setup.finish(&state, "good").await.unwrap().app.id, 12);
+    }
+
+    #[tokio::test]
+    async fn a_wrong_token_and_a_state_that_is_missing_made_up_or_old_ask_nobody_and_write_nothing() {
+        let place = Place::new();
+        for token in ["", "x", &place.setup.token().expose_secret()[1..]] {
+            assert!(matches!(place.setup.begin(token), Err(NotSetUp::Token)));
+        }
+        let state = place.begin();
+        for wrong in ["", "x", &state[1..]] {
+            assert!(matches!(place.setup.finish(wrong, "good").await, Err(NotSetUp::State)), "{wrong}");
+        }
+        *place.watch.0.lock().unwrap() = Timestamp::UNIX_EPOCH + GOOD_FOR + SignedDuration::from_secs(1);
+        assert!(matches!(place.setup.finish(&state, "good").await, Err(NotSetUp::State)));
+        assert_eq!((place.asked(), place.shelf.kept.lock().unwrap().len()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_state_is_good_again_only_where_github_did_not_answer() {
+        let place = Place::new();
+        let state = place.begin();
+        let slow = place.setup.finish(&state, "slow").await;
+        assert!(matches!(slow, Err(NotSetUp::Manifest(ManifestError::Unreachable(_)))), "{slow:?}");
+        let refused = place.setup.finish(&state, "bad").await;
+        assert!(matches!(refused, Err(NotSetUp::Manifest(ManifestError::Refused(_)))), "{refused:?}");
+        assert!(matches!(place.setup.finish(&state, "good").await, Err(NotSetUp::State)));
+        assert!(place.shelf.kept.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn github_is_not_asked_where_nothing_could_be_kept_and_a_lost_app_is_named() {
+        let place = Place::new();
+        let state = place.begin();
+        *place.shelf.is_full.lock().unwrap() = Some("before");
+        assert!(matches!(place.setup.finish(&state, "good").await, Err(NotSetUp::Place(_))));
+        assert_eq!(place.asked(), 0);
+        *place.shelf.is_full.lock().unwrap() = Some("after");
+        let lost = place.setup.finish(&state, "good").await.unwrap_err().to_string();
+        assert_eq!(
+            lost,
+            "App 12 (https://github.example/apps/capstan) was made, and could not be kept: full"
+        );
+    }
+
+    #[tokio::test]
+    async fn of_many_states_the_newest_are_good() {
+        let place = Place::new();
+        let first = place.begin();
+        let later: Vec<String> = (0..STATES).map(|_| place.begin()).collect();
+        assert!(matches!(place.setup.finish(&first, "good").await, Err(NotSetUp::State)));
+        assert!(place.setup.finish(&later[0], "good").await.is_ok());
+    }
+}

@@ -1,0 +1,202 @@
+//! Webhooks that say whether a wave is well: the question of one wave put, and its answer heard.
+
+use std::sync::Arc;
+
+use capstan_campaign::decision::{Decision, Facts, decide};
+use capstan_campaign::facts::{Load, Member, Memory, Standing};
+use capstan_campaign::settings::Webhook;
+use capstan_model::finding::Finding;
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_plan::proposal::ProposalId;
+use capstan_plan::settings::RepositorySettings;
+use capstan_report::Fingerprint;
+use jiff::{SignedDuration, Timestamp};
+
+use super::super::{OpenFleet, Planned, Run, SyncError, settings_file};
+use super::{Moving, POLL, by_folder};
+use crate::wave_webhooks::{AskedCluster, Heard, Question, Wave, refused};
+
+/// A job that waits for an answer is woken by it; should that be lost, it looks for itself.
+const LOST: SignedDuration = SignedDuration::from_mins(2);
+
+/// What is known of the clusters of a campaign.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) ids: &'a [ProposalId],
+    pub(super) members: &'a [Member],
+    pub(super) besides: &'a [Load],
+    pub(super) urgent: bool,
+    pub(super) now: Timestamp,
+}
+
+impl Run<'_> {
+    /// Decides, with the word of webhooks that are to be asked; what is noted then, and when a webhook is asked again.
+    pub(super) async fn decide(
+        self,
+        planned: Planned<'_>,
+        moving: &Moving<'_>,
+        known: Known<'_>,
+    ) -> Result<(Decision, Memory, Option<Timestamp>), SyncError> {
+        let settings = moving.settings;
+        let Known { members, besides, urgent, now, .. } = known;
+        let mut memory = moving.note.memory.clone();
+        // Each answer leads to a further wave at most.
+        for _ in 0..=settings.waves.len() {
+            let facts = Facts { members, memory: &memory, besides, silence: None, urgent, now };
+            let decision = decide(settings, &facts);
+            let asked = decision.ask_webhook.and_then(|at| Some((at, settings.waves.get(at)?)));
+            let Some((at, wave)) = asked else {
+                let after = decision.remembered(settings, &memory);
+                return Ok((decision, after, None));
+            };
+            let Some(webhook) = &wave.verify.webhook else { break };
+            match self.hear_webhook(planned, moving, (at, webhook), known).await? {
+                Heard::Said(word) => {
+                    memory.waves.entry(wave.name.clone()).or_default().webhook = Some(word);
+                }
+                Heard::Silent { why, again } => {
+                    let decision = decide(settings, &Facts { silence: Some(&why), ..facts });
+                    let after = decision.remembered(settings, &memory);
+                    return Ok((decision, after, again));
+                }
+                Heard::Due(_) => break,
+            }
+        }
+        let decision =
+            decide(settings, &Facts { members, memory: &memory, besides, silence: None, urgent, now });
+        let after = decision.remembered(settings, &memory);
+        Ok((decision, after, Some(now + POLL)))
+    }
+
+    /// What the webhook of a wave says; where it is time to, it is asked.
+    async fn hear_webhook(
+        self,
+        planned: Planned<'_>,
+        moving: &Moving<'_>,
+        (at, webhook): (usize, &Webhook),
+        known: Known<'_>,
+    ) -> Result<Heard, SyncError> {
+        let Some(webhooks) = &self.ports.webhooks else {
+            return Ok(Heard::Silent { why: refused(&webhook.url), again: None });
+        };
+        if let Err(why) = webhooks.allows(&self.repository.name, &webhook.url) {
+            return Ok(Heard::Silent { why, again: None });
+        }
+        let is_asked_about =
+            |member: &Member| member.wave == at && !moving.note.memory.skipped.contains(&member.cluster);
+        let of_wave: Vec<(&ProposalId, &Member)> =
+            known.ids.iter().zip(known.members).filter(|(_, member)| is_asked_about(member)).collect();
+        let name = moving.settings.waves.get(at).map(|wave| wave.name.clone()).unwrap_or_default();
+        let state = of_wave.iter().fold(
+            Fingerprint::of("wave").field("url", webhook.url.url()),
+            |state, (_, member)| match member.standing {
+                Standing::Done { at } => state.field("cluster", &member.cluster).field("since", at),
+                _ => state.field("cluster", &member.cluster),
+            },
+        );
+        let wave = Wave {
+            repository: self.repository.id,
+            campaign: moving.settings.name.clone(),
+            release: moving.release.to_string(),
+            wave: name,
+            state: state.finish(),
+        };
+        let question = match webhooks.heard(&wave, &webhook.url) {
+            Heard::Due(Some(question)) => question,
+            Heard::Due(None) => match self.question(planned, &wave, &of_wave).await {
+                Ok(question) => Arc::new(question),
+                Err(error) if error.is_of_one() => {
+                    tracing::warn!(repository = %self.repository.name, campaign = wave.campaign, wave = wave.wave, error = %error, "a webhook is not asked yet: the merges of the wave cannot be read");
+                    let why = "the webhook is not asked yet: GitHub does not tell the merges of the wave"
+                        .to_owned();
+                    return Ok(Heard::Silent { why, again: Some(known.now + POLL) });
+                }
+                Err(error) => return Err(error),
+            },
+            heard => return Ok(woken(heard, known.now)),
+        };
+        Ok(woken(webhooks.ask(wave, webhook, question, self.repository), known.now))
+    }
+
+    async fn question(
+        self,
+        planned: Planned<'_>,
+        wave: &Wave,
+        of_wave: &[(&ProposalId, &Member)],
+    ) -> Result<Question, SyncError> {
+        let ids: Vec<&ProposalId> = of_wave.iter().map(|(id, _)| *id).collect();
+        let merges = self.merges_of(planned, &ids).await?;
+        let mut clusters = Vec::with_capacity(of_wave.len());
+        for (id, member) in of_wave {
+            let pull_request = merges.get(id).copied();
+            let merge_commit = match pull_request {
+                Some(number) => self.merge_commit(number).await?,
+                None => None,
+            };
+            clusters.push(AskedCluster {
+                cluster: member.cluster.to_string(),
+                pull_request,
+                merge_commit: merge_commit.map(|commit| commit.to_string()),
+            });
+        }
+        let Wave { campaign, release, wave, state, .. } = wave;
+        let question = Fingerprint::of("question")
+            .field("repository", self.repository.id)
+            .field("campaign", campaign)
+            .field("release", release)
+            .field("wave", wave)
+            .field("state", state)
+            .finish();
+        Ok(Question {
+            question,
+            repository: self.repository.name.to_string(),
+            campaign: campaign.clone(),
+            wave: wave.clone(),
+            release: release.clone(),
+            clusters,
+        })
+    }
+
+    /// What of the campaigns under new settings cannot be meant, as far as it could be under the old ones.
+    pub(in super::super) async fn judge_campaigns(
+        self,
+        tree: &dyn Tree,
+        fleet: Box<dyn OpenFleet>,
+        old: &RepositorySettings,
+    ) -> Result<Vec<Finding>, SyncError> {
+        let new = fleet.settings().clone();
+        let (true, Some(entry)) = (!new.campaigns.is_empty(), settings_file(tree)) else {
+            return Ok(Vec::new());
+        };
+        let text = tree.read(entry).ok();
+        let text = text.as_deref().and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
+        let (fleet, candidates) = self.told_apart(fleet, &new).await?;
+        let ids = fleet.scopes().into_iter().filter_map(|scope| scope.target.id().cloned());
+        let all: Vec<_> =
+            ids.map(|id| candidates.get(&id).cloned().unwrap_or_else(|| by_folder(&id))).collect();
+        let file: &RepoPath = &entry.path;
+        let now = self.ports.clock.now();
+        let allowed = |webhook: &Webhook| match &self.ports.webhooks {
+            Some(webhooks) => webhooks.allows(&self.repository.name, &webhook.url).map(drop),
+            None => Err(refused(&webhook.url)),
+        };
+        let judge = |settings: &RepositorySettings| {
+            let mut findings = settings.judge_campaigns((file, text), &all, now);
+            findings.extend(settings.judge_webhooks((file, text), allowed));
+            findings
+        };
+        let was = judge(old);
+        let is_new = |finding: &Finding| {
+            !was.iter().any(|one| one.rule == finding.rule && one.message == finding.message)
+        };
+        Ok(old.severities().settle(judge(&new).into_iter().filter(is_new).collect()))
+    }
+}
+
+/// When a run looks again that waits for an answer.
+fn woken(heard: Heard, now: Timestamp) -> Heard {
+    match heard {
+        Heard::Silent { why, again: None } => Heard::Silent { why, again: Some(now + LOST) },
+        heard => heard,
+    }
+}

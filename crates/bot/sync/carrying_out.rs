@@ -1,0 +1,263 @@
+//! Carrying out what was decided: pull requests opened, brought up to date, closed.
+
+use std::collections::BTreeMap;
+
+use capstan_model::rest::Rest;
+use capstan_model::wording::sentence;
+use capstan_plan::proposal::{Action, Closer, Command, ProposalId, Standing};
+use capstan_plan::settings::Mode;
+use capstan_report::rest_in_a_word;
+use futures_util::future::join_all;
+
+use super::deciding::Decided;
+use super::intent::Intent;
+use super::outcome::{Outcome, ProposalState, Wrote};
+use super::publish::{Branched, Published};
+use super::states::{leave, note};
+use super::{Planned, Run, SyncError};
+use capstan_budget::{Priority, at_priority, present_priority};
+use capstan_ports::PullRequest;
+
+/// Branches that are brought up at the same time. GitHub takes a hundred requests at once; a run that used many of them
+/// would keep others waiting.
+const BRANCHES_AT_A_TIME: usize = 8;
+
+/// One proposal whose turn it is.
+struct Turn<'a> {
+    proposal: &'a ProposalId,
+    decided: &'a Decided,
+    step: Step<'a>,
+}
+
+/// What is done about it.
+enum Step<'a> {
+    /// Nothing: why stands in its state.
+    Says(ProposalState),
+    /// It is left as it is.
+    Leave(&'a Standing),
+    /// Its pull request is closed.
+    Close { pull: u64, why: &'a str, by: Closer, rest: Rest },
+    /// A pull request is opened or brought up to date.
+    Publish(Box<Intent<'a>>),
+}
+
+/// Whether it is there not yet, and nobody asked for it.
+fn is_new(decided: &Decided) -> bool {
+    decided.opens() && decided.command == Command::None
+}
+
+fn priority_of(decided: &Decided) -> Priority {
+    if is_new(decided) { Priority::Proposal } else { present_priority() }
+}
+
+impl Run<'_> {
+    /// Carries out what is decided, in this order, in which pull requests get their numbers. Their branches, which take
+    /// most of the calls, are brought up some at a time.
+    pub(super) async fn carry_out(
+        self,
+        planned: Planned<'_>,
+        decided: &BTreeMap<ProposalId, Decided>,
+        now: &[ProposalId],
+        outcome: &mut Outcome,
+    ) -> Result<(), SyncError> {
+        // Once the budget for new ones is spent, those that follow wait for the same.
+        let mut spent: Option<String> = None;
+        for some in now.chunks(BRANCHES_AT_A_TIME) {
+            let some = some.iter().filter_map(|id| decided.get_key_value(id));
+            let turns: Vec<Turn<'_>> = some
+                .map(|(proposal, decided)| self.turn_of(planned, (proposal, decided), &spent, outcome))
+                .collect();
+            let branches = join_all(turns.iter().map(|turn| self.branch_for(turn))).await;
+            for (turn, branch) in turns.iter().zip(branches) {
+                let state = match (&spent, &branch) {
+                    // A branch that stands waits for its pull request; of what went wrong with it each tells by itself.
+                    (Some(why), Ok(Branched::Stands)) if is_new(turn.decided) => {
+                        ProposalState::new("waiting", why.clone())
+                    }
+                    _ => self.take_turn(planned, turn, branch, &mut spent, outcome).await?,
+                };
+                // Of one that nobody shares any more each has its own standing.
+                note(outcome, &turn.decided.carried, &state);
+                self.note_newcomers(turn.proposal, turn.decided, &state, outcome);
+            }
+        }
+        Ok(())
+    }
+
+    fn turn_of<'a>(
+        &'a self,
+        planned: Planned<'a>,
+        (proposal, decided): (&'a ProposalId, &'a Decided),
+        spent: &Option<String>,
+        outcome: &Outcome,
+    ) -> Turn<'a> {
+        let turn = |step| Turn { proposal, decided, step };
+        if is_new(decided)
+            && let Some(why) = spent
+        {
+            return turn(Step::Says(ProposalState::new("waiting", why.clone())));
+        }
+        if planned.settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
+            let why = "The settings say `mode: observe`: no branch or pull request is written.";
+            return turn(Step::Says(ProposalState::new("observed", why)));
+        }
+        let (number, branch) = match &decided.action {
+            Action::Leave(standing) => return turn(Step::Leave(standing)),
+            Action::Close { pull, why, by, rest } => {
+                return turn(Step::Close { pull: *pull, why, by: *by, rest: *rest });
+            }
+            Action::Open { branch } => (None, branch.clone()),
+            Action::Update { pull, branch } => (Some(*pull), branch.clone()),
+        };
+        let pull = number.and_then(|number| self.pull(proposal, number));
+        turn(match self.intent(planned, proposal, decided, (branch, pull), outcome) {
+            Some(intent) => Step::Publish(Box::new(intent)),
+            None => Step::Says(ProposalState::new("failed", "There is no plan to publish.")),
+        })
+    }
+
+    async fn branch_for(&self, turn: &Turn<'_>) -> Result<Branched, SyncError> {
+        match &turn.step {
+            Step::Publish(intent) => {
+                let work = self.bring_branch_up(intent);
+                Box::pin(at_priority(priority_of(turn.decided), work)).await
+            }
+            Step::Says(_) | Step::Leave(_) | Step::Close { .. } => Ok(Branched::Stands),
+        }
+    }
+
+    async fn take_turn(
+        self,
+        planned: Planned<'_>,
+        turn: &Turn<'_>,
+        branch: Result<Branched, SyncError>,
+        spent: &mut Option<String>,
+        outcome: &mut Outcome,
+    ) -> Result<ProposalState, SyncError> {
+        let Turn { proposal, decided, .. } = turn;
+        let work = self.perform(planned, turn, branch, outcome);
+        let state = Box::pin(at_priority(priority_of(turn.decided), work)).await;
+        match self.settled(proposal, decided, state, &mut outcome.ending).await {
+            Err(error) if error.budget().is_some() => {
+                let why = sentence(&error.to_string());
+                if is_new(decided) {
+                    *spent = Some(why.clone());
+                }
+                outcome.fail(&decided.carried, error);
+                Ok(ProposalState::new("waiting", why))
+            }
+            // What was repeated in vain is tried again by the next run; its neighbours go on.
+            Err(error) if error.is_of_one() => {
+                tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal could not be brought up");
+                Ok(outcome.fail(&decided.carried, error))
+            }
+            state => state,
+        }
+    }
+
+    async fn perform(
+        self,
+        planned: Planned<'_>,
+        turn: &Turn<'_>,
+        branch: Result<Branched, SyncError>,
+        outcome: &mut Outcome,
+    ) -> Result<ProposalState, SyncError> {
+        let Turn { proposal, decided, .. } = turn;
+        match &turn.step {
+            Step::Says(state) => Ok(state.clone()),
+            Step::Publish(intent) => self.publish_intent(intent, branch, outcome).await,
+            Step::Leave(standing) => {
+                let refused = self.keep_decisions(planned, proposal, (standing, decided), outcome).await?;
+                let left = leave(&proposal.kind, standing, planned.settings, outcome);
+                Ok(refused.unwrap_or(left))
+            }
+            Step::Close { pull, why, by, rest } => {
+                if let Some(pull) = self.pull(proposal, *pull) {
+                    let members = self.facts.members_of(proposal);
+                    self.close((proposal, &members), pull, why, *by).await?;
+                    outcome.wrote = Wrote::PullRequests;
+                    if proposal.target.group().is_some() && *by == Closer::Capstan {
+                        // What was decided about its clusters goes on without it.
+                        outcome.superseded.insert((*proposal).clone());
+                    }
+                }
+                let word = match by {
+                    Closer::Capstan => rest_in_a_word(*rest),
+                    Closer::Person => "declined",
+                };
+                Ok(ProposalState::new(word, *why))
+            }
+        }
+    }
+
+    async fn publish_intent(
+        self,
+        intent: &Intent<'_>,
+        branch: Result<Branched, SyncError>,
+        outcome: &mut Outcome,
+    ) -> Result<ProposalState, SyncError> {
+        let published = match branch {
+            Ok(Branched::Stands) => self.publish(intent).await,
+            Ok(Branched::Ends(published)) => Ok(published),
+            Err(error) => Err(error),
+        };
+        match published {
+            Ok(published) => self.published(intent, published, outcome).await,
+            // One proposal's trouble is not its neighbours': the run goes on, and tells it at its end.
+            Err(error @ SyncError::Outside(_)) => {
+                tracing::error!(repository = %self.repository.name, cluster = %intent.proposal, error = %error, "the proposal could not be published");
+                let why = error.to_string();
+                outcome.ending.fail(error);
+                Ok(ProposalState::new("failed", why))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn published(
+        self,
+        intent: &Intent<'_>,
+        published: Published,
+        outcome: &mut Outcome,
+    ) -> Result<ProposalState, SyncError> {
+        let Intent { proposal, offer, .. } = *intent;
+        let (number, verb) = match published {
+            Published::Opened(number) => (number, "opened"),
+            Published::Updated(number) => (number, "brought up to date"),
+            Published::Unchanged(number) => (number, "as it should be"),
+            Published::Refused(why) => {
+                return Ok(ProposalState::new("refused", why));
+            }
+            Published::Overtaken => {
+                outcome.ending.look_again();
+                outcome.overtaken.insert(proposal.clone());
+                outcome.overtaken.extend(intent.parts.iter().map(|part| part.proposal.clone()));
+                let why = "Somebody wrote the branch meanwhile: it is looked at again.".to_owned();
+                return Ok(ProposalState::new("waiting", why));
+            }
+        };
+        if verb != "as it should be" {
+            outcome.wrote = Wrote::PullRequests;
+            tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, source = %offer.source, "pull request {verb}");
+        }
+        let carried = intent.parts.iter().map(|part| part.proposal.clone());
+        outcome.carried.insert(proposal.clone(), carried.collect());
+        let besides = intent.noted_besides.iter();
+        let besides =
+            besides.map(|(target, _)| ProposalId { target: target.clone(), kind: proposal.kind.clone() });
+        outcome.noted_besides.extend(besides);
+        let findings = &mut outcome.remarks.entry(number).or_default().findings;
+        for part in &intent.parts {
+            findings.insert(part.proposal.target.clone(), part.upgrade.findings.clone());
+        }
+        let why = match intent.parts.as_slice() {
+            [_] | [] => format!("#{number} offers `{}`.", offer.source.source()),
+            several => format!("#{number} offers `{}` to {} clusters.", offer.source.source(), several.len()),
+        };
+        Ok(ProposalState { word: "proposed", why, pull: Some(number) })
+    }
+
+    fn pull(&self, proposal: &ProposalId, number: u64) -> Option<&PullRequest> {
+        self.open_proposal(proposal).filter(|pull| pull.number == number)
+    }
+}

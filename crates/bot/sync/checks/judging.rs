@@ -1,0 +1,540 @@
+//! What one head changes, and what is to be said of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use capstan_live::agent::preflight::Preflight;
+use capstan_model::finding::Finding;
+use capstan_model::ids::ClusterId;
+use capstan_model::target::Target;
+use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry, differences};
+use capstan_model::wording::{count, few, fitting, list};
+use capstan_plan::proposal::{ResultDigest, Scope, buttons};
+use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_plan::upgrade::Upgrade;
+use capstan_providers::{Supplies, Wanted};
+use capstan_report::{
+    Carried, CheckReport, Conclusion, HeadFile, HeadLines, Judged, JudgedCluster, JudgedReleases, MergeBasis,
+    annotated_files, check, untouched,
+};
+
+use super::super::outcome::Remarks;
+use super::super::{NotOpened, Planner, PlannerFailed, Run, Scopes, SyncError, by_target, settings_file};
+use super::subjects::Subject;
+use super::{Judging, overrides_in_words};
+use capstan_fleet::planner::JudgedBy;
+use capstan_ports::{PullRequest, Snapshot};
+
+/// How often GitHub is asked for a test merge before the job is put off.
+const POLLS: u32 = 4;
+/// So many clusters are named in a trace.
+const TRACED: usize = 20;
+/// So many clusters are judged because they use a class that is changed elsewhere.
+const MOST_USERS: usize = 50;
+const POLL_EVERY: Duration = Duration::from_millis(300);
+
+/// What a pull request is judged by.
+#[derive(Clone)]
+pub(in super::super) struct Comparison {
+    pub(in super::super) before: Arc<dyn Tree>,
+    /// The commit whose content `before` is.
+    pub(in super::super) base: CommitId,
+    pub(in super::super) after: Arc<dyn Tree>,
+    /// The commit whose content `after` is: the head, or GitHub's test merge of it.
+    pub(in super::super) commit: CommitId,
+    pub(in super::super) basis: MergeBasis,
+}
+
+/// A comparison, and the pull request and head that it is of.
+pub(in super::super) struct Compared {
+    number: u64,
+    base_branch: String,
+    head: CommitId,
+    comparison: Comparison,
+}
+
+/// What of two snapshots is judged, under each of the settings that count.
+type Judge =
+    dyn Fn(&dyn Planner, &Arc<Supplies>) -> Result<Vec<Vec<JudgedCluster>>, PlannerFailed> + Send + Sync;
+
+impl Run<'_> {
+    /// Judges a head; `None` while GitHub computes its test merge.
+    pub(super) async fn judge(
+        &self,
+        pull: &Subject,
+        judging: Judging<'_>,
+        remarks: &Remarks,
+        preflights: &[Preflight],
+    ) -> Result<Option<CheckReport>, SyncError> {
+        let Judging { settings, scopes, .. } = judging;
+        let base = self.base_of(pull).await?;
+        let head = self.required_snapshot(&pull.head).await?;
+        let settings_blob = |tree: &dyn Tree| settings_file(tree).map(|entry| entry.blob.clone());
+        // What the head changes against the tip is more than what a merge would change, never less.
+        let there = self.scopes_with(scopes, &head, settings).await?;
+        let same_settings = settings_blob(&*base.tree) == settings_blob(&*head.tree);
+        if same_settings
+            && remarks.notes.is_empty()
+            && remarks.blocked.is_empty()
+            && remarks.overrides.is_empty()
+            && remarks.gates.is_empty()
+            && self.touched(&base.tree, &head.tree, &there).await?.is_empty()
+            && self.touched_through_classes(&base.tree, &head.tree, settings).await?.is_empty()
+            && self.judge_releases(&base.tree, &head.tree, settings).await?.changed.is_empty()
+            && self.inventory_change(&base.tree, &head.tree, settings).await?.is_none()
+        {
+            return Ok(Some(untouched()));
+        }
+        let Some(comparison) = self.comparison(pull).await? else { return Ok(None) };
+        let judging = Judging { scopes: &there, ..judging };
+        Ok(Some(self.judge_comparison(pull, comparison, judging, remarks, preflights).await?))
+    }
+
+    /// The clusters that a merge of a head would change, those that it adds included, and what they would be
+    /// then. What the default branch changed since the head was made is not the head's doing. `None` while
+    /// GitHub computes its test merge.
+    pub(in super::super) async fn touched_by_merge_of(
+        &self,
+        pull: &Subject,
+        settings: &RepositorySettings,
+        scopes: &Scopes,
+    ) -> Result<Option<(Vec<ClusterId>, Comparison)>, SyncError> {
+        let base = self.base_of(pull).await?;
+        let head = self.required_snapshot(&pull.head).await?;
+        let there = self.scopes_with(scopes, &head, settings).await?;
+        if self.touched(&base.tree, &head.tree, &there).await?.is_empty() {
+            let basis = MergeBasis::Merge;
+            let commit = pull.head.clone();
+            let (before, after) = (base.tree, head.tree);
+            let nothing = Comparison { before, base: base.commit, after, commit, basis };
+            return Ok(Some((Vec::new(), nothing)));
+        }
+        let Some(comparison) = self.comparison(pull).await? else { return Ok(None) };
+        let clusters = self.touched(&comparison.before, &comparison.after, &there).await?;
+        Ok(Some((clusters, comparison)))
+    }
+
+    pub(super) async fn judge_comparison(
+        &self,
+        pull: &Subject,
+        comparison: Comparison,
+        judging: Judging<'_>,
+        remarks: &Remarks,
+        preflights: &[Preflight],
+    ) -> Result<CheckReport, SyncError> {
+        let Judging { settings, scopes, reporters, .. } = judging;
+        let mut clusters = self.touched(&comparison.before, &comparison.after, scopes).await?;
+        let mut users = self.touched_through_classes(&comparison.before, &comparison.after, settings).await?;
+        users.retain(|user| scopes.contains_key(&Target::from(user.clone())) && !clusters.contains(user));
+        let left_out = users.split_off(users.len().min(MOST_USERS));
+        clusters.append(&mut users);
+        clusters.sort();
+        let named = few(clusters.iter().map(|cluster| cluster.to_string()), TRACED, "more");
+        tracing::Span::current().record("cluster", list(&named));
+        let mut judged = Judged {
+            basis: comparison.basis,
+            notes: remarks.notes.clone(),
+            blocked: remarks.blocked.clone(),
+            gates: remarks.gates.clone(),
+            preflights: preflights.to_vec(),
+            preflight_mode: settings.preflight.mode,
+            ..Judged::default()
+        };
+        judged.notes.extend(note_of_users(&left_out));
+        judged.notes.extend(overrides_in_words(remarks));
+        let changes_settings = differences(&*comparison.before, &*comparison.after)
+            .iter()
+            .any(|difference| difference.path.as_str() == REPOSITORY_FILE);
+        let mut both = vec![settings.clone()];
+        if changes_settings {
+            match self.open_snapshot(&comparison.after).await {
+                Ok(fleet) => {
+                    let new = fleet.settings().clone();
+                    judged.findings.extend(claimed_twice(&comparison, [settings, &new], &fleet.scopes()));
+                    judged.notes.push(
+                        "This pull request changes the settings: it was checked under those of the base branch and under its own.".to_owned(),
+                    );
+                    if new != *settings {
+                        let after = &*comparison.after;
+                        judged.findings.extend(self.judge_campaigns(after, fleet, settings).await?);
+                        match self.settings_outlook(&comparison, judging, &new).await? {
+                            Ok(outlook) => judged.settings = Some(outlook),
+                            Err(why) => judged.notes.push(why),
+                        }
+                        both.push(new);
+                    }
+                }
+                Err(NotOpened::Settings(problem)) => judged.findings.push(Finding::from(&problem)),
+                Err(NotOpened::Failed(error)) => return Err(error),
+            }
+        }
+        judged.releases = self.judge_releases(&comparison.before, &comparison.after, settings).await?;
+        if !judged.releases.changed.is_empty() {
+            match self.release_outlook(&comparison, judging, &judged.releases.changed).await? {
+                Ok(outlook) => judged.outlook = Some(outlook),
+                Err(why) => judged.notes.push(why),
+            }
+        }
+        match self.inventory_outlook(&comparison, judging).await? {
+            Some(Ok((change, outlook, beyond))) => {
+                judged.inventory_findings = [change.before, change.after];
+                judged.findings.extend(beyond);
+                judged.inventory = Some(outlook);
+            }
+            Some(Err(why)) => judged.notes.push(why),
+            None => {}
+        }
+        if clusters.is_empty()
+            && judged.inventory.is_none()
+            && !changes_settings
+            && judged.outlook.is_none()
+            && judged.notes.is_empty()
+            && judged.blocked.is_empty()
+            && judged.gates.is_empty()
+        {
+            return Ok(untouched());
+        }
+        if !remarks.upgrades.is_empty() {
+            judged.carried = carried(&comparison, remarks).await?;
+        }
+        let judged_tree = Arc::clone(&comparison.after);
+        let made = comparison.clone();
+        let today = self.today;
+        let live = reporters.live_names(preflights);
+        let judge = move |planner: &dyn Planner, supplies: &Arc<Supplies>| {
+            let one = |settings: &RepositorySettings| {
+                let (before, after) = (comparison.before.clone(), comparison.after.clone());
+                let by = JudgedBy { settings, clusters: &clusters, live: &live, supplies, today };
+                planner.judge(before, after, by)
+            };
+            both.iter().map(one).collect::<Result<Vec<_>, _>>()
+        };
+        let mut by_settings = self.judge_supplied(Arc::new(judge)).await?;
+        judged.clusters = by_settings.remove(0);
+        for more in by_settings {
+            add_findings(&mut judged.clusters, more);
+        }
+        // What was said of one cluster concerns no other.
+        for one in &mut judged.clusters {
+            let target = Target::from(one.cluster.clone());
+            for finding in remarks.findings.get(&target).into_iter().flatten() {
+                add_finding(&mut one.judgement.after, finding.clone());
+            }
+            let Some(overrides) = remarks.overrides.get(&target) else { continue };
+            for finding in &mut one.judgement.after {
+                if overrides.iter().any(|one| one.rule == finding.rule.id()) {
+                    *finding = finding.clone().warning();
+                }
+            }
+        }
+        for exemption in &remarks.exemptions {
+            let of_it = |judged: &&mut JudgedCluster| judged.cluster.as_str() == exemption.target.path();
+            if let Some(cluster) = judged.clusters.iter_mut().find(of_it) {
+                judged.notes.extend(exemption.apply(&made, &mut cluster.judgement.after));
+            }
+        }
+        judged.head_files = self.head_files(pull, &judged_tree, annotated_files(&judged)).await?;
+        let mut report = check(&judged);
+        if let Some(stage) = remarks.stage {
+            let passes = matches!(report.conclusion, Conclusion::Success | Conclusion::Neutral);
+            report.buttons = buttons(stage, remarks.approved.as_ref(), passes);
+        }
+        Ok(report)
+    }
+
+    /// Judges, and again once the components are known that judging lacked, or it is known why they are not.
+    async fn judge_supplied(&self, judge: Arc<Judge>) -> Result<Vec<Vec<JudgedCluster>>, SyncError> {
+        let ask = async |supplies: Arc<Supplies>| -> Result<Vec<Vec<JudgedCluster>>, SyncError> {
+            let judge = Arc::clone(&judge);
+            Ok(self.ask_planner(move |planner| judge(planner, &supplies)).await??)
+        };
+        let judged = ask(Arc::default()).await?;
+        let all = judged.iter().flatten().flat_map(|judged| &judged.unasked);
+        let wanted: BTreeSet<Wanted> = all.cloned().collect();
+        if wanted.is_empty() {
+            return Ok(judged);
+        }
+        let supplied = self.supply_components(wanted.clone()).await;
+        self.components.note_lacking(&wanted);
+        match supplied {
+            Some(supplies) => ask(supplies).await,
+            None => Ok(judged),
+        }
+    }
+
+    /// What a merge of a pull request would change. The outer `None`: GitHub is still computing its test merge; the
+    /// inner one: it conflicts with its base.
+    pub(in super::super) async fn result_of(
+        &self,
+        pull: &PullRequest,
+    ) -> Result<Option<Option<ResultDigest>>, SyncError> {
+        let subject = self.subject(pull).await?;
+        let Some(comparison) = self.comparison(&subject).await? else { return Ok(None) };
+        Ok(Some(match comparison.basis {
+            MergeBasis::Merge => Some(ResultDigest::of(&*comparison.before, &*comparison.after)),
+            MergeBasis::HeadAlone | MergeBasis::BehindTip => None,
+        }))
+    }
+
+    /// What these files are in the head, where they are something else in what was judged: what the base branch
+    /// brings moves lines.
+    async fn head_files(
+        &self,
+        pull: &Subject,
+        judged: &Arc<dyn Tree>,
+        files: BTreeSet<RepoPath>,
+    ) -> Result<BTreeMap<RepoPath, HeadFile>, SyncError> {
+        let head = self.required_snapshot(&pull.head).await?.tree;
+        let judged = Arc::clone(judged);
+        let compare = move || {
+            let file =
+                |path: RepoPath| Some((path.clone(), head_file(judged.as_ref(), head.as_ref(), &path)?));
+            files.into_iter().filter_map(file).collect()
+        };
+        Ok(tokio::task::spawn_blocking(compare).await?)
+    }
+
+    /// The releases that differ, and what the rules say of releases.
+    async fn judge_releases(
+        &self,
+        before: &Arc<dyn Tree>,
+        after: &Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Result<JudgedReleases, SyncError> {
+        let (settings, today) = (settings.clone(), self.today);
+        let (before, after) = (before.clone(), after.clone());
+        let judge = move |planner: &dyn Planner| planner.judge_releases(before, after, &settings, today);
+        Ok(self.ask_planner(judge).await??)
+    }
+
+    /// The clusters that use a ClusterClass from elsewhere which the second snapshot changes.
+    async fn touched_through_classes(
+        &self,
+        before: &Arc<dyn Tree>,
+        after: &Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Result<Vec<ClusterId>, SyncError> {
+        let (settings, before, after) = (settings.clone(), before.clone(), after.clone());
+        let touched = move |planner: &dyn Planner| planner.touched_through_classes(before, after, &settings);
+        Ok(self.ask_planner(touched).await??)
+    }
+
+    /// What a merge would change: the head itself where it stands on the tip of its base, else GitHub's
+    /// own test merge; in a conflict the head alone. `None` while GitHub computes.
+    pub(in super::super) async fn comparison(&self, pull: &Subject) -> Result<Option<Comparison>, SyncError> {
+        let base = self.base_of(pull).await?;
+        let head = self.required_snapshot(&pull.head).await?;
+        let Some(number) = pull.pull.filter(|_| !head.parents.contains(&base.commit)) else {
+            let (commit, basis) = (pull.head.clone(), MergeBasis::Merge);
+            let (before, after) = (base.tree, head.tree);
+            return Ok(Some(Comparison { before, base: base.commit, after, commit, basis }));
+        };
+        if let Some(known) = self.known_comparison(number, pull) {
+            return Ok(Some(known));
+        }
+        let found = match pull.is_prefix() {
+            true => Some(self.compare_prefix(pull, base, head).await?),
+            false => self.compare(pull, number, base, head).await?,
+        };
+        if let Some(comparison) = &found {
+            let (head, comparison) = (pull.head.clone(), comparison.clone());
+            let compared = Compared { number, base_branch: pull.base_branch.clone(), head, comparison };
+            *self.compared.lock().unwrap_or_else(PoisonError::into_inner) = Some(compared);
+        }
+        Ok(found)
+    }
+
+    fn known_comparison(&self, number: u64, pull: &Subject) -> Option<Comparison> {
+        let known = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |known: &&Compared| {
+            known.number == number && known.head == pull.head && known.base_branch == pull.base_branch
+        };
+        Some(known.as_ref().filter(is_it)?.comparison.clone())
+    }
+
+    /// All that a head brings onto the default branch. GitHub's test merge is one with the branch below, so there is none
+    /// where the head does not stand on the default branch's tip.
+    async fn compare_prefix(
+        &self,
+        pull: &Subject,
+        base: Snapshot,
+        head: Snapshot,
+    ) -> Result<Comparison, SyncError> {
+        let fork = self.ports.host.fork_point(self.repository, &base.commit, &pull.head).await?;
+        let (before, basis) = match fork {
+            Some(fork) if fork == base.commit => (base, MergeBasis::Merge),
+            Some(fork) => (self.required_snapshot(&fork).await?, MergeBasis::BehindTip),
+            None => (base, MergeBasis::BehindTip),
+        };
+        let (commit, base, before) = (pull.head.clone(), before.commit, before.tree);
+        Ok(Comparison { before, base, after: head.tree, commit, basis })
+    }
+
+    async fn compare(
+        &self,
+        pull: &Subject,
+        number: u64,
+        base: Snapshot,
+        head: Snapshot,
+    ) -> Result<Option<Comparison>, SyncError> {
+        for poll in 0..POLLS {
+            if poll > 0 {
+                tokio::time::sleep(POLL_EVERY).await;
+            }
+            let now = self.ports.host.pull_request(self.repository, number).await?;
+            // Another head's merge must never be taken for this one's.
+            if now.head != pull.head {
+                return Ok(None);
+            }
+            match (now.mergeable, &now.merge_commit) {
+                (Some(true), Some(merge)) => {
+                    let merged = self.required_snapshot(merge).await?;
+                    if !merged.parents.contains(&pull.head) {
+                        continue;
+                    }
+                    // A test merge is of the base as it was: each is compared with its own.
+                    let before = match merged.parents.first() {
+                        Some(parent) if *parent != base.commit => self.required_snapshot(parent).await?,
+                        _ => base,
+                    };
+                    let (commit, basis) = (merge.clone(), MergeBasis::Merge);
+                    let (base, before) = (before.commit, before.tree);
+                    return Ok(Some(Comparison { before, base, after: merged.tree, commit, basis }));
+                }
+                (Some(false), _) => {
+                    let before = self.snapshot(&pull.seen_base).await?.unwrap_or(base);
+                    let (commit, basis) = (pull.head.clone(), MergeBasis::HeadAlone);
+                    let (base, before) = (before.commit, before.tree);
+                    return Ok(Some(Comparison { before, base, after: head.tree, commit, basis }));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The tip of the branch that a pull request aims at.
+    pub(super) async fn base_of(&self, pull: &Subject) -> Result<Snapshot, SyncError> {
+        if pull.base_tip == self.facts.base.commit {
+            return Ok(self.facts.base.clone());
+        }
+        self.required_snapshot(&pull.base_tip).await
+    }
+
+    /// The targets of the base branch, and those that a head adds.
+    pub(in super::super) async fn scopes_with(
+        &self,
+        scopes: &Scopes,
+        head: &Snapshot,
+        settings: &RepositorySettings,
+    ) -> Result<Scopes, SyncError> {
+        let mut all = by_target(self.scopes_of(&head.tree, settings).await?);
+        all.extend(scopes.iter().map(|(target, scope)| (target.clone(), scope.clone())));
+        Ok(all)
+    }
+
+    /// The targets of a snapshot.
+    pub(in super::super) async fn scopes_of(
+        &self,
+        tree: &Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Result<Vec<Scope>, SyncError> {
+        let (tree, settings) = (Arc::clone(tree), settings.clone());
+        Ok(self.ask_planner(move |planner| planner.scopes(tree, &settings)).await??)
+    }
+}
+
+/// The upgrades that a proposal carries, and what people made of them on its branch.
+async fn carried(comparison: &Comparison, remarks: &Remarks) -> Result<Carried, SyncError> {
+    let upgrades: Vec<Arc<Upgrade>> = remarks.upgrades.values().cloned().collect();
+    if !remarks.is_edited {
+        return Ok(Carried { upgrades, edited: None });
+    }
+    let (before, after) = (Arc::clone(&comparison.before), Arc::clone(&comparison.after));
+    let compare = move || {
+        let edited = edited_files(before.as_ref(), after.as_ref(), &upgrades);
+        Carried { upgrades, edited: Some(edited) }
+    };
+    Ok(tokio::task::spawn_blocking(compare).await?)
+}
+
+/// The files that a merge would make something else than these upgrades do.
+fn edited_files(before: &dyn Tree, after: &dyn Tree, upgrades: &[Arc<Upgrade>]) -> Vec<RepoPath> {
+    let wanted: BTreeMap<&RepoPath, Option<&str>> = upgrades
+        .iter()
+        .flat_map(|upgrade| &upgrade.files)
+        .map(|file| (&file.path, file.after.as_deref()))
+        .collect();
+    let is_wanted = |path: &RepoPath, text: Option<&str>| match (after.entry(path), text) {
+        (None, None) => true,
+        (Some(entry), Some(text)) => after.read(entry).is_ok_and(|read| *read == *text.as_bytes()),
+        _ => false,
+    };
+    let mut edited: BTreeSet<RepoPath> = wanted
+        .iter()
+        .filter(|(path, text)| !is_wanted(path, **text))
+        .map(|(path, _)| (*path).clone())
+        .collect();
+    let others = differences(before, after).into_iter().map(|difference| difference.path.clone());
+    edited.extend(others.filter(|path| !wanted.contains_key(path)));
+    edited.into_iter().collect()
+}
+
+/// What a file is in the head, where it is something else in what was judged.
+fn head_file(judged: &dyn Tree, head: &dyn Tree, path: &RepoPath) -> Option<HeadFile> {
+    let (Some(one), other) = (judged.entry(path), head.entry(path)) else { return None };
+    if other.is_some_and(|other| other.blob == one.blob) {
+        return None;
+    }
+    let text = |tree: &dyn Tree, entry: &TreeEntry| String::from_utf8(tree.read(entry).ok()?.to_vec()).ok();
+    let texts = other.and_then(|other| Some((text(judged, one)?, text(head, other)?)));
+    Some(match texts {
+        Some((judged, head)) => HeadFile::Differs(HeadLines::between(&judged, &head)),
+        None => HeadFile::Absent,
+    })
+}
+
+/// Clusters that two management clusters claim under the new settings, and did not under the old.
+fn claimed_twice(
+    comparison: &Comparison,
+    [old, new]: [&RepositorySettings; 2],
+    scopes: &[Scope],
+) -> Vec<Finding> {
+    let Some(entry) = settings_file(comparison.after.as_ref()) else { return Vec::new() };
+    let text = comparison.after.read(entry).ok();
+    let text = text.as_deref().and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
+    let clusters = || scopes.iter().filter_map(|scope| scope.target.cluster());
+    let was = |cluster: &&ClusterId| old.claimed_by(cluster).is_ok();
+    new.check_claims(&entry.path, text, clusters().filter(was)).iter().map(Finding::from).collect()
+}
+
+/// What is said of clusters that use a changed class and are not judged.
+fn note_of_users(left_out: &[ClusterId]) -> Option<String> {
+    let first = left_out.first()?;
+    Some(format!(
+        "The ClusterClasses that this pull request changes are used by more clusters than the {MOST_USERS} that are judged here: {}, {first} {}.",
+        count(left_out.len(), "other", "others"),
+        fitting(left_out.len(), "alone", "the first of them")
+    ))
+}
+
+fn add_findings(clusters: &mut [JudgedCluster], more: Vec<JudgedCluster>) {
+    for other in more {
+        let Some(cluster) = clusters.iter_mut().find(|cluster| cluster.cluster == other.cluster) else {
+            continue;
+        };
+        for finding in other.judgement.after {
+            add_finding(&mut cluster.judgement.after, finding);
+        }
+    }
+}
+
+fn add_finding(findings: &mut Vec<Finding>, more: Finding) {
+    let same = |finding: &Finding| {
+        finding.rule == more.rule && finding.object == more.object && finding.path == more.path
+    };
+    if !findings.iter().any(same) {
+        findings.push(more);
+    }
+}

@@ -1,0 +1,509 @@
+//! The check `capstan` on every open pull request, whoever opened it, and on what a merge queue tries.
+//!
+//! A report is keyed twice: by what it was made from (base tip, head, remarks), so that nothing is
+//! computed again where nothing moved, and by what it says (its `external_id`), so that nothing is sent
+//! again where nothing new is to be said, also when the database was lost.
+
+mod exemptions;
+mod inventory;
+mod judging;
+mod outlook;
+mod subjects;
+mod telling;
+mod writing;
+
+use std::collections::BTreeSet;
+
+use capstan_live::agent::preflight::Preflight;
+use capstan_model::finding::FileError;
+use capstan_model::source::SourceId;
+use capstan_model::target::Target;
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::{CheckVerdict, PlanDigest, Stage, Unclear, Way};
+use capstan_plan::settings::RepositorySettings;
+use capstan_plan::upgrade::{Conflict, Side, Upgrade};
+use capstan_report::{
+    CheckReport, Conclusion, Fingerprint, MergeBasis, check_without_settings, finding_fingerprint, gated,
+    judged_by_itself, override_in_words, preflight_fingerprint, untouched, way_gate,
+};
+use tracing::Instrument as _;
+
+pub(super) use self::judging::{Compared, Comparison};
+pub(super) use self::subjects::Subject;
+pub(super) use self::telling::is_told;
+pub use self::telling::{SetUp, tell_failure};
+use self::writing::KeptReport;
+use super::outcome::{Outcome, Remarks};
+use super::reporters::Reporters;
+use super::{Ending, NotOpened, Plans, Run, Scopes, SyncError, by_target};
+use capstan_ports::{MirrorError, PullRequest};
+
+pub(super) const NAME: &str = "capstan";
+/// Changes with what reports say, so that a newer Capstan reports again.
+const EDITION: &str = "4";
+
+/// What heads are judged by.
+#[derive(Clone, Copy)]
+pub(super) struct Judging<'a> {
+    pub(super) settings: &'a RepositorySettings,
+    /// The targets of the base branch.
+    pub(super) scopes: &'a Scopes,
+    pub(super) reporters: &'a Reporters,
+    /// The plans at the tip of the default branch, where they are made.
+    pub(super) plans: Option<&'a Plans>,
+}
+
+/// What came of checking a head.
+enum Checked {
+    /// All that there is to be said stands there.
+    Reported,
+    /// There will be more to say soon: GitHub is still computing, or a live cluster was asked.
+    NotYet,
+}
+
+impl Run<'_> {
+    pub(super) async fn report_checks(
+        self,
+        judging: Judging<'_>,
+        open: &[PullRequest],
+        outcome: &Outcome,
+    ) -> Result<Ending, SyncError> {
+        let mut ending = Ending::default();
+        let all = self.subjects(open).await?;
+        self.bring_new_heads(&all).await;
+        for subjects in all {
+            let span = tracing::info_span!(
+                "check",
+                repository = %self.repository.name,
+                pull_request = subjects.first().and_then(|first| first.pull),
+                cluster = tracing::field::Empty,
+            );
+            let checked = self.check_head(&subjects, open, judging, outcome).instrument(span).await;
+            ending = ending.and(self.alone(&subjects, checked).await?);
+        }
+        Ok(ending)
+    }
+
+    /// Fetches together what was written since the run began.
+    async fn bring_new_heads(self, subjects: &[Vec<Subject>]) {
+        let known: BTreeSet<&CommitId> = self.facts.open.iter().map(|pull| &pull.head).collect();
+        let heads = subjects.iter().filter_map(|of_head| of_head.first()).filter(|one| one.pull.is_some());
+        let new: Vec<CommitId> =
+            heads.map(|one| &one.head).filter(|head| !known.contains(head)).cloned().collect();
+        if new.len() > 1 {
+            self.ports.mirror.bring(self.repository, &self.facts.token, &new).await;
+        }
+    }
+
+    pub(super) async fn report_checks_without_settings(
+        self,
+        problem: &FileError,
+    ) -> Result<Ending, SyncError> {
+        let mut ending = Ending::default();
+        for subjects in self.subjects(&self.facts.open).await? {
+            for subject in subjects.iter().take(1) {
+                let checked = self.check_without_settings(subject, problem).await;
+                ending = ending.and(self.alone(std::slice::from_ref(subject), checked).await?);
+            }
+        }
+        Ok(ending)
+    }
+
+    /// What goes wrong with one head alone is not its neighbours' trouble, nor that of commands: the run
+    /// goes on, and tells it at its end; where its pull request has gone meanwhile, it is looked at again.
+    async fn alone(
+        self,
+        subjects: &[Subject],
+        checked: Result<Checked, SyncError>,
+    ) -> Result<Ending, SyncError> {
+        let mut ending = Ending::default();
+        match checked {
+            Err(error) if error.is_of_one() => {
+                if self.is_any_gone(subjects).await {
+                    ending.look_again();
+                } else {
+                    self.tell_first(subjects, &error).await;
+                    tracing::warn!(repository = %self.repository.name, error = %error, "a head could not be checked");
+                    ending.fail(error);
+                }
+            }
+            Ok(Checked::Reported) => {}
+            Ok(Checked::NotYet) => ending.look_again(),
+            Err(error) => return Err(error),
+        }
+        Ok(ending)
+    }
+
+    /// Whether the pull request of one of these has gone. Where GitHub does not tell, the first failure counts.
+    async fn is_any_gone(&self, subjects: &[Subject]) -> bool {
+        for number in subjects.iter().filter_map(|subject| subject.pull) {
+            if self.is_gone(number).await.unwrap_or(false) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Reports on one commit the gravest of what is to be said of it: a second pull request of the same
+    /// head, to a branch where it changes nothing, must not take a failure back.
+    async fn check_head(
+        self,
+        subjects: &[Subject],
+        open: &[PullRequest],
+        judging: Judging<'_>,
+        outcome: &Outcome,
+    ) -> Result<Checked, SyncError> {
+        let Some(first) = subjects.first() else { return Ok(Checked::Reported) };
+        let known = self.ports.records.check(self.repository.id, &first.head, NAME).await?;
+        let pressed = known.and_then(|known| known.pressed);
+        let mut of_pull: Vec<Remarks> = subjects
+            .iter()
+            .map(|subject| {
+                let found = subject.pull.and_then(|number| outcome.remarks.get(&number));
+                let mut remarks = found.cloned().unwrap_or_default();
+                // A merge of it merges all that is below it, whose approvals and blocks count for it, too.
+                for (number, below) in
+                    subject.below().iter().filter_map(|number| Some((number, outcome.remarks.get(number)?)))
+                {
+                    remarks.add_below(*number, below);
+                }
+                // What came of the button that was pressed last is of proposals: they have buttons.
+                remarks.notes.extend(pressed.clone().filter(|_| remarks.stage.is_some()));
+                remarks
+            })
+            .collect();
+        for (subject, remarks) in subjects.iter().zip(&mut of_pull) {
+            remarks.exemptions = self.exemptions(subject, open, outcome).await?;
+        }
+        let inputs = |live: &str| {
+            let keys: Vec<String> =
+                subjects.iter().zip(&of_pull).map(|(one, said)| inputs(one, said, live)).collect();
+            match keys.as_slice() {
+                [only] => only.clone(),
+                several => Fingerprint::of("subjects").each("inputs", several).finish(),
+            }
+        };
+        // Where nothing moved, GitHub is not even asked for its test merge.
+        if let Some(live) = self.live_inputs(judging.reporters, &first.head).await?
+            && self.is_reported(first, &inputs(&live)).await?
+        {
+            return Ok(Checked::Reported);
+        }
+        let preflights = match self.preflights(subjects, open, judging).await {
+            Ok(Some(preflights)) => preflights,
+            Ok(None) => return Ok(Checked::NotYet),
+            Err(error) if is_own_failure(&error) => {
+                let inputs = inputs("");
+                if !self.is_reported(first, &inputs).await? {
+                    self.report(first, &inputs, &self.own_failure(first, &error)).await?;
+                }
+                return Ok(Checked::Reported);
+            }
+            Err(error) => return Err(error),
+        };
+        let checked = if preflights.look_again() { Checked::NotYet } else { Checked::Reported };
+        // An answer that came since they were read is in no report yet: what is said now does not stand for it.
+        let live = match checked {
+            Checked::Reported => self.live_inputs(judging.reporters, &first.head).await?,
+            Checked::NotYet => None,
+        };
+        let preflights = preflights.all;
+        let inputs = match live {
+            Some(live) => inputs(&live),
+            None => {
+                let unsettled = preflights.iter().map(preflight_fingerprint);
+                let inputs = inputs(&Fingerprint::of("unsettled").each("preflight", unsettled).finish());
+                if self.is_reported(first, &inputs).await? {
+                    return Ok(checked);
+                }
+                inputs
+            }
+        };
+        let mut gravest: Option<CheckReport> = None;
+        let is_judged_for_default = subjects.iter().any(|subject| subject.way == Way::Straight);
+        self.components.take_lacking();
+        for (subject, remarks) in subjects.iter().zip(&of_pull) {
+            let judged = self.judge_as_its_base_says(subject, judging, remarks, &preflights).await;
+            let report = match judged {
+                // The same commit is judged as what comes onto the default branch, too: nothing is left to be gated.
+                Ok(Some(report)) if is_judged_for_default => report,
+                Ok(Some(report)) => self.weigh(subject, report, Some(judging)).await?,
+                Ok(None) => return Ok(Checked::NotYet),
+                Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
+                Err(error) => return Err(error),
+            };
+            let graver = |so_far: &CheckReport| gravity(report.conclusion) > gravity(so_far.conclusion);
+            if gravest.as_ref().is_none_or(graver) {
+                gravest = Some(report);
+            }
+        }
+        // What was judged without components that are wanted is judged again at the next look.
+        let inputs = match self.components.take_lacking() {
+            true => Fingerprint::of("without-components").field("inputs", &inputs).finish(),
+            false => inputs,
+        };
+        if let Some(report) = gravest {
+            self.report(first, &inputs, &report).await?;
+        }
+        Ok(checked)
+    }
+
+    async fn check_without_settings(
+        self,
+        subject: &Subject,
+        problem: &FileError,
+    ) -> Result<Checked, SyncError> {
+        let remarks = Remarks { notes: vec![problem.to_string()], ..Remarks::default() };
+        let inputs = inputs(subject, &remarks, "");
+        if self.is_reported(subject, &inputs).await? {
+            return Ok(Checked::Reported);
+        }
+        let judged = match self.is_of_default_branch(subject) {
+            true => self.judge_without_settings(subject, problem).await,
+            false => self.judge_under_its_own_base(subject, &Remarks::default()).await,
+        };
+        let report = match judged {
+            Ok(Some(report)) => self.weigh(subject, report, None).await?,
+            Ok(None) => return Ok(Checked::NotYet),
+            Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
+            Err(error) => return Err(error),
+        };
+        self.report(subject, &inputs, &report).await?;
+        Ok(Checked::Reported)
+    }
+
+    /// Judges a head by itself; `None` while GitHub computes its test merge.
+    async fn judge_without_settings(
+        self,
+        subject: &Subject,
+        problem: &FileError,
+    ) -> Result<Option<CheckReport>, SyncError> {
+        let comparison = match self.comparison(subject).await {
+            Ok(Some(comparison)) => comparison,
+            Ok(None) => return Ok(None),
+            // It has from the base branch what nobody can read.
+            Err(SyncError::Mirror(MirrorError::TooLarge { .. })) if self.facts.beyond_limits.is_some() => {
+                return Ok(Some(check_without_settings(problem)));
+            }
+            Err(error) => return Err(error),
+        };
+        match self.open_snapshot(&comparison.after).await {
+            Err(NotOpened::Failed(error)) => Err(error),
+            Err(NotOpened::Settings(_)) => Ok(Some(check_without_settings(problem))),
+            Ok(fleet) => {
+                let settings = fleet.settings().clone();
+                let scopes = by_target(fleet.scopes());
+                let remarks = Remarks { notes: vec![judged_by_itself(problem)], ..Remarks::default() };
+                let reporters = Reporters::default();
+                let judging =
+                    Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: None };
+                self.judge_comparison(subject, comparison, judging, &remarks, &[]).await.map(Some)
+            }
+        }
+    }
+
+    fn is_of_default_branch(&self, subject: &Subject) -> bool {
+        subject.base_branch == self.repository.default_branch
+    }
+
+    /// Judges a head under the settings of the branch that it is to change; `None` while GitHub computes its test
+    /// merge.
+    async fn judge_as_its_base_says(
+        self,
+        subject: &Subject,
+        judging: Judging<'_>,
+        remarks: &Remarks,
+        preflights: &[Preflight],
+    ) -> Result<Option<CheckReport>, SyncError> {
+        match self.is_of_default_branch(subject) {
+            true => self.judge(subject, judging, remarks, preflights).await,
+            false => self.judge_under_its_own_base(subject, remarks).await,
+        }
+    }
+
+    /// Takes into account by which way a head comes onto the default branch: what touches no cluster may take any, and
+    /// the commits of one that is for another branch might be brought there, too.
+    async fn weigh(
+        self,
+        subject: &Subject,
+        report: CheckReport,
+        judging: Option<Judging<'_>>,
+    ) -> Result<CheckReport, SyncError> {
+        let basis = match subject.way {
+            Way::Straight => return Ok(report),
+            Way::Above(_) => match self.comparison(subject).await? {
+                Some(comparison) => comparison.basis,
+                None => MergeBasis::BehindTip,
+            },
+            Way::Aside(_) | Way::Unknown(_) => MergeBasis::Merge,
+        };
+        let Some(gate) = way_gate(&subject.way, basis, &self.repository.default_branch) else {
+            return Ok(report);
+        };
+        if report == untouched() && !self.would_touch(subject, judging).await? {
+            return Ok(report);
+        }
+        Ok(gated(report, &gate))
+    }
+
+    /// Whether a head that is for another branch has anything of clusters that the default branch has not.
+    async fn would_touch(self, subject: &Subject, judging: Option<Judging<'_>>) -> Result<bool, SyncError> {
+        if !matches!(subject.way, Way::Aside(_)) {
+            return Ok(false);
+        }
+        let Some(judging) = judging else { return Ok(true) };
+        let prefix = Subject {
+            base_branch: self.repository.default_branch.clone(),
+            base_tip: self.facts.base.commit.clone(),
+            way: Way::Unknown(Unclear::Disagree),
+            ..subject.clone()
+        };
+        Ok(self.judge(&prefix, judging, &Remarks::default(), &[]).await? != Some(untouched()))
+    }
+
+    /// The same of a head that is to change another branch than the default one, which no reconciler applies: where
+    /// that branch has no settings, the defaults count, as on the command line.
+    async fn judge_under_its_own_base(
+        self,
+        subject: &Subject,
+        remarks: &Remarks,
+    ) -> Result<Option<CheckReport>, SyncError> {
+        let base = self.base_of(subject).await?;
+        match self.open_snapshot(&base.tree).await {
+            Ok(fleet) => {
+                let (settings, scopes) = (fleet.settings().clone(), by_target(fleet.scopes()));
+                let reporters = Reporters::default();
+                let judging =
+                    Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: None };
+                self.judge(subject, judging, remarks, &[]).await
+            }
+            Err(NotOpened::Settings(problem)) => self.judge_without_settings(subject, &problem).await,
+            Err(NotOpened::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Whether the check on a head was reported without a conclusion: what was asked again is under way.
+    pub(super) async fn is_under_way(&self, head: &CommitId) -> Result<bool, SyncError> {
+        let record = self.ports.records.check(self.repository.id, head, NAME).await?;
+        Ok(record.is_some_and(|record| KeptReport::read(&record.content).output.is_pending()))
+    }
+
+    /// Reports anew on the heads whose buttons were pressed: what came of it is known by now.
+    pub(super) async fn report_pressed(
+        self,
+        judging: Judging<'_>,
+        open: &[PullRequest],
+        outcome: &Outcome,
+    ) -> Result<Ending, SyncError> {
+        let mut ending = Ending::default();
+        if self.hints.presses.is_empty() {
+            return Ok(ending);
+        }
+        let is_pressed =
+            |subject: &Subject| self.hints.presses.iter().any(|press| press.head == subject.head.as_str());
+        for subjects in self.subjects(open).await? {
+            if subjects.iter().any(is_pressed) {
+                let checked = self.check_head(&subjects, open, judging, outcome).await;
+                ending = ending.and(self.alone(&subjects, checked).await?);
+            }
+        }
+        Ok(ending)
+    }
+
+    /// What the check on a head concludes, as it was reported last.
+    pub(super) async fn check_verdict(&self, head: &CommitId) -> Result<CheckVerdict, SyncError> {
+        let record = self.ports.records.check(self.repository.id, head, NAME).await?;
+        Ok(match record.and_then(|record| record.verdict) {
+            None => CheckVerdict::Pending,
+            Some(verdict) if matches!(verdict.conclusion.as_str(), "success" | "neutral") => {
+                CheckVerdict::Passes
+            }
+            Some(verdict) => CheckVerdict::Against(verdict.title),
+        })
+    }
+}
+
+/// What another try would not mend, and is this head's alone.
+const fn is_own_failure(error: &SyncError) -> bool {
+    matches!(error, SyncError::Planning(_)) || error.is_lasting()
+}
+
+/// What a report is made from, in a few letters.
+fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
+    Fingerprint::of("inputs")
+        .field("edition", EDITION)
+        .field("base", &pull.base_tip)
+        .field("head", &pull.head)
+        .field("base-branch", &pull.base_branch)
+        .maybe("way", (pull.way != Way::Straight).then(|| way_in_letters(&pull.way)))
+        .each("note", &remarks.notes)
+        .each("blocked", &remarks.blocked)
+        .each("finding", remarks.findings.values().flatten().map(finding_fingerprint))
+        .each("upgrade", remarks.upgrades.values().map(|upgrade| upgrade_in_letters(upgrade)))
+        .field("edited", if remarks.is_edited { "yes" } else { "no" })
+        .each("override", overrides_in_words(remarks))
+        .each("exemption", remarks.exemptions.iter().flat_map(|one| one.rules.iter().map(|(_, why)| why)))
+        .each("gate", remarks.gates.iter().map(|gate| &gate.why))
+        .maybe("stage", remarks.stage.map(stage_in_a_word))
+        .field("live", live)
+        .finish()
+}
+
+/// By which way a head comes onto the default branch.
+fn way_in_letters(way: &Way) -> String {
+    let numbers = |all: &[u64]| all.iter().map(u64::to_string).collect::<Vec<_>>();
+    match way {
+        Way::Straight => Fingerprint::of("straight"),
+        Way::Above(below) => Fingerprint::of("above").each("below", numbers(below)),
+        Way::Aside(branch) => Fingerprint::of("aside").field("branch", branch),
+        Way::Unknown(unclear) => Fingerprint::of("unknown").field("why", unclear.name()),
+    }
+    .finish()
+}
+
+/// What a check says of the upgrade that a proposal carries.
+fn upgrade_in_letters(upgrade: &Upgrade) -> String {
+    let name = |source: &Option<SourceId>| source.as_ref().map(ToString::to_string).unwrap_or_default();
+    let conflict = |one: &Conflict| {
+        let side = match (one.blocks, one.kept) {
+            (true, _) => "blocks",
+            (false, Side::Cluster) => "cluster",
+            (false, Side::Release) => "release",
+        };
+        let by = one.settling.by.as_deref().unwrap_or_default();
+        format!("{}{} {side} {} {by}", one.object, one.path, one.settling.values)
+    };
+    Fingerprint::of("upgrade")
+        .field("from", name(&upgrade.from))
+        .field("to", name(&upgrade.to))
+        .field("plan", PlanDigest::of(&upgrade.files).to_string())
+        .each("conflict", upgrade.conflicts.iter().map(conflict))
+        .finish()
+}
+
+/// Which rules' errors pass; of which cluster, where several share the pull request.
+fn overrides_in_words(remarks: &Remarks) -> Vec<String> {
+    let is_shared = remarks.overrides.len() > 1;
+    let of = |target: &Target| if is_shared { format!("`{target}`: ") } else { String::new() };
+    let all = remarks.overrides.iter().flat_map(|(target, all)| all.iter().map(move |one| (target, one)));
+    all.map(|(target, one)| of(target) + &override_in_words(one)).collect()
+}
+
+const fn stage_in_a_word(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Offered => "offered",
+        Stage::Held => "held",
+        Stage::Paused => "paused",
+        Stage::Refused => "refused",
+    }
+}
+
+const fn gravity(conclusion: Conclusion) -> u8 {
+    match conclusion {
+        Conclusion::Success => 0,
+        Conclusion::Neutral => 1,
+        Conclusion::Pending => 2,
+        Conclusion::ActionRequired => 3,
+        Conclusion::Failure => 4,
+    }
+}

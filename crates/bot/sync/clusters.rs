@@ -1,0 +1,355 @@
+//! Clusters that are to come or to go by command: each a pull request of its own, which people merge or not.
+//!
+//! *Expected flow.* What is asked for is made while the fleet is open; when the comment is answered, the newest pull
+//! request of the branch `capstan/create/<cluster>` or `capstan/destroy/<cluster>` tells whether there is anything to do;
+//! else the commit, the branch and the pull request are written.
+//!
+//! *Guarantees.* Written once for a comment, which the body names: a run that died after it finds it, whatever became of
+//! it since. One that is open is not written a second time, and a branch with commits of people is left alone. A commit
+//! holds new files of the new cluster's folder alone, or the cluster's `capstan.yaml` alone.
+
+use std::collections::BTreeMap;
+
+use capstan_model::file_change::FileChange;
+use capstan_model::ids::ClusterId;
+use capstan_model::source::SourceKind;
+use capstan_plan::command::CommentId;
+use capstan_plan::creation::CreatedCluster;
+use capstan_plan::proposal::{
+    Authorship, CREATE, DESTROY, PlanDigest, ProposalId, ReleasesOrigin, guard_new, guard_tombstone,
+    judge_head,
+};
+use capstan_plan::retirement::RetiredCluster;
+use capstan_plan::settings::{Mode, RepositorySettings};
+use capstan_plan::verbs::{ClusterFrom, Command, Gone};
+use capstan_report::{
+    Answer, AskedFor, ClusterPull, IsNew, Refusal, cluster_pull_answer, creation_pull, is_asked_for_by,
+    not_done, retirement_pull, text_digest,
+};
+
+use super::refusals::Write;
+use super::request::{Request, RequestId};
+use super::{OpenFleet, Planned, PlannerFailed, Run, SyncError};
+use capstan_ports::{
+    AuditEntry, CreatedPullRequest, CreatedReference, EarlierPullRequest, MovedReference, NewPullRequest,
+    PullRequestState,
+};
+
+/// So many are made in one run: each renders the cluster and whoever may have its name.
+const MOST: usize = 10;
+
+/// A cluster that is to come, or to go.
+enum Wanted {
+    Create(ClusterFrom),
+    Destroy(ClusterId),
+}
+
+/// What becomes of it.
+enum ClusterChange {
+    Create(CreatedCluster),
+    Destroy(RetiredCluster),
+}
+
+/// What was made of commands about clusters, or why nothing was, by their comment and place in it.
+#[derive(Default)]
+pub(super) struct AskedClusters(BTreeMap<(RequestId, usize), Result<ClusterChange, String>>);
+
+/// What came of writing.
+enum Written {
+    Opened(u64),
+    /// Commits of people stand on the branch.
+    Theirs,
+    /// Somebody was quicker.
+    Overtaken,
+    /// GitHub's rules refuse it, in its words.
+    Refused(String),
+}
+
+impl Wanted {
+    fn of(command: &Command) -> Option<Self> {
+        match command {
+            Command::Create(wanted) => Some(Self::Create(wanted.clone())),
+            Command::Destroy(Gone { cluster, .. }) => Some(Self::Destroy(cluster.clone())),
+            _ => None,
+        }
+    }
+
+    /// The inner error is the answer.
+    fn made(&self, fleet: &dyn OpenFleet) -> Result<Result<ClusterChange, String>, PlannerFailed> {
+        let made = match self {
+            Self::Create(wanted) => fleet.create(wanted).map(|made| made.map(ClusterChange::Create)),
+            Self::Destroy(cluster) => fleet.retire(cluster).map(|made| made.map(ClusterChange::Destroy)),
+        };
+        match made {
+            Ok(made) => Ok(made.map_err(|why| why.to_string())),
+            Err(PlannerFailed::Exceeded(why)) => Ok(Err(why)),
+            Err(failed) => Err(failed),
+        }
+    }
+}
+
+impl ClusterChange {
+    const fn cluster(&self) -> &ClusterId {
+        match self {
+            Self::Create(created) => &created.cluster,
+            Self::Destroy(retired) => &retired.cluster,
+        }
+    }
+
+    fn files(&self) -> &[FileChange] {
+        match self {
+            Self::Create(created) => &created.files,
+            Self::Destroy(retired) => std::slice::from_ref(&retired.file),
+        }
+    }
+
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::Create(_) => CREATE,
+            Self::Destroy(_) => DESTROY,
+        }
+    }
+
+    /// `capstan/create/gauss/peu01`
+    fn branch(&self) -> String {
+        let kind = SourceKind::parse(self.kind()).unwrap_or(SourceKind::RELEASE);
+        ProposalId { target: self.cluster().clone().into(), kind }.branch()
+    }
+
+    /// What explains that it was not done.
+    const fn page(&self) -> Refusal {
+        match self {
+            Self::Create(_) => Refusal::NotCreated,
+            Self::Destroy(_) => Refusal::NotRetired,
+        }
+    }
+
+    fn pull(&self, origin: Option<&ReleasesOrigin>, asked: AskedFor<'_>) -> ClusterPull {
+        match self {
+            Self::Create(created) => creation_pull(created, origin, asked),
+            Self::Destroy(retired) => retirement_pull(retired, asked),
+        }
+    }
+}
+
+const fn page_of(command: &Command) -> Refusal {
+    match command {
+        Command::Destroy(_) => Refusal::NotRetired,
+        _ => Refusal::NotCreated,
+    }
+}
+
+impl Run<'_> {
+    /// Makes what is asked for, while the fleet is open.
+    pub(super) async fn make_clusters(
+        self,
+        fleet: Box<dyn OpenFleet>,
+        requests: &[Request],
+        settings: &RepositorySettings,
+    ) -> Result<(Box<dyn OpenFleet>, AskedClusters), SyncError> {
+        let mut wanted = Vec::new();
+        for request in requests {
+            for (at, command) in request.carried_out() {
+                wanted.extend(Wanted::of(command).map(|wanted| ((request.id(), at), wanted)));
+            }
+        }
+        if wanted.is_empty() {
+            return Ok((fleet, AskedClusters::default()));
+        }
+        let refused = |why: &str| Err(why.to_owned());
+        if settings.mode == Mode::Observe {
+            let why = "the settings say `mode: observe`, so that no pull request is opened";
+            let asked = wanted.into_iter().map(|(place, _)| (place, refused(why))).collect();
+            return Ok((fleet, AskedClusters(asked)));
+        }
+        let make = move || {
+            let mut asked = BTreeMap::new();
+            for (at, (place, wanted)) in wanted.into_iter().enumerate() {
+                let made = if at < MOST {
+                    wanted.made(fleet.as_ref())
+                } else {
+                    Ok(Err("too much was asked for at once: comment it again".to_owned()))
+                };
+                match made {
+                    Ok(made) => drop(asked.insert(place, made)),
+                    Err(failed) => return (fleet, Err(failed)),
+                }
+            }
+            (fleet, Ok(AskedClusters(asked)))
+        };
+        let (fleet, asked) = tokio::task::spawn_blocking(make).await?;
+        Ok((fleet, asked?))
+    }
+
+    /// What is said to a command about a cluster, once its pull request is there.
+    pub(super) async fn cluster_text(
+        self,
+        request: &Request,
+        at: usize,
+        planned: Planned<'_>,
+    ) -> Result<Answer, SyncError> {
+        let command = request.commands.get(at).and_then(|command| command.as_ref().ok());
+        let Some((command, cluster)) = command.and_then(|command| Some((command, command.cluster()?))) else {
+            return Ok(Answer::default());
+        };
+        let change = match planned.clusters.0.get(&(request.id(), at)) {
+            Some(Ok(change)) => change,
+            Some(Err(why)) => return Ok(not_done(cluster, why, page_of(command))),
+            None => return Ok(Answer::default()),
+        };
+        // No box of the dashboard stands for one of these.
+        let RequestId::Comment(comment) = request.id() else { return Ok(Answer::default()) };
+        let key = match comment {
+            CommentId::Comment(id) => format!("comment-{id}"),
+            CommentId::Issue(number) => format!("issue-{number}"),
+        };
+        let reason = match command {
+            Command::Destroy(gone) => gone.reason.as_deref(),
+            _ => None,
+        };
+        let by = request.by.as_str();
+        let asked = AskedFor { by, number: request.number, key: &key, reason };
+        self.open_cluster_pull(change, planned.origin, asked).await
+    }
+
+    async fn open_cluster_pull(
+        self,
+        change: &ClusterChange,
+        origin: Option<&ReleasesOrigin>,
+        asked: AskedFor<'_>,
+    ) -> Result<Answer, SyncError> {
+        let (cluster, branch) = (change.cluster(), change.branch());
+        let branches = [branch.clone()];
+        let newest = self.ports.host.newest_pull_requests(self.repository, &branches, None).await?;
+        let newest = newest.into_iter().find(|pull| pull.head_branch == branch);
+        if let Some(pull) = &newest {
+            if is_asked_for_by(&pull.body, asked.key) {
+                return Ok(cluster_pull_answer(cluster, pull.number, IsNew::Yes));
+            }
+            if pull.state == PullRequestState::Open {
+                return Ok(cluster_pull_answer(cluster, pull.number, IsNew::No));
+            }
+        }
+        let origin = origin.filter(|_| matches!(change, ClusterChange::Create(_)));
+        let pull = change.pull(origin, asked);
+        let write = Write::cluster(&branch, text_digest(&format!("{}\0{}", pull.commit, pull.title)));
+        if let Some(known) = self.refusal(&write) {
+            let why = format!(
+                "GitHub refused it, and it is not tried before {}: {}",
+                known.not_before, known.reason
+            );
+            return Ok(not_done(cluster, &why, Refusal::State));
+        }
+        let why = match self.write_cluster_pull(change, &branch, pull, newest.as_ref()).await {
+            Ok(Written::Opened(number)) => {
+                self.taken(&write).await?;
+                self.audit_cluster(change, asked, number).await?;
+                return Ok(cluster_pull_answer(cluster, number, IsNew::Yes));
+            }
+            Ok(Written::Theirs) => {
+                return Ok(not_done(
+                    cluster,
+                    &format!(
+                        "commits of people stand on the branch `{branch}`: delete it where they may go, and ask again"
+                    ),
+                    change.page(),
+                ));
+            }
+            Ok(Written::Overtaken) => {
+                return Ok(not_done(
+                    cluster,
+                    "somebody was quicker with its branch or pull request: have a look, and ask again",
+                    change.page(),
+                ));
+            }
+            Ok(Written::Refused(why)) => why,
+            Err(SyncError::Host(error)) if error.is_refusal() => error.to_string(),
+            Err(error) => return Err(error),
+        };
+        self.refused(&write, &why).await?;
+        Ok(not_done(
+            cluster,
+            &format!("GitHub refused it: {}. Ask again once it would take it", why.trim_end_matches('.')),
+            Refusal::State,
+        ))
+    }
+
+    async fn write_cluster_pull(
+        &self,
+        change: &ClusterChange,
+        branch: &str,
+        pull: ClusterPull,
+        newest: Option<&EarlierPullRequest>,
+    ) -> Result<Written, SyncError> {
+        let (host, repository) = (&self.ports.host, self.repository);
+        let files = match change {
+            ClusterChange::Create(created) => {
+                guard_new(&created.cluster, self.facts.base.tree.as_ref(), change.files())?
+            }
+            ClusterChange::Destroy(retired) => guard_tombstone(&retired.cluster, change.files())?,
+        };
+        match host.branch(repository, branch).await? {
+            None => {
+                let commit = self.commit_on_base(branch, files, pull.commit).await?;
+                match host.create_branch(repository, branch, &commit).await? {
+                    CreatedReference::Created => {}
+                    CreatedReference::Exists => return Ok(Written::Overtaken),
+                    CreatedReference::Refused => {
+                        return Ok(Written::Refused(format!("the branch {branch} may not be created")));
+                    }
+                }
+            }
+            Some(head) => {
+                let read = self.read_head(branch, &head, newest.map(|pull| &pull.base)).await?;
+                let Authorship::Capstan { plan, .. } = judge_head(&read, None) else {
+                    return Ok(Written::Theirs);
+                };
+                // A run died before it opened the pull request: its commit does.
+                let is_left = newest.is_none_or(|pull| pull.head != head);
+                if !is_left || plan != PlanDigest::of(change.files()) {
+                    let commit = self.commit_on_base(branch, files, pull.commit).await?;
+                    match host.move_branch(repository, branch, &head, &commit).await? {
+                        MovedReference::Moved => {}
+                        MovedReference::Elsewhere => return Ok(Written::Overtaken),
+                        MovedReference::Refused(why) => return Ok(Written::Refused(why)),
+                    }
+                }
+            }
+        }
+        let new = NewPullRequest {
+            title: pull.title,
+            body: pull.body,
+            head_branch: branch.to_owned(),
+            base_branch: repository.default_branch.clone(),
+            draft: false,
+        };
+        Ok(match host.create_pull_request(repository, &new).await? {
+            CreatedPullRequest::Created(pull) => Written::Opened(pull.number),
+            CreatedPullRequest::Exists | CreatedPullRequest::NothingBetween => Written::Overtaken,
+        })
+    }
+
+    async fn audit_cluster(
+        &self,
+        change: &ClusterChange,
+        asked: AskedFor<'_>,
+        number: u64,
+    ) -> Result<(), SyncError> {
+        let entry = AuditEntry {
+            repository: self.repository.id,
+            proposal: None,
+            actor: "capstan".to_owned(),
+            action: match change {
+                ClusterChange::Create(_) => "creation-opened",
+                ClusterChange::Destroy(_) => "destruction-opened",
+            },
+            detail: format!(
+                "{} in #{number}, asked for by {} in #{}",
+                change.cluster(),
+                asked.by,
+                asked.number
+            ),
+        };
+        Ok(self.ports.records.audit(&entry).await?)
+    }
+}

@@ -1,0 +1,107 @@
+//! Components of providers for the plans and checks of a run: from the hosts that the default branch's settings name,
+//! whatever a pull request says.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use capstan_model::ids::ClusterId;
+use capstan_plan::settings::RepositorySettings;
+use capstan_providers::{Supplies, Supply, Wanted};
+use tokio::time::Instant;
+
+use super::{Plans, Run, SyncError, plan_all};
+use capstan_fleet::planner::{OpenFleet, PlannerFailed};
+use capstan_ports::AllowedHosts;
+
+/// So often a plan may turn out to want more: what is fetched may ask for nothing itself.
+const ROUNDS: usize = 3;
+
+/// What a run knows of components.
+#[derive(Default)]
+pub(super) struct RunComponents {
+    /// Unset until the default branch's settings are known: nobody is asked before.
+    hosts: OnceLock<AllowedHosts>,
+    /// When the run stops waiting.
+    until: OnceLock<Instant>,
+    supplies: Mutex<Arc<Supplies>>,
+    /// Something was asked for since this was looked at last, and is not here.
+    lacking: AtomicBool,
+}
+
+impl RunComponents {
+    /// Takes the settings of the default branch.
+    pub(super) fn allow(&self, settings: &RepositorySettings) {
+        let hosts = settings.providers.hosts.iter().map(|host| host.as_str().to_owned());
+        let _first_time = self.hosts.set(AllowedHosts::new(hosts));
+    }
+
+    /// What came of asking so far.
+    pub(super) fn supplies(&self) -> Arc<Supplies> {
+        Arc::clone(&self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Supplies>> {
+        self.supplies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether something that was asked for since this was called last is not here.
+    pub(super) fn take_lacking(&self) -> bool {
+        self.lacking.swap(false, Ordering::SeqCst)
+    }
+
+    /// Notes that a judgement goes without some of what it asked for.
+    pub(super) fn note_lacking<'w>(&self, wanted: impl IntoIterator<Item = &'w Wanted>) {
+        let supplies = self.supplies();
+        let is_here = |wanted: &Wanted| matches!(supplies.of(wanted), Some(Supply::Fetched(_)));
+        if !wanted.into_iter().all(is_here) {
+            self.lacking.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Asks for components that plans or judgements have not at hand; what is known of all that the run asked for, or
+    /// `None` where nobody can be asked.
+    pub(super) async fn supply_components(&self, wanted: BTreeSet<Wanted>) -> Option<Arc<Supplies>> {
+        let (supplier, hosts) = (self.ports.components.as_ref()?, self.components.hosts.get()?);
+        let until = *self.components.until.get_or_init(|| Instant::now() + supplier.patience());
+        let more = supplier.supply(self.repository, hosts, wanted, until).await;
+        let mut known = self.components.lock();
+        let mut all = Supplies::clone(&known);
+        all.extend(more);
+        *known = Arc::new(all);
+        Some(Arc::clone(&known))
+    }
+
+    /// Plans every target, and those again that lack components, once these are known or it is known why they are not.
+    pub(super) async fn plan_supplied(
+        &self,
+        fleet: Box<dyn OpenFleet>,
+    ) -> Result<(Result<Plans, String>, Box<dyn OpenFleet>), SyncError> {
+        let (planned, mut fleet) = plan_all(fleet).await?;
+        let Ok(mut plans) = planned else { return Ok((planned, fleet)) };
+        for _ in 0..ROUNDS {
+            let upgrades = plans.values().filter_map(|plan| plan.as_ref().ok());
+            let lacking = || upgrades.clone().filter(|upgrade| !upgrade.unasked.is_empty());
+            let sets: BTreeSet<ClusterId> =
+                lacking().filter_map(|upgrade| upgrade.target.id().cloned()).collect();
+            let wanted: BTreeSet<Wanted> =
+                lacking().flat_map(|upgrade| upgrade.unasked.iter().cloned()).collect();
+            if wanted.is_empty() {
+                break;
+            }
+            let Some(supplies) = self.supply_components(wanted).await else { break };
+            fleet.provide_components(supplies);
+            let planned = tokio::task::spawn_blocking(move || (fleet.plan_some(&sets), fleet)).await?;
+            fleet = planned.1;
+            match planned.0 {
+                Ok(again) => plans.extend(again),
+                Err(PlannerFailed::Exceeded(why)) => return Ok((Err(why), fleet)),
+                Err(failed) => return Err(failed.into()),
+            }
+        }
+        self.tell_restores(&mut plans).await?;
+        Ok((Ok(plans), fleet))
+    }
+}

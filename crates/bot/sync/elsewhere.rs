@@ -1,0 +1,198 @@
+//! Releases in another repository (`releases.repository`): theirs for ours, and ours for theirs.
+//!
+//! *Expected flow.* A repository's run reads the tip of the default branch of the repository that its
+//! settings name, through its own installation or that of the other's owner, and plans with the releases
+//! there, if that repository lists this one under `consumers`. A run of a repository with consumers asks
+//! that they be looked at, once for each commit of its default branch.
+//!
+//! *Guarantee.* Whoever is not listed learns nothing of the other repository, not even whether it exists.
+
+use std::sync::Arc;
+
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::ReleasesOrigin;
+use capstan_plan::settings::RepositorySettings;
+
+use super::{OpenFleet, PlannerFailed, Ports, Run, SyncError};
+use capstan_fleet::planner::ReleasesFailed;
+use capstan_ports::{
+    Cause, CheckRecord, CodeHost, CodeHostError, JobRequest, Jobs, MirrorError, Repository, RepositoryName,
+    Snapshot,
+};
+
+/// Under this name it is remembered that a commit's consumers were told.
+const NOTIFIED: &str = "consumers";
+
+/// Repositories that use the releases of one whose default branch moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consumers {
+    /// Where it moved to.
+    commit: CommitId,
+    /// What is to be looked at.
+    jobs: Vec<JobRequest>,
+}
+
+/// The other repository, read.
+pub(super) struct Elsewhere {
+    repository: Repository,
+    /// Its commit that is planned with.
+    pub(super) origin: ReleasesOrigin,
+}
+
+impl Elsewhere {
+    /// The other repository.
+    pub(super) const fn repository(&self) -> &Repository {
+        &self.repository
+    }
+}
+
+impl Run<'_> {
+    /// Gives the fleet its releases, where its settings say that they are in another repository.
+    pub(super) async fn bring_releases(
+        self,
+        mut fleet: Box<dyn OpenFleet>,
+    ) -> Result<(Box<dyn OpenFleet>, Option<Elsewhere>), SyncError> {
+        let Some(named) = fleet.releases_repository() else { return Ok((fleet, None)) };
+        let consumer = self.repository.name.to_string();
+        let unknown = || {
+            format!(
+                "the releases are in {named}, which Capstan cannot read, or whose .capstan.yaml does not list \
+                 {consumer} under `consumers` on its default branch"
+            )
+        };
+        let Some((repository, snapshot)) = self.read_elsewhere(&named).await? else {
+            tracing::warn!(repository = %self.repository.name, releases = %named, "the repository of the releases cannot be read");
+            fleet.refuse_releases(unknown());
+            return Ok((fleet, None));
+        };
+        let (releases, consumer) = (snapshot.tree, consumer.clone());
+        let provide = move || {
+            let provided = fleet.provide_releases(releases, &consumer);
+            (fleet, provided)
+        };
+        let (mut fleet, provided) = tokio::task::spawn_blocking(provide).await?;
+        match provided {
+            Ok(()) => {
+                let origin =
+                    ReleasesOrigin { repository: repository.name.to_string(), commit: snapshot.commit };
+                Ok((fleet, Some(Elsewhere { repository, origin })))
+            }
+            Err(ReleasesFailed::Refused(why)) => {
+                tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases may not be used");
+                fleet.refuse_releases(unknown());
+                Ok((fleet, None))
+            }
+            // Whether this repository may know as much was not found out: the log alone says it.
+            Err(ReleasesFailed::Planner(PlannerFailed::Exceeded(why))) => {
+                tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases are beyond the limits");
+                fleet.refuse_releases(unknown());
+                Ok((fleet, None))
+            }
+            Err(ReleasesFailed::Planner(failed)) => Err(failed.into()),
+        }
+    }
+
+    async fn read_elsewhere(self, named: &str) -> Result<Option<(Repository, Snapshot)>, SyncError> {
+        let Some(name) = RepositoryName::parse(named) else { return Ok(None) };
+        let (host, own) = (self.ports.host.as_ref(), self.repository.installation);
+        let found = match visible(host.repository(own, &name).await)? {
+            Some(repository) => Some(repository),
+            None => match installation_of(host, name.owner()).await? {
+                Some(other) if other != own => visible(host.repository(other, &name).await)?,
+                _ => None,
+            },
+        };
+        let Some(repository) = found else { return Ok(None) };
+        let tip = visible(host.branch(&repository, &repository.default_branch).await)?.flatten();
+        let Some(tip) = tip else { return Ok(None) };
+        let Some(token) = visible(host.git_token(&repository).await)? else { return Ok(None) };
+        match self.ports.mirror.snapshot(&repository, &token, &tip).await {
+            Ok(snapshot) => Ok(Some((repository, snapshot))),
+            // Whether this repository may know as much stands in what nobody can read: the log alone says it.
+            Err(error @ MirrorError::TooLarge { .. }) => {
+                tracing::warn!(repository = %self.repository.name, releases = named, error = %error, "the repository of the releases is too large to be read");
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The consumers, where they have not heard of this commit yet.
+    pub(super) async fn consumers_to_notify(
+        &self,
+        settings: &RepositorySettings,
+    ) -> Result<Option<Consumers>, SyncError> {
+        let (head, id) = (&self.facts.base.commit, self.repository.id);
+        if settings.consumers.is_empty() || self.ports.records.check(id, head, NOTIFIED).await?.is_some() {
+            return Ok(None);
+        }
+        let mut jobs = Vec::new();
+        for name in &settings.consumers {
+            let Some(name) = RepositoryName::parse(name.as_str()) else { continue };
+            if let Some(job) = self.job_of(&name).await? {
+                jobs.push(job);
+            }
+        }
+        Ok(Some(Consumers { commit: head.clone(), jobs }))
+    }
+
+    /// Consumers that are not known to the App are none of its business.
+    async fn job_of(&self, name: &RepositoryName) -> Result<Option<JobRequest>, SyncError> {
+        let host = self.ports.host.as_ref();
+        let Some(installation) = installation_of(host, name.owner()).await? else { return Ok(None) };
+        let Some(repositories) = visible(host.repositories(installation).await)? else { return Ok(None) };
+        let same = |repository: &Repository| {
+            repository.name.to_string().eq_ignore_ascii_case(&name.to_string()) && !repository.archived
+        };
+        Ok(repositories.into_iter().find(same).map(|repository| JobRequest {
+            repository: repository.id,
+            installation,
+            name: repository.name,
+            cause: Cause::Event,
+        }))
+    }
+}
+
+/// Queues the jobs of a repository's consumers, and remembers that they were told of its commit: two
+/// repositories that consume from one another would else call each other for ever.
+///
+/// # Errors
+/// The queue or the records do not take it; the next run tells them again.
+pub async fn notify_consumers(
+    ports: &Ports,
+    jobs: &Arc<dyn Jobs>,
+    repository: u64,
+    consumers: &Consumers,
+) -> Result<(), SyncError> {
+    for request in &consumers.jobs {
+        jobs.enqueue(request).await?;
+    }
+    let record = CheckRecord {
+        repository,
+        head: consumers.commit.clone(),
+        name: NOTIFIED.to_owned(),
+        check_run: 0,
+        content: String::new(),
+        verdict: None,
+        pressed: None,
+    };
+    Ok(ports.records.save_check(&record).await?)
+}
+
+/// The installation on an account, unless it is suspended.
+async fn installation_of(host: &dyn CodeHost, owner: &str) -> Result<Option<u64>, CodeHostError> {
+    let installations = host.installations().await?;
+    let found = installations
+        .iter()
+        .find(|installation| !installation.suspended && installation.account.eq_ignore_ascii_case(owner));
+    Ok(found.map(|installation| installation.id))
+}
+
+/// What may not be seen is not there.
+pub(super) fn visible<T>(answer: Result<T, CodeHostError>) -> Result<Option<T>, CodeHostError> {
+    match answer {
+        Ok(content) => Ok(Some(content)),
+        Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,155 @@
+//! Whoever comments, opens an issue or presses a button while a run is at work sees at once that they were heard; the next
+//! run obeys them.
+//!
+//! Deliveries tell that somebody said something, whatever the run is at; GitHub is asked only then, for just that. What no
+//! delivery tells of the next run finds.
+//!
+//! Deliberately absent: every other answer. Who is refused, or only waved at, hears that from the run that decides it.
+//! Ticks in the dashboard are seen to be ticked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use capstan_plan::command::{self, CommentId, Hearing, Readers, hear};
+use capstan_plan::settings::CommandSettings;
+use capstan_report::pressed_meanwhile;
+use jiff::Timestamp;
+
+use super::rights::{address, right_of};
+use super::{Run, SyncError};
+use capstan_budget::{Priority, at_priority};
+use capstan_ports::{Arrivals, CodeHostError, Comment, Permission, PlacedComment, Press, Reaction};
+
+/// How often a run that is still at work looks for deliveries that other processes stored; of its own it hears at once.
+const EVERY: Duration = Duration::from_secs(1);
+/// Issues that are read one by one; more are opened by no person in the course of a run.
+const MOST_ISSUES: usize = 10;
+
+/// Who was heard in the course of a run.
+#[derive(Default)]
+struct Heard {
+    comments: BTreeSet<CommentId>,
+    /// Deliveries.
+    presses: BTreeSet<String>,
+    /// What people may do in the repository, as far as somebody asked.
+    permissions: BTreeMap<String, Permission>,
+}
+
+impl Run<'_> {
+    /// Does the work of a run, and listens meanwhile to whoever says something after its beginning.
+    pub(super) async fn while_listening<T>(
+        self,
+        settings: &CommandSettings,
+        work: impl Future<Output = T>,
+    ) -> T {
+        // The run itself lists the comments that stand there now.
+        let since = self.ports.clock.now();
+        tokio::select! {
+            done = work => done,
+            never = self.listen(settings, since) => match never {},
+        }
+    }
+
+    async fn listen(self, settings: &CommandSettings, since: Timestamp) -> std::convert::Infallible {
+        let mut heard = Heard::default();
+        loop {
+            self.ports.records.wait_for_arrivals(EVERY).await;
+            let hearing = self.hear_newcomers(settings, since, &mut heard);
+            match at_priority(Priority::Command, hearing).await {
+                Ok(()) => {}
+                // The work itself wants what is left of the limit.
+                Err(SyncError::Host(CodeHostError::RateLimited { .. })) => std::future::pending().await,
+                Err(error) => {
+                    tracing::debug!(repository = %self.repository.name, error = %error, "who says something meanwhile is heard by the next run");
+                    tokio::time::sleep(EVERY).await;
+                }
+            }
+        }
+    }
+
+    async fn hear_newcomers(
+        self,
+        settings: &CommandSettings,
+        since: Timestamp,
+        heard: &mut Heard,
+    ) -> Result<(), SyncError> {
+        let Arrivals { comments, mut issues, presses, .. } =
+            self.ports.records.arrivals(self.repository.id, self.began).await?;
+        let host = &self.ports.host;
+        let mut said = Vec::new();
+        if comments.iter().any(|id| !heard.comments.contains(&CommentId::Comment(*id))) {
+            said = host.recent_comments(self.repository, since).await?;
+            said.retain(|placed| placed.comment.created_at >= since);
+            // Those that the run itself has listed, or that are gone.
+            let known = comments.iter().map(|id| CommentId::Comment(*id));
+            let listed: BTreeSet<CommentId> = said.iter().map(|placed| placed.comment.id).collect();
+            heard.comments.extend(known.filter(|id| !listed.contains(id)));
+        }
+        issues.retain(|number| !heard.comments.contains(&CommentId::Issue(*number)));
+        issues.truncate(MOST_ISSUES);
+        if !issues.is_empty() {
+            let from = self.began - jiff::SignedDuration::from_secs(1);
+            said.extend(host.opened_issues(self.repository, from, &issues).await?);
+        }
+        let login = host.bot_login().await?;
+        for PlacedComment { comment, .. } in said {
+            if !heard.comments.contains(&comment.id) {
+                self.hear_comment(settings, &comment, &login, heard).await?;
+                heard.comments.insert(comment.id);
+            }
+        }
+        heard.comments.extend(issues.into_iter().map(CommentId::Issue));
+        for press in presses {
+            if !heard.presses.contains(&press.delivery) {
+                self.hear_button(settings, &press).await?;
+                heard.presses.insert(press.delivery);
+            }
+        }
+        Ok(())
+    }
+
+    async fn hear_comment(
+        self,
+        settings: &CommandSettings,
+        comment: &Comment,
+        login: &str,
+        heard: &mut Heard,
+    ) -> Result<(), SyncError> {
+        let address = address(settings, login);
+        let commands = match comment.id {
+            CommentId::Comment(_) => command::parse(address, &comment.body),
+            CommentId::Issue(_) => command::parse_issue(address, &comment.body),
+        };
+        let is_addressed = !comment.by_bot && comment.author != login && !commands.is_empty();
+        if is_addressed && self.is_obeyed(settings, comment, &mut heard.permissions).await? {
+            self.react(comment, Reaction::Eyes).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the next run will look into its commands, as far as can be told now.
+    async fn is_obeyed(
+        self,
+        settings: &CommandSettings,
+        comment: &Comment,
+        permissions: &mut BTreeMap<String, Permission>,
+    ) -> Result<bool, SyncError> {
+        let host = &self.ports.host;
+        let permission = self.permission_of(&comment.author, permissions).await?;
+        let readers = if settings.admits_readers() { Readers::Admitted } else { Readers::Refused };
+        let hearing = hear(right_of(permission), readers, comment.created_at, None);
+        Ok(hearing == Hearing::Obeyed
+            && hearing.worded(host.wording(self.repository, comment).await?) == Hearing::Obeyed)
+    }
+
+    /// Says on the check that its button was pressed; the run that obeys it reports that check anew.
+    async fn hear_button(self, settings: &CommandSettings, press: &Press) -> Result<(), SyncError> {
+        let Some((_, pull)) = self.meant_by(press) else { return Ok(()) };
+        let (_, hearing) = self.hear_press(press, settings).await?;
+        if hearing != Hearing::Obeyed {
+            return Ok(());
+        }
+        let line = pressed_meanwhile(&press.button, &press.by);
+        self.write_above_check(&pull.head, &line).await
+    }
+}

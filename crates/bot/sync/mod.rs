@@ -1,0 +1,592 @@
+//! Brings one repository to the state it should have: proposals, checks, answers.
+//!
+//! *Expected flow.* Read what GitHub shows (pull requests and branches first, the base branch's tip
+//! after them, so that a merge is never seen without its content) -> plan every cluster at that tip ->
+//! decide each proposal -> publish within the limits -> judge approvals -> report a check on every open pull
+//! request -> merge what is to be merged -> answer commands -> remember.
+//!
+//! *Guarantees.* Every step looks at what exists first, so it may be run twice, at any time, or be
+//! killed between any two calls: the next run does what is missing. Nothing is decided from the order
+//! of events, and nothing that is needed stands in the database alone.
+//!
+//! *Assumption.* One run at a time for each repository: the queue sees to it.
+
+mod answer_parts;
+mod answers;
+mod approvals;
+mod campaigns;
+mod carriers;
+mod carrying_out;
+mod checks;
+mod clusters;
+mod components;
+mod concerned;
+mod dashboard;
+mod deciding;
+mod decisions;
+mod earlier;
+mod elsewhere;
+mod error;
+mod facts;
+mod heads;
+mod inline;
+mod intent;
+mod kubeconfigs;
+mod listening;
+mod merging;
+mod noting;
+mod onboarding;
+mod outcome;
+mod preflights;
+mod proposals;
+mod publish;
+mod refusals;
+mod reporters;
+mod request;
+mod requests;
+mod restores;
+mod rights;
+mod rollbacks;
+mod shown;
+mod sidebar;
+mod states;
+mod touched;
+mod tree_status;
+mod trees;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use capstan_campaign::membership::Candidate;
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::ids::ClusterId;
+use capstan_model::source::{SourceId, SourceKind};
+use capstan_model::target::{Target, TargetKind};
+use capstan_model::tree::{RepoPath, Tree, TreeEntry};
+use capstan_plan::proposal::{ProposalId, ReleasesOrigin, Scope};
+use capstan_plan::settings::{Mode, REPOSITORY_FILE, RepositorySettings};
+use capstan_plan::upgrade::{Retarget, Upgrade};
+use capstan_report::{BlockKey, Missing, hold_in_words, missing_in_words};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use tokio_util::sync::CancellationToken;
+
+use self::checks::{Compared, Judging, is_told};
+pub use self::checks::{SetUp, tell_failure};
+use self::clusters::AskedClusters;
+use self::components::RunComponents;
+use self::dashboard::Kept;
+use self::decisions::Decided;
+use self::elsewhere::Elsewhere;
+pub use self::elsewhere::{Consumers, notify_consumers};
+pub use self::error::SyncError;
+use self::facts::{GitHubFacts, load};
+use self::outcome::{Outcome, Wrote};
+use self::reporters::Reporters;
+use self::request::{Request, retargeted};
+use super::agents::Reconcilers;
+use super::wave_webhooks::WaveWebhooks;
+use capstan_budget::{Priority, at_priority};
+use capstan_fleet::components::Supplier;
+use capstan_fleet::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
+use capstan_ports::{
+    CampaignLimits, CampaignRecord, CampaignTarget, Clock, CodeHost, CodeHostError, Hints, Mirror, Records,
+    Repository,
+};
+
+/// Everything a run needs from outside.
+#[derive(Clone)]
+pub struct Ports {
+    /// GitHub.
+    pub host: Arc<dyn CodeHost>,
+    /// Git.
+    pub mirror: Arc<dyn Mirror>,
+    /// The database.
+    pub records: Arc<dyn Records>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The generator.
+    pub planner: Arc<dyn Planner>,
+    /// Capstan's own key for the folded blocks.
+    pub key: BlockKey,
+    /// The reconcilers, where any can enrol.
+    pub reconcilers: Option<Reconcilers>,
+    /// Components of providers that lie in no repository, where they may be fetched.
+    pub components: Option<Supplier>,
+    /// Webhooks that say whether a wave is well, where any may be asked.
+    pub webhooks: Option<WaveWebhooks>,
+}
+
+impl Ports {
+    /// The same for one job: what it has planned is planned no longer than it goes on.
+    #[must_use]
+    pub fn for_job(&self, ended: &CancellationToken) -> Self {
+        let planner = self.planner.for_job(ended).unwrap_or_else(|| Arc::clone(&self.planner));
+        Self { planner, ..self.clone() }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Synced {
+    /// All is as it should be.
+    Done,
+    /// GitHub is still computing, or somebody moved a branch meanwhile: look again soon.
+    Again,
+    /// Everything but one cluster, pull request or comment, of which this went wrong first.
+    Partly(SyncError),
+}
+
+/// What is to be done once a run has ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Afterwards {
+    /// Who uses this repository's releases and has not heard of its newest commit.
+    pub consumers: Option<Consumers>,
+    /// When time alone changes something, without any event: a window opens, a soak ends.
+    pub look_again: Option<Timestamp>,
+}
+
+/// The entry of `.capstan.yaml`.
+fn settings_file(tree: &dyn Tree) -> Option<&TreeEntry> {
+    tree.entry(&RepoPath::parse(REPOSITORY_FILE).ok()?)
+}
+
+/// One run over one repository: what it starts from. Nothing of it changes while it runs; what a step finds out, the
+/// next one is given.
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    ports: &'a Ports,
+    repository: &'a Repository,
+    hints: &'a Hints,
+    /// When it began.
+    began: Timestamp,
+    /// The day in UTC: what holds are judged by.
+    today: Date,
+    facts: &'a GitHubFacts,
+    /// What a merge of the head that was looked at last would give: it is asked for once, not by each who
+    /// wants to know.
+    compared: &'a Mutex<Option<Compared>>,
+    /// The provider sets at the tip of the base branch, once they are known.
+    provider_sets: &'a OnceLock<BTreeSet<ClusterId>>,
+    /// What is known of components of providers.
+    components: &'a RunComponents,
+    /// Held by whoever writes a check, so that nobody writes what another one has read meanwhile.
+    checks: &'a tokio::sync::Mutex<()>,
+}
+
+/// What is planned, and for whom.
+#[derive(Clone, Copy)]
+struct Planned<'a> {
+    settings: &'a RepositorySettings,
+    scopes: &'a Scopes,
+    plans: &'a Plans,
+    /// Proposals that may edit names of templates in their cluster's overlay.
+    retargeted: &'a BTreeSet<ProposalId>,
+    /// Where the releases come from, where that is another repository.
+    origin: Option<&'a ReleasesOrigin>,
+    reporters: &'a Reporters,
+    decided: &'a Decided,
+    /// What was made of commands about clusters as a whole.
+    clusters: &'a AskedClusters,
+    /// What the waves of campaigns tell clusters apart by, beside their folders.
+    candidates: &'a BTreeMap<ClusterId, Candidate>,
+}
+
+impl Planned<'_> {
+    /// Whether a proposal may edit names of templates in its cluster's overlay.
+    fn retarget_of(&self, proposal: &ProposalId) -> Retarget {
+        if self.retargeted.contains(proposal) { Retarget::Allowed } else { Retarget::Refused }
+    }
+
+    /// What is said of a proposal of which nothing is planned.
+    fn missing(&self, proposal: &ProposalId) -> String {
+        let is_there = self.scopes.contains_key(&proposal.target);
+        missing_in_words(proposal, if is_there { Missing::Source } else { Missing::Target })
+    }
+}
+
+/// What steps leave for the end of a run.
+#[derive(Default)]
+struct Ending {
+    /// Something has to be looked at again soon.
+    again: bool,
+    /// What went wrong with one cluster or pull request alone: told once the others are done.
+    failure: Option<SyncError>,
+}
+
+impl Ending {
+    const fn look_again(&mut self) {
+        self.again = true;
+    }
+
+    fn fail(&mut self, error: SyncError) {
+        self.failure.get_or_insert(error);
+    }
+
+    /// What goes wrong with one thing alone is told at the end, and costs nothing else; `None` where it did.
+    fn isolate<T>(
+        &mut self,
+        repository: &Repository,
+        doing: &'static str,
+        result: Result<T, SyncError>,
+    ) -> Result<Option<T>, SyncError> {
+        match result {
+            Err(error) if error.is_of_one() => {
+                tracing::warn!(repository = %repository.name, doing, error = %error, "the rest goes on without it");
+                self.fail(error);
+                Ok(None)
+            }
+            result => result.map(Some),
+        }
+    }
+
+    fn and(self, later: Self) -> Self {
+        Self { again: self.again || later.again, failure: self.failure.or(later.failure) }
+    }
+
+    fn synced(self) -> Synced {
+        match self {
+            Self { failure: Some(error), .. } => Synced::Partly(error),
+            Self { again: true, .. } => Synced::Again,
+            Self { again: false, .. } => Synced::Done,
+        }
+    }
+}
+
+/// The upgrades of all targets at the tip of the base branch, from each kind of source.
+type Plans = BTreeMap<ProposalId, Result<Arc<Upgrade>, String>>;
+
+/// Where each target of a snapshot may be written.
+type Scopes = BTreeMap<Target, Scope>;
+
+/// What a folder is: a provider set, or else a cluster.
+fn target_in(scopes: &Scopes, id: &ClusterId) -> Target {
+    let set = Target::Providers(id.clone());
+    if scopes.contains_key(&set) { set } else { Target::Cluster(id.clone()) }
+}
+
+fn by_target(scopes: Vec<Scope>) -> Scopes {
+    scopes.into_iter().map(|scope| (scope.target.clone(), scope)).collect()
+}
+
+/// Brings a repository to the state it should have.
+///
+/// # Errors
+/// GitHub, Git or the database did not do their part; the run may be repeated at any time.
+pub async fn sync_repository(
+    ports: &Ports,
+    repository: &Repository,
+    hints: &Hints,
+) -> Result<Synced, SyncError> {
+    Ok(sync_and_consumers(ports, repository, hints).await?.0)
+}
+
+/// The same, with what is to be done afterwards.
+///
+/// # Errors
+/// GitHub, Git or the database did not do their part; the run may be repeated at any time.
+pub async fn sync_and_consumers(
+    ports: &Ports,
+    repository: &Repository,
+    hints: &Hints,
+) -> Result<(Synced, Afterwards), SyncError> {
+    let nothing = || Ok((Synced::Done, Afterwards::default()));
+    if repository.archived {
+        return nothing();
+    }
+    let began = ports.clock.now();
+    let (facts, loaded) = match load(ports, repository).await {
+        Ok(Some(loaded)) => loaded,
+        Ok(None) => return nothing(),
+        Err(error) => {
+            if is_told(&error) {
+                tell_failure(ports, repository, SetUp::NotLooked, &error.to_string()).await;
+            }
+            return Err(error);
+        }
+    };
+    let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let (compared, provider_sets) = (Mutex::default(), OnceLock::new());
+    let (components, checks) = (RunComponents::default(), tokio::sync::Mutex::default());
+    let run = Run {
+        ports,
+        repository,
+        hints,
+        began,
+        today,
+        facts: &facts,
+        compared: &compared,
+        provider_sets: &provider_sets,
+        components: &components,
+        checks: &checks,
+    };
+    if settings_file(facts.base.tree.as_ref()).is_none() {
+        // Without settings nothing is written but the pull request that adds some.
+        return Ok((loaded.and(run.onboard().await?).synced(), Afterwards::default()));
+    }
+    let done = run.set_up().await;
+    if let Err(error) = &done
+        && is_told(error)
+    {
+        tell_failure(ports, repository, SetUp::Seen, &error.to_string()).await;
+    }
+    let (ending, afterwards) = done?;
+    Ok((loaded.and(ending).synced(), afterwards))
+}
+
+/// Plans every target; the inner error says why the repository as a whole is beyond the limits.
+async fn plan_all(
+    fleet: Box<dyn OpenFleet>,
+) -> Result<(Result<Plans, String>, Box<dyn OpenFleet>), SyncError> {
+    let (planned, fleet) = tokio::task::spawn_blocking(move || (fleet.plan_all(), fleet)).await?;
+    match planned {
+        Ok(plans) => Ok((Ok(plans.into_iter().collect()), fleet)),
+        Err(PlannerFailed::Exceeded(why)) => Ok((Err(why), fleet)),
+        Err(failed) => Err(failed.into()),
+    }
+}
+
+/// Why a snapshot is not opened.
+enum NotOpened {
+    /// Of what stands in it, its settings most of all: pull requests say so.
+    Settings(FileError),
+    Failed(SyncError),
+}
+
+/// Of a repository as a whole.
+fn beyond_limits(why: String) -> FileError {
+    FileError::new(rules::TOO_LARGE, Place::whole(RepoPath::root()), why)
+}
+
+impl Run<'_> {
+    /// The proposal that brings the cluster or provider set of that folder to a newer release.
+    fn proposal_for(&self, id: ClusterId) -> ProposalId {
+        let is_set = self.provider_sets.get().is_some_and(|sets| sets.contains(&id));
+        let kind = if is_set { TargetKind::Providers } else { TargetKind::Cluster };
+        ProposalId::of_release(Target::new(kind, id))
+    }
+
+    /// Asks the planner something that may take long.
+    async fn ask_planner<T: Send + 'static>(
+        self,
+        question: impl FnOnce(&dyn Planner) -> T + Send + 'static,
+    ) -> Result<T, SyncError> {
+        let planner = Arc::clone(&self.ports.planner);
+        Ok(tokio::task::spawn_blocking(move || question(planner.as_ref())).await?)
+    }
+
+    /// Opens a snapshot.
+    async fn open_snapshot(self, tree: &Arc<dyn Tree>) -> Result<Box<dyn OpenFleet>, NotOpened> {
+        let (tree, today) = (Arc::clone(tree), self.today);
+        match self.ask_planner(move |planner| planner.open(tree, today)).await.map_err(NotOpened::Failed)? {
+            Ok(fleet) => Ok(fleet),
+            Err(OpenFailed::Settings(problem)) => Err(NotOpened::Settings(problem)),
+            Err(OpenFailed::Planner(PlannerFailed::Exceeded(why))) => {
+                Err(NotOpened::Settings(beyond_limits(why)))
+            }
+            Err(OpenFailed::Planner(failed)) => Err(NotOpened::Failed(failed.into())),
+        }
+    }
+
+    /// A run over a repository that has settings, whatever they say.
+    async fn set_up(self) -> Result<(Ending, Afterwards), SyncError> {
+        let mut ending = Ending::default();
+        ending.isolate(
+            self.repository,
+            "closing the pull request that added settings",
+            self.end_onboarding().await,
+        )?;
+        let opened = match &self.facts.beyond_limits {
+            Some(problem) => Err(NotOpened::Settings(problem.clone())),
+            None => self.open_snapshot(&self.facts.base.tree).await,
+        };
+        let (rest, afterwards) = match opened {
+            Ok(fleet) => {
+                let commands = fleet.settings().commands.clone();
+                // A run's future is large: on the heap it is neither moved nor on the stack of whoever waits for it.
+                let work = Box::pin(self.with_settings(fleet));
+                self.while_listening(&commands, work).await?
+            }
+            Err(NotOpened::Settings(problem)) => {
+                (self.without_settings(&problem).await?, Afterwards::default())
+            }
+            Err(NotOpened::Failed(error)) => return Err(error),
+        };
+        Ok((ending.and(rest), afterwards))
+    }
+
+    /// Gives a fleet what lies outside of its snapshot: releases that are in another repository, and old ones that
+    /// clusters record.
+    async fn supply(
+        self,
+        fleet: Box<dyn OpenFleet>,
+    ) -> Result<(Box<dyn OpenFleet>, Option<Elsewhere>), SyncError> {
+        let (mut fleet, elsewhere) = self.bring_releases(fleet).await?;
+        for id in fleet.missing_contents() {
+            if let Some(content) = self.old_release(elsewhere.as_ref(), &id).await? {
+                fleet.provide_content(id, content);
+            }
+        }
+        Ok((fleet, elsewhere))
+    }
+
+    async fn with_settings(self, fleet: Box<dyn OpenFleet>) -> Result<(Ending, Afterwards), SyncError> {
+        let settings = fleet.settings().clone();
+        self.components.allow(&settings);
+        let mut ending = Ending::default();
+        let listed = self.unanswered_commands(&settings.commands, &mut ending);
+        let mut commands = at_priority(Priority::Command, listed).await?;
+        let (board, ticks) = self.read_dashboard(&settings, &mut ending).await?;
+        commands.extend(ticks);
+        commands.extend(self.pressed_buttons(&settings.commands).await?);
+        let consumers = self.consumers_to_notify(&settings).await;
+        let consumers =
+            ending.isolate(self.repository, "finding who uses its releases", consumers)?.flatten();
+        let mut afterwards = Afterwards { consumers, look_again: None };
+        let (mut fleet, elsewhere) = self.supply(fleet).await?;
+        let mut scopes = by_target(fleet.scopes());
+        // What is there counts, should anybody make the folder of one that is to come.
+        for scope in fleet.scopes_to_come() {
+            scopes.entry(scope.target.clone()).or_insert(scope);
+        }
+        let is_set = |target: &&Target| target.kind() == TargetKind::Providers;
+        let sets = scopes.keys().filter(is_set).filter_map(|target| target.id().cloned());
+        let _first_time = self.provider_sets.set(sets.collect());
+        let commands = self.bind_commands(commands, &settings.commands, &scopes, &mut ending).await?;
+        // Whoever asks for a preflight wants the check anew, as somebody who re-runs it on GitHub does.
+        let hints = self.hints_with(&commands);
+        let this = Run { hints: &hints, ..self };
+        let asked = retargeted(&commands);
+        let retargeted = self.retargeted_before().into_iter().chain(asked.iter().cloned()).collect();
+        for proposal in &retargeted {
+            fleet.allow_retarget(proposal);
+        }
+        let reporters = self.meet_reconcilers(&settings, &scopes, &mut ending).await?;
+        fleet.know_names(reporters.names());
+        let (fleet, clusters) = self.make_clusters(fleet, &commands, &settings).await?;
+        let mut decided = Decided::before(&self, &board);
+        let rollbacks = self.find_rollbacks(&commands, &settings).await?;
+        decided.hear_releases(&self, &commands, &rollbacks, &settings);
+        let (fleet, candidates) = self.candidates(fleet, &settings).await?;
+        let plans = match self.plan(fleet, &commands, &settings, &mut decided).await? {
+            Ok(plans) => plans,
+            Err(why) => return Ok((self.without_settings(&beyond_limits(why)).await?, afterwards)),
+        };
+        // Whoever asks for names to follow wants the upgrade now, whether or not it was offered before; an open
+        // proposal keeps what people wrote on it.
+        let closed = asked.iter().filter(|proposal| self.facts.carrier(proposal).is_none());
+        closed.for_each(|proposal| decided.also_wish(proposal, capstan_plan::proposal::Command::Replan));
+
+        let planned = Planned {
+            settings: &settings,
+            scopes: &scopes,
+            plans: &plans,
+            retargeted: &retargeted,
+            origin: elsewhere.as_ref().map(|elsewhere| &elsewhere.origin),
+            reporters: &reporters,
+            decided: &decided,
+            clusters: &clusters,
+            candidates: &candidates,
+        };
+        let mut outcome = Box::pin(self.bring_proposals_up(planned)).await?;
+        // The next run tells it; what was found out is kept all the same.
+        let told = self.tell_campaigns(&outcome.campaigns).await;
+        outcome.ending.isolate(self.repository, "telling that campaigns stand still", told)?;
+        let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await;
+        let kept =
+            outcome.ending.isolate(self.repository, "keeping the dashboard", kept)?.unwrap_or(Kept::Later);
+        let open = match outcome.wrote {
+            Wrote::PullRequests => &self.ports.host.open_pull_requests(self.repository).await?,
+            Wrote::Nothing => &self.facts.open,
+        };
+        let plans_at_tip = Some(&plans);
+        let judging =
+            Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: plans_at_tip };
+        Box::pin(self.judge_proposals(planned, &commands, open, &mut outcome)).await?;
+        let checked = Box::pin(this.report_checks(judging, open, &outcome)).await?;
+        Box::pin(self.merge_proposals(planned, &commands, &mut outcome)).await?;
+        let answers = self.answer_commands(planned, &commands, &outcome, &kept);
+        let answered = at_priority(Priority::Command, answers).await?;
+        let answered = answered.and(self.report_pressed(judging, open, &outcome).await?);
+        self.remember(planned, &outcome).await?;
+        let brought = self.bring_kubeconfigs(planned).await;
+        let brought = ending.isolate(self.repository, "bringing keys for owners into Git", brought)?;
+        ending = brought.into_iter().fold(ending, Ending::and);
+        ending.isolate(self.repository, "saying what cannot be planned", self.report_tree(&plans).await)?;
+        afterwards.look_again = outcome.campaigns.look_again;
+        Ok((ending.and(outcome.ending).and(checked).and(answered), afterwards))
+    }
+
+    /// Plans every target under what was decided, and once more where something is decided about what was planned. The
+    /// inner error says why the repository as a whole is beyond the limits.
+    async fn plan(
+        self,
+        mut fleet: Box<dyn OpenFleet>,
+        commands: &[Request],
+        settings: &RepositorySettings,
+        decided: &mut Decided,
+    ) -> Result<Result<Plans, String>, SyncError> {
+        for proposal in decided.all() {
+            decided.give_to(fleet.as_mut(), proposal);
+        }
+        let (planned, mut fleet) = self.plan_supplied(fleet).await?;
+        let Ok(plans) = &planned else { return Ok(planned) };
+        let settled = decided.hear(&self, commands, plans, settings);
+        if settled.is_empty() {
+            return Ok(planned);
+        }
+        for proposal in settled {
+            decided.give_to(fleet.as_mut(), &proposal);
+        }
+        Ok(self.plan_supplied(fleet).await?.0)
+    }
+
+    /// Nothing is planned under settings that nobody meant; pull requests say so, and one that
+    /// corrects the settings is judged under its own.
+    async fn without_settings(self, problem: &FileError) -> Result<Ending, SyncError> {
+        tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the base branch cannot be read, or its settings cannot");
+        let mut ending = self.report_checks_without_settings(problem).await?;
+        let told = self.report_tree_without_settings(&problem.to_string()).await;
+        ending.isolate(self.repository, "saying what cannot be planned", told)?;
+        let told = self.tell_dashboard(&problem.to_string()).await;
+        ending.isolate(self.repository, "keeping the dashboard", told)?;
+        Ok(ending)
+    }
+
+    async fn remember(self, planned: Planned<'_>, outcome: &Outcome) -> Result<(), SyncError> {
+        let limits = (planned.settings.mode != Mode::Observe).then_some(CampaignLimits {
+            open: planned.settings.upgrade.proposals.open,
+            per_hour: planned.settings.upgrade.proposals.per_hour,
+        });
+        let campaign = |(kind, source): (&SourceKind, &String)| {
+            let own = outcome.told().filter(|(proposal, _)| proposal.kind == *kind);
+            let targets = own.map(|(proposal, state)| {
+                let plan = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
+                let by_command = planned.decided.of(proposal).hold_on(self.today).map(hold_in_words);
+                let by_settings = || (state.word == "held").then(|| state.why.clone());
+                let named = |source: Option<&SourceId>| source.map(ToString::to_string);
+                CampaignTarget {
+                    target: proposal.target.clone(),
+                    state: state.word.to_owned(),
+                    reason: state.why.clone(),
+                    at: named(plan.and_then(|plan| plan.from.as_ref())),
+                    offered: named(plan.and_then(|plan| plan.to.as_ref())),
+                    hold: by_command.or_else(by_settings),
+                }
+            });
+            CampaignRecord { kind: kind.clone(), source: source.clone(), limits, targets: targets.collect() }
+        };
+        let campaigns: Vec<CampaignRecord> = outcome.sources.iter().map(campaign).collect();
+        Ok(self.ports.records.save_campaigns(self.repository.id, &campaigns).await?)
+    }
+
+    /// Whether GitHub knows nothing of a pull request any more that was listed when the run began: what cannot
+    /// be done with it then is no failure.
+    async fn is_gone(self, number: u64) -> Result<bool, SyncError> {
+        match self.ports.host.pull_request(self.repository, number).await {
+            Ok(_) => Ok(false),
+            Err(CodeHostError::NotFound { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

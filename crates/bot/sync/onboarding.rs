@@ -1,0 +1,278 @@
+//! First contact: a repository without settings gets one pull request that adds some, and nothing else.
+//!
+//! *Expected flow.* The newest pull request of the branch `capstan/onboarding` tells what people said: closed is no,
+//! merged is done, and neither is asked again. Else the planner looks at the repository, and the branch, its file and
+//! the body are brought to what it proposes.
+//!
+//! *Guarantees.* Asked once: what people said stands on GitHub, not in the database, which only spares a second look at
+//! the same commit. A branch that a person edited is left alone, as is one of that name that is none of Capstan's. What
+//! has neither a cluster nor anything of Cluster API's nor a release gets nothing, for there Capstan would have nothing to
+//! do: an App that is installed on all repositories of an organisation must not ask in each. So do forks, whose own
+//! repository is asked.
+
+use capstan_model::file_change::FileChange;
+use capstan_model::source::{SourceContent, SourceId, SourceKind};
+use capstan_model::tree::{CommitId, RepoPath};
+use capstan_plan::onboarding::Onboarding;
+use capstan_plan::proposal::{Authorship, PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE, judge_head};
+use capstan_plan::settings::REPOSITORY_FILE;
+use capstan_report::{ONBOARDING_TITLE, closed_body, onboarding_body, says_onboarding, text_digest};
+
+use super::refusals::Write;
+use super::{Ending, Run, SyncError};
+use capstan_fleet::planner::PlannerFailed;
+use capstan_ports::{
+    AuditEntry, CheckRecord, CreatedPullRequest, CreatedReference, MovedReference, NewPullRequest,
+    NewTreeEntry, PullRequest, PullRequestEdit, PullRequestState,
+};
+
+/// The branch of the one pull request.
+pub(super) const BRANCH: &str = "capstan/onboarding";
+/// Under this name it is remembered that a commit was looked at.
+const LOOKED_AT: &str = "onboarding";
+
+/// What came of writing.
+enum Asked {
+    /// All is as proposed.
+    Done,
+    /// A person's branch: it is theirs.
+    Theirs,
+    /// Somebody was quicker.
+    Overtaken,
+    /// GitHub's rules refuse it, in its words.
+    Refused(String),
+}
+
+impl Run<'_> {
+    /// Brings the pull request of first contact up, where there is to be one.
+    pub(super) async fn onboard(self) -> Result<Ending, SyncError> {
+        let mut ending = Ending::default();
+        if self.repository.fork || self.facts.beyond_limits.is_some() || self.was_looked_at().await? {
+            return Ok(ending);
+        }
+        let limits = Write::onboarding("beyond the limits".to_owned());
+        if self.refusal(&limits).is_some() {
+            return Ok(ending);
+        }
+        let open = self.onboarding_pull();
+        if open.is_none() && self.was_answered().await? {
+            self.looked_at().await?;
+            return Ok(ending);
+        }
+        let (tree, today) = (self.facts.base.tree.clone(), self.today);
+        let onboarding = match self.ask_planner(move |planner| planner.onboard(tree, today)).await? {
+            Ok(onboarding) => onboarding,
+            // What ended the processes is known then and left out, so that the next look comes further.
+            Err(PlannerFailed::Exceeded(why)) => {
+                self.refused(&limits, &why).await?;
+                return Ok(ending);
+            }
+            Err(failed) => return Err(failed.into()),
+        };
+        let Some(onboarding) = onboarding else {
+            tracing::debug!(repository = %self.repository.name, "neither clusters nor releases: nothing is proposed");
+            self.looked_at().await?;
+            return Ok(ending);
+        };
+        let body = onboarding_body(&onboarding);
+        let write = Write::onboarding(text_digest(&format!("{}\0{body}", onboarding.settings)));
+        if self.refusal(&write).is_some() {
+            return Ok(ending);
+        }
+        let asked = match self.bring_onboarding_up(&onboarding, body, open).await {
+            Ok(asked) => asked,
+            Err(error) => {
+                self.attempt(&write, Err(error)).await?;
+                return Ok(ending);
+            }
+        };
+        match asked {
+            Asked::Done | Asked::Theirs => {
+                self.taken(&write).await?;
+                self.looked_at().await?;
+            }
+            Asked::Overtaken => ending.look_again(),
+            Asked::Refused(why) => {
+                self.refused(&write, &why).await?;
+            }
+        }
+        Ok(ending)
+    }
+
+    /// Closes the pull request of first contact once there are settings, unless a person works on it.
+    pub(super) async fn end_onboarding(self) -> Result<(), SyncError> {
+        let Some(pull) = self.onboarding_pull() else { return Ok(()) };
+        let write = Write::onboarding("closed".to_owned());
+        if self.refusal(&write).is_some() {
+            return Ok(());
+        }
+        let closed = self.close_onboarding(pull).await;
+        self.attempt(&write, closed).await.map(drop)
+    }
+
+    async fn close_onboarding(self, pull: &PullRequest) -> Result<(), SyncError> {
+        if !self.is_own_onboarding(&pull.head, Some(&pull.base)).await? {
+            return Ok(());
+        }
+        let now = self.ports.host.pull_request(self.repository, pull.number).await?;
+        if now.state != PullRequestState::Open {
+            return Ok(());
+        }
+        let why = format!("`{REPOSITORY_FILE}` stands on the default branch now, and what it says holds.");
+        let edit =
+            PullRequestEdit { title: None, body: Some(closed_body(&now.body, &why, None)), close: true };
+        self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
+        self.audit_onboarding("onboarding-closed", format!("#{}: there are settings", pull.number)).await
+    }
+
+    /// The open pull request of that branch.
+    fn onboarding_pull(&self) -> Option<&PullRequest> {
+        let default = &self.repository.default_branch;
+        let is_it = |pull: &&PullRequest| {
+            pull.head_branch == BRANCH && pull.head_in_repository && pull.base_branch == *default
+        };
+        self.facts.open.iter().rev().find(is_it)
+    }
+
+    /// Whether a person closed or merged one, or pointed it at another branch: asked where none is open to the default
+    /// branch. To which branch one went is no matter, for the default branch may have had another name then.
+    async fn was_answered(&self) -> Result<bool, SyncError> {
+        let is_elsewhere = |pull: &PullRequest| pull.head_branch == BRANCH && pull.head_in_repository;
+        if self.facts.open.iter().any(is_elsewhere) {
+            return Ok(true);
+        }
+        let newest =
+            self.ports.host.newest_pull_requests(self.repository, &[BRANCH.to_owned()], None).await?;
+        Ok(newest.iter().any(|pull| pull.head_branch == BRANCH && pull.state != PullRequestState::Open))
+    }
+
+    async fn was_looked_at(&self) -> Result<bool, SyncError> {
+        let (id, head) = (self.repository.id, &self.facts.base.commit);
+        Ok(self.ports.records.check(id, head, LOOKED_AT).await?.is_some())
+    }
+
+    async fn looked_at(&self) -> Result<(), SyncError> {
+        let record = CheckRecord {
+            repository: self.repository.id,
+            head: self.facts.base.commit.clone(),
+            name: LOOKED_AT.to_owned(),
+            check_run: 0,
+            content: String::new(),
+            verdict: None,
+            pressed: None,
+        };
+        Ok(self.ports.records.save_check(&record).await?)
+    }
+
+    async fn bring_onboarding_up(
+        &self,
+        onboarding: &Onboarding,
+        body: String,
+        open: Option<&PullRequest>,
+    ) -> Result<Asked, SyncError> {
+        let head = open.map(|pull| &pull.head).or(self.facts.onboarding.as_ref());
+        if let Some(head) = head {
+            if !self.is_own_onboarding(head, open.map(|pull| &pull.base)).await? {
+                tracing::debug!(repository = %self.repository.name, "a person works on {BRANCH}: it is left alone");
+                return Ok(Asked::Theirs);
+            }
+            if !self.holds_settings(head, &onboarding.settings).await? {
+                if let Some(pull) = open
+                    && self.ports.host.pull_request(self.repository, pull.number).await?.state
+                        != PullRequestState::Open
+                {
+                    return Ok(Asked::Overtaken);
+                }
+                let commit = self.commit_settings(onboarding).await?;
+                match self.ports.host.move_branch(self.repository, BRANCH, head, &commit).await? {
+                    MovedReference::Moved => {}
+                    MovedReference::Elsewhere => return Ok(Asked::Overtaken),
+                    MovedReference::Refused(why) => return Ok(Asked::Refused(why)),
+                }
+            }
+        } else {
+            let commit = self.commit_settings(onboarding).await?;
+            match self.ports.host.create_branch(self.repository, BRANCH, &commit).await? {
+                CreatedReference::Created => {}
+                CreatedReference::Exists => return Ok(Asked::Overtaken),
+                CreatedReference::Refused => {
+                    return Ok(Asked::Refused(format!("the branch {BRANCH} may not be created")));
+                }
+            }
+        }
+        match open {
+            None => self.open_onboarding(body).await,
+            Some(pull) if says_onboarding(&pull.body, onboarding) => Ok(Asked::Done),
+            Some(pull) => {
+                let edit = PullRequestEdit { title: None, body: Some(body), close: false };
+                self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
+                self.audit_onboarding("onboarding-updated", format!("#{}", pull.number)).await?;
+                Ok(Asked::Done)
+            }
+        }
+    }
+
+    async fn open_onboarding(&self, body: String) -> Result<Asked, SyncError> {
+        let new = NewPullRequest {
+            title: ONBOARDING_TITLE.to_owned(),
+            body,
+            head_branch: BRANCH.to_owned(),
+            base_branch: self.repository.default_branch.clone(),
+            draft: false,
+        };
+        match self.ports.host.create_pull_request(self.repository, &new).await? {
+            CreatedPullRequest::Created(pull) => {
+                self.audit_onboarding("onboarding-opened", format!("#{}", pull.number)).await?;
+                Ok(Asked::Done)
+            }
+            CreatedPullRequest::Exists | CreatedPullRequest::NothingBetween => Ok(Asked::Overtaken),
+        }
+    }
+
+    /// A commit on the default branch's tip that adds the one file, and can write nothing else.
+    async fn commit_settings(&self, onboarding: &Onboarding) -> Result<CommitId, SyncError> {
+        let path = settings_path();
+        let entry =
+            NewTreeEntry::Write { path: path.clone(), text: onboarding.settings.clone(), executable: false };
+        let base = &self.facts.base;
+        let tree = self.ports.host.create_tree(self.repository, &base.root, &[entry]).await?;
+        let change = FileChange { path, before: None, after: Some(onboarding.settings.clone()) };
+        let plan = PlanDigest::of(&[change]);
+        let kind = SourceKind::parse(LOOKED_AT).unwrap_or(SourceKind::RELEASE);
+        let source =
+            SourceState::new(SourceId::new(kind, REPOSITORY_FILE), SourceContent::parse(base.root.as_str()));
+        let message = format!(
+            "Add {REPOSITORY_FILE}: Capstan observes this repository\n\nThe settings fit what was found; the pull request \
+             tells it.\n\n{TRAILER_SOURCE}: {source}\n{TRAILER_PLAN}: {plan}\n"
+        );
+        self.write_sealed(BRANCH, &base.commit, tree, message).await
+    }
+
+    /// Whether a head is what Capstan wrote, a clean merge of the default branch aside.
+    async fn is_own_onboarding(&self, head: &CommitId, base: Option<&CommitId>) -> Result<bool, SyncError> {
+        let read = self.read_head(BRANCH, head, base).await?;
+        Ok(matches!(judge_head(&read, None), Authorship::Capstan { .. }))
+    }
+
+    async fn holds_settings(&self, head: &CommitId, text: &str) -> Result<bool, SyncError> {
+        let Some(snapshot) = self.snapshot(head).await? else { return Ok(false) };
+        let entry = snapshot.tree.entry(&settings_path());
+        let content = entry.and_then(|entry| snapshot.tree.read(entry).ok());
+        Ok(content.is_some_and(|content| *content == *text.as_bytes()))
+    }
+
+    async fn audit_onboarding(&self, action: &'static str, detail: String) -> Result<(), SyncError> {
+        let entry = AuditEntry {
+            repository: self.repository.id,
+            proposal: None,
+            actor: "capstan".to_owned(),
+            action,
+            detail,
+        };
+        Ok(self.ports.records.audit(&entry).await?)
+    }
+}
+
+fn settings_path() -> RepoPath {
+    RepoPath::parse(REPOSITORY_FILE).unwrap_or_default()
+}

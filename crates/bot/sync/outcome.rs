@@ -1,0 +1,210 @@
+//! What became of a repository's proposals: read by the answers to commands and by the checks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_campaign::facts::{Note, Stop};
+use capstan_model::finding::Finding;
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+use capstan_plan::proposal::{Approved, Override, PlanDigest, ProposalId, Stage};
+use capstan_plan::upgrade::Upgrade;
+use capstan_report::{Answer, CampaignStanding, Gate, is_told_beside, rests};
+use jiff::Timestamp;
+
+use super::facts::GitHubFacts;
+use super::request::RequestId;
+use super::{Ending, SyncError};
+use capstan_ports::PullRequest;
+
+/// What became of a repository's proposals.
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// Each proposal's state.
+    pub(super) proposals: BTreeMap<ProposalId, ProposalState>,
+    /// Whose changes a pull request brings, by its proposal, where that was written or found right in this run.
+    pub(super) carried: BTreeMap<ProposalId, Vec<ProposalId>>,
+    /// Those that stay out of their group's pull request, and of which that notes what was decided.
+    pub(super) noted_besides: BTreeSet<ProposalId>,
+    /// Those whose pull request was closed because another one carries what it did.
+    pub(super) superseded: BTreeSet<ProposalId>,
+    /// What is offered by each kind of source, for the campaigns.
+    pub(super) sources: BTreeMap<SourceKind, String>,
+    /// Whether a pull request's head or text was written: what was listed before is old.
+    pub(super) wrote: Wrote,
+    /// Proposals whose branch somebody moved while it was to be written: they are looked at again.
+    pub(super) overtaken: BTreeSet<ProposalId>,
+    /// What the check of a proposal says besides.
+    pub(super) remarks: BTreeMap<u64, Remarks>,
+    /// Whether each proposal that somebody asks that of is approved.
+    pub(super) judged: BTreeMap<ProposalId, JudgedProposal>,
+    /// What became of requests to merge.
+    pub(super) merges: BTreeMap<RequestId, Answer>,
+    /// Proposals of which something could not be read or written just now: what was decided about them is not noted yet.
+    pub(super) undecided: BTreeSet<ProposalId>,
+    /// Requests that are answered later: GitHub is still computing.
+    pub(super) postponed: BTreeSet<RequestId>,
+    /// How releases stand that move through campaigns.
+    pub(super) campaigns: Campaigns,
+    /// What is left for the end of the run.
+    pub(super) ending: Ending,
+}
+
+impl Outcome {
+    /// What goes wrong with these alone, as their state. Where the next run may get further, what was decided of them is
+    /// heard again by that.
+    pub(super) fn fail(&mut self, members: &[ProposalId], error: SyncError) -> ProposalState {
+        if error.may_pass() {
+            self.undecided.extend(members.iter().cloned());
+        }
+        let state = ProposalState::new("failed", error.to_string());
+        self.ending.fail(error);
+        state
+    }
+}
+
+/// How releases stand that move through campaigns.
+#[derive(Default)]
+pub(super) struct Campaigns {
+    /// What is noted of them.
+    pub(super) notes: Vec<Note>,
+    /// The same for people.
+    pub(super) standings: Vec<CampaignStanding>,
+    /// When time alone changes something.
+    pub(super) look_again: Option<Timestamp>,
+    /// Campaigns that were stopped now: their releases, and why.
+    pub(super) stopped: Vec<(Note, Stop)>,
+}
+
+/// An open proposal, as far as its merge goes.
+#[derive(Debug, Clone)]
+pub(super) struct JudgedProposal {
+    /// As it is now.
+    pub(super) pull: PullRequest,
+    /// Who approved it.
+    pub(super) approved: Approved,
+    /// Whether Capstan alone wrote its branch.
+    pub(super) whose: Whose,
+}
+
+/// Whose work a proposal's branch is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// Capstan's.
+    Capstans,
+    /// That of people too: these pushed, in small letters.
+    Peoples(BTreeSet<String>),
+    /// That of people too, and GitHub does not tell whose.
+    Untold,
+}
+
+/// Whether pull requests were written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Wrote {
+    /// None.
+    #[default]
+    Nothing,
+    /// Some.
+    PullRequests,
+}
+
+/// A proposal's state in a word of a closed set, and why.
+#[derive(Debug, Clone)]
+pub(super) struct ProposalState {
+    pub(super) word: &'static str,
+    pub(super) why: String,
+    /// The pull request, where one carries the upgrade.
+    pub(super) pull: Option<u64>,
+}
+
+impl Outcome {
+    /// The states as tables show them: *current* is not said of a target for which another kind of source has something.
+    pub(super) fn told(&self) -> impl Iterator<Item = (&ProposalId, &ProposalState)> {
+        self.proposals.iter().filter(move |(id, state)| self.is_told(id, state))
+    }
+
+    fn is_told(&self, id: &ProposalId, state: &ProposalState) -> bool {
+        state.word != "current" || is_told_beside(state.word, self.of_target(id).map(|(_, state)| state.word))
+    }
+
+    /// The states of a proposal's target as a status tells them: its own, and those from other kinds of source that have
+    /// something for it.
+    pub(super) fn told_of(&self, id: &ProposalId) -> Vec<ProposalId> {
+        let own = self.proposals.get(id).is_none_or(|state| self.is_told(id, state));
+        let others = self.of_target(id).filter(|(_, state)| !rests(state.word));
+        own.then_some(id).into_iter().chain(others.map(|(other, _)| other)).cloned().collect()
+    }
+
+    /// Those of the same target from other kinds of source.
+    fn of_target(&self, id: &ProposalId) -> impl Iterator<Item = (&ProposalId, &ProposalState)> {
+        self.proposals.iter().filter(move |(other, _)| other.target == id.target && *other != id)
+    }
+
+    /// The proposals whose changes an open pull request brings now.
+    pub(super) fn members_of(&self, facts: &GitHubFacts, id: &ProposalId) -> Vec<ProposalId> {
+        self.carried.get(id).cloned().unwrap_or_else(|| facts.members_of(id))
+    }
+
+    /// Whether what was decided about a proposal stands in a pull request.
+    pub(super) fn is_noted(&self, facts: &GitHubFacts, proposal: &ProposalId) -> bool {
+        let stays = |id: &ProposalId| {
+            !self.superseded.contains(id)
+                && self.carried.get(id).is_none_or(|members| members.contains(proposal))
+        };
+        let in_new = || self.carried.values().any(|members| members.contains(proposal));
+        facts.carrier(proposal).is_some_and(stays) || in_new() || self.noted_besides.contains(proposal)
+    }
+}
+
+impl ProposalState {
+    pub(super) fn new(word: &'static str, why: impl Into<String>) -> Self {
+        Self { word, why: why.into(), pull: None }
+    }
+}
+
+/// Errors that pass where a cluster is changed in one way.
+#[derive(Debug, Clone)]
+pub(super) struct Exemption {
+    pub(super) target: Target,
+    /// What is changed in its folder; `None` where that is the tombstone of the whole cluster, and nothing else.
+    pub(super) plan: Option<PlanDigest>,
+    /// Each rule, and why its errors pass.
+    pub(super) rules: Vec<(String, String)>,
+}
+
+/// What the check of a proposal says besides what its content says.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Remarks {
+    pub(super) notes: Vec<String>,
+    pub(super) blocked: Vec<String>,
+    /// What planning found, by cluster.
+    pub(super) findings: BTreeMap<Target, Vec<Finding>>,
+    /// What clusters would be upgraded to, where that settles conflicts or people went on with the branch.
+    pub(super) upgrades: BTreeMap<Target, Arc<Upgrade>>,
+    /// Whether people went on with the branch.
+    pub(super) is_edited: bool,
+    /// Rules whose errors pass, by cluster.
+    pub(super) overrides: BTreeMap<Target, Vec<Override>>,
+    /// Whose errors pass where just that is changed.
+    pub(super) exemptions: Vec<Exemption>,
+    /// What people have to do first.
+    pub(super) gates: Vec<Gate>,
+    /// Who approved it, where that was judged.
+    pub(super) approved: Option<Approved>,
+    /// How it stands, where it is an open proposal: its buttons hang on it.
+    pub(super) stage: Option<Stage>,
+}
+
+impl Remarks {
+    /// What stands against the merge of a pull request stands against that of those above it in a stack, too.
+    pub(super) fn add_below(&mut self, number: u64, below: &Self) {
+        self.blocked.extend(below.blocked.iter().map(|why| format!("#{number}, which is below it: {why}")));
+        for gate in &below.gates {
+            let why = format!("#{number}, which is below it: {}", gate.why);
+            self.gates.push(Gate { title: format!("#{number}: {}", gate.title), why });
+        }
+        for (target, findings) in &below.findings {
+            self.findings.entry(target.clone()).or_default().extend(findings.iter().cloned());
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Preflights: what the live clusters say to a merge before it is made.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan_kustomize::render::Folders;
+use capstan_live::agent::limits::PREFLIGHT_CLUSTERS;
+use capstan_live::agent::preflight::{AskWish, AskedBefore, MachinesSince, Preflight, Standing};
+use capstan_live::agent::{PreflightId, PreflightState};
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::CommitId;
+use capstan_plan::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
+use capstan_report::{
+    Answer, Fingerprint, MergeBasis, PreflightAnswered, Refusal, not_enrolled, preflight_answer,
+};
+use jiff::SignedDuration;
+use ulid::Ulid;
+
+use super::checks::{Comparison, Judging, Subject};
+use super::reporters::Reporters;
+use super::request::Request;
+use super::{Planned, Run, SyncError, target_in};
+use crate::agents::{Reconcilers, content};
+use capstan_fleet::planner::{Planner, PlannerFailed};
+use capstan_ports::{CodeHostError, Permission, PreflightRecord, PullRequest};
+
+/// What the live clusters say.
+pub(super) struct Preflights {
+    pub(super) all: Vec<Preflight>,
+    /// Whether GitHub has said all that they hang on.
+    pub(super) is_settled: bool,
+}
+
+impl Preflights {
+    /// Whether there may be more to say soon.
+    pub(super) fn look_again(&self) -> bool {
+        let is_open = |preflight: &Preflight| match &preflight.standing {
+            Standing::Asked => true,
+            // A cloud that failed is asked again.
+            Standing::Answered(answer) => answer.lacks_a_cloud(),
+            Standing::Unanswered | Standing::NotAsked(_) => false,
+        };
+        !self.is_settled || self.all.iter().any(is_open)
+    }
+}
+
+/// What a live cluster is asked.
+struct Question<'a> {
+    asker: Asker<'a>,
+    /// The commit that is tried.
+    commit: CommitId,
+    clusters: Vec<ClusterId>,
+    /// Digest of what they are made of in that commit.
+    content: String,
+    /// How their rollouts stand.
+    standing: String,
+}
+
+impl Question<'_> {
+    /// Whether it was asked before. The commit does not count: each push to the default branch gives another
+    /// test merge, most of them with the same clusters in it.
+    fn is(&self, known: &PreflightRecord) -> bool {
+        known.content == self.content && known.clusters == self.clusters
+    }
+}
+
+/// For what a live cluster is asked.
+#[derive(Clone, Copy)]
+enum Asker<'a> {
+    /// The head of a pull request.
+    Pull(&'a PullRequest),
+    /// The head of a merge group.
+    MergeGroup(&'a CommitId),
+}
+
+impl Asker<'_> {
+    const fn head(&self) -> &CommitId {
+        match self {
+            Self::Pull(pull) => &pull.head,
+            Self::MergeGroup(head) => head,
+        }
+    }
+}
+
+/// Whether a question may be asked.
+enum Trust {
+    Yes,
+    No(String),
+    /// Nobody knows yet.
+    NotYet(String),
+}
+
+/// Claimed clusters with their folders, by who claims them, whose name stands there too.
+type Concerned = BTreeMap<ManagementClusterUid, (String, BTreeMap<ClusterId, Folders>)>;
+
+impl Run<'_> {
+    /// What the live clusters say to what a merge of a head would give; asks them where they were not asked
+    /// that yet. `None` while GitHub computes its test merge.
+    ///
+    /// Heads of merge groups are asked about as those of pull requests are. Reconcilers apply the default branch
+    /// alone, so nobody is asked about what is to change another one. In a conflict nobody is asked either: there is
+    /// no merge, and what the head alone would do to the live cluster is never going to happen.
+    pub(super) async fn preflights(
+        self,
+        subjects: &[Subject],
+        open: &[PullRequest],
+        judging: Judging<'_>,
+    ) -> Result<Option<Preflights>, SyncError> {
+        const NONE: Option<Preflights> = Some(Preflights { all: Vec::new(), is_settled: true });
+        let Judging { settings, scopes, reporters, .. } = judging;
+        let Some(Reconcilers { records, .. }) = &self.ports.reconcilers else { return Ok(NONE) };
+        if reporters.managed_by.is_empty() {
+            return Ok(NONE);
+        }
+        let default_branch = &self.repository.default_branch;
+        let to_be_applied = |subject: &&Subject| subject.base_branch == *default_branch;
+        let Some(subject) = subjects.iter().find(to_be_applied) else { return Ok(NONE) };
+        let asker = match subject.pull {
+            None => Asker::MergeGroup(&subject.head),
+            Some(number) => match open.iter().find(|pull| pull.number == number) {
+                Some(pull) => Asker::Pull(pull),
+                None => return Ok(NONE),
+            },
+        };
+        let Some((touched, merge)) = self.touched_by_merge_of(subject, settings, scopes).await? else {
+            return Ok(None);
+        };
+        let concerned = self.concerned_by_merge(reporters, &touched, &merge, settings).await?;
+        if concerned.is_empty() {
+            return Ok(NONE);
+        }
+        // A test merge with an older tip: GitHub makes another one.
+        let is_older = merge.basis == MergeBasis::Merge && merge.base != self.facts.base.commit;
+        let mut preflights = Preflights { all: Vec::new(), is_settled: !is_older };
+        let known = records.preflights_of_head(self.repository.id, asker.head()).await?;
+        for (uid, (name, folders)) in concerned {
+            let clusters: Vec<ClusterId> = folders.keys().cloned().collect();
+            let standing = if !reporters.is_enrolled(&uid) {
+                // Where nobody is, nobody is missed, unless the settings want somebody there.
+                (settings.preflight.mode == PreflightMode::Required)
+                    .then(|| Standing::NotAsked(not_enrolled(&name, uid.as_str())))
+            } else if merge.basis == MergeBasis::HeadAlone {
+                Some(Standing::NotAsked(format!(
+                    "The pull request conflicts with `{default_branch}`, so there is no merge that could be tried. It is asked once the conflict is resolved."
+                )))
+            } else if merge.basis == MergeBasis::BehindTip {
+                Some(Standing::NotAsked(format!(
+                    "The stack does not stand on the tip of `{default_branch}`, so there is no merge that could be tried. It is asked once the stack is rebased."
+                )))
+            } else if clusters.len() > PREFLIGHT_CLUSTERS {
+                Some(Standing::NotAsked(format!(
+                    "The pull request touches {} clusters, and one preflight is about {PREFLIGHT_CLUSTERS} at most: split it.",
+                    clusters.len()
+                )))
+            } else {
+                let tree = Arc::clone(&merge.after);
+                let folders: Vec<Folders> = folders.into_values().collect();
+                let made_of = move |planner: &dyn Planner| {
+                    let made_of = planner.made_of(tree, &folders)?;
+                    Ok::<_, PlannerFailed>(content(&folders.into_iter().zip(made_of).collect::<Vec<_>>()))
+                };
+                let content = self.ask_planner(made_of).await??;
+                let question = Question {
+                    asker,
+                    commit: merge.commit.clone(),
+                    standing: reporters.standing_of(&clusters),
+                    clusters: clusters.clone(),
+                    content,
+                };
+                let known = known.iter().find(|known| known.management_cluster.is(uid.as_str()));
+                let (standing, is_settled) = self.ask(question, settings, &uid, known).await?;
+                preflights.is_settled &= is_settled;
+                Some(standing)
+            };
+            preflights.all.extend(standing.map(|standing| Preflight {
+                management_cluster: name,
+                clusters,
+                standing,
+            }));
+        }
+        Ok(Some(preflights))
+    }
+
+    /// The claimed clusters among those that a merge touches, by who claims them, with their folders in the
+    /// merge. One whose folder goes is not asked about: nothing is applied from a folder that is not there.
+    async fn concerned_by_merge(
+        self,
+        reporters: &Reporters,
+        touched: &[ClusterId],
+        merge: &Comparison,
+        settings: &RepositorySettings,
+    ) -> Result<Concerned, SyncError> {
+        let mut concerned = Concerned::new();
+        if touched.is_empty() {
+            return Ok(concerned);
+        }
+        for scope in self.scopes_of(&merge.after, settings).await? {
+            let Some(cluster) = scope.target.id().filter(|id| touched.contains(id)) else { continue };
+            let Some(owner) = reporters.managed_by.owner_of(&scope.target) else { continue };
+            let folders = scope.folders();
+            let of_owner = concerned.entry(owner.uid.clone());
+            let (_, clusters) = of_owner.or_insert_with(|| (owner.name.clone(), BTreeMap::new()));
+            clusters.insert(cluster.clone(), folders);
+        }
+        Ok(concerned)
+    }
+
+    /// What the live clusters' part of a head's report depends on, besides base and head; `None` where that
+    /// may change by itself.
+    pub(super) async fn live_inputs(
+        self,
+        reporters: &Reporters,
+        head: &CommitId,
+    ) -> Result<Option<String>, SyncError> {
+        let Some(Reconcilers { records, .. }) = &self.ports.reconcilers else {
+            return Ok(Some(String::new()));
+        };
+        if reporters.managed_by.is_empty() {
+            return Ok(Some(String::new()));
+        }
+        let now = self.ports.clock.now();
+        let mut enrolled: Vec<String> =
+            reporters.enrolled.iter().map(|agent| agent.management_cluster.to_string()).collect();
+        enrolled.sort();
+        let mut digest = Fingerprint::of("live").each("enrolled", enrolled);
+        for known in records.preflights_of_head(self.repository.id, head).await? {
+            digest = digest.field("preflight", &known.id);
+            digest = match &known.state {
+                PreflightState::Asked if known.until > now => return Ok(None),
+                PreflightState::Answered(answer) if answer.lacks_a_cloud() => return Ok(None),
+                PreflightState::Asked => digest.field("state", "unanswered"),
+                PreflightState::NotAsked(why) => digest.field("state", "not-asked").field("why", why),
+                PreflightState::Answered(answer) => {
+                    let machines =
+                        answer.may_change_with_machines().then(|| reporters.standing_of(&known.clusters));
+                    digest.field("state", "answered").maybe("machines", machines)
+                }
+            };
+        }
+        Ok(Some(digest.finish()))
+    }
+
+    /// The answer to `preflight`: who is asked for which clusters, and why nobody is for the others.
+    pub(super) async fn preflight_text(
+        self,
+        request: &Request,
+        planned: Planned<'_>,
+    ) -> Result<Answer, SyncError> {
+        let Some(pull) = &request.pull else {
+            let text = "This is an issue: say it on a pull request.\n";
+            return Ok(Answer::refused(Refusal::NothingThere, text));
+        };
+        let default_branch = &self.repository.default_branch;
+        let Planned { settings, scopes, plans, reporters, .. } = planned;
+        let subject = self.subject(pull).await?;
+        if subject.base_branch != *default_branch {
+            return Ok(preflight_answer(&PreflightAnswered::OtherBranch { default_branch }));
+        }
+        let Some((touched, _)) = self.touched_by_merge_of(&subject, settings, scopes).await? else {
+            return Ok(preflight_answer(&PreflightAnswered::NotYet));
+        };
+        let judging = Judging { settings, scopes, reporters, plans: Some(plans) };
+        let Some(asked) = self.preflights(&[subject], &self.facts.open, judging).await? else {
+            return Ok(preflight_answer(&PreflightAnswered::NotYet));
+        };
+        let mut unclaimed = Vec::new();
+        let mut not_enrolled = BTreeMap::new();
+        for cluster in touched {
+            match reporters.managed_by.owner_of(&target_in(scopes, &cluster)) {
+                None => unclaimed.push(cluster),
+                Some(owner) if !reporters.is_enrolled(&owner.uid) => {
+                    not_enrolled.insert(owner.name.as_str(), owner.uid.as_str());
+                }
+                Some(_) => {}
+            }
+        }
+        let mode = settings.preflight.mode;
+        let preflights = &asked.all;
+        Ok(preflight_answer(&PreflightAnswered::Told { preflights, mode, not_enrolled, unclaimed }))
+    }
+
+    /// What a live cluster says to a question, and whether that is settled: what GitHub does not tell yet, it may
+    /// tell soon.
+    async fn ask(
+        self,
+        question: Question<'_>,
+        settings: &RepositorySettings,
+        uid: &ManagementClusterUid,
+        known: Option<&PreflightRecord>,
+    ) -> Result<(Standing, bool), SyncError> {
+        let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else {
+            return Ok((Standing::Unanswered, true));
+        };
+        let now = self.ports.clock.now();
+        let head = question.asker.head();
+        let before = known.map(|known| AskedBefore {
+            state: &known.state,
+            asked_at: known.asked_at,
+            until: known.until,
+            machines: if known.standing == question.standing {
+                MachinesSince::AsThen
+            } else {
+                MachinesSince::MovedOn
+            },
+        });
+        // A job that is put off is given the same hint again: what was asked just now is not asked anew.
+        let is_wished = self.hints.heads.iter().any(|hinted| hinted == head.as_str())
+            && before.is_some_and(|before| !before.is_fresh(now))
+            && !self.is_under_way(head).await?;
+        let wish = if is_wished { AskWish::Anew } else { AskWish::AsItIs };
+        let before = before.filter(|_| known.is_some_and(|known| question.is(known)));
+        if let Some(standing) = before.and_then(|before| before.standing(wish, now)) {
+            return Ok((standing, true));
+        }
+        let trust = match question.asker {
+            Asker::Pull(pull) => self.trust(pull).await?,
+            // Only who may write has anything queued, and what is queued is merged next.
+            Asker::MergeGroup(_) => Trust::Yes,
+        };
+        let (state, standing) = match trust {
+            Trust::Yes => (PreflightState::Asked, Standing::Asked),
+            Trust::No(why) => (PreflightState::NotAsked(why.clone()), Standing::NotAsked(why)),
+            Trust::NotYet(why) => return Ok((Standing::NotAsked(why), false)),
+        };
+        let Ok(id) = PreflightId::parse(&Ulid::generate().to_string()) else {
+            return Ok((Standing::Unanswered, true));
+        };
+        let timeout = SignedDuration::from_secs(i64::from(settings.preflight.timeout_seconds));
+        let record = PreflightRecord {
+            id,
+            repository: self.repository.id,
+            head: head.clone(),
+            commit: question.commit,
+            content: question.content,
+            standing: question.standing,
+            management_cluster: uid.clone(),
+            clusters: question.clusters,
+            asked_at: now,
+            until: now + timeout,
+            state,
+        };
+        records.save_preflight(&record).await?;
+        notifier.notify();
+        Ok((standing, true))
+    }
+
+    /// Only heads of the repository itself that somebody with write permission pushed: a dry run shows a
+    /// live cluster things that nobody has reviewed.
+    async fn trust(self, pull: &PullRequest) -> Result<Trust, SyncError> {
+        if !pull.head_in_repository {
+            return Ok(Trust::No("Its head stands in another repository.".to_owned()));
+        }
+        let host = &self.ports.host;
+        let pushes = match host.pushes(self.repository, &pull.head_branch).await {
+            Ok(pushes) => pushes,
+            Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => {
+                return Ok(Trust::No("GitHub does not say who pushed its head.".to_owned()));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let Some(push) = pushes.into_iter().find(|push| push.after == pull.head) else {
+            return Ok(Trust::NotYet("GitHub does not say who pushed its head.".to_owned()));
+        };
+        let Some(actor) = push.actor else {
+            return Ok(Trust::No("Whoever pushed its head has no account any more.".to_owned()));
+        };
+        if actor == host.bot_login().await? {
+            return Ok(Trust::Yes);
+        }
+        let permission = match host.permission(self.repository, &actor).await {
+            Ok(permission) => permission,
+            Err(CodeHostError::NotFound { .. }) => Permission::None,
+            Err(error) => return Err(error.into()),
+        };
+        if permission >= Permission::Write {
+            return Ok(Trust::Yes);
+        }
+        Ok(Trust::No(format!("`{actor}`, who pushed its head, has no write permission.")))
+    }
+}

@@ -1,0 +1,298 @@
+//! What reconcilers have to do with a run: what they may read, whose merges are followed, whom the live
+//! cluster is asked for, and which cluster waits for its machines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_live::agent::permission::ManagedBy;
+use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_live::agent::{LastRollout, NextStep, Progress, RolloutReport, SpeaksOf, next_step};
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::CommitId;
+use capstan_plan::settings::{ManagementClusterUid, RepositorySettings};
+use capstan_plan::templates::TemplateNames;
+use capstan_report::{Fingerprint, awaited_in_words};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Ending, Run, Scopes, SyncError, target_in};
+use crate::agents::Reconcilers;
+use capstan_fleet::planner::LiveNames;
+use capstan_fleet::planner::PlannerFailed;
+use capstan_ports::{
+    Agent, ClusterStanding, FollowedCluster, FollowedMerge, PullRequest, PullRequestState, ReportedToGitHub,
+    WatchedRepository,
+};
+
+/// A merge that was missed for longer is not followed any more.
+const DAYS_BACK: i64 = 7;
+
+/// The reconcilers of a repository, and what they reported.
+#[derive(Default)]
+pub(super) struct Reporters {
+    pub(super) managed_by: ManagedBy,
+    /// Those that are not revoked and that the settings name.
+    pub(super) enrolled: Vec<Agent>,
+    /// What each cluster's own management cluster reported last.
+    standings: BTreeMap<ClusterId, ClusterStanding>,
+}
+
+impl Reporters {
+    /// The management cluster that applies a cluster and has a reconciler that reports.
+    fn of(&self, cluster: &ClusterId) -> Option<(&str, &ManagementClusterUid)> {
+        let owner = self.managed_by.owner(cluster)?;
+        self.is_enrolled(&owner.uid).then_some((owner.name.as_str(), &owner.uid))
+    }
+
+    /// How the rollouts of clusters stand, in a few letters.
+    pub(super) fn standing_of(&self, clusters: &[ClusterId]) -> String {
+        let one = |digest: Fingerprint, cluster: &ClusterId| {
+            let digest = digest.field("cluster", cluster);
+            match self.standings.get(cluster) {
+                Some(ClusterStanding { report, .. }) => {
+                    digest.field("state", report.state.as_str()).field("commit", report.commit())
+                }
+                None => digest,
+            }
+        };
+        clusters.iter().fold(Fingerprint::of("standing"), one).finish()
+    }
+
+    /// The management cluster whose reconciler reports on a cluster, by its name.
+    pub(super) fn name_for(&self, cluster: &ClusterId) -> Option<&str> {
+        self.of(cluster).map(|(name, _)| name)
+    }
+
+    /// The live names of templates, as the reconcilers reported them last.
+    pub(super) fn names(&self) -> BTreeMap<ClusterId, Arc<TemplateNames>> {
+        let names = self.standings.iter().filter_map(|(cluster, standing)| {
+            // What was never applied has no live names.
+            standing.report.applied.as_ref()?;
+            Some((cluster.clone(), Arc::new(TemplateNames::new(standing.report.names.clone()).ok()?)))
+        });
+        names.collect()
+    }
+
+    /// The live names of templates before and after a merge: those that were reported, and those that the
+    /// preflight of it found.
+    pub(super) fn live_names(&self, preflights: &[Preflight]) -> BTreeMap<ClusterId, LiveNames> {
+        let mut found = BTreeMap::new();
+        for preflight in preflights {
+            let Standing::Answered(answer) = &preflight.standing else { continue };
+            for one in answer.clusters.iter().filter(|one| preflight.clusters.contains(&one.cluster)) {
+                found.extend(TemplateNames::new(one.names.clone()).ok().map(|names| (&one.cluster, names)));
+            }
+        }
+        let both = |(cluster, before): (ClusterId, Arc<TemplateNames>)| {
+            let before = Arc::unwrap_or_clone(before);
+            let after = found.get(&cluster).cloned().unwrap_or_else(|| before.clone());
+            (cluster, LiveNames { before, after })
+        };
+        self.names().into_iter().map(both).collect()
+    }
+
+    /// The newest report on a cluster, where its reconciler may report.
+    pub(super) fn report_on(&self, cluster: &ClusterId) -> Option<&RolloutReport> {
+        self.standings.get(cluster).map(|standing| &standing.report)
+    }
+
+    fn followed(&self, cluster: ClusterId, merged_at: Timestamp) -> Option<FollowedCluster> {
+        let (name, uid) = self.of(&cluster)?;
+        Some(FollowedCluster {
+            management_cluster: uid.clone(),
+            name: name.to_owned(),
+            progress: Progress::waiting(merged_at),
+            cluster,
+        })
+    }
+
+    pub(super) fn is_enrolled(&self, uid: &ManagementClusterUid) -> bool {
+        self.enrolled.iter().any(|agent| agent.management_cluster.is(uid.as_str()))
+    }
+}
+
+impl Run<'_> {
+    /// Follows new merges, shows the tip to agents, and learns what they reported.
+    pub(super) async fn meet_reconcilers(
+        self,
+        settings: &RepositorySettings,
+        scopes: &Scopes,
+        ending: &mut Ending,
+    ) -> Result<Reporters, SyncError> {
+        let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else {
+            return Ok(Reporters::default());
+        };
+        let managed_by = ManagedBy::of(settings);
+        let mut enrolled = Vec::new();
+        if !managed_by.is_empty() {
+            enrolled = records.agents().await?;
+            enrolled
+                .retain(|agent| agent.revoked_at.is_none() && managed_by.knows(&agent.management_cluster));
+        }
+        let mut reporters = Reporters { managed_by, enrolled, ..Reporters::default() };
+        // Before agents hear of the tip: a report never comes before what it is about is followed.
+        self.follow_merges(&reporters, scopes, settings, ending).await?;
+        let watched = WatchedRepository {
+            repository: self.repository.clone(),
+            tip: self.facts.base.commit.clone(),
+            managed_by: reporters.managed_by.clone(),
+        };
+        if records.watch_repository(&watched).await? {
+            notifier.notify();
+        }
+        let heads = self.facts.open.iter().map(|pull| &pull.head);
+        // Of what nobody knows just now whether it is tried still, what was answered is kept.
+        if let Some(groups) = &self.facts.merge_groups {
+            let heads: BTreeSet<&CommitId> = heads.chain(groups.iter().map(|group| &group.commit)).collect();
+            records.keep_preflights_of(self.repository.id, &heads).await?;
+        }
+        if !reporters.enrolled.is_empty() {
+            let mut standings = records.standings(self.repository.id).await?;
+            standings.retain(|(cluster, standing)| {
+                reporters.managed_by.has(&standing.management_cluster, cluster)
+            });
+            reporters.standings = standings.into_iter().collect();
+        }
+        Ok(reporters)
+    }
+
+    async fn follow_merges(
+        self,
+        reporters: &Reporters,
+        scopes: &Scopes,
+        settings: &RepositorySettings,
+        ending: &mut Ending,
+    ) -> Result<(), SyncError> {
+        let Some(Reconcilers { records, notifier }) = &self.ports.reconcilers else { return Ok(()) };
+        let Some(first) = reporters.enrolled.iter().map(|agent| agent.enrolled_at).min() else {
+            return Ok(());
+        };
+        let since = first.max(self.ports.clock.now() - SignedDuration::from_hours(24 * DAYS_BACK));
+        let known: BTreeSet<u64> =
+            records.followed_pull_requests(self.repository.id).await?.into_iter().collect();
+        let closed = match self.ports.host.recently_closed_pull_requests(self.repository).await {
+            Ok(closed) => closed,
+            // The next run finds the merges.
+            Err(error) if SyncError::is_lone(&error) => {
+                tracing::warn!(repository = %self.repository.name, error = %error, "merges cannot be listed: none is followed yet");
+                ending.fail(error.into());
+                Vec::new()
+            }
+            Err(error) => return Err(error.into()),
+        };
+        for pull in closed {
+            let merged = pull.state == PullRequestState::Merged
+                && pull.comes_to(&self.repository.default_branch)
+                && !known.contains(&pull.number);
+            // GitHub tells whole seconds.
+            let at = pull.closed_at.filter(|at| *at + SignedDuration::from_secs(1) >= since);
+            let (true, Some(merged_at), Some(merge)) = (merged, at, &pull.merge_commit) else { continue };
+            let clusters = match self.touched_by_merge(&pull, merge, scopes, settings).await {
+                // Of what nobody can read no machines are followed, and the other merges have theirs.
+                Err(error) if error.is_lasting() => {
+                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "the machines of a merge cannot be followed");
+                    BTreeSet::new()
+                }
+                // The next run tries it again.
+                Err(error) if error.is_of_one() => {
+                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "a merge is not followed yet");
+                    ending.fail(error);
+                    continue;
+                }
+                clusters => clusters?,
+            };
+            let followed = FollowedMerge {
+                repository: self.repository.id,
+                pull_request: pull.number,
+                head: pull.head.clone(),
+                merge_commit: merge.clone(),
+                merged_at,
+                reported: ReportedToGitHub::default(),
+                clusters: clusters
+                    .into_iter()
+                    .filter_map(|cluster| reporters.followed(cluster, merged_at))
+                    .collect(),
+            };
+            if !followed.clusters.is_empty() {
+                tracing::info!(repository = %self.repository.name, pull_request = pull.number, clusters = followed.clusters.len(), "the machines of a merge are followed");
+            }
+            records.follow_merge(&followed).await?;
+            notifier.notify();
+        }
+        Ok(())
+    }
+
+    /// The clusters that a merge changed: those that differ from what it stands on; of several rebased
+    /// commits, the last alone stands on what came before, so what the head changed and the merge has
+    /// counts too.
+    async fn touched_by_merge(
+        &self,
+        pull: &PullRequest,
+        merge: &CommitId,
+        scopes: &Scopes,
+        settings: &RepositorySettings,
+    ) -> Result<BTreeSet<ClusterId>, SyncError> {
+        let Some(merged) = self.snapshot(merge).await? else { return Ok(BTreeSet::new()) };
+        // The tip may have been read before the merge that adds a cluster to it.
+        let there = match self.scopes_with(scopes, &merged, settings).await {
+            // What cannot be opened adds no cluster that could be reported on.
+            Err(SyncError::Planner(PlannerFailed::Exceeded(_))) => scopes.clone(),
+            there => there?,
+        };
+        let scopes = &there;
+        let mut clusters = BTreeSet::new();
+        if let Some(parent) = merged.parents.first()
+            && let Some(before) = self.snapshot(parent).await?
+        {
+            clusters.extend(self.touched(&before.tree, &merged.tree, scopes).await?);
+        }
+        let ends = (self.snapshot(&pull.base).await?, self.snapshot(&pull.head).await?);
+        if let (Some(base), Some(head)) = ends {
+            let mut changed = self.touched(&base.tree, &head.tree, scopes).await?;
+            if !changed.is_empty() {
+                let elsewhere = self.touched(&head.tree, &merged.tree, scopes).await?;
+                changed.retain(|cluster| !elsewhere.contains(cluster));
+            }
+            clusters.extend(changed);
+        }
+        Ok(clusters)
+    }
+
+    /// Why a cluster is not offered its next step yet: its machines still follow the last one.
+    pub(super) async fn awaits_rollout(
+        self,
+        reporters: &Reporters,
+        scopes: &Scopes,
+        cluster: &ClusterId,
+    ) -> Result<Option<String>, SyncError> {
+        let Some(owner) = reporters.managed_by.owner_of(&target_in(scopes, cluster)) else { return Ok(None) };
+        let last = |speaks_of| match reporters.standings.get(cluster) {
+            _ if !reporters.is_enrolled(&owner.uid) => LastRollout::NotEnrolled,
+            None => LastRollout::NotReported,
+            Some(standing) => LastRollout::Reported(&standing.report, speaks_of),
+        };
+        let mut speaks_of = SpeaksOf::NotKnown;
+        loop {
+            match next_step(last(speaks_of)) {
+                NextStep::Ask(commit) => speaks_of = self.speaks_of(commit, scopes, cluster).await?,
+                NextStep::Offered => return Ok(None),
+                NextStep::Waits(awaited) => {
+                    return Ok(Some(awaited_in_words(awaited, &owner.name, owner.uid.as_str())));
+                }
+            }
+        }
+    }
+
+    /// Whether a cluster still is what it is made of in that commit.
+    async fn speaks_of(
+        self,
+        commit: &CommitId,
+        scopes: &Scopes,
+        cluster: &ClusterId,
+    ) -> Result<SpeaksOf, SyncError> {
+        let Some(reported) = self.snapshot(commit).await? else { return Ok(SpeaksOf::AnOlder) };
+        let target = target_in(scopes, cluster);
+        let alone = scopes.get(&target).map(|scope| (target, scope.clone())).into_iter().collect();
+        let touched = self.touched(&reported.tree, &self.facts.base.tree, &alone).await?;
+        Ok(if touched.is_empty() { SpeaksOf::TheNewest } else { SpeaksOf::AnOlder })
+    }
+}

@@ -1,0 +1,224 @@
+//! Whether the author of a comment may use its commands there: the facts, and the heart's verdict.
+
+use std::collections::BTreeMap;
+
+use capstan_model::target::Target;
+use capstan_model::tree::RepoPath;
+use capstan_plan::command::{
+    Address, Asker, CODE_OWNERS_FILES, CodeOwners, Denied, Hearing, Judged, Place, Right, Team, judge,
+};
+use capstan_plan::proposal::ProposalId;
+use capstan_plan::settings::CommandSettings;
+use capstan_plan::verbs::{Needs, Verb};
+use capstan_report::Answer;
+
+use super::request::{Request, RequestId};
+use super::{Run, Scopes, SyncError};
+use capstan_ports::{AuditEntry, Permission};
+
+/// Who may what in a repository: of the default branch, never of a pull request.
+pub(super) struct Rights<'a> {
+    settings: &'a CommandSettings,
+    owners: CodeOwners,
+    /// Who belongs to which team, as far as somebody asked.
+    teams: BTreeMap<String, BTreeMap<Team, bool>>,
+    /// What people may do in the repository, likewise.
+    people: BTreeMap<String, Right>,
+}
+
+impl<'a> Rights<'a> {
+    pub(super) fn of(run: Run<'_>, settings: &'a CommandSettings) -> Self {
+        let tree = &run.facts.base.tree;
+        let file = CODE_OWNERS_FILES.iter().find_map(|file| tree.entry(&RepoPath::parse(file).ok()?));
+        let owners = match file.map(|entry| (entry, tree.read(entry))) {
+            None => CodeOwners::default(),
+            Some((_, Ok(text))) => CodeOwners::read(&String::from_utf8_lossy(&text)),
+            // Whoever may write would own everything else.
+            Some((entry, Err(error))) => {
+                tracing::warn!(repository = %run.repository.name, file = %entry.path, error = %error, "who owns what cannot be read: nobody counts as an owner");
+                CodeOwners::unreadable()
+            }
+        };
+        Self { settings, owners, teams: BTreeMap::new(), people: BTreeMap::new() }
+    }
+}
+
+/// What somebody may do, as the heart calls it.
+pub(super) const fn right_of(permission: Permission) -> Right {
+    match permission {
+        Permission::None => Right::None,
+        Permission::Read => Right::Read,
+        Permission::Write => Right::Write,
+        Permission::Admin => Right::Admin,
+    }
+}
+
+/// Whom commands are addressed to: the prefix of the settings, or the App by the name of its bot.
+pub(super) fn address<'a>(settings: &'a CommandSettings, login: &'a str) -> Address<'a> {
+    let app = login.strip_suffix("[bot]").unwrap_or(login);
+    Address { prefix: &settings.prefix, app: Some(app) }
+}
+
+impl Run<'_> {
+    /// What somebody may do in the repository; GitHub is asked once for each.
+    pub(super) async fn permission_of(
+        self,
+        login: &str,
+        known: &mut BTreeMap<String, Permission>,
+    ) -> Result<Permission, SyncError> {
+        if let Some(permission) = known.get(login) {
+            return Ok(*permission);
+        }
+        let found = self.ports.host.permission(self.repository, login).await?;
+        known.insert(login.to_owned(), found);
+        Ok(found)
+    }
+
+    /// Notes which commands of a request its author may not use.
+    pub(super) async fn judge_rights(
+        self,
+        request: &mut Request,
+        rights: &mut Rights<'_>,
+        scopes: &Scopes,
+    ) -> Result<(), SyncError> {
+        if request.hearing != Hearing::Obeyed {
+            return Ok(());
+        }
+        let clusters = self.clusters_of(request, rights, scopes).await?;
+        let from_fork = request.pull.as_ref().filter(|pull| !pull.head_in_repository);
+        let fork_author = from_fork.map(|pull| pull.author.as_str());
+        let (login, right) = (request.by.clone(), request.right);
+        for (at, command) in request.commands.iter().enumerate() {
+            let Ok(command) = command else { continue };
+            let named: Vec<String> = command.cluster().map(ToString::to_string).into_iter().collect();
+            let place = Place { clusters: if named.is_empty() { &clusters } else { &named }, fork_author };
+            if let Some(why) = self.denial(rights, (&login, right), command.verb(), place).await? {
+                request.denied.insert(at, why);
+            }
+        }
+        Ok(())
+    }
+
+    /// Why somebody may not use a verb there; `None` where they may.
+    async fn denial(
+        self,
+        rights: &mut Rights<'_>,
+        (login, right): (&str, Right),
+        verb: Verb,
+        place: Place<'_>,
+    ) -> Result<Option<Denied>, SyncError> {
+        loop {
+            let teams = rights.teams.entry(login.to_owned()).or_default();
+            let asker = Asker { login, right, teams };
+            let team = match judge(verb, asker, place, rights.settings, &rights.owners) {
+                Judged::Allowed => return Ok(None),
+                Judged::Denied(why) => return Ok(Some(why)),
+                Judged::Ask(team) => team,
+            };
+            let belongs = match self.ports.host.belongs_to_team(self.repository, &team, login).await {
+                Ok(belongs) => belongs,
+                // Without the right to read members nobody is known to be one: the answer names the team.
+                Err(error) if error.is_refusal() => {
+                    tracing::warn!(repository = %self.repository.name, organisation = team.organisation, team = team.slug, error = %error, "who belongs to a team cannot be told: nobody does");
+                    false
+                }
+                Err(error) => return Err(error.into()),
+            };
+            teams.insert(team, belongs);
+        }
+    }
+
+    /// Whether somebody may approve what a proposal changes in each of these clusters now.
+    pub(super) async fn may_approve(
+        self,
+        rights: &mut Rights<'_>,
+        login: &str,
+        targets: &[Target],
+    ) -> Result<bool, SyncError> {
+        let right = match rights.people.get(login) {
+            Some(known) => *known,
+            None => {
+                let right = match self.ports.host.permission(self.repository, login).await {
+                    Ok(permission) => right_of(permission),
+                    Err(error) if error.is_refusal() => Right::None,
+                    Err(error) => return Err(error.into()),
+                };
+                rights.people.insert(login.to_owned(), right);
+                right
+            }
+        };
+        let clusters: Vec<String> = targets.iter().map(|target| target.path().to_owned()).collect();
+        let place = Place { clusters: &clusters, fork_author: None };
+        Ok(self.denial(rights, (login, right), Verb::Approve, place).await?.is_none())
+    }
+
+    /// The clusters that a comment is about, where it matters which.
+    async fn clusters_of(
+        self,
+        request: &Request,
+        rights: &Rights<'_>,
+        scopes: &Scopes,
+    ) -> Result<Vec<String>, SyncError> {
+        let needs_owner =
+            request.commands.iter().flatten().any(|command| command.verb().needs() == Needs::Owner);
+        if !needs_owner && rights.settings.permissions.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Of what nobody can read no cluster is known: then what holds for the repository decides.
+        let concerned = self.concerned_by(request, scopes).await?.unwrap_or_default();
+        Ok(concerned.into_iter().map(|proposal| proposal.target.path().to_owned()).collect())
+    }
+
+    /// Writes to the audit trail what became of each command of a comment, with what is said to each.
+    pub(super) async fn audit_commands(self, request: &Request, answers: &[Answer]) -> Result<(), SyncError> {
+        let carried_out: Vec<usize> = request.carried_out().map(|(at, _)| at).collect();
+        for (at, command) in request.commands.iter().enumerate() {
+            let about = command.as_ref().map(|command| self.proposals_of(request, command));
+            let (word, action) = match command {
+                Err(_) => ("?", "command-unknown"),
+                Ok(command) if carried_out.contains(&at) => {
+                    let is_refusal = answers.get(at).is_some_and(Answer::is_refusal);
+                    let action = if is_refusal { "command-not-possible" } else { "command-carried-out" };
+                    (command.verb().word(), action)
+                }
+                Ok(command) if request.denied.contains_key(&at) => (command.verb().word(), "command-refused"),
+                Ok(command) => (
+                    command.verb().word(),
+                    match request.hearing {
+                        Hearing::Edited => "command-edited",
+                        Hearing::Obeyed => "command-overtaken",
+                        Hearing::Refused | Hearing::Waved | Hearing::PassedOver => "command-refused",
+                    },
+                ),
+            };
+            let (actor, number) = (&request.by, request.number);
+            let place = match request.id() {
+                RequestId::Tick(_) => format!("a tick in #{number}"),
+                id => format!("{id} on #{number}"),
+            };
+            let head = request.pull.as_ref().map_or("-", |pull| pull.head.as_str());
+            tracing::info!(repository = %self.repository.name, place, actor, command = word, head, outcome = action, "command");
+            let about = about.unwrap_or_else(|_| self.proposal_of(request).into_iter().collect());
+            let detail = format!("{word}, {place} at {head}");
+            if about.is_empty() {
+                self.audit_request(action, actor, None, detail.clone()).await?;
+            }
+            for proposal in about {
+                self.audit_request(action, actor, Some(proposal), detail.clone()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn audit_request(
+        &self,
+        action: &'static str,
+        actor: &str,
+        proposal: Option<ProposalId>,
+        detail: String,
+    ) -> Result<(), SyncError> {
+        let actor = actor.to_owned();
+        let entry = AuditEntry { repository: self.repository.id, proposal, actor, action, detail };
+        Ok(self.ports.records.audit(&entry).await?)
+    }
+}

@@ -1,0 +1,154 @@
+//! What stands beside a proposal: labels, assignees and reviewers, as the settings ask for them.
+//!
+//! *Expected flow.* A pull request is opened, then it gets what the settings ask for, then its block notes that. A run
+//! that dies in between leaves a block that notes nothing, and the next one does it again, which changes nothing.
+//!
+//! *Guarantees.* What was noted is never done again, so that people may take it back. What GitHub does not take is told
+//! in the body, is remembered, and stops neither the proposal nor its other labels and reviewers.
+
+use capstan_plan::proposal::{ProposalId, Sidebar, SidebarStanding, SidebarStep};
+
+use super::refusals::Write;
+use super::{Run, SyncError};
+use capstan_ports::{CodeHostError, PullRequest, SidebarPart};
+
+const ONLY_OWNERS_TEAMS: &str = "only teams of the repository's owner can be asked for a review";
+
+/// What GitHub refused of a step, and why it refused that first.
+#[derive(Default)]
+struct Refused {
+    step: SidebarStep,
+    why: Option<String>,
+}
+
+impl Refused {
+    fn because(&mut self, why: &str) {
+        self.why.get_or_insert_with(|| why.to_owned());
+    }
+}
+
+impl Run<'_> {
+    /// Brings a pull request what the settings ask for, where they changed since `done` was done for them, and says how
+    /// it stands then.
+    pub(super) async fn bring_sidebar(
+        &self,
+        proposal: &ProposalId,
+        pull: &PullRequest,
+        asked: &Sidebar,
+        done: &Sidebar,
+    ) -> Result<SidebarStanding, SyncError> {
+        let step = SidebarStep::between(asked, done, &pull.sidebar);
+        let write = Write::sidebar(proposal, &step);
+        if self.refusal(&write).is_some() {
+            return Ok(step.left(asked));
+        }
+        let refused = self.take_step(pull.number, &step).await?;
+        match &refused.why {
+            None => self.taken(&write).await?,
+            Some(why) => {
+                self.refused(&Write::sidebar(proposal, &refused.step), why).await?;
+            }
+        }
+        Ok(refused.step.left(asked))
+    }
+
+    async fn take_step(&self, number: u64, step: &SidebarStep) -> Result<Refused, SyncError> {
+        use SidebarPart::{Assignees, Labels, Reviewers, TeamReviewers};
+        let mut refused = Refused::default();
+        let (people, teams, strangers) = self.by_kind(&step.add.reviewers);
+        if !strangers.is_empty() {
+            refused.because(ONLY_OWNERS_TEAMS);
+        }
+        refused.step.add.labels = self.add(number, Labels, &step.add.labels, &mut refused).await?;
+        refused.step.add.assignees = self.add(number, Assignees, &step.add.assignees, &mut refused).await?;
+        let people = self.add(number, Reviewers, &people, &mut refused).await?;
+        let teams = self.add(number, TeamReviewers, &teams, &mut refused).await?;
+        refused.step.add.reviewers = [people, self.of_owner(teams), strangers].concat();
+
+        let (people, teams, _) = self.by_kind(&step.remove.reviewers);
+        refused.step.remove.labels = self.remove(number, Labels, &step.remove.labels, &mut refused).await?;
+        refused.step.remove.assignees =
+            self.remove(number, Assignees, &step.remove.assignees, &mut refused).await?;
+        let people = self.remove(number, Reviewers, &people, &mut refused).await?;
+        let teams = self.remove(number, TeamReviewers, &teams, &mut refused).await?;
+        refused.step.remove.reviewers = [people, self.of_owner(teams)].concat();
+        Ok(refused)
+    }
+
+    /// People, names of the owner's teams, and teams of others.
+    fn by_kind(&self, reviewers: &[String]) -> (Vec<String>, Vec<String>, Vec<String>) {
+        let (mut people, mut teams, mut strangers) = (Vec::new(), Vec::new(), Vec::new());
+        for reviewer in reviewers {
+            match reviewer.split_once('/') {
+                None => people.push(reviewer.clone()),
+                Some((owner, team)) if owner.eq_ignore_ascii_case(self.repository.name.owner()) => {
+                    teams.push(team.to_owned());
+                }
+                Some(_) => strangers.push(reviewer.clone()),
+            }
+        }
+        (people, teams, strangers)
+    }
+
+    fn of_owner(&self, teams: Vec<String>) -> Vec<String> {
+        let owner = self.repository.name.owner();
+        teams.into_iter().map(|team| format!("{owner}/{team}")).collect()
+    }
+
+    /// Adds them; what GitHub does not take of them.
+    async fn add(
+        &self,
+        number: u64,
+        part: SidebarPart,
+        names: &[String],
+        refused: &mut Refused,
+    ) -> Result<Vec<String>, SyncError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let host = &self.ports.host;
+        match host.add_to_sidebar(self.repository, number, part, names).await {
+            Ok(left_out) => {
+                if !left_out.is_empty() {
+                    refused.because(&format!("left out without a word: {}", left_out.join(", ")));
+                }
+                Ok(left_out)
+            }
+            // One that GitHub does not know makes it refuse all of them.
+            Err(CodeHostError::Unexpected { status: 422, .. }) if names.len() > 1 => {
+                let mut left_out = Vec::new();
+                for name in names {
+                    let one = std::slice::from_ref(name);
+                    left_out.extend(Box::pin(self.add(number, part, one, refused)).await?);
+                }
+                Ok(left_out)
+            }
+            Err(error) if error.is_refusal() => {
+                refused.because(&error.to_string());
+                Ok(names.to_vec())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes them away; what GitHub leaves there.
+    async fn remove(
+        &self,
+        number: u64,
+        part: SidebarPart,
+        names: &[String],
+        refused: &mut Refused,
+    ) -> Result<Vec<String>, SyncError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self.ports.host.remove_from_sidebar(self.repository, number, part, names).await {
+            Ok(()) => Ok(Vec::new()),
+            Err(error) if error.is_refusal() => {
+                refused.because(&error.to_string());
+                Ok(names.to_vec())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}

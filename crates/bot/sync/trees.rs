@@ -1,0 +1,129 @@
+//! The digest of what two snapshots differ in, and finding old releases by their tree.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan_model::ids::ContentId;
+use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, differences};
+use capstan_plan::proposal::PlanDigest;
+use capstan_plan::release::ReleaseContent;
+
+use super::elsewhere::{Elsewhere, visible};
+use super::{Run, SyncError};
+use capstan_ports::Repository;
+
+/// So many files of an old release are read one by one through the Git Data API.
+const MOST_FILES: usize = 1_000;
+
+/// Digest of what `after` changes against `before`, as a plan's digest has it; `None` where a file
+/// cannot be read, or where there is more than a proposal ever holds.
+pub(super) fn digest_of_changes(before: &dyn Tree, after: &dyn Tree) -> Option<PlanDigest> {
+    digest_of_changes_in(&RepoPath::root(), before, after)
+}
+
+/// The same of what differs in a folder.
+pub(super) fn digest_of_changes_in(
+    folder: &RepoPath,
+    before: &dyn Tree,
+    after: &dyn Tree,
+) -> Option<PlanDigest> {
+    const MORE_THAN_A_PROPOSAL: usize = 5_000;
+    let mut differences = differences(before, after);
+    differences.retain(|difference| folder.is_root() || difference.path.is_in(folder));
+    if differences.len() > MORE_THAN_A_PROPOSAL {
+        return None;
+    }
+    let mut contents = Vec::with_capacity(differences.len());
+    for difference in &differences {
+        let content = match difference.after {
+            Some(entry) => Some(after.read(entry).ok()?),
+            None => None,
+        };
+        contents.push((difference.path.as_str(), content));
+    }
+    Some(PlanDigest::of_contents(contents.iter().map(|(path, content)| (*path, content.as_deref()))))
+}
+
+impl Run<'_> {
+    /// A release as it was, by its content's ids: from the mirror, else from GitHub; where the releases are in
+    /// another repository, from there first.
+    pub(super) async fn old_release(
+        self,
+        elsewhere: Option<&Elsewhere>,
+        id: &ContentId,
+    ) -> Result<Option<ReleaseContent>, SyncError> {
+        for home in elsewhere.map(Elsewhere::repository).into_iter().chain([self.repository]) {
+            if let Some(content) = self.old_release_in(home, id).await? {
+                return Ok(Some(content));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn old_release_in(
+        &self,
+        home: &Repository,
+        id: &ContentId,
+    ) -> Result<Option<ReleaseContent>, SyncError> {
+        let Some(folder) = self.old_folder(home, &id.tree).await? else { return Ok(None) };
+        let mut release = ReleaseContent::from(folder);
+        for (path, blob) in &id.reads {
+            let content = match self.ports.mirror.file(home, blob).await? {
+                Some(content) => content,
+                None => match visible(self.ports.host.blob(home, blob).await)? {
+                    Some(content) => content.into(),
+                    None => return Ok(None),
+                },
+            };
+            let Some(more) = release.with(path.clone(), content) else { return Ok(None) };
+            release = more;
+        }
+        Ok(Some(release))
+    }
+
+    async fn old_folder(&self, home: &Repository, id: &TreeId) -> Result<Option<Arc<dyn Tree>>, SyncError> {
+        if let Some(tree) = self.ports.mirror.folder(home, id).await? {
+            return Ok(Some(tree));
+        }
+        let found = self.ports.host.tree(home, id).await?;
+        // A record may name any tree, the whole repository's as well: that is no release.
+        let Some(files) = found.filter(|files| files.len() <= MOST_FILES) else { return Ok(None) };
+        let mut tree = Fetched { id: id.clone(), entries: Vec::new(), contents: BTreeMap::new() };
+        let mut bytes = 0;
+        for (path, blob) in files {
+            let content = self.ports.host.blob(home, &blob).await?;
+            bytes += content.len();
+            if bytes > ReleaseContent::MOST_BYTES {
+                return Ok(None);
+            }
+            tree.contents.insert(blob.clone(), content.into());
+            tree.entries.push(TreeEntry { path, kind: EntryKind::File, blob });
+        }
+        tree.entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Some(Arc::new(tree)))
+    }
+}
+
+/// A folder read through the Git Data API.
+struct Fetched {
+    id: TreeId,
+    entries: Vec<TreeEntry>,
+    contents: BTreeMap<BlobId, Arc<[u8]>>,
+}
+
+impl Tree for Fetched {
+    fn entries(&self) -> &[TreeEntry] {
+        &self.entries
+    }
+
+    fn read(&self, entry: &TreeEntry) -> Result<Arc<[u8]>, Unreadable> {
+        self.contents.get(&entry.blob).cloned().ok_or_else(|| Unreadable {
+            path: entry.path.clone(),
+            reason: format!("its content {} was not fetched", entry.blob),
+        })
+    }
+
+    fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
+        folder.is_root().then(|| self.id.clone())
+    }
+}

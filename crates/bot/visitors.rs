@@ -1,0 +1,455 @@
+//! People who sign in to look at the pages.
+//!
+//! *Expected flow.* [`Visitors::begin`] sends somebody to GitHub with a state and a proof key, which they carry in a
+//! sealed cookie; [`Visitors::finish`] believes them when they come back with the same state, and gives them a
+//! session; [`Visitors::recognise`] says for each request who they are and what they may do.
+//!
+//! *Guarantees.* What a person may see is what GitHub says that their own token may see, asked anew every few minutes.
+//! The token is nowhere but in the sealed cookie and in memory. A session ends after eight hours, when GitHub takes the
+//! token back, and when they sign out of this process; where GitHub does not answer, nobody sees anything.
+//!
+//! *Why not in the database?* A cookie that only the bot can open needs no table, no housekeeping and no second place
+//! where tokens lie. What it cannot do is end on other processes of the same bot before its time.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::{SignedDuration, Timestamp};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::agents::SealingKey;
+use capstan_ports::{Clock, Permission, Sight, SignIn, SignInError};
+
+/// How long a session lasts.
+pub const SESSION: SignedDuration = SignedDuration::from_hours(8);
+/// How long somebody may take at GitHub.
+pub const BEGINNING: SignedDuration = SignedDuration::from_mins(10);
+/// How long an answer of GitHub's about somebody's rights is believed.
+const BELIEVED: SignedDuration = SignedDuration::from_mins(3);
+/// Codes that GitHub is asked about at once for one address: strangers can begin a sign-in and make codes up, and each
+/// costs a call.
+const EXCHANGES_OF_ONE: usize = 4;
+/// And for all.
+const EXCHANGES: usize = 64;
+/// People whose rights are remembered at once.
+const REMEMBERED: usize = 10_000;
+
+const BEGUN: &str = "page-sign-in";
+const HELD: &str = "page-session";
+
+/// Somebody who has signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// Their login.
+    pub login: String,
+    /// What they may do, by GitHub's id of the repository.
+    pub rights: BTreeMap<u64, Permission>,
+    /// What the forms that they are shown carry.
+    pub form_token: String,
+    session: String,
+}
+
+impl Person {
+    /// What they may see.
+    pub fn sight(&self) -> Sight {
+        Sight::Repositories(self.rights.keys().copied().collect())
+    }
+
+    /// Whether they may have things done in a repository.
+    pub fn may_write(&self, repository: u64) -> bool {
+        self.rights.get(&repository).is_some_and(|right| *right >= Permission::Write)
+    }
+}
+
+/// A sign-in that has begun.
+#[derive(Debug)]
+pub struct Begun {
+    /// Where to go.
+    pub url: Url,
+    /// What to carry there and back, sealed.
+    pub cookie: String,
+}
+
+/// A sign-in that has ended well.
+#[derive(Debug)]
+pub struct Finished {
+    /// The session, sealed.
+    pub cookie: String,
+    /// Where they wanted to go.
+    pub next: String,
+    /// Who they are.
+    pub login: String,
+}
+
+/// Why there is no session.
+#[derive(Debug, thiserror::Error)]
+pub enum NotSignedIn {
+    /// The cookie of the beginning is missing, old or not ours, or the state is another.
+    #[error("the sign-in was not begun here, or too long ago")]
+    NotBegun,
+    /// GitHub is being asked about others from the same address, or about very many.
+    #[error("too many people are signing in at once")]
+    Crowded,
+    /// GitHub.
+    #[error(transparent)]
+    SignIn(#[from] SignInError),
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes")]
+    NoRandomness,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Beginning {
+    state: String,
+    proof_key: String,
+    next: String,
+    until: Timestamp,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Session {
+    id: String,
+    login: String,
+    token: String,
+    form_token: String,
+    until: Timestamp,
+}
+
+struct Known {
+    person: Arc<Person>,
+    asked_at: Timestamp,
+}
+
+/// Recognises people.
+pub struct Visitors {
+    sign_in: Arc<dyn SignIn>,
+    key: SealingKey,
+    clock: Arc<dyn Clock>,
+    origin: String,
+    exchanges: Mutex<Exchanges>,
+    known: Mutex<HashMap<String, Known>>,
+    ended: Mutex<BTreeSet<(Timestamp, String)>>,
+}
+
+impl Visitors {
+    /// Nobody is known yet.
+    ///
+    /// `public` is any address under which browsers reach the pages: what forms say of where they come from is held
+    /// against it, because a proxy may call this server otherwise.
+    pub fn new(sign_in: Arc<dyn SignIn>, key: SealingKey, clock: Arc<dyn Clock>, public: &Url) -> Self {
+        let origin = public.origin().ascii_serialization();
+        let (exchanges, known, ended) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { sign_in, key, clock, origin, exchanges, known, ended }
+    }
+
+    /// Where pages are shown from, as browsers say it: `https://capstan.example`.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Sends somebody to GitHub; `next` is where they want to go afterwards.
+    ///
+    /// # Errors
+    /// Without randomness there is no state that nobody guesses.
+    pub fn begin(&self, next: &str) -> Result<Begun, NotSignedIn> {
+        let (state, proof_key) = (random_text()?, random_text()?);
+        let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, proof_key.as_bytes()));
+        let url = self.sign_in.authorize_url(&state, &challenge);
+        let until = self.clock.now() + BEGINNING;
+        let beginning = Beginning { state, proof_key, next: next.to_owned(), until };
+        Ok(Begun { url, cookie: self.seal(BEGUN, &beginning)? })
+    }
+
+    /// Believes somebody who comes back from GitHub; `from` is the address that they come from. GitHub is asked once for
+    /// what was begun once: whoever makes codes up has to begin anew for each.
+    ///
+    /// # Errors
+    /// Where they did not begin here, too many come back at once, or GitHub does not know the code.
+    pub async fn finish(
+        &self,
+        from: IpAddr,
+        cookie: &str,
+        state: &str,
+        code: &str,
+    ) -> Result<Finished, NotSignedIn> {
+        let beginning: Beginning = self.open(BEGUN, cookie).ok_or(NotSignedIn::NotBegun)?;
+        let same = verify_slices_are_equal(beginning.state.as_bytes(), state.as_bytes()).is_ok();
+        if !same || beginning.until < self.clock.now() {
+            return Err(NotSignedIn::NotBegun);
+        }
+        // Nobody waits in a line here: a line is as long as strangers make it.
+        let mut place = self.place(from, state, beginning.until)?;
+        let token = match self.sign_in.exchange(code, &SecretString::from(beginning.proof_key)).await {
+            Err(error) if !error.is_over() => return Err(error.into()),
+            known => {
+                place.is_spent = true;
+                known?
+            }
+        };
+        let login = self.sign_in.login_of(&token).await?;
+        let session = Session {
+            id: random_text()?,
+            login: login.clone(),
+            token: token.expose_secret().to_owned(),
+            form_token: random_text()?,
+            until: self.clock.now() + SESSION,
+        };
+        Ok(Finished { cookie: self.seal(HELD, &session)?, next: beginning.next, login })
+    }
+
+    fn place(&self, from: IpAddr, state: &str, until: Timestamp) -> Result<Place<'_>, NotSignedIn> {
+        let now = self.clock.now();
+        let from = network_of(from);
+        let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
+        exchanges.spent.retain(|_, until| *until >= now);
+        if exchanges.spent.contains_key(state) {
+            return Err(NotSignedIn::NotBegun);
+        }
+        let of_one = exchanges.going_on.values().filter(|other| **other == from).count();
+        let is_free = of_one < EXCHANGES_OF_ONE && exchanges.going_on.len() < EXCHANGES;
+        if !is_free || exchanges.going_on.contains_key(state) {
+            return Err(NotSignedIn::Crowded);
+        }
+        exchanges.going_on.insert(state.to_owned(), from);
+        Ok(Place { exchanges: &self.exchanges, state: state.to_owned(), until, is_spent: false })
+    }
+
+    /// Who a session's cookie belongs to; `None` where they have to sign in.
+    ///
+    /// # Errors
+    /// GitHub does not answer.
+    pub async fn recognise(&self, cookie: &str) -> Result<Option<Arc<Person>>, SignInError> {
+        let now = self.clock.now();
+        let Some(session) = self.held(cookie, now) else { return Ok(None) };
+        if let Some(person) = self.remembered(&session.id, now) {
+            return Ok(Some(person));
+        }
+        let rights = match self.sign_in.rights_of(&SecretString::from(session.token.clone())).await {
+            Ok(rights) => rights,
+            Err(error) if error.is_over() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Session { id, login, form_token, .. } = session;
+        let person = Arc::new(Person { login, rights, form_token, session: id });
+        self.remember(&person, now);
+        Ok(Some(person))
+    }
+
+    /// Who a session's cookie belongs to, without asking GitHub anything: nothing is known of what they may see, but
+    /// whoever holds a session can end it, whether GitHub answers or not.
+    pub fn holder(&self, cookie: &str) -> Option<Person> {
+        let Session { id, login, form_token, .. } = self.held(cookie, self.clock.now())?;
+        Some(Person { login, rights: BTreeMap::new(), form_token, session: id })
+    }
+
+    /// Ends a session.
+    pub fn end(&self, person: &Person) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&person.session);
+        let until = self.clock.now() + SESSION;
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).insert((until, person.session.clone()));
+    }
+
+    /// A session that goes on.
+    fn held(&self, cookie: &str, now: Timestamp) -> Option<Session> {
+        let session: Session = self.open(HELD, cookie)?;
+        (session.until >= now && !self.has_ended(&session, now)).then_some(session)
+    }
+
+    fn has_ended(&self, session: &Session, now: Timestamp) -> bool {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.retain(|(until, _)| *until >= now);
+        ended.iter().any(|(_, id)| *id == session.id)
+    }
+
+    fn remembered(&self, session: &str, now: Timestamp) -> Option<Arc<Person>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get(session).filter(|known| now.duration_since(known.asked_at) < BELIEVED)?;
+        Some(Arc::clone(&known.person))
+    }
+
+    fn remember(&self, person: &Arc<Person>, now: Timestamp) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= REMEMBERED {
+            known.retain(|_, one| now.duration_since(one.asked_at) < BELIEVED);
+        }
+        if known.len() < REMEMBERED {
+            known.insert(person.session.clone(), Known { person: Arc::clone(person), asked_at: now });
+        }
+    }
+
+    fn seal(&self, name: &str, what: &impl Serialize) -> Result<String, NotSignedIn> {
+        let plain = serde_json::to_vec(what).map_err(|_| NotSignedIn::NoRandomness)?;
+        let sealed = self.key.seal(name, &plain).map_err(|_| NotSignedIn::NoRandomness)?;
+        Ok(URL_SAFE_NO_PAD.encode(sealed))
+    }
+
+    fn open<T: DeserializeOwned>(&self, name: &str, cookie: &str) -> Option<T> {
+        let sealed = URL_SAFE_NO_PAD.decode(cookie).ok()?;
+        serde_json::from_slice(&self.key.open_sealed(name, &sealed)?).ok()
+    }
+}
+
+/// The codes that GitHub is asked about, by the state of their sign-in.
+#[derive(Default)]
+struct Exchanges {
+    going_on: HashMap<String, IpAddr>,
+    /// Sign-ins that GitHub has answered, and until when they would be good.
+    spent: HashMap<String, Timestamp>,
+}
+
+/// A code that GitHub is asked about now.
+struct Place<'a> {
+    exchanges: &'a Mutex<Exchanges>,
+    state: String,
+    until: Timestamp,
+    is_spent: bool,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
+        exchanges.going_on.remove(&self.state);
+        if self.is_spent {
+            exchanges.spent.insert(std::mem::take(&mut self.state), self.until);
+        }
+    }
+}
+
+/// What one party has of addresses: of IPv6 64 bits tell networks apart, and the rest is anybody's choice there.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+        address => address,
+    }
+}
+
+/// 32 random bytes in base64url: what nobody guesses.
+pub fn random_text() -> Result<String, NotSignedIn> {
+    let mut bytes = [0; 32];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| NotSignedIn::NoRandomness)?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use capstan_ports::SystemClock;
+
+    /// A code host that never answers.
+    struct Silent;
+
+    #[async_trait]
+    impl SignIn for Silent {
+        fn authorize_url(&self, state: &str, _challenge: &str) -> Url {
+            format!("https://github.example/{state}").parse().unwrap()
+        }
+
+        async fn exchange(&self, _code: &str, _key: &SecretString) -> Result<SecretString, SignInError> {
+            std::future::pending().await
+        }
+
+        async fn login_of(&self, _token: &SecretString) -> Result<String, SignInError> {
+            std::future::pending().await
+        }
+
+        async fn rights_of(&self, _token: &SecretString) -> Result<BTreeMap<u64, Permission>, SignInError> {
+            std::future::pending().await
+        }
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn visitors(sign_in: impl SignIn + 'static) -> Visitors {
+        let key = SealingKey::parse(&"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=".into()).unwrap();
+        let public = "https://capstan.example".parse().unwrap();
+        Visitors::new(Arc::new(sign_in), key, Arc::new(SystemClock), &public)
+    }
+
+    fn begin(visitors: &Visitors) -> (String, String) {
+        let begun = visitors.begin("/").unwrap();
+        (begun.cookie, begun.url.path().trim_start_matches('/').to_owned())
+    }
+
+    #[tokio::test]
+    async fn made_up_codes_hold_up_nobody_elsewhere() {
+        let visitors = visitors(Silent);
+        let begun: Vec<(String, String)> = (0..6).map(|_| begin(&visitors)).collect();
+        let come_back = |from: &str, (cookie, state): &(String, String)| {
+            let (visitors, from) = (&visitors, address(from));
+            let (cookie, state) = (cookie.clone(), state.clone());
+            Box::pin(async move { visitors.finish(from, &cookie, &state, "made-up").await })
+        };
+        // One that was begun once is asked about once, whoever brings it.
+        let mut first = come_back("192.0.2.1", &begun[0]);
+        assert!(first.as_mut().now_or_never().is_none());
+        assert!(matches!(come_back("192.0.2.9", &begun[0]).await, Err(NotSignedIn::Crowded)));
+        let mut waiting: Vec<_> = begun[1..4].iter().map(|one| come_back("192.0.2.1", one)).collect();
+        for one in &mut waiting {
+            assert!(one.as_mut().now_or_never().is_none());
+        }
+        for same in ["192.0.2.1", "::ffff:192.0.2.1"] {
+            assert!(matches!(come_back(same, &begun[4]).await, Err(NotSignedIn::Crowded)), "{same}");
+        }
+        let mut honest = come_back("192.0.2.2", &begun[4]);
+        assert!(honest.as_mut().now_or_never().is_none(), "it is asked about");
+        // A state that was not given to that browser costs nothing.
+        let stolen = (begun[5].0.clone(), begun[4].1.clone());
+        assert!(matches!(come_back("192.0.2.3", &stolen).await, Err(NotSignedIn::NotBegun)));
+        // Whoever goes away makes room.
+        drop(waiting);
+        assert!(come_back("192.0.2.1", &begun[5]).now_or_never().is_none());
+    }
+
+    /// A code host that knows no code.
+    struct Refusing;
+
+    #[async_trait]
+    impl SignIn for Refusing {
+        fn authorize_url(&self, state: &str, _challenge: &str) -> Url {
+            format!("https://github.example/{state}").parse().unwrap()
+        }
+
+        async fn exchange(&self, _code: &str, _key: &SecretString) -> Result<SecretString, SignInError> {
+            Err(SignInError::Refused("bad_verification_code".to_owned()))
+        }
+
+        async fn login_of(&self, _token: &SecretString) -> Result<String, SignInError> {
+            std::future::pending().await
+        }
+
+        async fn rights_of(&self, _token: &SecretString) -> Result<BTreeMap<u64, Permission>, SignInError> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_begun_once_is_good_for_one_code() {
+        let visitors = visitors(Refusing);
+        let (cookie, state) = begin(&visitors);
+        let from = address("2001:db8::1");
+        let first = visitors.finish(from, &cookie, &state, "made-up").await;
+        assert!(matches!(first, Err(NotSignedIn::SignIn(_))), "{first:?}");
+        let second = visitors.finish(from, &cookie, &state, "another").await;
+        assert!(matches!(second, Err(NotSignedIn::NotBegun)), "{second:?}");
+    }
+
+    #[test]
+    fn one_network_is_one_party() {
+        assert_eq!(network_of(address("2001:db8:1:2:3::4")), address("2001:db8:1:2::"));
+        assert_eq!(network_of(address("::ffff:192.0.2.1")), address("192.0.2.1"));
+    }
+}

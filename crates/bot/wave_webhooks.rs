@@ -1,0 +1,414 @@
+//! Webhooks that say whether a wave of a campaign is well: who may be asked, when, and what came of it.
+//!
+//! *Expected flow*: a run finds a wave that waits for its webhook alone ([`WaveWebhooks::heard`]); the question is put
+//! outside of the run ([`WaveWebhooks::ask`]), and the repository's job is asked for again once there is an answer. The
+//! next run takes it, and notes it where campaigns are noted. *Guarantees*: nobody is asked but hosts that whoever runs
+//! Capstan names, for the sake of the repositories that are named with them; silence, trouble and words that nobody
+//! understands count as nothing, and are asked about again, ever more seldom; an answer is taken once. *Assumption*:
+//! what is known here goes with the process, so that a webhook may be asked twice: `question` is the same then.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use capstan_campaign::facts::WebhookWord;
+use capstan_campaign::settings::{Webhook, WebhookUrl};
+use capstan_plan::settings::Glob;
+use capstan_providers::Scheme;
+use jiff::{SignedDuration, Timestamp};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+use ulid::Ulid;
+
+use capstan_ports::{
+    AllowedHosts, Cause, Clock, JobRequest, Jobs, Repository, RepositoryName, WaveWebhook, WebhookAnswer,
+    WebhookCall, WebhookResult,
+};
+
+/// So many are asked at once.
+const AT_ONCE: usize = 16;
+/// The wait before the second question; doubled before each further one.
+const FIRST_WAIT: SignedDuration = SignedDuration::from_mins(1);
+/// The longest wait for one that answers `pending`, and for one that does not answer.
+const LONGEST_PENDING: SignedDuration = SignedDuration::from_mins(5);
+const LONGEST_SILENCE: SignedDuration = SignedDuration::from_mins(30);
+/// What nobody asked about for so long is forgotten.
+const FORGOTTEN: SignedDuration = SignedDuration::from_hours(2);
+/// So many characters of a message are kept.
+const LONGEST_MESSAGE: usize = 200;
+
+/// A host that may be asked.
+#[derive(Debug, Clone)]
+pub struct WebhookHost {
+    /// The host, with its port where that is not the scheme's own.
+    pub host: String,
+    /// The repositories for whose sake.
+    pub repositories: Vec<Glob>,
+    /// What signs questions to it.
+    pub secret: SecretString,
+}
+
+/// What asking needs from outside.
+pub struct WebhookParts {
+    /// The network.
+    pub port: Arc<dyn WaveWebhook>,
+    /// Who may be asked.
+    pub hosts: Vec<WebhookHost>,
+    /// Whom to tell that a repository is worth another look.
+    pub jobs: Arc<dyn Jobs>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Asks webhooks. Cheap to clone.
+#[derive(Clone)]
+pub struct WaveWebhooks(Arc<Shared>);
+
+struct Shared {
+    parts: WebhookParts,
+    slots: Semaphore,
+    entries: Mutex<HashMap<Wave, Entry>>,
+}
+
+/// A wave as it stands: one that is another one is asked about anew.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Wave {
+    /// The repository's id.
+    pub repository: u64,
+    /// The campaign's name.
+    pub campaign: String,
+    /// The release that moves.
+    pub release: String,
+    /// The wave's name.
+    pub wave: String,
+    /// A fingerprint of its clusters, and of whom is asked.
+    pub state: String,
+}
+
+/// What is asked; the JSON that webhooks get, with the id and the time of each call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// The same for as long as the wave stands as it does.
+    pub question: String,
+    /// `owner/name`
+    pub repository: String,
+    /// The campaign's name.
+    pub campaign: String,
+    /// The wave's name.
+    pub wave: String,
+    /// `aws/v22.0.0`
+    pub release: String,
+    /// The clusters of the wave.
+    pub clusters: Vec<AskedCluster>,
+}
+
+/// A cluster of the wave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedCluster {
+    /// Its folder.
+    pub cluster: String,
+    /// The pull request of Capstan's that brought the release; `null` where none did.
+    pub pull_request: Option<u64>,
+    /// The commit of its merge.
+    pub merge_commit: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    delivery: &'a str,
+    sent_at: String,
+    #[serde(flatten)]
+    question: &'a Question,
+}
+
+/// What is known of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing: it is to be asked now. With the question, where it was asked before.
+    Due(Option<Arc<Question>>),
+    /// It answered.
+    Said(WebhookWord),
+    /// It has said nothing that counts.
+    Silent {
+        /// Why, as a part of a sentence.
+        why: String,
+        /// When it is asked again; `None` = it is being asked, or never is.
+        again: Option<Timestamp>,
+    },
+}
+
+struct Entry {
+    question: Arc<Question>,
+    under_way: bool,
+    tries: u32,
+    last: Option<Last>,
+    touched: Timestamp,
+}
+
+enum Last {
+    Said(WebhookWord),
+    Silent { why: String, next: Timestamp },
+}
+
+impl WaveWebhooks {
+    /// Asks these.
+    pub fn new(parts: WebhookParts) -> Self {
+        for result in ["pass", "fail", "pending", "none"] {
+            count(result, 0);
+        }
+        Self(Arc::new(Shared { parts, slots: Semaphore::new(AT_ONCE), entries: Mutex::default() }))
+    }
+
+    /// Whether a repository may have that webhook asked; with what the question is signed then.
+    ///
+    /// # Errors
+    /// Why not, as a part of a sentence.
+    pub fn allows(&self, repository: &RepositoryName, url: &WebhookUrl) -> Result<&SecretString, String> {
+        let name = repository.to_string();
+        let scheme = if url.url().scheme() == "http" { Scheme::Http } else { Scheme::Https };
+        let (host, port) = (url.url().host_str(), url.url().port_or_known_default());
+        let is_meant = |one: &&WebhookHost| {
+            let named = AllowedHosts::new([one.host.as_str()]);
+            host.zip(port).is_some_and(|(host, port)| named.allow(host, port, scheme))
+                && Glob::grants(&one.repositories, &name)
+        };
+        let found = self.0.parts.hosts.iter().find(is_meant);
+        found.map(|found| &found.secret).ok_or_else(|| refused(url))
+    }
+
+    /// What is known of a wave's webhook; an answer is given once.
+    pub fn heard(&self, wave: &Wave, url: &WebhookUrl) -> Heard {
+        let now = self.0.parts.clock.now();
+        let mut entries = self.0.lock();
+        let Some(entry) = entries.get_mut(wave) else { return Heard::Due(None) };
+        entry.touched = now;
+        let host = url.host();
+        match &entry.last {
+            Some(Last::Said(word)) => {
+                let word = word.clone();
+                entries.remove(wave);
+                Heard::Said(word)
+            }
+            Some(Last::Silent { next, .. }) if !entry.under_way && *next <= now => {
+                Heard::Due(Some(Arc::clone(&entry.question)))
+            }
+            Some(Last::Silent { why, next }) => Heard::Silent {
+                why: format!("the webhook at `{host}` {why}"),
+                again: (!entry.under_way).then_some(*next),
+            },
+            None => Heard::Silent { why: asking(&host), again: None },
+        }
+    }
+
+    /// Puts a question; says what stands meanwhile.
+    pub fn ask(
+        &self,
+        wave: Wave,
+        webhook: &Webhook,
+        question: Arc<Question>,
+        repository: &Repository,
+    ) -> Heard {
+        let secret = match self.allows(&repository.name, &webhook.url) {
+            Ok(secret) => secret.clone(),
+            Err(why) => return Heard::Silent { why, again: None },
+        };
+        let (now, host) = (self.0.parts.clock.now(), webhook.url.host());
+        let mut entries = self.0.lock();
+        entries.retain(|_, entry| entry.under_way || now.duration_since(entry.touched) < FORGOTTEN);
+        let entry = entries.entry(wave.clone()).or_insert_with(|| Entry {
+            question: Arc::clone(&question),
+            under_way: false,
+            tries: 0,
+            last: None,
+            touched: now,
+        });
+        let stands = match &entry.last {
+            Some(Last::Silent { why, .. }) => format!("the webhook at `{host}` {why}"),
+            _ => asking(&host),
+        };
+        if !std::mem::replace(&mut entry.under_way, true) {
+            let errand = Errand {
+                shared: Arc::clone(&self.0),
+                wave,
+                host,
+                url: webhook.url.url().clone(),
+                secret,
+                timeout: Duration::from_secs(webhook.timeout.seconds()),
+                question,
+                job: JobRequest {
+                    repository: repository.id,
+                    installation: repository.installation,
+                    name: repository.name.clone(),
+                    cause: Cause::Event,
+                },
+            };
+            tokio::spawn(errand.run());
+        }
+        Heard::Silent { why: stands, again: None }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Wave, Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One call.
+struct Errand {
+    shared: Arc<Shared>,
+    wave: Wave,
+    host: String,
+    url: url::Url,
+    secret: SecretString,
+    timeout: Duration,
+    question: Arc<Question>,
+    job: JobRequest,
+}
+
+impl Errand {
+    async fn run(self) {
+        let answer = {
+            // The semaphore is never closed.
+            let _slot = self.shared.slots.acquire().await;
+            self.call().await
+        };
+        let now = self.shared.parts.clock.now();
+        if let Some(entry) = self.shared.lock().get_mut(&self.wave) {
+            entry.under_way = false;
+            entry.tries = entry.tries.saturating_add(1);
+            entry.last = Some(last(answer, entry.tries, now));
+            entry.touched = now;
+        }
+        if let Err(error) = self.shared.parts.jobs.enqueue(&self.job).await {
+            tracing::warn!(repository = %self.job.name, error = %error, "a repository whose webhook was asked is looked at with the next resync only");
+        }
+    }
+
+    async fn call(&self) -> Result<WebhookAnswer, String> {
+        let Wave { campaign, wave, .. } = &self.wave;
+        let delivery = Ulid::generate().to_string();
+        let sent_at = self.shared.parts.clock.now().to_string();
+        let call = Call { delivery: &delivery, sent_at, question: &self.question };
+        let body = serde_json::to_vec(&call).map_err(|error| format!("cannot be asked: {error}"))?;
+        let (url, secret) = (self.url.clone(), self.secret.clone());
+        let call = WebhookCall { url, secret, timeout: self.timeout, delivery, body };
+        let answer = self.shared.parts.port.ask(&call).await;
+        match &answer {
+            Ok(answer) => {
+                let result = word(answer.result);
+                count(result, 1);
+                tracing::info!(repository = %self.job.name, campaign, wave, host = self.host, delivery = call.delivery, result, "a webhook was asked whether a wave is well");
+            }
+            Err(error) => {
+                count("none", 1);
+                tracing::warn!(repository = %self.job.name, campaign, wave, host = self.host, delivery = call.delivery, error = %error, "a webhook did not say whether a wave is well");
+            }
+        }
+        answer.map_err(|error| format!("has not answered ({error})"))
+    }
+}
+
+/// What stands of an answer.
+fn last(answer: Result<WebhookAnswer, String>, tries: u32, now: Timestamp) -> Last {
+    let said = |message: &str| match in_a_line(message) {
+        message if message.is_empty() => String::new(),
+        message => format!(" ({message})"),
+    };
+    let (why, longest) = match answer {
+        Ok(WebhookAnswer { result: WebhookResult::Pending, message }) => {
+            (format!("cannot tell yet{}", said(&message)), LONGEST_PENDING)
+        }
+        Ok(WebhookAnswer { result, message }) => {
+            let passed = result == WebhookResult::Pass;
+            let why = if passed { String::new() } else { in_a_line(&message) };
+            return Last::Said(WebhookWord { at: now, passed, why });
+        }
+        Err(why) => (why, LONGEST_SILENCE),
+    };
+    let factor = 2_i32.saturating_pow(tries.saturating_sub(1).min(16));
+    let wait = FIRST_WAIT.saturating_mul(factor).min(longest);
+    let next = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
+    let shown = next.strftime("%Y-%m-%d %H:%M:%S UTC");
+    Last::Silent { why: format!("{why}; it is asked again at {shown}"), next }
+}
+
+/// A stranger's text, on one line, without what would end the code or the sentence that it stands in.
+fn in_a_line(message: &str) -> String {
+    let mut line = String::new();
+    for word in message.split(|letter: char| letter.is_whitespace() || letter.is_control()) {
+        if word.is_empty() {
+            continue;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().map(|letter| if letter == '`' { '\'' } else { letter }));
+    }
+    match line.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.trim_end_matches('.').to_owned(),
+    }
+}
+
+fn asking(host: &str) -> String {
+    format!("the webhook at `{host}` is being asked")
+}
+
+/// Why a webhook is not asked.
+pub fn refused(url: &WebhookUrl) -> String {
+    format!(
+        "`{}` is not among the hosts that this Capstan asks for this repository (whoever runs it names them in the file of its setting `wave-webhooks-file`)",
+        url.host()
+    )
+}
+
+const fn word(result: WebhookResult) -> &'static str {
+    match result {
+        WebhookResult::Pass => "pass",
+        WebhookResult::Fail => "fail",
+        WebhookResult::Pending => "pending",
+    }
+}
+
+fn count(result: &'static str, times: u64) {
+    metrics::counter!("capstan_wave_webhook_answers_total", "result" => result).increment(times);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_webhook_says_stands_on_one_line_and_has_an_end() {
+        for (message, expected) in [
+            ("error rate\n\r\t is `5 %`.", "error rate is '5 %'"),
+            ("", ""),
+            ("\u{7}", ""),
+            (&"x".repeat(300), &format!("{}…", "x".repeat(200))),
+        ] {
+            assert_eq!(in_a_line(message), expected, "{message:?}");
+        }
+    }
+
+    #[test]
+    fn whoever_does_not_answer_is_asked_ever_more_seldom() {
+        let now: Timestamp = "2026-11-24T12:00:00Z".parse().unwrap();
+        let next = |answer: Result<WebhookAnswer, String>, tries| match last(answer, tries, now) {
+            Last::Silent { why, next } => (why, next.duration_since(now).as_secs()),
+            Last::Said(word) => panic!("{word:?}"),
+        };
+        let silence = || Err("has not answered (it answers 500)".to_owned());
+        let waits: Vec<i64> = (1..=8).map(|tries| next(silence(), tries).1).collect();
+        assert_eq!(waits, [60, 120, 240, 480, 960, 1_800, 1_800, 1_800]);
+        assert_eq!(next(silence(), u32::MAX).1, 1_800);
+        let pending =
+            || Ok(WebhookAnswer { result: WebhookResult::Pending, message: "2 of 5 min".to_owned() });
+        assert_eq!(
+            next(pending(), 1),
+            ("cannot tell yet (2 of 5 min); it is asked again at 2026-11-24 12:01:00 UTC".to_owned(), 60)
+        );
+        assert_eq!(next(pending(), 4).1, 300);
+    }
+}

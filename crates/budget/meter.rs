@@ -1,0 +1,241 @@
+//! Asks the ledger for each call, and for a second ahead, so that a busy process writes it about once a second.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::ledger::{Ask, Grant, Ledger, Primary, Resource, Wait};
+use super::limits::{Cost, Limits};
+use super::priority::Priority;
+use capstan_ports::{Budgets, Clock, Kept, RecordsError};
+
+/// For how long a grant is good.
+const GOOD_FOR: Duration = Duration::from_secs(1);
+/// What is taken ahead: what a busy process uses in a second.
+const AHEAD: Cost = Cost { requests: 15, points: 15, content: 0 };
+/// How often a ledger is read again that others write at the same time.
+const TRIES: usize = 50;
+
+/// The budgets of a process: what it may use now, and what it has heard of GitHub's limits.
+pub struct Meter {
+    budgets: Arc<dyn Budgets>,
+    clock: Arc<dyn Clock>,
+    /// `None` where GitHub's published limits do not hold.
+    limits: Option<Limits>,
+    /// The process's name.
+    holder: String,
+    /// Requests that it makes at once.
+    seats: u32,
+    accounts: Mutex<HashMap<String, Arc<Account>>>,
+}
+
+/// Those whom GitHub counts together, as this process knows them.
+#[derive(Default)]
+struct Account {
+    inner: tokio::sync::Mutex<Inner>,
+    /// What was heard since the ledger was written last.
+    heard: Mutex<Heard>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// As it was read last: what counts where the database does not answer.
+    ledger: Ledger,
+    /// For each resource by itself: work goes to and fro between REST and GraphQL.
+    ahead: BTreeMap<Resource, Ahead>,
+}
+
+/// What was granted and is not used yet.
+#[derive(Debug, Clone, Copy)]
+struct Ahead {
+    grant: Grant,
+    left: Cost,
+    priority: Priority,
+}
+
+#[derive(Default)]
+struct Heard {
+    primaries: Vec<(Resource, Primary)>,
+    quiet_until: Option<Timestamp>,
+}
+
+impl Meter {
+    /// A process's meter. `seats` is how many requests it makes at once for each of those whom GitHub counts together.
+    pub fn new(
+        budgets: Arc<dyn Budgets>,
+        clock: Arc<dyn Clock>,
+        limits: Option<Limits>,
+        holder: String,
+        seats: u32,
+    ) -> Self {
+        Self { budgets, clock, limits, holder, seats, accounts: Mutex::default() }
+    }
+
+    /// May a call go now? What is answered with `Ok` is counted as used.
+    ///
+    /// # Errors
+    /// Until when to wait, and for what.
+    pub async fn admit(
+        &self,
+        counted_for: &str,
+        priority: Priority,
+        resource: Resource,
+        cost: Cost,
+    ) -> Result<(), Wait> {
+        // Where there are no secondary limits only requests count.
+        let cost = if self.limits.is_some() { cost } else { Cost { points: 0, content: 0, ..cost } };
+        let account = self.account(counted_for);
+        let mut inner = account.inner.lock().await;
+        if self.take_ahead(&account, &mut inner, priority, resource, cost) {
+            return Ok(());
+        }
+        let wish = larger(cost, AHEAD);
+        let grant = self.ask(counted_for, &account, &mut inner, (priority, resource), (cost, wish)).await?;
+        let left = grant.cost.less(cost);
+        inner.ahead.insert(resource, Ahead { grant, left, priority });
+        Ok(())
+    }
+
+    /// What the headers of an answer said.
+    pub fn heard_primary(&self, counted_for: &str, resource: Resource, seen: Primary) {
+        let account = self.account(counted_for);
+        let mut heard = account.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.primaries.retain(|(known, _)| *known != resource);
+        heard.primaries.push((resource, seen));
+    }
+
+    /// GitHub asked to be left alone for so long.
+    pub fn asked_to_wait(&self, counted_for: &str, wait: Duration) {
+        let until =
+            self.clock.now() + SignedDuration::try_from(wait).unwrap_or(SignedDuration::from_secs(60));
+        let account = self.account(counted_for);
+        account.heard.lock().unwrap_or_else(PoisonError::into_inner).quiet_until = Some(until);
+    }
+
+    /// How long a wait is from now.
+    pub fn until(&self, wait: &Wait) -> Duration {
+        let left = wait.until.duration_since(self.clock.now());
+        Duration::try_from(left).unwrap_or_default().max(Duration::from_millis(1))
+    }
+
+    fn account(&self, counted_for: &str) -> Arc<Account> {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(accounts.entry(counted_for.to_owned()).or_default())
+    }
+
+    /// From what was granted ahead, where that was for calls no more important than this one.
+    fn take_ahead(
+        &self,
+        account: &Account,
+        inner: &mut Inner,
+        priority: Priority,
+        resource: Resource,
+        cost: Cost,
+    ) -> bool {
+        if account.heard.lock().unwrap_or_else(PoisonError::into_inner).quiet_until.is_some() {
+            return false;
+        }
+        let now = self.clock.now();
+        let Some(ahead) = inner.ahead.get_mut(&resource) else { return false };
+        let is_good = now < ahead.grant.until && priority <= ahead.priority && ahead.left.covers(cost);
+        if is_good {
+            ahead.left = ahead.left.less(cost);
+        }
+        is_good
+    }
+
+    /// Reads, decides, writes; once more where somebody else wrote meanwhile. A database that does not answer stops no
+    /// call: this process goes on with what it knew.
+    async fn ask(
+        &self,
+        counted_for: &str,
+        account: &Account,
+        inner: &mut Inner,
+        (priority, resource): (Priority, Resource),
+        (cost, wish): (Cost, Cost),
+    ) -> Result<Grant, Wait> {
+        let heard = std::mem::take(&mut *account.heard.lock().unwrap_or_else(PoisonError::into_inner));
+        let now = self.clock.now();
+        let is_over = |of: &Resource, ahead: &Ahead| *of == resource || ahead.grant.until <= now;
+        let before: Vec<Ahead> =
+            inner.ahead.extract_if(.., |of, ahead| is_over(of, ahead)).map(|(_, ahead)| ahead).collect();
+        let ask = Ask {
+            priority,
+            resource,
+            cost,
+            wish,
+            holder: &self.holder,
+            seats: self.seats,
+            good_for_ms: i64::try_from(GOOD_FOR.as_millis()).unwrap_or(1_000),
+        };
+        let decide = |ledger: &mut Ledger| {
+            for (resource, seen) in &heard.primaries {
+                ledger.note_primary(*resource, *seen);
+            }
+            if let Some(until) = heard.quiet_until {
+                ledger.be_quiet(until);
+            }
+            for ahead in &before {
+                ledger.give_back(&ahead.grant, ahead.left);
+            }
+            ledger.ask(self.limits.as_ref(), self.clock.now(), &ask)
+        };
+        for attempt in 0..TRIES {
+            match self.exchange(counted_for, inner, &decide).await {
+                Ok(Some(asked)) => return asked,
+                Ok(None) => {
+                    // Whoever is as quick again meets the same others again.
+                    let longest = 2 + u64::try_from(attempt).unwrap_or_default();
+                    let pause = rand::random_range(0..=longest);
+                    tokio::time::sleep(Duration::from_millis(pause)).await;
+                }
+                Err(error) => {
+                    tracing::warn!(budget = counted_for, error = %error, "the shared budget cannot be used: this process goes on with what it knew");
+                    return decide(&mut inner.ledger);
+                }
+            }
+        }
+        tracing::warn!(
+            budget = counted_for,
+            "the shared budget was written by others each time: this process goes on with what it knew"
+        );
+        decide(&mut inner.ledger)
+    }
+
+    /// `None` where somebody else wrote meanwhile.
+    async fn exchange(
+        &self,
+        counted_for: &str,
+        inner: &mut Inner,
+        decide: &(dyn Fn(&mut Ledger) -> Result<Grant, Wait> + Send + Sync),
+    ) -> Result<Option<Result<Grant, Wait>>, RecordsError> {
+        let read = self.budgets.budget(counted_for).await?;
+        // A ledger of another version of Capstan begins anew: GitHub still tells what it refuses.
+        let known = read.as_ref().and_then(|kept| serde_json::from_str(&kept.ledger).ok());
+        let mut ledger: Ledger = known.unwrap_or_default();
+        let asked = decide(&mut ledger);
+        let text = serde_json::to_string(&ledger).unwrap_or_default();
+        let kept = self.budgets.keep_budget(counted_for, read.map(|kept| kept.version), &text).await?;
+        if kept == Kept::Overtaken {
+            return Ok(None);
+        }
+        inner.ledger = ledger;
+        Ok(Some(asked))
+    }
+}
+
+/// The larger of each.
+const fn larger(one: Cost, other: Cost) -> Cost {
+    other.plus(one.less(other))
+}
+
+impl std::fmt::Debug for Meter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Meter")
+            .field("limits", &self.limits)
+            .field("holder", &self.holder)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,234 @@
+//! Fetches that several may ask for: of the same thing one is under way at a time, and so many in all; what came of it stands
+//! for a while, in the same words; a host that wants to be left alone is left alone until the time that it says.
+//!
+//! What is fetched, what is remembered of it, and how long one waits is its owners' own: the bot
+//! ([`Supplier`](super::Supplier)) and the reconciler ([`Downloads`](super::Downloads)).
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
+
+use capstan_ports::{AllowedHosts, Clock, FetchError};
+
+/// What is asked for, and by whom.
+pub(super) trait Asked: Clone + Eq + Hash + Send + 'static {
+    /// Whom a host tells to leave it alone, and which host.
+    type Host: Eq + Hash + Send + 'static;
+
+    /// That of this.
+    fn host(&self) -> Self::Host;
+}
+
+/// Fetches, by what is asked for.
+pub(super) struct Fetches<A: Asked, O> {
+    clock: Arc<dyn Clock>,
+    slots: Semaphore,
+    state: Mutex<State<A, O>>,
+}
+
+struct State<A: Asked, O> {
+    fetches: HashMap<A, Fetch<O>>,
+    /// Until when hosts want to be left alone.
+    resting: HashMap<A::Host, Timestamp>,
+}
+
+enum Fetch<O> {
+    UnderWay {
+        done: watch::Receiver<bool>,
+        /// Somebody went on without it.
+        is_left: bool,
+    },
+    Ended(Standing<O>),
+}
+
+/// What came of a fetch, and until when that stands.
+#[derive(Debug, Clone)]
+pub(super) struct Standing<O> {
+    pub(super) outcome: O,
+    pub(super) until: Timestamp,
+}
+
+/// What is known of something.
+pub(super) enum Known<O> {
+    /// This came of it.
+    Ended(Standing<O>),
+    /// It is on its way; true once it is here.
+    UnderWay(watch::Receiver<bool>),
+}
+
+/// What became of asking for a fetch.
+pub(super) enum Begun {
+    /// It is on its way.
+    UnderWay(watch::Receiver<bool>),
+    /// Its host wants to be left alone until then.
+    Rests(Timestamp),
+}
+
+impl<A: Asked, O: Clone + Send + 'static> Fetches<A, O> {
+    /// So many are under way at once.
+    pub(super) fn new(at_once: usize, clock: Arc<dyn Clock>) -> Self {
+        let state = State { fetches: HashMap::new(), resting: HashMap::new() };
+        Self { clock, slots: Semaphore::new(at_once), state: Mutex::new(state) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<A, O>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of it; nothing where what came of it stands no more.
+    pub(super) fn known(&self, asked: &A) -> Option<Known<O>> {
+        let now = self.clock.now();
+        match self.lock().fetches.get(asked)? {
+            Fetch::UnderWay { done, .. } => Some(Known::UnderWay(done.clone())),
+            Fetch::Ended(standing) => (standing.until > now).then(|| Known::Ended(standing.clone())),
+        }
+    }
+
+    /// Room among those that are under way.
+    pub(super) async fn slot(&self) -> Option<SemaphorePermit<'_>> {
+        // The semaphore is never closed.
+        self.slots.acquire().await.ok()
+    }
+
+    /// The fetch that is under way; begins it with `work` where none is. `work` says what stands from then on; nothing, where
+    /// it is kept elsewhere. `after` is told whether somebody went on without it.
+    pub(super) fn begin<Work, After>(
+        self: &Arc<Self>,
+        asked: &A,
+        work: impl FnOnce() -> Work,
+        after: impl FnOnce(bool) -> After + Send + 'static,
+    ) -> Begun
+    where
+        Work: Future<Output = Option<Standing<O>>> + Send + 'static,
+        After: Future<Output = ()> + Send + 'static,
+    {
+        let now = self.clock.now();
+        let mut state = self.lock();
+        if let Some(Fetch::UnderWay { done, .. }) = state.fetches.get(asked) {
+            return Begun::UnderWay(done.clone());
+        }
+        state.fetches.retain(|_, fetch| match fetch {
+            Fetch::UnderWay { .. } => true,
+            Fetch::Ended(standing) => standing.until > now,
+        });
+        state.resting.retain(|_, until| *until > now);
+        if let Some(until) = state.resting.get(&asked.host()) {
+            return Begun::Rests(*until);
+        }
+        let (end, done) = watch::channel(false);
+        state.fetches.insert(asked.clone(), Fetch::UnderWay { done: done.clone(), is_left: false });
+        drop(state);
+        let (fetches, asked, work) = (Arc::clone(self), asked.clone(), work());
+        tokio::spawn(async move {
+            let standing = work.await;
+            let is_left = fetches.end(asked, standing);
+            end.send_replace(true);
+            after(is_left).await;
+        });
+        Begun::UnderWay(done)
+    }
+
+    /// Somebody goes on without it; false where it has ended meanwhile.
+    pub(super) fn leave(&self, asked: &A) -> bool {
+        match self.lock().fetches.get_mut(asked) {
+            Some(Fetch::UnderWay { is_left, .. }) => {
+                *is_left = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn end(&self, asked: A, standing: Option<Standing<O>>) -> bool {
+        let mut state = self.lock();
+        let was = state.fetches.remove(&asked);
+        if let Some(standing) = standing {
+            state.fetches.insert(asked, Fetch::Ended(standing));
+        }
+        matches!(was, Some(Fetch::UnderWay { is_left: true, .. }))
+    }
+
+    /// What stands for so long from now on.
+    pub(super) fn standing(&self, outcome: O, wait: Duration) -> Standing<O> {
+        Standing { outcome, until: later(self.clock.now(), wait) }
+    }
+
+    /// A host wants to be left alone for so long: until when.
+    pub(super) fn rest(&self, asked: &A, wait: Duration) -> Timestamp {
+        let until = later(self.clock.now(), wait);
+        self.lock().resting.insert(asked.host(), until);
+        until
+    }
+
+    /// How long something stands yet. Never nothing: whoever asks again at once would be told the same.
+    pub(super) fn left(&self, until: Timestamp) -> Duration {
+        let left = Duration::try_from(until.duration_since(self.clock.now()));
+        left.unwrap_or_default().max(Duration::from_secs(1))
+    }
+
+    /// Forgets outcomes, those that came first, while `most` is less than what the others take.
+    pub(super) fn make_room(&self, most: usize, size: impl Fn(&O) -> usize) {
+        let mut state = self.lock();
+        loop {
+            let ended = state.fetches.iter().filter_map(|(asked, fetch)| match fetch {
+                Fetch::Ended(standing) => Some((standing.until, asked, size(&standing.outcome))),
+                Fetch::UnderWay { .. } => None,
+            });
+            let ended: Vec<_> = ended.filter(|(_, _, size)| *size > 0).collect();
+            let all: usize = ended.iter().map(|(_, _, size)| size).sum();
+            let oldest = ended.iter().min_by_key(|(until, ..)| *until).map(|(_, asked, _)| (*asked).clone());
+            // The last one stays, however much it takes: somebody waits for it.
+            match oldest.filter(|_| all > most && ended.len() > 1) {
+                Some(oldest) => drop(state.fetches.remove(&oldest)),
+                None => return,
+            }
+        }
+    }
+}
+
+/// The time after a wait; what is longer than can be counted is a day.
+fn later(now: Timestamp, wait: Duration) -> Timestamp {
+    let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::from_hours(24));
+    now.saturating_add(wait).unwrap_or(Timestamp::MAX)
+}
+
+/// Why nothing is asked of a host. To the minute: the sentence stays the same while it holds.
+pub(super) fn resting(host: &str, until: Timestamp) -> String {
+    let until = until.strftime("%Y-%m-%d %H:%M");
+    format!("{host} wants no more requests until {until} UTC: they are asked for again then")
+}
+
+/// Why something could not be fetched, where that is a host that may not be asked: in the words of whoever names hosts.
+pub(super) fn not_named(error: &FetchError, hosts: &AllowedHosts, remedy: &Remedy) -> Option<String> {
+    match error {
+        FetchError::HostNotAllowed { host, .. } => Some(remedy.words(host, hosts)),
+        // Where it leads is the word of who answered: it is for the log of whoever runs this.
+        FetchError::RedirectedElsewhere { from, to, .. } => {
+            tracing::warn!(%from, %to, "components lead to a host that is not among those that may be spoken to");
+            Some(remedy.words(&format!("the host to which {from} leads, named in the log,"), hosts))
+        }
+        FetchError::OutOfReach { host } => Some(format!(
+            "{host} leads to an address of a private network or of this machine: where that is meant, whoever runs this names it as `private://{host}` in the setting `provider-hosts`"
+        )),
+        _ => None,
+    }
+}
+
+/// What is to be done that a host is spoken to.
+pub(super) struct Remedy {
+    /// By whom it is not: `the reconciler may speak to`.
+    pub(super) hosts: &'static str,
+    /// What to do.
+    pub(super) act: &'static str,
+}
+
+impl Remedy {
+    pub(super) fn words(&self, host: &str, hosts: &AllowedHosts) -> String {
+        format!("{host} is not among the hosts that {} ({hosts}): {}", self.hosts, self.act)
+    }
+}

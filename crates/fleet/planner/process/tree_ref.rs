@@ -1,0 +1,71 @@
+//! Snapshots as they are named between processes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan_model::tree::{OutsidePath, StoredTree, Tree};
+use capstan_plan::release::ReleaseContent;
+use serde::{Deserialize, Serialize};
+
+use super::StoredTrees;
+use crate::generator::{Content, WrittenTree};
+
+/// A snapshot: where it is, or all of it where only the bot has it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TreeRef(Named);
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Named {
+    Stored(StoredTree),
+    Written(WrittenTree),
+}
+
+/// An old release's content.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WrittenRelease {
+    folder: TreeRef,
+    reads: BTreeMap<OutsidePath, Content>,
+}
+
+impl TreeRef {
+    /// Names a snapshot.
+    pub fn of(tree: &dyn Tree) -> Self {
+        Self(match tree.stored() {
+            Some(stored) => Named::Stored(stored),
+            None => Named::Written(WrittenTree::everything(tree)),
+        })
+    }
+
+    /// Where it is, if that is said.
+    pub const fn stored(&self) -> Option<&StoredTree> {
+        match &self.0 {
+            Named::Stored(stored) => Some(stored),
+            Named::Written(_) => None,
+        }
+    }
+
+    /// Opens it.
+    pub(super) fn open(self, stored: &mut dyn StoredTrees) -> Result<Arc<dyn Tree>, String> {
+        match self.0 {
+            Named::Stored(named) => stored.open(&named),
+            Named::Written(tree) => Ok(Arc::new(tree)),
+        }
+    }
+}
+
+impl From<&ReleaseContent> for WrittenRelease {
+    fn from(content: &ReleaseContent) -> Self {
+        let reads = content.reads.iter();
+        Self {
+            folder: TreeRef::of(content.folder.as_ref()),
+            reads: reads.map(|(path, bytes)| (path.clone(), Content(Ok(Arc::clone(bytes))))).collect(),
+        }
+    }
+}
+
+impl WrittenRelease {
+    pub(super) fn open(self, stored: &mut dyn StoredTrees) -> Result<ReleaseContent, String> {
+        let reads = self.reads.into_iter().filter_map(|(path, Content(bytes))| Some((path, bytes.ok()?)));
+        Ok(ReleaseContent { folder: self.folder.open(stored)?, reads: reads.collect() })
+    }
+}

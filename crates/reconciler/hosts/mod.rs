@@ -1,0 +1,140 @@
+//! Hosts for tenant clusters: turns over all SIPClusters of a management cluster, one SIPCluster after the other.
+//!
+//! *Expected flow*: [`turn`] lists SIPClusters, hosts and policies ([`facts`]); for each SIPCluster it reads what only that
+//! one needs, asks the heart for the next writes ([`capstan_hosts::pass`]), performs them side by side ([`perform`]) and
+//! remembers what came of them ([`memory`]), until there is none. What was remembered and has changed since is read again.
+//!
+//! *Guarantees*: where SIPCluster or BareMetalHost are not served, nothing is asked beyond that. What stands in a tenant's
+//! namespace is read and written as that namespace's service account, hosts are written as it too; the reconciler itself
+//! lists SIPClusters, hosts, policies, machines and their templates, and writes the status of SIPClusters, which no tenant may.
+//! No Secret with a management
+//! controller's credentials is read. One SIPCluster that cannot be served stops no other.
+//!
+//! Deliberately absent: decisions (the heart's), and when a turn is made (`controllers`).
+//!
+//! | file | tells |
+//! |---|---|
+//! | `turn` | one SIPCluster after the other |
+//! | `facts` | what is read for all, and for one |
+//! | `memory` | what is known, and what of it is out of date |
+//! | `perform` | a write, and what came of it |
+//! | `host_keys` | a jump host's key is made |
+//! | `issuers` | the Secrets that issuers of tokens need, and the one that is made for them |
+//! | `certificates` | certificates that issuers serve: read, judged, made |
+
+mod certificates;
+mod facts;
+mod host_keys;
+mod issuers;
+mod memory;
+mod perform;
+mod turn;
+mod unreadable;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use capstan_hosts::selector::HostDeployPolicy;
+use capstan_hosts::{cluster, host};
+use capstan_model::kinds::names;
+use tokio::sync::watch;
+
+pub(crate) use self::facts::{labels_of, labels_of_others, noting_namespaces};
+pub use self::memory::Memory;
+pub use self::turn::{Outcome, turn};
+use crate::gate::Gate;
+use capstan_ports::{ApiKind, ApiObject, As, Clock, Post, ServiceAccount};
+
+/// The service account of a tenant's namespace, as `deploy/applier` has it.
+const ACCOUNT: &str = "capstan-applier";
+/// By which the objects of services are found.
+pub(super) const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "capstan");
+/// The kinds of the objects of services: API version and kind.
+const SERVICE_KINDS: [(&str, &str); 4] =
+    [("apps/v1", "Deployment"), ("v1", "Service"), ("v1", "Secret"), ("v1", "ConfigMap")];
+/// Those of them that tell what runs, and where it is reached.
+pub(crate) const RUNNING_KINDS: [(&str, &str); 2] = [SERVICE_KINDS[0], SERVICE_KINDS[1]];
+const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+
+/// What a turn needs.
+#[derive(Clone)]
+pub struct Ports {
+    /// The management cluster, behind the fence of the leader.
+    pub live: Arc<Gate>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// At which name or address node ports of the management cluster are reached, where somebody said it.
+    pub node_ports_at: Option<String>,
+    /// Told what is worth watching with the reconciler's own rights.
+    pub watched: watch::Sender<BTreeSet<Post>>,
+    /// Told in which namespaces SIPClusters lie: there the objects of services are worth watching, as [`tenant`] with
+    /// [`service_posts`].
+    pub tenants: watch::Sender<BTreeSet<String>>,
+}
+
+/// With whose rights things are done in a tenant's namespace.
+pub fn tenant(namespace: &str) -> As {
+    As::Impersonated(ServiceAccount { namespace: namespace.to_owned(), name: ACCOUNT.to_owned() })
+}
+
+/// What is worth watching in a tenant's namespace.
+pub fn service_posts(namespace: &str) -> BTreeSet<Post> {
+    let labels = format!("{}={},{}", MANAGED_BY.0, MANAGED_BY.1, host::CLUSTER_NAME);
+    let post = |(version, kind): (&str, &str)| Post {
+        kind: ApiKind::of_version(version, kind),
+        namespace: Some(namespace.to_owned()),
+        name: None,
+        labels: Some(labels.clone()),
+    };
+    SERVICE_KINDS.into_iter().map(post).collect()
+}
+
+fn sip_clusters() -> ApiKind {
+    ApiKind::of_version(&format!("{}/{}", cluster::GROUP, cluster::VERSION), cluster::KIND)
+}
+
+fn hosts() -> ApiKind {
+    ApiKind::of_version(&format!("{}/{}", host::GROUP, host::VERSION), host::KIND)
+}
+
+fn policies() -> ApiKind {
+    ApiKind::of_version(&format!("{}/{}", host::GROUP, host::VERSION), HostDeployPolicy::KIND)
+}
+
+/// In the version that the API server prefers: what is read of them is the same in all.
+fn templates() -> ApiKind {
+    ApiKind::preferred(INFRASTRUCTURE, names::METAL3_MACHINE_TEMPLATE)
+}
+
+fn machines() -> ApiKind {
+    ApiKind::preferred("cluster.x-k8s.io", names::MACHINE)
+}
+
+fn secret(named: &cluster::Named) -> ApiObject {
+    ApiObject {
+        kind: ApiKind::of_version("v1", "Secret"),
+        namespace: Some(named.namespace.clone()),
+        name: named.name.clone(),
+    }
+}
+
+impl Ports {
+    fn watch(&self, posts: BTreeSet<Post>, tenants: BTreeSet<String>) {
+        replace(&self.watched, posts);
+        replace(&self.tenants, tenants);
+    }
+}
+
+fn replace<T: PartialEq>(sender: &watch::Sender<T>, value: T) {
+    sender.send_if_modified(|known| {
+        let is_new = *known != value;
+        *known = value;
+        is_new
+    });
+}
+
+/// What is watched with the reconciler's own rights.
+fn posts() -> BTreeSet<Post> {
+    let post = |kind| Post { kind, namespace: None, name: None, labels: None };
+    [sip_clusters(), hosts(), policies(), templates()].map(post).into()
+}

@@ -1,0 +1,235 @@
+//! A write, and what came of it.
+
+use capstan_hosts::cluster::{self, Named, SipCluster};
+use capstan_hosts::host::{self, Host};
+use capstan_hosts::pass::{Request, Step};
+use capstan_hosts::services::issuer::Authority;
+use capstan_live::applying::RefusalKind;
+use capstan_live::live_objects::MANAGER;
+use serde_json::Value;
+
+use super::facts::Own;
+use super::memory::Memory;
+use super::{MANAGED_BY, Ports, host_keys, issuers, tenant};
+use capstan_ports::{
+    ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
+};
+
+/// What came of a write.
+pub(super) enum Done {
+    /// The SIPCluster is like that now.
+    Cluster(Value),
+    /// A host is.
+    Host(Value),
+    /// An object of a service is.
+    Service(Value),
+    /// A Secret with a certificate is, and so is the CA that signed it, in this Secret.
+    Certificate(Value, Named, Authority),
+    /// An object of a service with this UID is gone.
+    Gone(String),
+}
+
+/// Why nothing came of it.
+pub(super) enum Failed {
+    /// Others wrote meanwhile: it is looked at again.
+    Stale(String),
+    /// It is not to be done, for a reason that people see.
+    Refused(String),
+    /// The API server does not answer, or this process leads no more.
+    Away(LiveError),
+}
+
+impl Failed {
+    fn of(error: LiveError, is_patch: bool) -> Self {
+        let Some(refusal) = error.refusal() else {
+            return match error {
+                LiveError::Malformed { .. } | LiveError::TooMuch { .. } => Self::Refused(error.to_string()),
+                error => Self::Away(error),
+            };
+        };
+        match refusal.kind {
+            RefusalKind::Conflict | RefusalKind::Contested | RefusalKind::NotFound => {
+                Self::Stale(error.to_string())
+            }
+            // The UID that a patch tests is another's, or a label that it takes off has gone.
+            RefusalKind::Invalid | RefusalKind::Schema if is_patch => Self::Stale(error.to_string()),
+            _ => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+/// Performs a step. What is applied and was not there yet is looked for first: what somebody else made under its name stays
+/// theirs.
+pub(super) async fn perform(
+    ports: &Ports,
+    cluster: &SipCluster,
+    own: &Own,
+    step: &Step,
+) -> Result<Done, Failed> {
+    let by = tenant(&cluster.metadata.namespace);
+    let live = ports.live.as_ref();
+    let of_patch = |error| Failed::of(error, true);
+    let of_apply = |error| Failed::of(error, false);
+    match step {
+        Step::MakeHostKeys(name) => {
+            let secret = host_keys::make(cluster, name).ok_or_else(|| {
+                Failed::Refused(format!("no key for {name} could be made: the system gives no random bytes"))
+            })?;
+            apply_object(ports, cluster, own, &secret, Kept::Data).await.map(Done::Service)
+        }
+        Step::MakeCertificate { secret, host, authority } => {
+            let by = Named::new(&cluster.metadata.namespace, authority);
+            let made = issuers::make(ports, cluster, secret, host, &by).await.map_err(of_apply)?;
+            let made = made.ok_or_else(|| Failed::Stale(format!("Secret {by} has gone")))?;
+            let (object, authority) = made.map_err(Failed::Refused)?;
+            let applied = apply_object(ports, cluster, own, &object, Kept::Nothing).await?;
+            Ok(Done::Certificate(applied, by, authority))
+        }
+        Step::Delete { kind: (version, kind), object, uid } => {
+            let object = ApiObject {
+                kind: ApiKind::of_version(version, kind),
+                namespace: Some(object.namespace.clone()),
+                name: object.name.clone(),
+            };
+            let only = Preconditions { uid, resource_version: None };
+            live.delete(&by, &object, only, Run::Real).await.map_err(of_apply)?;
+            Ok(Done::Gone(uid.clone()))
+        }
+        Step::Apply(_)
+        | Step::SetFinalizers(_)
+        | Step::WriteStatus(_)
+        | Step::Label { .. }
+        | Step::Unlabel { .. } => {
+            let me = ApiObject {
+                kind: super::sip_clusters(),
+                namespace: Some(cluster.metadata.namespace.clone()),
+                name: cluster.metadata.name.clone(),
+            };
+            match step.request(cluster) {
+                Some(Request::Apply(object)) => {
+                    apply_object(ports, cluster, own, &object, Kept::Nothing).await.map(Done::Service)
+                }
+                Some(Request::ApplyUnforced(manifest)) => {
+                    let applied = live.label(&by, &manifest).await;
+                    applied.map(Done::Host).map_err(of_apply)
+                }
+                Some(Request::PatchStatus(patch)) => {
+                    // A tenant's account has no right on a status: what stands there is Capstan's word.
+                    let patched =
+                        live.patch(&As::Reconciler, &me, ObjectPart::Status, &patch, Run::Real).await;
+                    patched.map(Done::Cluster).map_err(of_patch)
+                }
+                Some(Request::Patch(patch)) => {
+                    let (object, is_host) = match step {
+                        Step::Unlabel { host, .. } => (
+                            ApiObject {
+                                kind: super::hosts(),
+                                namespace: Some(host.namespace.clone()),
+                                name: host.name.clone(),
+                            },
+                            true,
+                        ),
+                        _ => (me, false),
+                    };
+                    let patched = live.patch(&by, &object, ObjectPart::Whole, &patch, Run::Real).await;
+                    patched.map(if is_host { Done::Host } else { Done::Cluster }).map_err(of_patch)
+                }
+                Some(Request::Delete(uid)) => Ok(Done::Gone(uid)),
+                None => Err(Failed::Stale("nothing is to be sent".to_owned())),
+            }
+        }
+    }
+}
+
+/// What stays of an object of ours that was not found by its labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// Nothing: the whole of it can be made again.
+    Nothing,
+    /// What it holds, which people know: a host key.
+    Data,
+}
+
+async fn apply_object(
+    ports: &Ports,
+    cluster: &SipCluster,
+    own: &Own,
+    object: &Value,
+    kept: Kept,
+) -> Result<Value, Failed> {
+    let by = tenant(&cluster.metadata.namespace);
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let mut object = object.clone();
+    if !own.has(text("/kind"), text("/metadata/name"))
+        && let Some(named) = ApiObject::of(&object)
+    {
+        let found = ports.live.read(&by, &named).await.map_err(|error| Failed::of(error, false))?;
+        match found.map(|found| (whose(&found, &object, cluster), found)) {
+            Some((Whose::Listed, _)) => return Err(Failed::Stale(format!("{named} was made meanwhile"))),
+            // Its labels come back.
+            Some((Whose::Ours, found)) if kept == Kept::Data => {
+                object["data"] = found["data"].clone();
+                object["metadata"]["annotations"] = found["metadata"]["annotations"].clone();
+            }
+            None | Some((Whose::Ours, _)) => {}
+            Some((Whose::Others, _)) => {
+                return Err(Failed::Refused(format!(
+                    "{named} is there already and is not of this SIPCluster: delete it, or choose another port, from which the name is made"
+                )));
+            }
+        }
+    }
+    let applied = ports.live.apply(&by, &object, Run::Real, Contested::Take).await;
+    applied.map_err(|error| Failed::of(error, false))
+}
+
+/// Whose an object is that bears the name of a service's.
+enum Whose {
+    /// It is found by its labels.
+    Listed,
+    /// Capstan made it for this very SIPCluster, and somebody took labels off.
+    Ours,
+    /// Somebody else's.
+    Others,
+}
+
+fn whose(found: &Value, wished: &Value, cluster: &SipCluster) -> Whose {
+    let label = |object: &Value, key: &str| object["metadata"]["labels"][key].clone();
+    let is_same = label(found, host::CLUSTER_NAME) == label(wished, host::CLUSTER_NAME);
+    if is_same && label(found, MANAGED_BY.0) == MANAGED_BY.1 {
+        return Whose::Listed;
+    }
+    let entries = |key: &str| found["metadata"][key].as_array().into_iter().flatten();
+    let is_owned = entries("ownerReferences").any(|owner| owner["uid"] == cluster.metadata.uid.as_str());
+    let is_applied =
+        entries("managedFields").any(|entry| entry["manager"] == MANAGER && entry["operation"] == "Apply");
+    if is_owned && is_applied { Whose::Ours } else { Whose::Others }
+}
+
+/// What came of it is known from here on. Whether the answers could be read.
+pub(super) fn note(memory: &mut Memory, cluster: &SipCluster, done: Done) {
+    let namespace = &cluster.metadata.namespace;
+    match done {
+        Done::Cluster(object) => match SipCluster::read(&object) {
+            Ok(cluster) => memory.note_cluster(cluster),
+            Err(error) => {
+                tracing::warn!(kind = cluster::KIND, "{error}");
+                memory.doubt(namespace);
+            }
+        },
+        Done::Host(object) => match Host::read(&object) {
+            Ok(host) => memory.note_host(host),
+            Err(error) => {
+                tracing::warn!(kind = host::KIND, "{error}");
+                memory.doubt(namespace);
+            }
+        },
+        Done::Service(object) => memory.note_service(object),
+        Done::Certificate(object, by, authority) => {
+            memory.note_service(object);
+            // It may be another than was known: the certificate would be none of that one, and be made again and again.
+            memory.signers.insert(by, Ok(authority));
+        }
+        Done::Gone(uid) => memory.note_gone(namespace, &uid),
+    }
+}

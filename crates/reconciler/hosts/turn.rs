@@ -1,0 +1,193 @@
+//! One SIPCluster after the other.
+
+use std::collections::BTreeSet;
+
+use capstan_hosts::cluster::{Named, SipCluster};
+use capstan_hosts::pass::{Step, Trouble, next, standing};
+use futures_util::{StreamExt as _, stream};
+use jiff::SignedDuration;
+
+use super::facts::{self, Own};
+use super::memory::Memory;
+use super::perform::{Done, Failed, note, perform};
+use super::{Ports, hosts, posts, sip_clusters};
+use capstan_ports::{LiveError, ManagementCluster as _};
+
+/// Writes for one SIPCluster that are under way at a time.
+const AT_A_TIME: usize = 8;
+/// How often a SIPCluster is looked at again because others write, in one turn.
+const MOST_STALE: usize = 5;
+/// Secrets that are not there are not asked for more often.
+const ASKED_AGAIN: SignedDuration = SignedDuration::from_secs(20);
+/// More rounds of writes for one SIPCluster in one turn are none that come to an end.
+const MOST_ROUNDS: usize = 30;
+
+/// What came of a turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether the kinds are served.
+    pub is_served: bool,
+    /// How many writes were performed.
+    pub writes: usize,
+    /// Whether something is waited for, or was refused.
+    pub is_waiting: bool,
+}
+
+/// Brings every SIPCluster as far as that goes now. `is_over` says, between the rounds, whether to stop.
+///
+/// # Errors
+/// The API server does not answer, or this process leads no more. What was done is done.
+pub async fn turn(
+    ports: &Ports,
+    memory: &mut Memory,
+    is_over: &(dyn Fn() -> bool + Sync),
+) -> Result<Outcome, LiveError> {
+    let mut outcome = Outcome { is_served: is_served(ports).await?, ..Outcome::default() };
+    if outcome.is_served {
+        memory.has_listed_machines = false;
+        let now = ports.clock.now();
+        if memory.in_vain_since.is_none_or(|since| now.duration_since(since) >= ASKED_AGAIN) {
+            memory.ask_again(now);
+            memory.in_vain_since = Some(now);
+        }
+        facts::of_all(ports, memory).await?;
+        // A list of a kind that has gone is empty, and nobody's hosts have gone with it.
+        if is_empty(&memory.clusters) || is_empty(&memory.hosts) {
+            outcome.is_served = is_served(ports).await?;
+        }
+    }
+    if !outcome.is_served {
+        memory.forget();
+        ports.watch(BTreeSet::new(), BTreeSet::new());
+        return Ok(outcome);
+    }
+    let all: Vec<Named> = memory.clusters.iter().flatten().map(SipCluster::named).collect();
+    ports.watch(posts(), all.iter().map(|named| named.namespace.clone()).collect());
+    for named in all {
+        if is_over() {
+            break;
+        }
+        let mut one = One { ports, memory, named: &named, writes: 0 };
+        let is_waiting = one.settle(is_over).await;
+        outcome.writes += one.writes;
+        outcome.is_waiting |= is_waiting?;
+    }
+    Ok(outcome)
+}
+
+fn is_empty<T>(known: &Option<Vec<T>>) -> bool {
+    known.as_ref().is_none_or(Vec::is_empty)
+}
+
+async fn is_served(ports: &Ports) -> Result<bool, LiveError> {
+    for kind in [sip_clusters(), hosts()] {
+        if ports.live.scope(&kind).await?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A SIPCluster and its turn.
+struct One<'t> {
+    ports: &'t Ports,
+    memory: &'t mut Memory,
+    named: &'t Named,
+    writes: usize,
+}
+
+/// What a round of writes came to.
+enum Round {
+    /// All were performed.
+    Done,
+    /// Others wrote meanwhile.
+    Stale(String, Option<Trouble>),
+    /// One is not to be done.
+    Refused(String, Option<Trouble>),
+}
+
+impl One<'_> {
+    /// Brings it as far as that goes; whether it waits for something.
+    async fn settle(&mut self, is_over: &(dyn Fn() -> bool + Sync)) -> Result<bool, LiveError> {
+        let mut stale = 0;
+        for _ in 0..MOST_ROUNDS {
+            if is_over() {
+                return Ok(true);
+            }
+            facts::of_all(self.ports, self.memory).await?;
+            let Some(cluster) = self.memory.cluster(self.named).cloned() else { return Ok(false) };
+            let own = match facts::of_one(self.ports, self.memory, &cluster).await {
+                Ok(own) => own,
+                Err(error @ (LiveError::Unreachable { .. } | LiveError::NotLeading { .. })) => {
+                    return Err(error);
+                }
+                // Its namespace has no account, or that one no rights: nobody else is concerned.
+                Err(error) => {
+                    tracing::warn!(sip_cluster = %self.named, %error, "nothing can be done for a SIPCluster");
+                    return Ok(true);
+                }
+            };
+            let steps = next(&cluster, &own.facts(self.ports, self.memory, None));
+            if steps.is_empty() {
+                return Ok(own.lacks(&cluster) || !is_ready(&cluster));
+            }
+            let (told, trouble) = match self.round(&cluster, &own, steps).await? {
+                Round::Done => continue,
+                Round::Stale(..) if stale < MOST_STALE => {
+                    stale += 1;
+                    self.memory.doubt(&self.named.namespace);
+                    continue;
+                }
+                Round::Stale(told, trouble) | Round::Refused(told, trouble) => (told, trouble),
+            };
+            self.say(&told, trouble).await?;
+            return Ok(true);
+        }
+        tracing::error!(sip_cluster = %self.named, "a SIPCluster comes to no end: what is written is not what is there then");
+        Ok(true)
+    }
+
+    /// Performs writes side by side.
+    async fn round(&mut self, cluster: &SipCluster, own: &Own, steps: Vec<Step>) -> Result<Round, LiveError> {
+        let ports = self.ports;
+        let writes = steps.into_iter().map(|step| async move {
+            let done = perform(ports, cluster, own, &step).await;
+            (step, done)
+        });
+        let performed: Vec<(Step, Result<Done, Failed>)> =
+            stream::iter(writes).buffer_unordered(AT_A_TIME).collect().await;
+        let mut round = Round::Done;
+        let mut away = None;
+        for (step, done) in performed {
+            match done {
+                Ok(done) => {
+                    self.writes += 1;
+                    note(self.memory, cluster, done);
+                }
+                Err(Failed::Stale(told)) if matches!(round, Round::Done) => {
+                    round = Round::Stale(told, step.trouble())
+                }
+                Err(Failed::Stale(_)) => {}
+                Err(Failed::Refused(told)) => round = Round::Refused(told, step.trouble()),
+                Err(Failed::Away(error)) => away = Some(error),
+            }
+        }
+        away.map_or(Ok(round), Err)
+    }
+
+    /// Says in its status what was refused.
+    async fn say(&mut self, told: &str, trouble: Option<Trouble>) -> Result<(), LiveError> {
+        tracing::warn!(sip_cluster = %self.named, "{told}");
+        let Some(trouble) = trouble else { return Ok(()) };
+        facts::of_all(self.ports, self.memory).await?;
+        let Some(cluster) = self.memory.cluster(self.named).cloned() else { return Ok(()) };
+        let Ok(own) = facts::of_one(self.ports, self.memory, &cluster).await else { return Ok(()) };
+        let steps = standing(&cluster, &own.facts(self.ports, self.memory, Some((trouble, told))));
+        // It is said again at the next turn where it could not be said now.
+        self.round(&cluster, &own, steps).await.map(drop)
+    }
+}
+
+fn is_ready(cluster: &SipCluster) -> bool {
+    cluster.status.conditions.iter().any(|held| held.kind == "Ready" && held.status == "True")
+}

@@ -1,0 +1,34 @@
+//! Why a provider is not gone on with.
+
+use capstan_live::applying::RefusalKind;
+use capstan_live::installing::{Check, Failure};
+
+use capstan_ports::LiveError;
+
+/// Why a provider is not gone on with.
+#[derive(Debug, Clone)]
+pub(super) enum Halted {
+    /// One of the operator's checks.
+    Check(Check),
+    /// It cannot be rendered.
+    Failed(Failure, String),
+}
+
+impl Halted {
+    pub(super) fn message(&self) -> String {
+        match self {
+            Self::Check(check) => check.message(),
+            Self::Failed(_, message) => message.clone(),
+        }
+    }
+}
+
+/// What somebody may not do, and what gives them the right.
+pub(super) fn may_not(error: LiveError) -> Result<String, LiveError> {
+    match error {
+        LiveError::Refused { ref refusal, .. } if refusal.kind == RefusalKind::Forbidden => {
+            Ok(format!("{error}; `capstan providers rights` prints the role that the set needs"))
+        }
+        error => Err(error),
+    }
+}

@@ -1,0 +1,136 @@
+//! What providers were rendered to, kept from pass to pass.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan_live::installing::Failure;
+use capstan_model::digest::sha256;
+use capstan_model::object::ObjectId;
+use capstan_providers::{GROUP, LiveSet, Provider};
+use serde_json::Value;
+
+use super::halted::may_not;
+use super::member::Member;
+use super::members::Members;
+use super::ports::Ports;
+use super::prepared::Prepared;
+use super::records::text;
+use super::sights::{Sights, is_later};
+use super::sources::Sources;
+use capstan_ports::{ApiObject, Change, LiveChange, LiveError};
+
+/// What a loop of passes remembers from one to the next: nothing that it could not find out again.
+#[derive(Default)]
+pub struct Memory {
+    /// By provider object: what it was rendered from, and what that came to.
+    rendered: BTreeMap<ObjectId, (String, Attempt)>,
+    /// What was seen of what they brought.
+    pub(super) sights: Sights,
+    /// The providers, as the last pass left them; `None` where they are to be read anew.
+    members: Option<Members>,
+    /// Whether watches told all that changed since the last pass.
+    is_told: bool,
+}
+
+impl Memory {
+    /// Takes in what a watch tells: whether that is news, and worth a pass.
+    pub fn hears(&mut self, change: &LiveChange) -> bool {
+        let id = &change.object;
+        if id.group == GROUP {
+            // Their status is Capstan's own.
+            let known = self.members.as_ref().and_then(|members| members.member(id)?.object.as_ref());
+            let is_news = change.change != Change::Status
+                && known.is_none_or(|known| {
+                    is_later(&change.resource_version, text(known, "/metadata/resourceVersion"))
+                });
+            if is_news {
+                self.members = None;
+            }
+            return is_news;
+        }
+        let is_of_object = self.sights.hear(id, &change.resource_version);
+        let is_source = id.group.is_empty() && matches!(id.kind.as_str(), "ConfigMap" | "Secret");
+        if is_source {
+            self.members = None;
+        }
+        is_of_object || is_source
+    }
+
+    /// Watches told what changed since the last pass, and [`Self::hears`] took it in: the next pass looks at that, and at what
+    /// is on its way. Else a pass looks at everything.
+    pub const fn is_up_to_date(&mut self) {
+        self.is_told = true;
+    }
+
+    /// The providers, where they need not be read anew; what was seen is forgotten where nobody told what changed.
+    pub(super) fn begin(&mut self) -> Option<Members> {
+        let members = self.members.take();
+        if !std::mem::take(&mut self.is_told) {
+            self.sights.forget_all();
+            return None;
+        }
+        members
+    }
+
+    /// A pass came to its end.
+    pub(super) fn end(&mut self, members: Members) {
+        self.members = Some(members)
+            .filter(|members| members.again.is_none() && members.all.iter().all(Member::is_plain));
+    }
+}
+
+/// What rendering came to, or why it did not.
+pub(super) type Attempt = Result<Arc<Prepared>, (Failure, String)>;
+
+type AllRendered = BTreeMap<ObjectId, Attempt>;
+
+/// Renders every provider, those aside that were rendered from the same before. What may not be read of what one is rendered
+/// from is noted in `sources`.
+pub(super) async fn render_all(
+    ports: &Ports,
+    memory: &mut Memory,
+    objects: &[Value],
+    named: &LiveSet,
+    sources: &mut Sources,
+) -> Result<AllRendered, LiveError> {
+    let keys: Vec<(ObjectId, String)> = named
+        .providers()
+        .iter()
+        .map(|provider| (provider.id(), rendered_from(provider, objects, sources)))
+        .collect();
+    memory.rendered.retain(|id, _| keys.iter().any(|(known, _)| known == id));
+    for (provider, (id, key)) in named.providers().iter().zip(keys) {
+        if memory.rendered.get(&id).is_some_and(|(known, _)| *known == key) {
+            continue;
+        }
+        let set = match sources.of(ports, &ports.by(), provider, objects).await {
+            Ok(set) => set,
+            Err(error) => {
+                sources.forbidden.insert(provider.namespace.clone(), may_not(error)?);
+                memory.rendered.remove(&id);
+                continue;
+            }
+        };
+        let rendered = set
+            .render(provider)
+            .map(|rendered| Arc::new(Prepared::from(rendered)))
+            .map_err(|refusal| (Failure::from(refusal.stage()), refusal.without_place()));
+        memory.rendered.insert(id, (key, rendered));
+    }
+    Ok(memory.rendered.iter().map(|(id, (_, rendered))| (id.clone(), rendered.clone())).collect())
+}
+
+/// Which content a provider is rendered from.
+fn rendered_from(provider: &Provider, objects: &[Value], sources: &Sources) -> String {
+    let version = |object: &Value| {
+        format!("{} {}", text(object, "/metadata/uid"), text(object, "/metadata/resourceVersion"))
+    };
+    let id = provider.id();
+    let own = objects.iter().find(|one| ApiObject::of(one).is_some_and(|one| one.id() == id));
+    let mut parts: Vec<String> =
+        own.map(|one| format!("{} {}", text(one, "/metadata/uid"), one["spec"])).into_iter().collect();
+    parts.extend(sources.config_maps.iter().filter(|map| provider.reads(map)).map(version));
+    let secret = provider.config_secret().and_then(|name| sources.secret(provider, name));
+    parts.extend(secret.map(version));
+    sha256(parts.join("\n"))
+}

@@ -1,0 +1,159 @@
+//! A pass, from reading to saying.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use capstan_live::installing::pass::{Step, next};
+use capstan_live::installing::{Check, Deletion};
+use capstan_model::object::ObjectId;
+
+use super::adopting;
+use super::halted::Halted;
+use super::look::look;
+use super::member::Member;
+use super::members::Members;
+use super::memory::Memory;
+use super::perform::{Performed, perform, sweep};
+use super::ports::Ports;
+use super::reading::{Lacked, read};
+use super::saying::say;
+use capstan_ports::{As, LiveError};
+
+/// What became of a pass.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// How many steps were performed; one that could not be is none.
+    pub steps: usize,
+    /// Whether something is waited for, or failed: it is looked at again soon.
+    pub is_waiting: bool,
+    /// After how long components that are lacking are worth another look.
+    pub again: Option<Duration>,
+    /// Whether it was broken off.
+    pub is_over: bool,
+}
+
+/// How many steps a pass may take. One of seven providers takes some hundred.
+const STEPS: usize = 2000;
+
+/// How often the same step is taken once more.
+const REPEATED: usize = 5;
+
+/// Makes a pass. `is_over` is asked between steps.
+///
+/// # Errors
+/// The API server does not answer; this process leads no more; what was read is not as this program writes it. What the API
+/// server refuses of a provider is no error, and stands in its status.
+pub async fn pass(
+    ports: &Ports,
+    memory: &mut Memory,
+    is_over: &(dyn Fn() -> bool + Send + Sync),
+) -> Result<Outcome, LiveError> {
+    let by = ports.by();
+    let known = memory.begin();
+    let is_read = known.is_none();
+    let mut members = match known {
+        Some(members) => members,
+        None => begin(ports, memory, &by).await?,
+    };
+    members.all.iter_mut().for_each(|member| member.failed = None);
+    // Of whom was asked a moment ago whether somebody else installed it.
+    let mut checked: Option<ObjectId> = None;
+    let mut outcome = Outcome { again: members.again, ..Outcome::default() };
+    let (mut last, mut repeated): (Option<(ObjectId, Step)>, usize) = (None, 0);
+    let (facts, decision) = loop {
+        ports.watch(members.posts());
+        let facts = look(ports, &members, &mut memory.sights).await?;
+        let decision = next(&facts, ports.patience());
+        if decision.step.is_none() || outcome.steps >= STEPS {
+            break (facts, decision);
+        }
+        if is_over() {
+            outcome.is_over = true;
+            break (facts, decision);
+        }
+        let Some((id, step)) = decision.step.clone() else { break (facts, decision) };
+        let was_read_now = is_read && outcome.steps == 0;
+        if !was_read_now
+            && checked.as_ref() != Some(&id)
+            && let Some(member) = members.member_mut(&id).filter(|member| member.remembered.is_none())
+        {
+            // It may have been read a while ago, and somebody else may have installed it since.
+            checked = Some(id);
+            adopting::hold_one(ports, &by, member).await?;
+            continue;
+        }
+        let is_same = last.as_ref() == Some(&(id.clone(), step.clone()));
+        repeated = if is_same { repeated + 1 } else { 0 };
+        if repeated > REPEATED {
+            tracing::warn!(provider = %id, step = words(&step), "somebody undoes this step again and again: it is tried again later");
+            if let Some(member) = members.member_mut(&id) {
+                member.failed = Some(format!("somebody undoes it again and again: {}", words(&step)));
+            }
+            continue;
+        }
+        last = Some((id.clone(), step.clone()));
+        tracing::info!(provider = %id, step = words(&step), "installing providers");
+        match perform(ports, &by, &mut members, &mut memory.sights, &id, step).await? {
+            Performed::Done => outcome.steps += 1,
+            // It is tried again by the next pass; the others go on.
+            Performed::Waits(why) => {
+                if let Some(member) = members.member_mut(&id) {
+                    member.failed = Some(why);
+                }
+            }
+        }
+    };
+    // Nobody tells that a right was granted, or that nothing is in the way of a deletion any more.
+    let is_untold = |member: &Member| {
+        matches!(member.halted, Some(Halted::Check(Check::MissingRights(_))))
+            || matches!(member.deletion, Some(Deletion::Blocked(_)))
+    };
+    outcome.is_waiting = members.all.iter().any(|member| member.failed.is_some())
+        || !decision.waits.is_empty()
+        || outcome.is_over
+        || members.all.iter().any(is_untold);
+    say(ports, &by, &mut members, &memory.sights, &facts, &decision).await?;
+    if !outcome.is_waiting {
+        sweep(ports, &by, &members).await?;
+        adopting::clear(ports, &by, &members).await?;
+    }
+    memory.end(members);
+    Ok(outcome)
+}
+
+/// Reads all that a pass begins with.
+async fn begin(ports: &Ports, memory: &mut Memory, by: &As) -> Result<Members, LiveError> {
+    let mut members = read(ports, memory, Lacked::Fetched).await?;
+    adopting::hold(ports, by, &mut members).await?;
+    Ok(members)
+}
+
+/// What taking over would change of each provider that somebody else installs, in words, by provider object. Nothing is
+/// written, so that it may be asked while an operator lives.
+///
+/// # Errors
+/// As of [`pass`].
+pub async fn preview(ports: &Ports, memory: &mut Memory) -> Result<BTreeMap<ObjectId, String>, LiveError> {
+    let by = ports.by();
+    let mut members = read(ports, memory, Lacked::Left).await?;
+    adopting::previews(ports, &by, &mut members).await
+}
+
+/// A step, for the log.
+fn words(step: &Step) -> String {
+    match step {
+        Step::Note(record) => format!("noted: {:?}", record.phase),
+        Step::Migrate { definition, versions } => {
+            format!("migrating {definition} from {}", versions.join(", "))
+        }
+        Step::Scale(deployments) => {
+            let each =
+                deployments.iter().map(|one| format!("{}/{} to {}", one.namespace, one.name, one.replicas));
+            format!("scaling {}", each.collect::<Vec<_>>().join(", "))
+        }
+        Step::Apply { stage, objects, .. } => format!("applying {} {}", objects.len(), stage.words()),
+        Step::Ask { webhooks, .. } => format!("asking {} webhook configurations", webhooks.len()),
+        Step::Delete(objects) => format!("deleting {} objects", objects.len()),
+        Step::Forget => "forgotten".to_owned(),
+    }
+}

@@ -1,0 +1,61 @@
+//! What a pass works with.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use capstan_live::installing::Owner;
+use capstan_live::installing::pass::Patience;
+use jiff::SignedDuration;
+use tokio::sync::watch;
+
+use crate::gate::Gate;
+use crate::reconcile::{DryRunCache, Operators};
+use capstan_fleet::components::Downloads;
+use capstan_ports::{As, Clock, LiveError, Post, ServiceAccount};
+
+/// What a pass needs.
+#[derive(Clone)]
+pub struct Ports {
+    /// The management cluster, behind the fence of the leader.
+    pub live: Arc<Gate>,
+    /// With whose rights everything is done.
+    pub account: ServiceAccount,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// What was tried and needs no second try.
+    pub tried: Arc<DryRunCache>,
+    /// What was seen of Cluster API operators here.
+    pub operators: Arc<Operators>,
+    /// How long workloads, webhooks, definitions and the ends of pods are waited for, each time.
+    pub limit: SignedDuration,
+    /// Fetches components that are lacking.
+    pub downloads: Downloads,
+    /// Told what is worth watching, as soon as that is known.
+    pub watched: watch::Sender<BTreeSet<Post>>,
+}
+
+impl Ports {
+    /// Who installs providers here.
+    ///
+    /// # Errors
+    /// Deployments or Leases cannot be listed.
+    pub async fn owner(&self) -> Result<Owner, LiveError> {
+        self.operators.look(self.live.as_ref(), &self.by()).await
+    }
+
+    pub(super) fn watch(&self, posts: BTreeSet<Post>) {
+        self.watched.send_if_modified(|known| {
+            let is_new = *known != posts;
+            *known = posts;
+            is_new
+        });
+    }
+
+    pub(super) fn patience(&self) -> Patience {
+        Patience { now: self.clock.now(), limit: self.limit }
+    }
+
+    pub(super) fn by(&self) -> As {
+        As::Impersonated(self.account.clone())
+    }
+}

@@ -1,0 +1,36 @@
+//! Why a folder is refused for what stands in Git, whatever is live.
+
+use capstan_kustomize::render::Rendered;
+use capstan_live::applying::{Home, OwnerIndex, Scopes, Surroundings, boundary};
+use capstan_model::finding::{Severity, rules};
+use capstan_model::ids::ClusterId;
+
+use super::reason::Reason;
+use capstan_fleet::generator::Fleet;
+
+/// Whether it is, other folders aside: what it renders then is not applied, and takes nothing from them.
+pub(super) fn is_refused(
+    fleet: &Fleet,
+    id: &ClusterId,
+    rendered: &Rendered,
+    home: &Home,
+    scopes: &Scopes,
+) -> bool {
+    let alone = Surroundings { folder: id, settings: fleet.settings(), scopes, neighbours: None };
+    fleet.tombstones(id).is_err()
+        || !unusable(fleet, id, rendered).is_empty()
+        || !boundary(rendered, home, &alone, &OwnerIndex::default()).is_empty()
+}
+
+/// Why its render is not applied as it is.
+pub(super) fn unusable(fleet: &Fleet, id: &ClusterId, rendered: &Rendered) -> Vec<Reason> {
+    if rendered.objects.is_empty() {
+        return vec![Reason::plain(
+            "NothingRendered",
+            format!("the folder {id} renders no objects: nothing is applied, and nothing is deleted"),
+        )];
+    }
+    // A patch that finds no target is a customer's wish that would be lost without a word.
+    let is_error = fleet.settings().severities().of(rules::OVERLAY_LOSES_TARGET) == Some(Severity::Error);
+    rendered.patches.iter().filter(|_| is_error).filter_map(Reason::of_lost_patch).collect()
+}

@@ -1,0 +1,381 @@
+//! The middle of a reconciliation: guards, take-over, dry runs, and what differs applied phase by phase.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_kustomize::render::RenderedObject;
+use capstan_live::applying::{
+    Changes, GuardBroken, Plan, differs, fields_that_go, guards, handed_over, plan, sent, sent_new,
+    sent_over, survived, survives_take_over,
+};
+use capstan_model::finding::Severity;
+use capstan_model::kinds::{is_cluster, is_of_orc};
+use capstan_model::object::{FieldPath, ObjectId};
+use serde_json::Value;
+
+use super::dry_runs::{Trial, try_all};
+use super::observation::Observation;
+use super::outcome::{Ended, Failure, Interruption};
+use super::ownership::Claimed;
+use super::reason::Reason;
+use super::reconciliation::Reconciliation;
+use super::resources::{Adopt, CreateClusters, KeptTemplate};
+use super::templates::kept_names;
+use super::unwanted::Unwanted;
+use capstan_ports::{ApiObject, Contested, LiveError, Run};
+
+/// How many objects that wait stand in a status.
+const WITHHELD: usize = 20;
+
+/// The reason of a field that Git removed and that stays.
+const SURVIVED: &str = "FieldSurvived";
+
+/// What has to be done with an object's fields before it is applied.
+struct Hands {
+    /// Objects that others applied before, and who.
+    adopted: BTreeMap<ObjectId, Vec<String>>,
+    /// Counts that Git names no more and that somebody else shall own.
+    let_go: BTreeMap<ObjectId, Vec<FieldPath>>,
+    /// Objects that could not be tried yet.
+    later: BTreeSet<ObjectId>,
+}
+
+impl Reconciliation<'_> {
+    /// Applies what differs and may be applied now.
+    pub(super) async fn apply(&mut self, observed: &mut Observation) -> Result<Ended, Unwanted> {
+        let broken = guards(&observed.objects, &observed.live);
+        if !broken.is_empty() {
+            let waits = broken.iter().all(GuardBroken::is_waiting);
+            let reasons = broken.iter().map(Reason::of_guard).collect();
+            return Ok(if waits { Ended::Waiting(reasons) } else { Ended::Refused(reasons) });
+        }
+        if let Some(ended) = self.check_creation(observed).await {
+            return Ok(ended);
+        }
+        let trial = self.try_unknown(observed).await?;
+        if !trial.refused.is_empty() {
+            return Ok(Ended::Refused(trial.refused));
+        }
+        if !trial.waiting.is_empty() {
+            return Ok(Ended::Waiting(trial.waiting));
+        }
+        let held = match self.claim(observed).await? {
+            Claimed::Yes(held) => held,
+            Claimed::No(ended) => return Ok(ended),
+        };
+        let adopted = self.adopted(observed);
+        let let_go = let_go(observed, &adopted);
+        if self.adopt() == Adopt::Preview && adopted.keys().any(|id| self.is_stranger(id)) {
+            let strangers = adopted.into_iter().filter(|(id, _)| self.is_stranger(id)).collect();
+            return Ok(Ended::Waiting(self.preview(observed, &strangers, &trial).await?));
+        }
+        let changes = changes(observed, &trial, &adopted, &let_go);
+        if let Some(ended) = self.check_cloud_objects(observed, &changes, &adopted).await? {
+            return Ok(ended);
+        }
+        self.remember(observed, &changes);
+        self.note_survivors(observed, &trial, &adopted);
+        let Some(verdict) = self.verdict.as_ref() else { return Ok(Ended::Applied) };
+        let mut plan = plan(&observed.objects, &changes, &observed.live, verdict);
+        let phase = self.status.phase.replace(plan.phase.into());
+        let of_services = self.hold_back(observed, &changes, &mut plan).await;
+        if let Some(later) = self.rolls_later(observed, &changes, &plan) {
+            self.status.phase = phase;
+            return Ok(Ended::Waiting(vec![later]));
+        }
+        self.status.withheld =
+            plan.withheld.iter().map(ToString::to_string).chain(of_services).take(WITHHELD).collect();
+        // Whoever may not watch the objects of a cloud looks again.
+        self.again |= plan.withheld.iter().any(|held| is_of_orc(&held.waits_for.group));
+        let hands = Hands { adopted, let_go, later: trial.later };
+        self.intend(observed, &plan, &hands).await?;
+        if held.is_some() {
+            self.save().await?;
+        }
+        drop(held);
+        let waits = self.bring_first(observed, &plan).await?;
+        if !waits.is_empty() {
+            return Ok(Ended::Waiting(waits));
+        }
+        self.perform(observed, &plan, &hands).await
+    }
+
+    /// Tries every object but those that were tried before, beside what is there now, without a difference.
+    async fn try_unknown(&self, observed: &Observation) -> Result<Trial, LiveError> {
+        let dry_run_cache = &self.request.ports.dry_run_cache;
+        let (mut known, mut unknown) = (Vec::new(), Vec::new());
+        for object in &observed.objects {
+            match observed.live.get(&object.id) {
+                Some(live) if dry_run_cache.knows(&object.id, &object.value, live, self.now) => {
+                    known.push((object.id.clone(), live.clone()));
+                }
+                _ => unknown.push(object),
+            }
+        }
+        let mut trial = try_all(self.live(), &observed.wanted.by, &unknown, &observed.objects).await?;
+        trial.accepted.extend(known);
+        Ok(trial)
+    }
+
+    /// Remembers what needs no second try.
+    fn remember(&self, observed: &Observation, changes: &Changes) {
+        for object in &observed.objects {
+            match observed.live.get(&object.id) {
+                Some(live) if !changes.contains_key(&object.id) => {
+                    self.request.ports.dry_run_cache.note_once(&object.id, &object.value, live, self.now);
+                }
+                _ => self.request.ports.dry_run_cache.forget(&object.id),
+            }
+        }
+    }
+
+    /// A `Cluster` that is nowhere is made only where nobody else ever had it.
+    async fn check_creation(&self, observed: &Observation) -> Option<Ended> {
+        let allowed =
+            self.record.spec.create_cluster.unwrap_or(self.request.fleet.spec.guards.create_clusters);
+        let missing = observed
+            .objects
+            .iter()
+            .find(|object| is_cluster(&object.id) && observed.live.get(&object.id).is_none())?;
+        if allowed == CreateClusters::Always {
+            return None;
+        }
+        let root = FieldPath::root();
+        match self.request.bot.recorded_elsewhere(self.request.id).await {
+            Ok(None) => None,
+            Ok(Some(other)) => Some(Ended::Refused(vec![Reason::of_object(
+                "RecordedElsewhere",
+                format!(
+                    "the Cluster does not exist here, and the management cluster `{other}` has reported it: two \
+                     would make machines for one cluster. Where it is gone there for good, allow it by \
+                     `spec.createCluster: always` of ManagedCluster {}",
+                    self.record.key.name
+                ),
+                missing,
+                &root,
+            )])),
+            Err(error) => Some(Ended::Failed(Failure {
+                kind: "BotAway",
+                message: format!("whether another management cluster has {}: {error}", self.request.id),
+                reasons: Vec::new(),
+            })),
+        }
+    }
+
+    /// Writes down what will be there, before it is.
+    async fn intend(&mut self, observed: &Observation, plan: &Plan, hands: &Hands) -> Result<(), LiveError> {
+        let logical: BTreeMap<ObjectId, &str> = observed
+            .templates
+            .iter()
+            .map(|template| {
+                let id = ObjectId { name: template.name.clone(), ..template.logical.clone() };
+                (id, template.logical.name.as_str())
+            })
+            .collect();
+        let inventory = &mut self.status.inventory;
+        for object in &observed.objects {
+            let name = logical.get(&object.id).copied().unwrap_or(&object.id.name);
+            inventory.intend(&object.id, &object.api_version, name);
+            // Killed after the apply and before it was noted. What is yet to be taken over has no UID here: so
+            // whoever is killed before that takes it over next time.
+            let live = observed.live.get(&object.id).filter(|_| !hands.adopted.contains_key(&object.id));
+            if let Some(uid) = live.and_then(uid) {
+                inventory.applied(&object.id, uid);
+            }
+        }
+        let names = kept_names(&observed.names, &observed.templates, |id| inventory.get(id).is_some());
+        self.status.templates = names.templates().iter().map(KeptTemplate::from).collect();
+        if plan.steps.is_empty() {
+            return Ok(());
+        }
+        self.status.attempted_commit = Some(self.request.revision.commit.to_string());
+        self.save().await
+    }
+
+    async fn perform(
+        &mut self,
+        observed: &mut Observation,
+        plan: &Plan,
+        hands: &Hands,
+    ) -> Result<Ended, Unwanted> {
+        for step in &plan.steps {
+            if let Some(over) = (self.request.is_over)() {
+                return Ok(Ended::Interrupted(over));
+            }
+            let due: Vec<&RenderedObject> = step
+                .objects
+                .iter()
+                .filter_map(|id| observed.objects.iter().find(|object| object.id == *id))
+                .collect();
+            let missing = self.await_secrets(observed, step.stage).await?;
+            if !missing.is_empty() {
+                return Ok(Ended::Waiting(missing));
+            }
+            let untried: Vec<&RenderedObject> =
+                due.iter().copied().filter(|object| hands.later.contains(&object.id)).collect();
+            if !untried.is_empty() {
+                let trial = try_all(self.live(), &observed.wanted.by, &untried, &[]).await?;
+                if !trial.refused.is_empty() || !trial.waiting.is_empty() {
+                    let mut reasons = trial.refused;
+                    reasons.extend(trial.waiting);
+                    return Ok(Ended::Refused(reasons));
+                }
+            }
+            let mut written = Vec::new();
+            for object in due {
+                // A newer commit waits for the end of the step; whoever leads no more writes nothing more.
+                if let Some(Interruption::Stopping) = (self.request.is_over)() {
+                    return Ok(Ended::Interrupted(Interruption::Stopping));
+                }
+                match self.write(observed, object, hands).await {
+                    Ok(value) => written.push(value),
+                    Err(LiveError::Refused { refusal, .. }) if refusal.is_waiting() => {
+                        return Ok(Ended::Waiting(vec![Reason::of_refusal(&refusal, object)]));
+                    }
+                    Err(error) => {
+                        let reasons = error.refusal().map(|refusal| Reason::of_refusal(refusal, object));
+                        let failure = Failure { reasons: reasons.into_iter().collect(), ..error.into() };
+                        return Ok(Ended::Failed(failure));
+                    }
+                }
+            }
+            written.into_iter().for_each(|value| observed.live.insert(value));
+        }
+        Ok(Ended::Applied)
+    }
+
+    /// Notes the fields that Git removed and that stay, because somebody else holds them too. They are told
+    /// for as long as they stay.
+    fn note_survivors(
+        &mut self,
+        observed: &Observation,
+        trial: &Trial,
+        adopted: &BTreeMap<ObjectId, Vec<String>>,
+    ) {
+        for object in &observed.objects {
+            let Some(live) = observed.live.get(&object.id) else { continue };
+            let told = self.record.status.kept.iter().filter(|kept| {
+                kept.reason == SURVIVED && kept.object.as_deref() == Some(&object.id.to_string())
+            });
+            for kept in told {
+                let Some(pointer) = kept.field.as_deref() else { continue };
+                let stays = live.pointer(pointer).is_some() && object.value.pointer(pointer).is_none();
+                if let Some(field) = FieldPath::parse(pointer).filter(|_| stays) {
+                    self.kept.push(survivor(object, field, kept.message.clone()));
+                }
+            }
+            let tried = trial.accepted.get(&object.id);
+            let dropped = tried.map(|tried| survived(live, tried)).unwrap_or_default();
+            let adopted = adopted.get(&object.id);
+            let adopted = adopted.map(|from| survives_take_over(live, &object.value, from));
+            for found in dropped.into_iter().chain(adopted.unwrap_or_default()) {
+                let is_it = |kept: &Reason| {
+                    kept.object.as_ref() == Some(&object.id) && kept.field.as_ref() == Some(&found.field)
+                };
+                if self.kept.iter().any(is_it) {
+                    continue;
+                }
+                let message = format!(
+                    "Git removed {} and it stays: {} holds it too",
+                    found.field,
+                    found.managers.join(", ")
+                );
+                self.kept.push(survivor(object, found.field, message));
+            }
+        }
+    }
+
+    /// Applies one object for real.
+    async fn write(
+        &mut self,
+        observed: &Observation,
+        object: &RenderedObject,
+        hands: &Hands,
+    ) -> Result<Value, LiveError> {
+        let by = &observed.wanted.by;
+        let from = hands.adopted.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        let fields = hands.let_go.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        if (!from.is_empty() || !fields.is_empty())
+            && let Some(object) = ApiObject::of(&object.value)
+        {
+            self.live().take_over(by, &object, from, fields).await?;
+        }
+        let taken = !from.is_empty() || !fields.is_empty();
+        let manifest = match observed.live.get(&object.id) {
+            // It was changed just now, by this.
+            Some(_) if taken => sent(&object.value),
+            // What was deleted since the look is not made again, and no version lowered that was raised.
+            Some(live) => sent_over(&object.value, live),
+            // What was made since the look is not written over.
+            None => sent_new(&object.value),
+        };
+        let value = self.live().apply(by, &manifest, Run::Real, Contested::Take).await?;
+        self.request.ports.dry_run_cache.note(&object.id, &object.value, &value, self.now);
+        self.applied += 1;
+        self.status.last_applied_time = Some(self.now);
+        if let Some(uid) = uid(&value) {
+            self.status.inventory.applied(&object.id, uid);
+        }
+        if let Some(version) = value.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
+            self.echoes.insert(object.id.clone(), version.to_owned());
+        }
+        metrics::counter!("capstan_applied_objects_total", "kind" => object.id.kind.clone()).increment(1);
+        tracing::info!(cluster = %self.request.id, commit = %self.request.revision.commit, object = %object.id, "applied");
+        Ok(value)
+    }
+}
+
+pub(super) fn uid(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/uid").and_then(Value::as_str)
+}
+
+fn survivor(object: &RenderedObject, field: FieldPath, message: String) -> Reason {
+    let reason = Reason::of_object(SURVIVED, message, object, &field);
+    Reason { severity: Severity::Warning, ..reason }
+}
+
+/// Counts that Git names no more: let go of, so that they do not fall to their default for a moment.
+fn let_go(
+    observed: &Observation,
+    adopted: &BTreeMap<ObjectId, Vec<String>>,
+) -> BTreeMap<ObjectId, Vec<FieldPath>> {
+    let mut found = BTreeMap::new();
+    for object in &observed.objects {
+        let Some(live) = observed.live.get(&object.id) else { continue };
+        let from = adopted.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        let fields = handed_over(live, &object.value, from);
+        if !fields.is_empty() {
+            found.insert(object.id.clone(), fields);
+        }
+    }
+    found
+}
+
+/// What differs between what is there and what would be.
+fn changes(
+    observed: &Observation,
+    trial: &Trial,
+    adopted: &BTreeMap<ObjectId, Vec<String>>,
+    let_go: &BTreeMap<ObjectId, Vec<FieldPath>>,
+) -> Changes {
+    let mut changes = Changes::default();
+    for object in &observed.objects {
+        let live = observed.live.get(&object.id);
+        let mut fields = match trial.accepted.get(&object.id) {
+            Some(tried) => differs(live, tried),
+            None => vec![FieldPath::root()],
+        };
+        if let (Some(live), Some(from)) = (live, adopted.get(&object.id)) {
+            fields.extend(fields_that_go(live, &object.value, from));
+        }
+        let handed = let_go.get(&object.id).map(Vec::as_slice).unwrap_or_default();
+        fields.retain(|field| !handed.contains(field));
+        if fields.is_empty() && (adopted.contains_key(&object.id) || !handed.is_empty()) {
+            // Equal in every field, and only the owner changes.
+            fields.push(FieldPath::root().key("metadata").key("managedFields"));
+        }
+        if !fields.is_empty() {
+            changes.insert(object.id.clone(), fields);
+        }
+    }
+    changes
+}

@@ -1,0 +1,154 @@
+//! The credential of the cloud's controller and its storage driver, brought inside of the cluster that they run in, and
+//! seen to be worked with.
+//!
+//! *Expected flow*, once the cluster's API answers and before its services are looked at: what the Secret beside the
+//! `Cluster` holds is written to `kube-system/cloud-config` there, where both look for it by default
+//! (<https://github.com/kubernetes/cloud-provider-openstack/tree/master/manifests>). Workloads of services that are given it
+//! begin anew with each credential; once all pods do, that is written down, and the earlier credential is deleted in
+//! Keystone with the next look. It is taken out with the last service that worked with it.
+//!
+//! *Caveat*: pods of charts are begun anew by whoever carries out the chart, or by hand; they are seen all the same.
+
+use capstan_live::applying::{sent_new, sent_over};
+use capstan_live::credentials::{Wish, is_taken_up};
+use capstan_model::object::ObjectId;
+use serde_json::Value;
+
+use super::asked::Asked;
+use super::life::read_secret;
+use super::purpose::Purpose;
+use super::secret::{self, Inside};
+use crate::reconcile::observation::Observation;
+use crate::reconcile::reason::Reason;
+use crate::reconcile::reconciliation::Reconciliation;
+use crate::reconcile::resources::CloudCredentialsStatus;
+use capstan_ports::{
+    ApiKind, ApiObject, As, Contested, Deleted, LiveError, ManagementCluster, Preconditions, Run,
+};
+
+/// Where the cloud's controllers look for their configuration.
+pub(in crate::reconcile) const SECRET: &str = "cloud-config";
+const NAMESPACE: &str = "kube-system";
+
+/// The Secret inside of the cluster.
+pub(in crate::reconcile) fn id_inside() -> ObjectId {
+    ObjectId {
+        group: String::new(),
+        kind: "Secret".to_owned(),
+        namespace: Some(NAMESPACE.to_owned()),
+        name: SECRET.to_owned(),
+    }
+}
+
+/// What came of bringing a credential.
+pub(in crate::reconcile) enum Brought {
+    /// The folder asks for none, or none was made yet.
+    Nothing,
+    /// It is there.
+    There(Inside),
+    /// Somebody else's Secret is.
+    Anothers(Reason),
+}
+
+impl Reconciliation<'_> {
+    /// Brings it into a cluster; writes where that is not so already.
+    ///
+    /// # Errors
+    /// The cluster does not answer, or this process leads no more.
+    pub(in crate::reconcile) async fn bring_credential(
+        &self,
+        observed: &Observation,
+        inside: &dyn ManagementCluster,
+    ) -> Result<Brought, LiveError> {
+        let Asked::For(subject) = &observed.credentials else { return Ok(Brought::Nothing) };
+        let id = id_inside();
+        let object = ApiObject { kind: ApiKind::of_version("v1", "Secret"), ..ApiObject::from(&id) };
+        let live = inside.read(&As::Reconciler, &object).await?;
+        if live.as_ref().is_some_and(|live| !secret::is_capstans(live)) {
+            let message = format!(
+                "{id} is there inside the cluster, and Capstan has not written it: delete it there, and it comes with the \
+                 cluster's own credential, or let the service's folder bring it"
+            );
+            let reason = Reason { object: Some(id), ..Reason::plain("SecretNotCapstans", message) };
+            return Ok(Brought::Anothers(reason));
+        }
+        let purpose = Purpose::Controllers;
+        // What cannot be read is as it was brought before.
+        let here = read_secret(self.request.ports, &observed.wanted.by, subject, purpose, Wish::Keep).await;
+        let here = here.ok().flatten();
+        let wanted = here.and_then(|here| secret::inside(&here, &id, purpose, live.as_ref(), self.now));
+        let known = || live.as_ref().and_then(secret::brought);
+        let Some(wanted) = wanted.or_else(known) else { return Ok(Brought::Nothing) };
+        if let Some(manifest) = &wanted.manifest
+            && !live.as_ref().is_some_and(|live| secret::is_as(live, manifest))
+        {
+            let manifest = match &live {
+                Some(live) => sent_over(manifest, live),
+                None => sent_new(manifest),
+            };
+            inside.apply(&As::Reconciler, &manifest, Run::Real, Contested::Take).await?;
+            tracing::info!(cluster = %self.request.id, object = %id, credential = wanted.credential, "a credential was brought inside");
+        }
+        Ok(Brought::There(wanted))
+    }
+
+    /// Takes it out of a cluster that has nobody who works with it any more; somebody else's Secret stays. Whether it is gone.
+    ///
+    /// # Errors
+    /// The cluster does not answer, or this process leads no more.
+    pub(in crate::reconcile) async fn take_credential_out(
+        &self,
+        inside: &dyn ManagementCluster,
+    ) -> Result<bool, LiveError> {
+        let id = id_inside();
+        let object = ApiObject { kind: ApiKind::of_version("v1", "Secret"), ..ApiObject::from(&id) };
+        let live = inside.read(&As::Reconciler, &object).await?;
+        let Some(live) = live.filter(secret::is_capstans) else { return Ok(true) };
+        let text = |pointer: &str| live.pointer(pointer).and_then(Value::as_str);
+        let uid = text("/metadata/uid").unwrap_or_default();
+        let only = Preconditions { uid, resource_version: text("/metadata/resourceVersion") };
+        let deleted = inside.delete(&As::Reconciler, &object, only, Run::Real).await?;
+        let is_gone = matches!(deleted, Deleted::Gone | Deleted::Absent);
+        if is_gone {
+            tracing::info!(cluster = %self.request.id, object = %id, "nobody inside works with the cloud any more: its credential was taken out");
+        }
+        Ok(is_gone)
+    }
+
+    /// Looks whether everybody inside works with the credential that is there, where that matters and is not known.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub(in crate::reconcile) async fn see_credential(
+        &mut self,
+        there: &Inside,
+        inside: &dyn ManagementCluster,
+    ) -> Result<(), LiveError> {
+        let name = |cluster: &str| Purpose::Controllers.secret_name(cluster);
+        let is_it = |status: &CloudCredentialsStatus| {
+            let name = name(&status.cluster);
+            status
+                .secrets
+                .iter()
+                .position(|secret| secret.name == name && secret.credential == there.credential)
+        };
+        let Some(at) = self.status.cloud_credentials.as_ref().and_then(is_it) else { return Ok(()) };
+        let known = |status: &CloudCredentialsStatus| {
+            status.secrets.get(at).is_some_and(|secret| secret.in_use.as_ref() == Some(&there.credential))
+        };
+        if self.status.cloud_credentials.as_ref().is_some_and(known) {
+            return Ok(());
+        }
+        let pods = ApiKind::of_version("v1", "Pod");
+        let pods = inside.list(&As::Reconciler, &pods, Some(NAMESPACE), &[]).await?;
+        if !is_taken_up(&pods, SECRET, &there.credential, there.since) {
+            return Ok(());
+        }
+        if let Some(secret) =
+            self.status.cloud_credentials.as_mut().and_then(|status| status.secrets.get_mut(at))
+        {
+            secret.in_use = Some(there.credential.clone());
+        }
+        Ok(())
+    }
+}

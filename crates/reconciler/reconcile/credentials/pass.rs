@@ -1,0 +1,276 @@
+//! A cluster's turn: its credentials are kept, before anything that needs them is applied, or taken away, after
+//! everything else is gone.
+
+use std::time::Duration;
+
+use capstan_live::credentials::{Wish, Written, WrittenState, renewal};
+use capstan_model::finding::Severity;
+use jiff::{SignedDuration, Timestamp};
+
+use super::asked::{Asked, Subject, opened};
+use super::clouds::LoggedIn;
+use super::life::{Ended, Life, read_secret};
+use super::purpose::Purpose;
+use super::secret;
+use super::told::{Turn, remembered};
+use super::trouble::Trouble;
+use crate::reconcile::observation::Observation;
+use crate::reconcile::ports::{Note, Tone};
+use crate::reconcile::provider_sets::applied_as;
+use crate::reconcile::reason::Reason;
+use crate::reconcile::reconciliation::Reconciliation;
+use crate::reconcile::resources::{ConditionStatus, ConditionType};
+use crate::reconcile::says::Says;
+use capstan_ports::{As, ManagementCluster as _};
+
+/// The longest that credentials hold up the reconciliation of their cluster.
+const BOUND: Duration = Duration::from_secs(60);
+/// How often Keystone is asked for what nothing is due of: somebody may have deleted a credential there.
+const LOOK: SignedDuration = SignedDuration::from_hours(1);
+/// The same while an earlier credential is kept for somebody who works with it.
+const LOOK_FOR_EARLIER: SignedDuration = SignedDuration::from_mins(10);
+
+impl Reconciliation<'_> {
+    /// Makes and renews what the folder asks for. Whatever comes of it stands in the condition, and holds up nothing else.
+    pub(in crate::reconcile) async fn publish_credentials(&mut self, observed: &Observation) {
+        match &observed.credentials {
+            Asked::For(subject) => self.keep_credentials(subject, &observed.wanted.by).await,
+            Asked::NotOpened(why) => self.credentials_not_opened(why),
+            Asked::Nothing if self.status.cloud_credentials.is_some() => {
+                self.credentials_not_opened("the folder asks for no credentials any more");
+            }
+            Asked::Nothing => self.status.conditions.clear(ConditionType::CredentialsPublished),
+        }
+    }
+
+    /// Renews what was made before, where nobody can tell what the folder asks for now: a file that cannot be read is no
+    /// reason to let a cluster's credential end.
+    pub(in crate::reconcile) async fn renew_remembered_credentials(&mut self) {
+        let request = self.request;
+        let Some(status) = self.status.cloud_credentials.clone() else { return };
+        let Ok(opened) = opened(&request.fleet.spec, request.id, &status.cloud) else { return };
+        if self.is_suspended() {
+            return;
+        }
+        // A status alone, which others could write, has no credential brought to another namespace.
+        let is_it = match self.remembered_id().await {
+            Ok(found) => found.is_some_and(|cluster| {
+                cluster.name == status.cluster && cluster.namespace.as_deref() == Some(&status.namespace)
+            }),
+            Err(error) => {
+                tracing::warn!(cluster = %request.id, %error, "credentials are not renewed");
+                self.again = true;
+                return;
+            }
+        };
+        if !is_it {
+            tracing::warn!(
+                cluster = %request.id,
+                namespace = status.namespace,
+                "credentials are not renewed: the Cluster that the status names for them is not the one that was applied from the folder"
+            );
+            return;
+        }
+        let account = applied_as(request.revision.fleet.settings(), request.id, request.fleet);
+        let by = As::Impersonated(account.of(&status.namespace));
+        let subject =
+            Subject { opened: opened.clone(), namespace: status.namespace, cluster: status.cluster };
+        self.keep_credentials(&subject, &by).await;
+    }
+
+    /// Takes them away with their Secrets; why they are not gone, where they are not.
+    pub(in crate::reconcile) async fn remove_credentials(
+        &mut self,
+        observed: &Observation,
+    ) -> Option<Reason> {
+        let known = self.request.ports.cloud_credentials.as_ref();
+        let (fleet, id) = (&self.request.fleet.key, self.request.id);
+        let Asked::For(subject) = &observed.credentials else {
+            if let Some(ends) = self.credentials_end() {
+                let message = format!(
+                    "the Fleet opens its cloud no more: its application credentials and their Secrets stay, and the \
+                     last one ends at {ends}"
+                );
+                let reason = Reason::plain("CloudNotOpened", message);
+                self.kept.push(Reason { severity: Severity::Warning, ..reason });
+            }
+            return None;
+        };
+        if self.status.cloud_credentials.is_none() && !known.is_to_look(fleet, id, LOOK, self.now) {
+            return None;
+        }
+        let turn = self.turn(subject, &observed.wanted.by, Wish::Remove).await;
+        match turn.trouble {
+            Some(trouble) => Some(Reason::plain(trouble.kind, trouble.message)),
+            None if turn.is_due => Some(Reason::plain("Deleting", "its application credentials are left")),
+            None => {
+                self.status.cloud_credentials = None;
+                self.status.conditions.clear(ConditionType::CredentialsPublished);
+                None
+            }
+        }
+    }
+
+    async fn keep_credentials(&mut self, subject: &Subject, by: &As) {
+        let turn = self.turn(subject, by, Wish::Keep).await;
+        self.status.cloud_credentials = turn.status(subject, self.status.cloud_credentials.as_ref());
+        let before = self.status.conditions.of(ConditionType::CredentialsPublished).cloned();
+        let told = turn.condition(subject, self.now);
+        for purpose in &turn.new {
+            let written = turn.kept.iter().find(|(known, _)| known == purpose);
+            let Some((_, Some(written))) = written else { continue };
+            let message = format!(
+                "Secret {}/{} holds a new application credential, valid until {}",
+                subject.namespace,
+                purpose.secret_name(&subject.cluster),
+                written.expires_at
+            );
+            self.note(Note { tone: Tone::Normal, reason: "CredentialIssued", message }).await;
+        }
+        self.again |= turn.trouble.is_some() && turn.valid_until(self.now).is_none();
+        let Some((status, reason, message)) = told else { return };
+        let is_news = before.is_none_or(|before| before.status != status || before.reason != reason);
+        if let Some(trouble) = turn.trouble.filter(|_| is_news) {
+            tracing::warn!(cluster = %self.request.id, cause = trouble.kind, error = trouble.message, "credentials are not made");
+            self.note(Note { tone: Tone::Warning, reason: "CredentialsFailed", message: message.clone() })
+                .await;
+        }
+        self.say_of_credentials(status, reason, &message);
+    }
+
+    fn say_of_credentials(&mut self, status: ConditionStatus, reason: &str, message: &str) {
+        let (now, generation) = (self.now, self.record.generation);
+        let mut says = Says { conditions: &mut self.status.conditions, now, generation };
+        says.that(ConditionType::CredentialsPublished, status, reason, message);
+    }
+
+    async fn note(&self, note: Note) {
+        self.request.ports.status_store.note_cluster(&self.record, &note).await;
+    }
+
+    /// Both credentials, within their bound.
+    async fn turn(&self, subject: &Subject, by: &As, wish: Wish) -> Turn {
+        let mut turn = Turn::default();
+        let took = tokio::time::timeout(BOUND, self.take_turn(subject, by, wish, &mut turn)).await;
+        let trouble = match took {
+            Ok(Ok(())) => return turn,
+            Ok(Err(trouble)) => trouble,
+            Err(_) => {
+                let trouble = Trouble::too_slow(&subject.opened.cloud, BOUND);
+                self.request.ports.cloud_credentials.failed(&subject.opened, self.now, &trouble);
+                trouble
+            }
+        };
+        // What cannot be reached now and is not due either is nobody's concern; a credential that is refused is.
+        let is_told = turn.is_due || !trouble.passes();
+        metrics::counter!("capstan_reconciler_failures_total", "cause" => trouble.kind).increment(1);
+        turn.trouble = Some(trouble).filter(|_| is_told);
+        // Something may have been done before; what cannot be read is as it was read before.
+        let _unread = self.read_secrets(subject, by, wish, &mut turn).await;
+        turn
+    }
+
+    async fn read_secrets(
+        &self,
+        subject: &Subject,
+        by: &As,
+        wish: Wish,
+        turn: &mut Turn,
+    ) -> Result<(), Trouble> {
+        for purpose in Purpose::ALL {
+            let secret = read_secret(self.request.ports, by, subject, purpose, wish).await?;
+            turn.set(purpose, secret.as_ref().and_then(secret::read).map(|found| found.written));
+        }
+        Ok(())
+    }
+
+    async fn take_turn(
+        &self,
+        subject: &Subject,
+        by: &As,
+        wish: Wish,
+        turn: &mut Turn,
+    ) -> Result<(), Trouble> {
+        let (request, now) = (self.request, self.now);
+        let (ports, known) = (request.ports, request.ports.cloud_credentials.as_ref());
+        let is_over = || (request.is_over)().is_some();
+        let remembers = self.status.cloud_credentials.as_ref();
+        let life = |purpose: Purpose, uid| Life {
+            ports,
+            by,
+            subject,
+            purpose,
+            uid,
+            now,
+            remembered: remembered(remembers, &purpose.secret_name(&subject.cluster))
+                .map(|secret| secret.previous.iter().chain([&secret.credential]).cloned().collect())
+                .unwrap_or_default(),
+            seen_on: remembered(remembers, &purpose.secret_name(&subject.cluster))
+                .and_then(|secret| secret.in_use.clone()),
+            is_over: &is_over,
+        };
+        turn.is_due = true;
+        self.read_secrets(subject, by, wish, turn).await?;
+        turn.is_due =
+            wish == Wish::Remove || turn.kept.iter().any(|(_, written)| is_due(written.as_ref(), now));
+        let keeps_earlier = |written: &Written| !written.previous.is_empty();
+        let keeps_earlier = turn.kept.iter().any(|(_, written)| written.as_ref().is_some_and(keeps_earlier));
+        let interval = if keeps_earlier { LOOK_FOR_EARLIER } else { LOOK };
+        if !turn.is_due && !known.is_to_look(&request.fleet.key, request.id, interval, now) {
+            return Ok(());
+        }
+        let cloud = known.log_in(ports.status_store.as_ref(), &subject.opened, now).await?;
+        let uid = ports.live.uid().await?;
+        for purpose in Purpose::ALL {
+            let lived = self.live_on(&life(purpose, &uid), &cloud, wish, turn).await;
+            if let Err(trouble) = lived {
+                if trouble.is_of_cloud() {
+                    known.failed(&subject.opened, now, &trouble);
+                }
+                return Err(trouble);
+            }
+        }
+        if !is_over() {
+            turn.is_due = false;
+            known.looked(&request.fleet.key, request.id, now);
+        }
+        Ok(())
+    }
+
+    async fn live_on(
+        &self,
+        life: &Life<'_>,
+        cloud: &LoggedIn,
+        wish: Wish,
+        turn: &mut Turn,
+    ) -> Result<(), Trouble> {
+        if let Ended::Done(kept) = life.live(cloud, wish).await? {
+            turn.new.extend(kept.is_new.then_some(life.purpose));
+            turn.set(life.purpose, kept.written);
+        }
+        Ok(())
+    }
+
+    /// Says that what is there, if anything, is renewed no more.
+    fn credentials_not_opened(&mut self, why: &str) {
+        let ends = self.credentials_end();
+        if ends.is_some_and(|ends| ends <= self.now) {
+            self.status.cloud_credentials = None;
+        }
+        let after =
+            ends.map(|ends| format!(". What was made before is not renewed: the last ends at {ends}"));
+        let message = format!("{why}{}", after.unwrap_or_default());
+        self.say_of_credentials(ConditionStatus::False, "CloudNotOpened", &message);
+    }
+
+    /// When the last of what was made ends.
+    fn credentials_end(&self) -> Option<Timestamp> {
+        let status = self.status.cloud_credentials.as_ref()?;
+        status.secrets.iter().map(|secret| secret.expires_at).max()
+    }
+}
+
+/// Whether something is to be done by what the Secret says alone.
+fn is_due(written: Option<&Written>, now: Timestamp) -> bool {
+    written.is_none_or(|written| written.state == WrittenState::Outdated || now >= renewal(written))
+}

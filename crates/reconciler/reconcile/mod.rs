@@ -1,0 +1,74 @@
+//! The reconciler's use cases: what a Git tree asks of a management cluster is applied, judged and told.
+//!
+//! *Expected flow* of one cluster's reconciliation ([`reconcile`]): the folder is rendered ([`revision`]), looked at
+//! beside the live cluster, tried, applied phase by phase, pruned, judged; then its `ManagedCluster` says
+//! how it stands. [`preflight`] does the first half for a head commit and writes nothing.
+//!
+//! Decisions are the domain's ([`capstan_live::applying`], [`capstan_live::rollout::observed`]); requests
+//! go through [`ports`]. Deliberately absent: when which cluster is reconciled (`controllers`), the Kubernetes
+//! API (`k8s`), and every word to GitHub (the bot's).
+
+mod acceptance;
+mod apply;
+mod blocking;
+mod cloud_kinds;
+mod cloud_memory;
+mod cloud_objects;
+mod cloud_preflight;
+mod conclude;
+mod credentials;
+mod dependencies;
+mod dry_run_cache;
+mod dry_runs;
+mod fenced;
+mod gather;
+mod hosts_preflight;
+mod kinds;
+mod live_inventory;
+pub mod names;
+mod observation;
+mod outcome;
+mod owners;
+mod ownership;
+pub mod ports;
+pub mod preflight;
+mod provider_sets;
+mod prune;
+pub mod reason;
+mod reconciliation;
+pub mod rename_migration;
+pub mod resources;
+pub mod revision;
+mod rolling;
+mod rolls_later;
+mod says;
+mod secrets;
+mod services;
+mod set_preflight;
+mod set_trial;
+mod take_over;
+mod templates;
+mod trial;
+pub mod unclaimed;
+mod underway;
+mod unwanted;
+mod wanted;
+
+pub use cloud_kinds::CLOUD_CONTROLLER_MISSING;
+pub use cloud_memory::CloudPreflight;
+pub use conclude::{FleetState, fleet_status};
+pub use credentials::CloudCredentials;
+pub use dependencies::Ports;
+pub use dry_run_cache::DryRunCache;
+pub use kinds::Kinds;
+pub use live_inventory::InventorySource;
+pub use outcome::{Ended, Failure, Interruption};
+pub use owners::OwnersKeys;
+pub use provider_sets::{Operators, applied_as};
+pub use reconciliation::{ReconcileOutcome, ReconcileRequest, pass_over, reconcile};
+pub use rolling::{ROLLS_LATER, RollingClusters};
+pub use secrets::{Found, Passed, StoreWork, VaultSecrets};
+pub use services::Workloads;
+pub use take_over::ADOPTION_NEEDED;
+pub use trial::Trial;
+pub use underway::{Begun, Subject, Turn, Underway};

@@ -1,0 +1,360 @@
+//! A cluster's turn: its owners' key is made, renewed, given to those who stay, or taken away.
+
+use std::time::Duration;
+
+use capstan_live::applying::is_applied_by_capstan;
+use capstan_live::owners::{Endpoint, Handed};
+use capstan_live::services::{Cause, Problem, is_initialized};
+use capstan_model::ids::ClusterId;
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::ObjectId;
+use secrecy::ExposeSecret as _;
+use serde_json::Value;
+
+use super::asked::Asked;
+use super::life::{Life, Paused};
+use super::secret::{self, Kept};
+use super::told::{self, Said};
+use super::trouble::Trouble;
+use crate::reconcile::observation::Observation;
+use crate::reconcile::ports::{Note, OwnersFile, Tone};
+use crate::reconcile::provider_sets::applied_as;
+use crate::reconcile::reconciliation::Reconciliation;
+use crate::reconcile::resources::{ConditionStatus, ConditionType, KeyRecipient, OwnersKeyStatus};
+use crate::reconcile::says::Says;
+use crate::reconcile::services::kubeconfig_of;
+use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
+
+/// The longest that it holds up the reconciliation of its cluster.
+const BOUND: Duration = Duration::from_secs(45);
+/// Generations that one look begins at most.
+const MOST_COUNTS: usize = 4;
+
+/// What does not pass by itself within minutes.
+const LASTING: [&str; 5] =
+    ["CertificateRefused", "KubeconfigRefused", "SecretNotCapstans", "SignerNotServed", "WorkloadShared"];
+
+/// The cluster that a look is at.
+struct Subject {
+    cluster: ObjectId,
+    /// As it is live; `None` where it is not there.
+    live: Option<Value>,
+    /// The folder's account.
+    by: As,
+}
+
+/// What a look came to.
+#[derive(Default)]
+struct Looked {
+    handed: Handed,
+    /// The SHA-256 of the file that Capstan made last.
+    own: Option<String>,
+    kept: Option<Kept>,
+    trouble: Option<Trouble>,
+    /// Another Cluster whose kubeconfig leads to the same API server.
+    shared_with: Option<ObjectId>,
+    /// Whether the cluster was reached, and what is known of its key is what is there.
+    was_seen: bool,
+}
+
+impl Reconciliation<'_> {
+    /// Sees to the key of the owners whom the folder names. Whatever comes of it stands in the condition, and holds up
+    /// nothing else.
+    pub(in crate::reconcile) async fn publish_owners_key(&mut self, observed: &Observation) {
+        if observed.set.is_some() {
+            return;
+        }
+        let asked = match Asked::read(self.request.revision, self.request.id).await {
+            Ok(asked) => asked,
+            Err(refused) => {
+                self.say_of_owners_key((ConditionStatus::False, "RenderFailed", refused.message));
+                return;
+            }
+        };
+        let clusters: Vec<&ObjectId> =
+            observed.objects.iter().map(|object| &object.id).filter(|id| is_cluster(id)).collect();
+        let [cluster] = clusters.as_slice() else {
+            self.status.conditions.clear(ConditionType::OwnersKeyPublished);
+            return;
+        };
+        if asked.form().is_none() && self.status.owners_key.is_none() {
+            self.say_of_owners_key(told::condition(cluster, &asked, None, None, self.now));
+            return;
+        }
+        let live = observed.live.get(cluster).cloned();
+        let subject = Subject { cluster: (*cluster).clone(), live, by: observed.wanted.by.clone() };
+        self.see_to_key(&subject, &asked).await;
+    }
+
+    /// The same where nothing of the folder is applied: it is refused, or suspended. Whoever left is kept out, and what the
+    /// others have is renewed; nobody gets anything new. Of a suspended one nothing is touched but to keep somebody out.
+    pub(in crate::reconcile) async fn guard_owners_key(&mut self) {
+        let Some(before) = self.status.owners_key.clone() else { return };
+        let read = Asked::read(self.request.revision, self.request.id).await;
+        let is_remembered = read.is_err();
+        let asked = match read {
+            Ok(asked) => asked.narrowed(&before),
+            Err(_) => Asked::remembered(&before),
+        };
+        let Some(asked) = asked else { return };
+        if self.is_suspended() && !asked.lacks_somebody(&before) {
+            return;
+        }
+        match self.remembered_cluster().await {
+            Ok(Some(subject)) => {
+                if is_remembered && !self.is_borne_out(&subject, &before).await {
+                    tracing::warn!(
+                        cluster = %self.request.id,
+                        "the owners' key is not renewed: whom the status names for it is not whom the Secret was written for, and Git cannot be read"
+                    );
+                    return;
+                }
+                self.see_to_key(&subject, &asked).await;
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(cluster = %self.request.id, %error, "the owners' key is not seen to");
+                self.again = true;
+            }
+        }
+    }
+
+    /// Whether the Secret that Capstan wrote was for everybody whom a status names. Where Git cannot be read, a status alone,
+    /// which others could write, gives nobody a key; nor does the Secret alone.
+    async fn is_borne_out(&self, subject: &Subject, before: &OwnersKeyStatus) -> bool {
+        let own = before.file.as_ref().map(|file| file.sha256.clone());
+        let Some(kept) = self.kept_still(subject, own.as_ref()).await else { return false };
+        let is_held =
+            |named: &KeyRecipient| kept.recipients.iter().any(|one| one.fingerprint == named.fingerprint);
+        before.recipients.iter().all(is_held)
+    }
+
+    /// The identity of the one `Cluster` that the folder brought last, where it is there still.
+    pub(in crate::reconcile) async fn remembered_id(&self) -> Result<Option<ObjectId>, LiveError> {
+        Ok(self.remembered_cluster().await?.map(|subject| subject.cluster))
+    }
+
+    /// The one `Cluster` that the folder brought last, where it is there still. The inventory, which others could write, says
+    /// which; that it is this folder's say the object itself and the inventories of the others.
+    async fn remembered_cluster(&self) -> Result<Option<Subject>, LiveError> {
+        let request = self.request;
+        let entries = self.status.inventory.objects().iter().filter(|entry| is_cluster(&entry.id()));
+        let [entry] = entries.collect::<Vec<_>>()[..] else { return Ok(None) };
+        let cluster = entry.id();
+        let Some(namespace) = &cluster.namespace else { return Ok(None) };
+        let account = applied_as(request.revision.fleet.settings(), request.id, request.fleet);
+        let by = As::Impersonated(account.of(namespace));
+        let object = ApiObject {
+            kind: ApiKind::of_version(&entry.api_version(), &entry.kind),
+            ..ApiObject::from(&cluster)
+        };
+        let live = request.ports.live.read(&by, &object).await?;
+        let uid = live.as_ref().and_then(|live| live.pointer("/metadata/uid")?.as_str());
+        let others = &request.revision.owners;
+        let is_it = uid.is_some()
+            && uid == entry.uid.as_deref()
+            && live.as_ref().is_some_and(is_applied_by_capstan)
+            && others.recorded_elsewhere(request.id, &cluster).next().is_none();
+        Ok(is_it.then_some(Subject { cluster, live, by }))
+    }
+
+    async fn see_to_key(&mut self, subject: &Subject, asked: &Asked) {
+        let (cluster, before) = (&subject.cluster, self.status.owners_key.clone());
+        let file = before.as_ref().and_then(|before| before.file.as_ref());
+        let mut looked = Looked { own: file.map(|file| file.sha256.clone()), ..Looked::default() };
+        let took = tokio::time::timeout(BOUND, self.look_after_key(subject, asked, &mut looked)).await;
+        looked.trouble = match took {
+            Ok(Ok(())) => None,
+            Ok(Err(trouble)) => Some(trouble),
+            Err(_) => Some(Trouble::new(
+                "WorkloadUnreachable",
+                format!("what it takes to make a key takes longer than {} s", BOUND.as_secs()),
+            )),
+        };
+        if looked.trouble.is_some() && looked.kept.is_none() {
+            looked.kept = self.kept_still(subject, looked.own.as_ref()).await;
+        }
+        self.tell_of_key(cluster, asked, before.as_ref(), &looked).await;
+    }
+
+    /// The cluster is gone, and the Secret with it: so is what the bot has.
+    pub(in crate::reconcile) async fn forget_owners_key(&mut self) {
+        if self.status.owners_key.is_none() {
+            return;
+        }
+        match self.request.bot.withdraw_key(self.request.id).await {
+            Ok(()) => self.status.owners_key = None,
+            Err(error) => {
+                tracing::warn!(cluster = %self.request.id, %error, "the key of a cluster that is gone is published still");
+            }
+        }
+    }
+
+    async fn tell_of_key(
+        &mut self,
+        cluster: &ObjectId,
+        asked: &Asked,
+        before: Option<&OwnersKeyStatus>,
+        looked: &Looked,
+    ) {
+        if looked.was_seen {
+            let remembered = self.status.owners_key.clone();
+            let (remembered, kept) = (remembered.as_ref(), looked.kept.as_ref());
+            let mut known = told::status(&looked.handed, asked, remembered, cluster, kept);
+            // What could not be looked at is as it was.
+            if let (Some(known), Some(_), None) = (&mut known, &looked.trouble, kept) {
+                known.file = remembered.and_then(|remembered| remembered.file.clone());
+            }
+            // That there is none any more counts once the bot knows it.
+            if known.is_some() || looked.trouble.is_none() {
+                self.status.owners_key = known;
+            }
+        }
+        // What the bot has not taken is nowhere to be found.
+        let is_there = looked.trouble.as_ref().is_none_or(|trouble| trouble.kind != "BotNotReached");
+        self.owners_file = looked.kept.as_ref().filter(|_| is_there).map(|kept| {
+            let file = owners_file(self.request.id, asked, kept);
+            OwnersFile { content: Vec::new(), ..file }
+        });
+        let mut said =
+            told::condition(cluster, asked, looked.kept.as_ref(), looked.trouble.as_ref(), self.now);
+        if let Some(other) = &looked.shared_with {
+            said.2.push_str(&format!(
+                "; the kubeconfig of {other} leads to the same API server, and nothing is done there for that one"
+            ));
+        }
+        let known = self.status.conditions.of(ConditionType::OwnersKeyPublished).cloned();
+        let is_news = known.is_none_or(|known| known.status != said.0 || known.reason != said.1);
+        if let Some(trouble) = &looked.trouble {
+            self.again |= !LASTING.contains(&trouble.kind);
+            metrics::counter!("capstan_reconciler_failures_total", "cause" => trouble.kind).increment(1);
+            if is_news {
+                tracing::warn!(cluster = %self.request.id, cause = trouble.kind, error = trouble.message, "the owners' key is not seen to");
+                let message = said.2.clone();
+                self.note_of_key(Note { tone: Tone::Warning, reason: "OwnersKeyFailed", message }).await;
+            }
+        }
+        let digest = |status: Option<&OwnersKeyStatus>| {
+            status.and_then(|one| one.file.as_ref()).map(|file| file.sha256.clone())
+        };
+        if digest(before) != digest(self.status.owners_key.as_ref()) && looked.kept.is_some() {
+            let message = said.2.clone();
+            self.note_of_key(Note { tone: Tone::Normal, reason: "OwnersKeyPublished", message }).await;
+        }
+        self.say_of_owners_key(said);
+    }
+
+    /// The cluster is reached, its key is seen to, and the bot has what is there.
+    async fn look_after_key(
+        &mut self,
+        subject: &Subject,
+        asked: &Asked,
+        looked: &mut Looked,
+    ) -> Result<(), Trouble> {
+        let Subject { cluster, live, by } = subject;
+        let Some(live) = live.as_ref().filter(|live| is_initialized(live)) else {
+            let words = "its control plane has not come up yet";
+            return Err(Problem::of(Cause::ControlPlaneNotInitialized, cluster, words).into());
+        };
+        let ports = self.request.ports;
+        let opened = ports.workloads.open_with_kubeconfig(cluster, &ports.live, by, self.now).await??;
+        let (workload, kubeconfig) = opened;
+        looked.shared_with = workload.shared_with;
+        let endpoint = { Endpoint::read(kubeconfig.expose_secret()) };
+        let refused = |why: &str| Problem::of(Cause::KubeconfigRefused, &kubeconfig_of(cluster).id(), why);
+        let endpoint = endpoint.ok_or_else(|| refused("its current context names no https server"))?;
+        let life = Life {
+            here: &ports.live,
+            inside: &workload.live,
+            by,
+            asked,
+            memory: ports.owners_keys.as_ref(),
+            cluster,
+            live,
+            kubeconfig: &kubeconfig,
+            endpoint: &endpoint,
+            now: self.now,
+        };
+        looked.handed = self.handed();
+        looked.was_seen = true;
+        for _ in 0..MOST_COUNTS {
+            match life.live(&mut looked.handed, &mut looked.own).await {
+                Ok(Paused::Done(kept)) => {
+                    looked.kept = kept;
+                    return self.tell_bot(cluster, asked, looked).await;
+                }
+                Ok(Paused::Count(generation)) => {
+                    let file = self.status.owners_key.as_ref().and_then(|status| status.file.clone());
+                    // Those who stay are remembered from now on: nobody might be able to read who they are later.
+                    let recipients = asked.named();
+                    self.status.owners_key = Some(OwnersKeyStatus { generation, recipients, file });
+                    looked.handed = self.handed();
+                    self.save().await?;
+                }
+                Err(trouble) => {
+                    if let Some(problem) = &trouble.of_cluster {
+                        ports.workloads.away(cluster, problem, self.now);
+                    }
+                    return Err(trouble);
+                }
+            }
+        }
+        Err(Trouble::new("Changed", "its owners change all the time"))
+    }
+
+    /// The file that is there where nothing could be done about it; none where that cannot be read either.
+    async fn kept_still(&self, Subject { cluster, by, .. }: &Subject, own: Option<&String>) -> Option<Kept> {
+        let found = self.request.ports.live.read(by, &ApiObject::from(&secret::id(cluster))).await;
+        secret::read(&found.ok().flatten()?).filter(|kept| own == Some(&kept.sha256))
+    }
+
+    fn handed(&self) -> Handed {
+        let status = self.status.owners_key.clone().unwrap_or_default();
+        let recipients = status.recipients.into_iter().map(|one| one.fingerprint).collect();
+        Handed { generation: status.generation, recipients }
+    }
+
+    /// What was handed out is remembered before anybody can fetch it.
+    async fn tell_bot(&mut self, cluster: &ObjectId, asked: &Asked, looked: &Looked) -> Result<(), Trouble> {
+        let (request, id) = (self.request, self.request.id);
+        let publishing = "publishing the key of a cluster's owners";
+        if looked.kept.is_none() {
+            // First: of what is remembered nowhere nobody would take it back.
+            request.ports.check_leading(publishing).await?;
+            request.bot.withdraw_key(id).await?;
+        }
+        let remembered = self.status.owners_key.clone();
+        self.status.owners_key =
+            told::status(&looked.handed, asked, remembered.as_ref(), cluster, looked.kept.as_ref());
+        if self.status.owners_key != remembered {
+            self.save().await?;
+        }
+        if let Some(kept) = &looked.kept {
+            request.ports.check_leading(publishing).await?;
+            request.bot.publish_key(&owners_file(id, asked, kept)).await?;
+        }
+        Ok(())
+    }
+
+    fn say_of_owners_key(&mut self, (status, reason, message): Said) {
+        let (now, generation) = (self.now, self.record.generation);
+        let mut says = Says { conditions: &mut self.status.conditions, now, generation };
+        says.that(ConditionType::OwnersKeyPublished, status, reason, &message);
+    }
+
+    async fn note_of_key(&self, note: Note) {
+        self.request.ports.status_store.note_cluster(&self.record, &note).await;
+    }
+}
+
+fn owners_file(id: &ClusterId, asked: &Asked, kept: &Kept) -> OwnersFile {
+    OwnersFile {
+        cluster: id.clone(),
+        form: kept.file.form,
+        content: kept.content.clone(),
+        sha256: kept.sha256.clone(),
+        recipients: kept.recipients.clone(),
+        expires_at: kept.file.expires_at,
+        publish: asked.access.publish,
+    }
+}

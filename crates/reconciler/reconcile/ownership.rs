@@ -1,0 +1,213 @@
+//! Whose an object is that a folder is about to apply for the first time: asked of what stands in the status store
+//! now, since other folders and other Fleets go on while a commit is worked on.
+//!
+//! *Guarantee*: of two Fleets that render one object, one at most applies it. Whoever looks holds
+//! [`Ports::claiming`](super::dependencies::Ports) until its inventory is written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_live::applying::{
+    Beyond, Dispute, Elsewhere, Inventory, Keep, Kept, Outside, Rival, is_new, is_of_ownership,
+    of_other_fleets, settle,
+};
+use capstan_model::ids::ClusterId;
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::tree::{RepoPath, TreeId};
+use capstan_plan::settings::Deletion;
+use tokio::sync::OwnedMutexGuard;
+
+use super::dependencies::Ports;
+use super::observation::Observation;
+use super::outcome::Ended;
+use super::ports::{ClusterRecord, FleetRecord};
+use super::reason::Reason;
+use super::reconciliation::Reconciliation;
+use super::resources::ConditionType;
+use super::revision::Revision;
+use capstan_ports::LiveError;
+
+/// Whether a folder may apply what it renders.
+pub(super) enum Claimed {
+    /// It may; to be held until that is written down.
+    Yes(Option<OwnedMutexGuard<()>>),
+    /// It may not, or not yet.
+    No(Ended),
+}
+
+impl Reconciliation<'_> {
+    /// Looks whether everything that this folder would apply for the first time is its own to apply.
+    pub(super) async fn claim(&self, observed: &Observation) -> Result<Claimed, LiveError> {
+        let ports = self.request.ports;
+        let inventory = &self.status.inventory;
+        let (fleet, revision) = (self.request.fleet, self.request.revision);
+        let Disputes { mut lost, open } = disputes(ports, fleet, revision, observed, inventory).await?;
+        let mut held = None;
+        if has_new(observed, inventory) {
+            let guard = ports.claiming.clone().lock_owned().await;
+            if let Some(found) = of_others(ports, self.request.fleet, observed, inventory).await? {
+                lost.extend(found);
+                held = Some(guard);
+            }
+        }
+        let reasons = |found: &[Outside]| -> Vec<Reason> { found.iter().map(Reason::of_outside).collect() };
+        if !lost.is_empty() {
+            return Ok(Claimed::No(Ended::Refused(reasons(&lost))));
+        }
+        let mut waits: Vec<Reason> = reasons(&open);
+        waits.extend(self.to_be_taken_over(observed).await?);
+        if !waits.is_empty() {
+            return Ok(Claimed::No(Ended::Waiting(waits)));
+        }
+        Ok(Claimed::Yes(held))
+    }
+
+    /// Objects that a folder had applied which is claimed here no more. Without what that one knew of them (the names
+    /// of templates, and what people had set) they would be applied anew: so that is taken over first.
+    async fn to_be_taken_over(&self, observed: &Observation) -> Result<Option<Reason>, LiveError> {
+        let (request, owners) = (self.request, &self.request.revision.owners);
+        let knows = |inventory: &Inventory, id: &ObjectId| {
+            inventory.objects().iter().any(|entry| entry.id() == *id || entry.logical_id() == *id)
+        };
+        let unknown = observed.objects.iter().filter(|object| !knows(&self.status.inventory, &object.id));
+        let mut left = unknown.filter_map(|object| {
+            let mut recorded = owners.recorded_elsewhere(request.id, &object.id);
+            Some((object, recorded.find(|other| !request.revision.claims.contains_key(*other))?))
+        });
+        let Some((object, gone)) = left.next() else { return Ok(None) };
+        let records = request.ports.status_store.clusters(&request.fleet.key).await?;
+        if !record_of(gone, &records).is_some_and(|record| knows(&record.status.inventory, &object.id)) {
+            return Ok(None);
+        }
+        let message = format!(
+            "was applied from the folder {gone}, which is not applied here any more: it passes to this folder when \
+             no other one renders it and everything of this one is accepted"
+        );
+        Ok(Some(Reason::of_object("TakenOverFirst", message, object, &FieldPath::root())))
+    }
+
+    /// What the folders have applied by now that render something which this one has in its inventory and does not
+    /// render.
+    pub(super) async fn look_beside(&mut self, observed: &Observation) -> Result<(), LiveError> {
+        let (request, owners) = (self.request, &self.request.revision.owners);
+        let neighbours = owners.neighbours(request.id, &self.status.inventory);
+        if neighbours.is_empty() {
+            return Ok(());
+        }
+        let rendered: BTreeSet<&ObjectId> = observed.objects.iter().map(|object| &object.id).collect();
+        let leaves = self.status.inventory.objects().iter().any(|entry| !rendered.contains(&entry.id()));
+        if !leaves && !matches!(observed.wanted.tombstones, Deletion::Cluster) {
+            return Ok(());
+        }
+        let records = request.ports.status_store.clusters(&request.fleet.key).await?;
+        for id in neighbours {
+            let Some(record) = record_of(&id, &records) else { continue };
+            if record.status.conditions.hold(ConditionType::Refused) {
+                self.refused_beside.insert(id.clone());
+            }
+            self.beside.insert(id, record.status.inventory.clone());
+        }
+        Ok(())
+    }
+
+    /// Whether an object is kept until a folder has applied it that may do so any moment.
+    pub(super) fn passes_soon(&self, kept: &Kept) -> bool {
+        let Keep::RenderedElsewhere(other) = &kept.why else { return false };
+        !self.request.revision.owners.is_refused(other) && !self.refused_beside.contains(other)
+    }
+}
+
+/// Objects that another folder renders too, and that nobody had applied when the commit was opened.
+#[derive(Debug, Default)]
+pub(super) struct Disputes {
+    /// They are not this folder's.
+    pub(super) lost: Vec<Outside>,
+    /// Whose they are is not known yet.
+    pub(super) open: Vec<Outside>,
+}
+
+/// Settles them, by how the folders stand now.
+pub(super) async fn disputes(
+    ports: &Ports,
+    fleet: &FleetRecord,
+    revision: &Revision,
+    observed: &Observation,
+    inventory: &Inventory,
+) -> Result<Disputes, LiveError> {
+    let mut disputes = Disputes::default();
+    let is_own = |found: &&Outside| {
+        inventory.objects().iter().any(|own| own.uid.is_some() && own.logical_id() == found.object)
+    };
+    let disputed: Vec<&Outside> = observed.wanted.disputed.iter().filter(|found| !is_own(found)).collect();
+    if disputed.is_empty() {
+        return Ok(disputes);
+    }
+    let records = ports.status_store.clusters(&fleet.key).await?;
+    for found in disputed {
+        match settle(found.clone(), rival(found, &records, revision)) {
+            Dispute::Won => {}
+            Dispute::Lost(found) => disputes.lost.push(found),
+            Dispute::Open(found) => disputes.open.push(found),
+        }
+    }
+    Ok(disputes)
+}
+
+/// The objects of a render that folders of other Fleets have; `None` where there is no other Fleet.
+pub(super) async fn of_others(
+    ports: &Ports,
+    fleet: &FleetRecord,
+    observed: &Observation,
+    inventory: &Inventory,
+) -> Result<Option<Vec<Outside>>, LiveError> {
+    if !has_new(observed, inventory) {
+        return Ok(None);
+    }
+    let fleets = ports.status_store.fleets().await?;
+    let others: Vec<_> = fleets.into_iter().filter(|other| other.key != fleet.key).collect();
+    if others.is_empty() {
+        return Ok(None);
+    }
+    let mut elsewhere = Vec::new();
+    for other in others {
+        for record in ports.status_store.clusters(&other.key).await? {
+            let Some(folder) = folder_of(&record) else { continue };
+            let inventory = record.status.inventory;
+            elsewhere.push(Elsewhere { fleet: record.spec.fleet, folder, inventory });
+        }
+    }
+    // Under the names in Git, by which a template is the same whatever its live name, and under the live ones.
+    let plain = of_other_fleets(&observed.wanted.rendered.objects, inventory, &elsewhere);
+    let live = of_other_fleets(&observed.objects, inventory, &elsewhere);
+    let all: BTreeMap<ObjectId, Outside> =
+        plain.into_iter().chain(live).map(|found| (found.object.clone(), found)).collect();
+    Ok(Some(all.into_values().collect()))
+}
+
+fn has_new(observed: &Observation, inventory: &Inventory) -> bool {
+    observed.objects.iter().any(|object| is_new(object, inventory))
+}
+
+/// How the folder stands that renders an object too.
+fn rival(found: &Outside, records: &[ClusterRecord], revision: &Revision) -> Rival {
+    let Beyond::TwoFolders(other) = &found.why else { return Rival::Able };
+    let Some(record) = record_of(other, records) else { return Rival::Untried };
+    let status = &record.status;
+    if status.inventory.objects().iter().any(|entry| entry.logical_id() == found.object) {
+        return Rival::HasApplied;
+    }
+    let folder = revision.folder_id(other);
+    if status.attempted_folder.as_deref() != folder.as_ref().map(TreeId::as_str) {
+        return Rival::Untried;
+    }
+    let is_refused = status.conditions.hold(ConditionType::Refused)
+        && !status.refused.iter().all(|reason| is_of_ownership(&reason.reason));
+    if is_refused { Rival::Refused } else { Rival::Able }
+}
+
+fn record_of<'r>(id: &ClusterId, records: &'r [ClusterRecord]) -> Option<&'r ClusterRecord> {
+    records.iter().find(|record| record.spec.cluster == id.as_str())
+}
+
+fn folder_of(record: &ClusterRecord) -> Option<ClusterId> {
+    RepoPath::parse(&record.spec.cluster).ok().map(ClusterId::new)
+}

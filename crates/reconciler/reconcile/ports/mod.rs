@@ -1,0 +1,27 @@
+//! What the reconciler needs besides the management cluster itself: a source of trees, the bot, and the
+//! status store of its own custom resources.
+//!
+//! `k8s` implements [`StatusStore`] (and [`ManagementCluster`](capstan_ports::ManagementCluster)), `git` and
+//! `agent_client` implement [`TreeSource`], `agent_client` implements [`Bot`], `planner_process` [`TrialRenders`],
+//! `state_folder` [`Notes`]. The inventory of the cluster itself is a [`TreeSource`] of the use cases' own
+//! (`live_inventory`): all that it needs is the management cluster.
+
+mod bot;
+mod notes;
+mod source;
+mod sources;
+mod status_store;
+mod trial_renders;
+
+pub use bot::{
+    Bot, BotError, ClusterReport, NewAgent, NoBot, Outcome, OwnersFile, Preflight, PreflightAnswer,
+    PreflightVerdict, Work,
+};
+pub use notes::Notes;
+pub use source::{SourceError, SourceTree, TreeSource};
+pub use sources::{OpenSource, SecretData, Sources};
+pub use status_store::{
+    ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
+    Tone,
+};
+pub use trial_renders::{TrialFailed, TrialRenders};

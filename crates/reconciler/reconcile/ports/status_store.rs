@@ -1,0 +1,167 @@
+//! The reconciler's own custom resources: what people ask of it, and where it writes what it did.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use secrecy::SecretString;
+
+use crate::reconcile::resources::{FleetSpec, FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
+use capstan_ports::LiveError;
+
+/// A Fleet's namespace and name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FleetKey {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+impl fmt::Display for FleetKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// A ManagedCluster's namespace (its Fleet's) and name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClusterKey {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+impl fmt::Display for ClusterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// A `Fleet` as the API server has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FleetRecord {
+    /// Namespace and name.
+    pub key: FleetKey,
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.resourceVersion`.
+    pub resource_version: String,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// What is asked.
+    pub spec: FleetSpec,
+    /// What was written last.
+    pub status: FleetStatus,
+    /// Whether it carries the annotation `capstan.dev/reconcile`.
+    pub reconcile_requested: bool,
+}
+
+/// A `ManagedCluster` as the API server has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClusterRecord {
+    /// Namespace and name.
+    pub key: ClusterKey,
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.resourceVersion`.
+    pub resource_version: String,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// What is asked.
+    pub spec: ManagedClusterSpec,
+    /// What was written last.
+    pub status: ManagedClusterStatus,
+    /// Whether it carries the annotation `capstan.dev/reconcile`.
+    pub reconcile_requested: bool,
+}
+
+/// Why a custom resource cannot be read or written.
+pub type StatusStoreError = LiveError;
+
+/// What somebody else changed: spec, annotation or existence, never status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StatusStoreChange {
+    /// A Fleet was made, changed or deleted.
+    Fleet(FleetKey),
+    /// A ManagedCluster was changed or deleted.
+    Cluster(ClusterKey),
+}
+
+/// An event for people who look at a ManagedCluster or a Fleet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Whether all is well.
+    pub tone: Tone,
+    /// A CamelCase word of a closed set: `Applied`, `Refused`, `RolloutDone`.
+    pub reason: &'static str,
+    /// One or two sentences.
+    pub message: String,
+}
+
+/// The type of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// `Normal`
+    Normal,
+    /// `Warning`
+    Warning,
+}
+
+/// The custom resources `Fleet` and `ManagedCluster`, and the Secrets that a Fleet names.
+#[async_trait]
+pub trait StatusStore: Send + Sync {
+    /// All Fleets of the namespace that the reconciler looks at.
+    async fn fleets(&self) -> Result<Vec<FleetRecord>, StatusStoreError>;
+    /// One Fleet; `None` where there is none.
+    async fn fleet(&self, key: &FleetKey) -> Result<Option<FleetRecord>, StatusStoreError>;
+    /// All ManagedClusters of a Fleet (`spec.fleet`).
+    async fn clusters(&self, fleet: &FleetKey) -> Result<Vec<ClusterRecord>, StatusStoreError>;
+    /// One ManagedCluster; `None` where there is none.
+    async fn cluster(&self, key: &ClusterKey) -> Result<Option<ClusterRecord>, StatusStoreError>;
+    /// Makes a ManagedCluster; gives the one that is there where somebody made it meanwhile.
+    async fn create_cluster(
+        &self,
+        key: &ClusterKey,
+        spec: &ManagedClusterSpec,
+    ) -> Result<ClusterRecord, StatusStoreError>;
+    /// Sets what is asked of a ManagedCluster: `suspend`, and those of `adopt` and `createCluster` that are given.
+    async fn change_cluster(
+        &self,
+        key: &ClusterKey,
+        spec: &ManagedClusterSpec,
+    ) -> Result<(), StatusStoreError>;
+    /// Removes a ManagedCluster of which nothing is left, as it was read.
+    async fn delete_cluster(&self, record: &ClusterRecord) -> Result<(), StatusStoreError>;
+    /// Replaces the status of what was read whole, and gives its new resource version; a conflict where somebody
+    /// changed it since. The caller has compared: this always writes.
+    async fn write_cluster(
+        &self,
+        record: &ClusterRecord,
+        status: &ManagedClusterStatus,
+    ) -> Result<String, StatusStoreError>;
+    /// The same of a Fleet.
+    async fn write_fleet(
+        &self,
+        record: &FleetRecord,
+        status: &FleetStatus,
+    ) -> Result<String, StatusStoreError>;
+    /// Takes the annotation `capstan.dev/reconcile` away, so that the same word can be set again.
+    async fn clear_request_of_cluster(&self, key: &ClusterKey) -> Result<(), StatusStoreError>;
+    /// Takes the annotation `capstan.dev/reconcile` away from a Fleet.
+    async fn clear_request_of_fleet(&self, key: &FleetKey) -> Result<(), StatusStoreError>;
+    /// The data of a Secret; `None` where there is none.
+    async fn secret(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<BTreeMap<String, SecretString>>, StatusStoreError>;
+    /// Publishes an event on a ManagedCluster; losing one is no error.
+    async fn note_cluster(&self, record: &ClusterRecord, note: &Note);
+    /// Publishes an event on a Fleet; losing one is no error.
+    async fn note_fleet(&self, record: &FleetRecord, note: &Note);
+    /// What others change, for ever; a gap in the watch gives every object once more.
+    fn changes(&self) -> BoxStream<'static, StatusStoreChange>;
+}

@@ -1,0 +1,49 @@
+//! A folder's VaultSecrets: their Secrets are there before what names them.
+
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::{KindRole, Stage, role_of};
+use capstan_model::object::FieldPath;
+
+use super::target::secret;
+use crate::reconcile::observation::Observation;
+use crate::reconcile::reason::Reason;
+use crate::reconcile::reconciliation::Reconciliation;
+use capstan_ports::{As, LiveError, ManagementCluster as _};
+
+/// Whether an object is a reference to Vault.
+pub(super) fn is_vault_secret(object: &RenderedObject) -> bool {
+    object.id.group == "capstan.dev" && role_of(&object.id) == Some(KindRole::Secret)
+}
+
+impl Reconciliation<'_> {
+    /// Why nothing of a stage may be applied yet: a Secret that it may name is not there. One that is there stays as it is,
+    /// however old, and holds up nothing.
+    pub(in crate::reconcile) async fn await_secrets(
+        &self,
+        observed: &Observation,
+        stage: Stage,
+    ) -> Result<Vec<Reason>, LiveError> {
+        if stage <= Stage::Credentials {
+            return Ok(Vec::new());
+        }
+        let ports = self.request.ports;
+        let mut reasons = Vec::new();
+        for object in observed.objects.iter().filter(|object| is_vault_secret(object)) {
+            let Some(namespace) = object.id.namespace.as_deref() else { continue };
+            let name = (namespace, object.id.name.as_str());
+            let Some(standing) = ports.vault_secrets.resolve(ports, self.request.fleet, name).await? else {
+                continue;
+            };
+            let by: &As = &observed.wanted.by;
+            if ports.live.read(by, &secret(namespace, &standing.secret)).await?.is_some() {
+                continue;
+            }
+            let message = format!(
+                "the Secret {} is not there yet, and what names it waits ({}): {}",
+                standing.secret, standing.reason, standing.message
+            );
+            reasons.push(Reason::of_object("SecretNotResolved", message, object, &FieldPath::root()));
+        }
+        Ok(reasons)
+    }
+}

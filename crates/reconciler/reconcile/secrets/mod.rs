@@ -1,0 +1,38 @@
+//! Secrets out of Vault, for whoever names them: read with a login of their own namespace, written, kept current, ended.
+//!
+//! *Expected flow*: [`VaultSecrets::look`] lists the VaultSecrets, and [`VaultSecrets::work`] gives those of a store that are
+//! due their turn, those of one namespace one after the other with one login, apart from other stores'. A cluster's reconciliation gives those of its folder their turn as soon as
+//! they are applied (`folder`), before what names them. *Guarantees*: what cannot be read leaves the Secret as it is, and
+//! the condition and an event say why; a value goes into the Secret and nowhere else; a look without news writes nothing;
+//! a lease is written down before anybody knows it, and one that nobody knows ends with its login. Who reads and writes in a namespace
+//! does it with the rights of that namespace's service account.
+//!
+//! Decisions are [`capstan_live::secrets`]'. Vault is asked through [`Vaults`](capstan_ports::Vaults). Deliberately
+//! absent: when a pass is made (`controllers/secrets.rs`).
+
+mod accounts;
+mod appliers;
+mod asking;
+mod earlier;
+mod ending;
+mod folder;
+mod group;
+mod kept_logins;
+mod key;
+mod lease;
+mod logins;
+mod memory;
+mod outcome;
+mod pass;
+mod patience;
+mod preflight;
+mod removal;
+mod standing;
+mod store;
+mod subject;
+mod target;
+mod turn;
+
+pub use memory::VaultSecrets;
+pub use pass::{Found, Passed, StoreWork};
+pub(in crate::reconcile) use preflight::look;

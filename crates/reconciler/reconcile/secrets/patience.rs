@@ -1,0 +1,169 @@
+//! A Vault that is asked with patience: so many calls at a time, each bounded in time; and once it did not answer, it is left
+//! alone for a while, ever longer, so that nobody waits for it again with each secret.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use capstan_live::secrets::{KvRead, LeaseMethod, Why};
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+use capstan_ports::{KvSecret, NewLease, Vault, VaultError, VaultLogin, VaultToken};
+
+/// Calls of one Vault that are under way at a time.
+pub(super) const CALLS_OF_ONE: usize = 4;
+/// How long one may take, whatever is tried again in it.
+pub(super) const PATIENCE: Duration = Duration::from_secs(12);
+
+/// A store's Vault.
+pub(super) struct Patient {
+    vault: Arc<dyn Vault>,
+    store: String,
+    /// How long a call may take; by that all other times go.
+    patience: Duration,
+    places: Semaphore,
+    /// Places for calls of all Vaults, taken after its own: who waits for its own place holds none beyond.
+    beyond: Arc<Semaphore>,
+    away: Mutex<Option<Away>>,
+}
+
+/// It did not answer.
+#[derive(Clone, Copy)]
+struct Away {
+    since: Instant,
+    until: Instant,
+    times: u32,
+}
+
+impl Patient {
+    pub(super) fn new(
+        vault: Arc<dyn Vault>,
+        store: &str,
+        beyond: Arc<Semaphore>,
+        patience: Duration,
+    ) -> Self {
+        let (store, places) = (store.to_owned(), Semaphore::new(CALLS_OF_ONE));
+        Self { vault, store, patience, places, beyond, away: Mutex::default() }
+    }
+
+    /// Who fails faster makes nobody wait, and is asked again at once.
+    fn slow(&self) -> Duration {
+        self.patience / 3
+    }
+
+    async fn ask<T>(
+        &self,
+        call: impl Future<Output = Result<T, VaultError>> + Send,
+    ) -> Result<T, VaultError> {
+        self.check()?;
+        let _own = self.places.acquire().await;
+        let _beyond = self.beyond.acquire().await;
+        // Whoever waited may find that it does not answer.
+        self.check()?;
+        let begun = Instant::now();
+        match timeout(self.patience, call).await {
+            Ok(Err(error)) if error.why == Why::Away && begun.elapsed() < self.slow() => Err(error),
+            Ok(Err(error)) if error.why == Why::Away => Err(self.leave_alone(begun)),
+            Ok(answer) => {
+                *self.away.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                answer
+            }
+            Err(_) => Err(self.leave_alone(begun)),
+        }
+    }
+
+    /// Whether it is left alone now.
+    ///
+    /// # Errors
+    /// It is.
+    pub(super) fn check(&self) -> Result<(), VaultError> {
+        let away = *self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        match away {
+            Some(away) if Instant::now() < away.until => Err(self.silent()),
+            _ => Ok(()),
+        }
+    }
+
+    fn leave_alone(&self, begun: Instant) -> VaultError {
+        let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of several calls at a time that were not answered one counts.
+        if away.is_none_or(|away| away.since < begun) {
+            let times = away.map_or(0, |away| away.times).saturating_add(1);
+            let since = Instant::now();
+            *away = Some(Away { since, until: since + pause(self.patience, times), times });
+        }
+        self.silent()
+    }
+
+    /// The same for everybody who asks: what one of them asked for is nobody else's business.
+    fn silent(&self) -> VaultError {
+        let message = format!("the Vault of the VaultStore {} does not answer in time", self.store);
+        VaultError::new(Why::Away, message)
+    }
+}
+
+/// How long one that did not answer so many times is left alone, where a call may take so long.
+fn pause(patience: Duration, times: u32) -> Duration {
+    let first = patience * 5 / 4;
+    first.saturating_mul(1 << times.saturating_sub(1).min(8)).min(patience * 10)
+}
+
+#[async_trait]
+impl Vault for Patient {
+    async fn log_in(&self, login: &VaultLogin) -> Result<VaultToken, VaultError> {
+        self.ask(self.vault.log_in(login)).await
+    }
+
+    async fn is_alive(&self, token: &SecretString) -> Result<bool, VaultError> {
+        self.ask(self.vault.is_alive(token)).await
+    }
+
+    async fn read(&self, token: &SecretString, read: &KvRead) -> Result<KvSecret, VaultError> {
+        self.ask(self.vault.read(token, read)).await
+    }
+
+    async fn lease(
+        &self,
+        token: &SecretString,
+        path: &str,
+        method: LeaseMethod,
+        parameters: &Map<String, Value>,
+    ) -> Result<NewLease, VaultError> {
+        self.ask(self.vault.lease(token, path, method, parameters)).await
+    }
+
+    async fn knows(&self, token: &SecretString, lease: &str) -> Result<bool, VaultError> {
+        self.ask(self.vault.knows(token, lease)).await
+    }
+
+    async fn renew(&self, token: &SecretString, lease: &str, seconds: i64) -> Result<i64, VaultError> {
+        self.ask(self.vault.renew(token, lease, seconds)).await
+    }
+
+    async fn revoke(&self, token: &SecretString, lease: &str) -> Result<(), VaultError> {
+        self.ask(self.vault.revoke(token, lease)).await
+    }
+
+    async fn renew_self(&self, token: &SecretString) -> Result<i64, VaultError> {
+        self.ask(self.vault.renew_self(token)).await
+    }
+
+    async fn revoke_self(&self, token: &SecretString) -> Result<(), VaultError> {
+        self.ask(self.vault.revoke_self(token)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_does_not_answer_is_left_alone_for_longer_each_time() {
+        let pauses = [1, 2, 3, 4, 5, u32::MAX].map(|times| pause(PATIENCE, times).as_secs());
+        assert_eq!(pauses, [15, 30, 60, 120, 120, 120]);
+    }
+}

@@ -1,0 +1,223 @@
+//! Before a cluster is deleted: what outlives it in its cloud is listed, and deleted where its settings say so.
+//!
+//! *Expected flow*: `delete: cluster` stands in Git, and the `Cluster` is there. What its own controllers made in the cloud
+//! is looked for inside it. Without `cleanup: true` that is told, and the `Cluster` goes. With it, these objects are
+//! deleted, and nothing else is: their controllers, which run on, take away what stands for them. The `Cluster` goes when
+//! nothing is left, or ten minutes after the first look; what is left then stands in the status, and stays in the cloud.
+//!
+//! *Guarantees*: the time of the first look is written down before the first deletion; each deletion is of one UID.
+
+use capstan_live::services::{
+    CleanupState, CleanupStatus, OUTLIVING_KINDS, Outliving, has_claims_that_go, is_initialized, name_pods,
+    outliving,
+};
+use capstan_model::finding::Severity;
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::ObjectId;
+use serde_json::Value;
+
+use super::is_of_cluster;
+use super::removal::is_going;
+use super::workloads::{Workload, problem_of};
+use crate::reconcile::observation::Observation;
+use crate::reconcile::reason::Reason;
+use crate::reconcile::reconciliation::Reconciliation;
+use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, Preconditions, Run};
+
+/// So many are told one by one.
+const TOLD: usize = 10;
+
+impl Reconciliation<'_> {
+    /// Looks for what outlives those of the folder's `Cluster`s that are deleted now, and deletes it where that is wished: why
+    /// they wait; nothing where they may go.
+    ///
+    /// # Errors
+    /// The management cluster does not answer, or this process leads no more.
+    pub(in crate::reconcile) async fn clean_up(
+        &mut self,
+        observed: &Observation,
+        going: &[ObjectId],
+    ) -> Result<Option<Vec<Reason>>, LiveError> {
+        // Whoever asks for more after it was listed gets it.
+        let asks = observed.wanted.cleanup;
+        self.status.cleanup.take_if(|cleanup| asks && cleanup.state == CleanupState::Listed);
+        let is_over = self.status.cleanup.as_ref().is_some_and(|cleanup| cleanup.state.is_over());
+        let had_an_api = |id: &&ObjectId| observed.live.get(id).is_some_and(is_initialized);
+        let seen: Vec<&ObjectId> = going.iter().filter(had_an_api).collect();
+        if !is_over && !seen.is_empty() {
+            self.look_for_outliving(observed, &seen).await?;
+        }
+        let Some(cleanup) = &mut self.status.cleanup else { return Ok(None) };
+        if seen.is_empty() && !cleanup.state.is_over() {
+            let stands =
+                |(id, live): (&ObjectId, &Value)| is_cluster(id) && !is_going(live) && !going.contains(id);
+            if observed.live.iter().any(stands) {
+                // It is kept, with what is inside of it: that is looked for anew once it goes.
+                self.status.cleanup = None;
+                return Ok(None);
+            }
+            // Somebody deleted it meanwhile: nobody can look any more.
+            cleanup.state = CleanupState::GivenUp;
+            cleanup.message = Some("the Cluster went before all of it was gone".to_owned());
+        }
+        let told = told(cleanup);
+        if cleanup.state.is_over() {
+            self.kept.extend(told);
+            return Ok(None);
+        }
+        self.again = true;
+        Ok(Some(told))
+    }
+
+    async fn look_for_outliving(
+        &mut self,
+        observed: &Observation,
+        going: &[&ObjectId],
+    ) -> Result<(), LiveError> {
+        let wished = observed.wanted.cleanup;
+        let mut seen = Ok(Vec::new());
+        let mut all = Vec::new();
+        for cluster in going {
+            match self.look_inside(observed, cluster).await? {
+                Ok((workload, found)) => {
+                    if let Ok(seen) = &mut seen {
+                        seen.extend(found.iter().cloned());
+                    }
+                    all.push((*cluster, workload, found));
+                }
+                Err(why) => seen = Err(why),
+            }
+        }
+        let cleanup = CleanupStatus::after(self.status.cleanup.as_ref(), seen, wished, self.now);
+        let is_deleting = cleanup.state == CleanupState::Deleting;
+        self.status.cleanup = Some(cleanup);
+        // Before anything is deleted: whoever comes next counts from the same time.
+        self.save().await?;
+        if is_deleting {
+            for (cluster, workload, found) in &all {
+                for one in found.iter().filter(|one| one.may_be_deleted()) {
+                    if (self.request.is_over)().is_some()
+                        || !self.delete_outliving(cluster, workload, one).await?
+                    {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What outlives one of them, or why nobody can look.
+    async fn look_inside(
+        &self,
+        observed: &Observation,
+        cluster: &ObjectId,
+    ) -> Result<Result<(Workload, Vec<Outliving>), String>, LiveError> {
+        let (ports, by) = (self.request.ports, &observed.wanted.by);
+        let workload = match ports.workloads.open(cluster, &ports.live, by, self.now).await? {
+            Ok(workload) => workload,
+            Err(problem) => return Ok(Err(problem.line())),
+        };
+        match list(&workload).await {
+            Ok(found) => {
+                ports.workloads.answered(cluster);
+                Ok(Ok((workload, found)))
+            }
+            Err(error) => {
+                let Some(problem) = problem_of(&error, None) else { return Err(error) };
+                ports.workloads.away(cluster, &problem, self.now);
+                Ok(Err(problem.line()))
+            }
+        }
+    }
+
+    /// Whether to go on: what is refused stays, is seen again with the next look, and is told with what is left; a cluster that
+    /// does not answer is not asked for the next one.
+    async fn delete_outliving(
+        &mut self,
+        cluster: &ObjectId,
+        workload: &Workload,
+        one: &Outliving,
+    ) -> Result<bool, LiveError> {
+        let id = one.id();
+        let only = Preconditions { uid: &one.uid, resource_version: None };
+        match workload.live.delete(&As::Reconciler, &ApiObject::from(&id), only, Run::Real).await {
+            Ok(_) => {
+                self.deleted += 1;
+                metrics::counter!("capstan_deleted_objects_total", "kind" => id.kind.clone()).increment(1);
+                tracing::info!(cluster = %self.request.id, object = %id, "deleted in the workload cluster, before it goes");
+            }
+            Err(error) => {
+                let Some(problem) = problem_of(&error, Some(&id)) else { return Err(error) };
+                tracing::warn!(cluster = %self.request.id, object = %id, %error, "it outlives the cluster");
+                if is_of_cluster(&problem) {
+                    self.request.ports.workloads.away(cluster, &problem, self.now);
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What outlives a cluster, as its API has it.
+async fn list(workload: &Workload) -> Result<Vec<Outliving>, LiveError> {
+    let all = |kind: &'static str| async move {
+        let kind = ApiKind::of_version("v1", kind);
+        workload.live.list(&As::Reconciler, &kind, None, &[]).await
+    };
+    let [services, claims, volumes] = OUTLIVING_KINDS;
+    let mut found = outliving(&all(services).await?, &all(claims).await?, &all(volumes).await?);
+    if has_claims_that_go(&found) {
+        // Who keeps them is told where that can be found out.
+        let pods = match all("Pod").await {
+            Err(LiveError::Refused { .. } | LiveError::TooMuch { .. }) => Vec::new(),
+            pods => pods?,
+        };
+        name_pods(&mut found, &pods);
+    }
+    Ok(found)
+}
+
+/// What is said of it.
+fn told(cleanup: &CleanupStatus) -> Vec<Reason> {
+    let warning = |kind: &'static str, message: String| Reason {
+        severity: Severity::Warning,
+        ..Reason::plain(kind, message)
+    };
+    let mut told = Vec::new();
+    if let Some(why) = &cleanup.message {
+        told.push(warning(
+            "OutlivingUnknown",
+            format!(
+                "nobody can tell which load balancers and volumes outlive the cluster in its cloud: {why}"
+            ),
+        ));
+    }
+    let (kind, what) = match cleanup.state {
+        CleanupState::Deleting => ("CleansUp", "it is deleted before the Cluster is"),
+        CleanupState::Listed => (
+            "StaysInCloud",
+            "it stays in the cloud: delete it there. `cleanup: true` would have deleted it first",
+        ),
+        CleanupState::GivenUp => {
+            ("StaysInCloud", "it was not gone within 10 minutes and stays in the cloud: delete it there")
+        }
+        CleanupState::Done => return told,
+    };
+    for one in cleanup.left.iter().take(TOLD) {
+        let reason = warning(kind, format!("{one}: {what}"));
+        told.push(Reason { object: Some(one.id()), ..reason });
+    }
+    let more = cleanup.more + cleanup.left.len().saturating_sub(TOLD);
+    if more > 0 {
+        told.push(warning(
+            kind,
+            format!("{more} more objects, which `status.cleanup` lists up to 100: {what}"),
+        ));
+    }
+    if told.is_empty() {
+        told.push(warning("CleansUp", "the cluster is looked through before it is deleted".to_owned()));
+    }
+    told
+}

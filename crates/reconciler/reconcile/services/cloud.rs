@@ -1,0 +1,70 @@
+//! What the management cluster says of a cluster's cloud: infrastructure, and what Events warn of.
+
+use std::collections::BTreeSet;
+
+use capstan_live::rollout::observed::State;
+use capstan_live::services::{CloudState, cloud_state, infrastructure_of, last_warnings};
+use capstan_model::finding::Severity;
+use capstan_model::kinds::{KindRole, role_of};
+use capstan_model::object::{FieldPath, ObjectId};
+use serde_json::Value;
+
+use super::telling::CLOUD_NOT_READY;
+use crate::reconcile::observation::Observation;
+use crate::reconcile::reason::Reason;
+use crate::reconcile::reconciliation::Reconciliation;
+use capstan_ports::As;
+
+/// The reason of what an Event warns of.
+const WARNING: &str = "WarningEvent";
+
+impl Reconciliation<'_> {
+    /// Finds out whether the cloud gives what the cluster asks of it, and what Events warn of where something is not done.
+    /// What cannot be read is not told.
+    pub(in crate::reconcile) async fn look_at_cloud(&mut self, observed: &Observation) {
+        let Some(cluster) = self.cluster.clone() else { return };
+        let Some(live) = observed.live.get(&cluster) else { return };
+        let infrastructure = infrastructure_of(live).map(|(id, _)| id);
+        let of_cluster = infrastructure.as_ref().and_then(|id| observed.live.get(id));
+        let machines: Vec<(&ObjectId, &Value)> = observed
+            .live
+            .iter()
+            .filter(|(id, _)| role_of(id) == Some(KindRole::Machine) && id.namespace == cluster.namespace)
+            .collect();
+        let cloud = cloud_state(live, of_cluster, machines.iter().map(|(_, machine)| *machine));
+        let is_done = self
+            .verdict
+            .as_ref()
+            .is_none_or(|verdict| matches!(verdict.state_for_now(), State::Done | State::Unknown));
+        if let Some(CloudState::Failed { object, words }) = &cloud {
+            self.services.tell(told(observed, CLOUD_NOT_READY, object, words));
+        }
+        let is_well = matches!(cloud, None | Some(CloudState::Ready));
+        self.services.cloud = cloud;
+        if is_done && is_well {
+            return;
+        }
+        let mut about: BTreeSet<ObjectId> = infrastructure.into_iter().collect();
+        for (id, machine) in machines {
+            about.insert(id.clone());
+            about.extend(infrastructure_of(machine).map(|(id, _)| id));
+        }
+        let Some(namespace) = cluster.namespace.as_deref() else { return };
+        match self.live().warnings(&As::Reconciler, namespace).await {
+            Ok(events) => {
+                for warning in last_warnings(&events, &about) {
+                    self.services.tell(told(observed, WARNING, &warning.object, &warning.words));
+                }
+            }
+            Err(error) => tracing::debug!(cluster = %self.request.id, %error, "Events are not told"),
+        }
+    }
+}
+
+/// A warning about an object, at its place where Git brings it.
+fn told(observed: &Observation, kind: &'static str, object: &ObjectId, words: &str) -> Reason {
+    let rendered = observed.objects.iter().find(|rendered| rendered.id == *object);
+    let place = rendered.map(|rendered| rendered.written_at(&FieldPath::root()));
+    let reason = Reason { object: Some(object.clone()), place, ..Reason::plain(kind, words) };
+    Reason { severity: Severity::Warning, ..reason }
+}

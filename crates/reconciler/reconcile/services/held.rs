@@ -1,0 +1,159 @@
+//! What of base waits for services: objects that bring a service whose turn has not come, and a control plane that services
+//! come before.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan_live::applying::{Changes, Plan};
+use capstan_live::rollout::observed::State;
+use capstan_live::services::{
+    Cause, Course, Problem, ServiceState, gate, may_change, networks_there, refused_network,
+};
+use capstan_model::kinds::{KindRole, is_cluster, role_of};
+use capstan_model::object::ObjectId;
+use capstan_plan::services::Network;
+use capstan_plan::settings::{Service, ServiceObject, ServiceRole, ServiceSource, ServiceTurn};
+use serde_json::Value;
+
+use crate::reconcile::blocking::where_blocking_is_allowed;
+use crate::reconcile::observation::Observation;
+use crate::reconcile::reason::Reason;
+use crate::reconcile::reconciliation::Reconciliation;
+use capstan_ports::LiveError;
+
+impl Reconciliation<'_> {
+    /// Takes out of a plan the objects of services whose turn has not come, by how services stood at the last look: what
+    /// each waits for, in words.
+    pub(in crate::reconcile) async fn hold_back(
+        &mut self,
+        observed: &Observation,
+        changes: &Changes,
+        plan: &mut Plan,
+    ) -> Vec<String> {
+        let services = self.declared_services().await;
+        let of_kubernetes = self.hold_kubernetes(observed, &services, plan).await;
+        let brings = |service: &Service| matches!(service.from, ServiceSource::Objects(_)) && service.enabled;
+        if !services.iter().any(brings) {
+            return of_kubernetes;
+        }
+        let states: BTreeMap<String, ServiceState> =
+            self.status.services.iter().map(|status| (status.name.clone(), status.state)).collect();
+        let machines = self.verdict.as_ref().map_or(State::Unknown, |verdict| verdict.state_for_now());
+        let phase = Some(plan.phase).filter(|_| of_kubernetes.is_empty());
+        let course = Course::of(phase, machines);
+        let mut held: BTreeMap<ObjectId, String> = BTreeMap::new();
+        for (at, service) in services.iter().enumerate().filter(|(_, service)| service.enabled) {
+            let ServiceSource::Objects(named) = &service.from else { continue };
+            let due = changes.keys().filter(|id| is_named(named, id));
+            for id in due {
+                let was_there = observed.live.get(id).is_some();
+                let rendered = observed.objects.iter().filter(|object| is_named(named, &object.id));
+                let refused = || {
+                    let rendered = rendered.map(|object| &object.value);
+                    self.refused_network(observed, service, rendered)
+                };
+                let waits = gate(&services, at, &states)
+                    .or_else(refused)
+                    .or_else(|| may_change(service, course, was_there));
+                if let Some(problem) = waits {
+                    held.insert(id.clone(), format!("{id}: {}", problem.words));
+                }
+            }
+        }
+        for step in &mut plan.steps {
+            step.objects.retain(|id| !held.contains_key(id));
+        }
+        plan.steps.retain(|step| !step.objects.is_empty());
+        self.again |= !held.is_empty();
+        of_kubernetes.into_iter().chain(held.into_values()).collect()
+    }
+
+    /// Brings the services that come before a control plane that is about to change; why it waits, where one of them is seen
+    /// not to be ready.
+    ///
+    /// # Errors
+    /// As [`Self::bring_services`].
+    pub(in crate::reconcile) async fn bring_first(
+        &mut self,
+        observed: &Observation,
+        plan: &Plan,
+    ) -> Result<Vec<Reason>, LiveError> {
+        let is_control_plane = |id: &ObjectId| {
+            let has_topology = || {
+                let live = observed.live.get(id);
+                live.is_some_and(|live| live.pointer("/spec/topology").is_some())
+            };
+            matches!(role_of(id), Some(KindRole::ControlPlane(_))) || (is_cluster(id) && has_topology())
+        };
+        let due = plan.steps.iter().flat_map(|step| &step.objects);
+        let changes = due.filter(|id| is_control_plane(id)).any(|id| observed.live.get(id).is_some());
+        if !changes {
+            return Ok(Vec::new());
+        }
+        let services = self.declared_services().await;
+        let first: Vec<&Service> = services
+            .iter()
+            .filter(|service| service.enabled && service.when == ServiceTurn::BeforeControlPlane)
+            .collect();
+        if first.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.bring_services_of(observed, Some(ServiceTurn::BeforeControlPlane)).await?;
+        let status_of = |service: &Service| {
+            self.status.services.iter().find(|status| status.name == service.name.as_str())
+        };
+        // What nobody can see holds nothing up: the control plane that would come may be what brings the API back.
+        let unseen = [Cause::ControlPlaneNotInitialized, Cause::WaitsForKubeconfig].map(Cause::as_str);
+        let holds = |service: &&Service| {
+            status_of(service).is_some_and(|status| {
+                let is_seen = status.reason.as_deref().is_none_or(|reason| !unseen.contains(&reason));
+                !matches!(status.state, ServiceState::Ready | ServiceState::Unknown) && is_seen
+            })
+        };
+        let waits = first.into_iter().filter(holds).map(|service| {
+            let status = status_of(service);
+            let why = status.and_then(|status| status.message.clone()).unwrap_or_default();
+            Reason::plain(
+                Cause::WaitsForService.as_str(),
+                format!(
+                    "the control plane waits for service {} (`when: {}`): {why}",
+                    service.name, service.when
+                ),
+            )
+        });
+        Ok(waits.collect())
+    }
+
+    /// Why the network that a service is may not come: another one is there.
+    pub(super) fn refused_network<'v>(
+        &self,
+        observed: &Observation,
+        service: &Service,
+        rendered: impl Iterator<Item = &'v Value>,
+    ) -> Option<Problem> {
+        if service.role != ServiceRole::Cni {
+            return None;
+        }
+        let there = networks_there(&self.status.services, |object| live_of(observed, object));
+        let coming = Network::of_values(service.name.as_str(), rendered);
+        refused_network(&there, &coming, service.force.as_ref())
+    }
+
+    /// What the settings say of services; nothing where they cannot be read, which is told with the services.
+    async fn declared_services(&self) -> Vec<Service> {
+        let (fleet, id) = (Arc::clone(&self.request.revision.fleet), self.request.id.clone());
+        let read = where_blocking_is_allowed(move || fleet.services(&id)).await;
+        read.map(|declared| declared.services).unwrap_or_default()
+    }
+}
+
+/// Whether a service names that object of base.
+pub(super) fn is_named(named: &[ServiceObject], id: &ObjectId) -> bool {
+    named.iter().any(|one| id.kind == one.kind.as_str() && id.name == one.name.as_str())
+}
+
+/// What the management cluster has of an object of base that brings a service.
+pub(super) fn live_of<'o>(observed: &'o Observation, object: &ServiceObject) -> Option<&'o Value> {
+    let found = observed.live.iter().find(|(id, _)| is_named(std::slice::from_ref(object), id));
+    found.map(|(_, live)| live)
+}

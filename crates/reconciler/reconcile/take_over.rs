@@ -1,0 +1,130 @@
+//! Objects that others applied before: which they are, and what taking them over would change.
+
+use std::collections::BTreeMap;
+
+use capstan_live::applying::{
+    TakeOver, appliers, is_applied_by_capstan, sent, speaks_another_version, take_over,
+};
+use capstan_model::finding::Severity;
+use capstan_model::object::{FieldPath, ObjectId};
+use serde_json::Value;
+
+use super::apply::uid;
+use super::dry_runs::Trial;
+use super::observation::Observation;
+use super::reason::Reason;
+use super::reconciliation::Reconciliation;
+use super::resources::Adopt;
+use capstan_ports::LiveError;
+
+/// The reason of objects that others applied before, and that nobody allowed to be taken over.
+pub const ADOPTION_NEEDED: &str = "AdoptionNeeded";
+
+/// How many fields a preview names of one object.
+const NAMED_FIELDS: usize = 12;
+
+impl Reconciliation<'_> {
+    /// What is to become of objects that others applied.
+    pub(super) fn adopt(&self) -> Adopt {
+        self.record.spec.adopt.unwrap_or(self.request.fleet.spec.guards.adopt)
+    }
+
+    /// Live objects that Capstan has not applied, with the tools that did.
+    pub(super) fn adopted(&self, observed: &Observation) -> BTreeMap<ObjectId, Vec<String>> {
+        let inventory = &self.status.inventory;
+        let is_known = |id: &ObjectId, live: &Value| {
+            inventory.get(id).is_some_and(|entry| entry.uid.is_some() && entry.uid.as_deref() == uid(live))
+        };
+        observed
+            .objects
+            .iter()
+            .filter_map(|object| Some((&object.id, observed.live.get(&object.id)?)))
+            .filter(|(id, live)| !is_known(id, live) && !is_applied_by_capstan(live))
+            .filter(|(id, live)| observed.set.is_none() || !is_free_namespace(id, live, observed))
+            .map(|(id, live)| (id.clone(), appliers(live)))
+            .collect()
+    }
+
+    /// What taking over would change, one reason an object.
+    pub(super) async fn preview(
+        &self,
+        observed: &Observation,
+        adopted: &BTreeMap<ObjectId, Vec<String>>,
+        trial: &Trial,
+    ) -> Result<Vec<Reason>, LiveError> {
+        let mut reasons = Vec::new();
+        for object in &observed.objects {
+            let (Some(from), Some(live)) = (adopted.get(&object.id), observed.live.get(&object.id)) else {
+                continue;
+            };
+            let created = if speaks_another_version(live, &object.value, from) {
+                match self.live().dry_run_create(&observed.wanted.by, &sent(&object.value)).await {
+                    Ok(created) => Some(created),
+                    // Then it is told in the words of the other version, as far as they are the same.
+                    Err(LiveError::Refused { refusal, .. }) if !refusal.worth_retrying() => None,
+                    Err(error) => return Err(error),
+                }
+            } else {
+                None
+            };
+            let tried = trial.accepted.get(&object.id);
+            let found = take_over(live, &object.value, tried, created.as_ref(), from);
+            let field = found.sets.first().or(found.removes.first()).cloned().unwrap_or_default();
+            let reason = Reason::of_object(ADOPTION_NEEDED, preview(&found, from), object, &field);
+            reasons.push(Reason { severity: Severity::Warning, ..reason });
+        }
+        Ok(reasons)
+    }
+
+    /// Whether an object that others applied is a stranger's. One that this folder had applied, and that
+    /// somebody made anew under its name, is this folder's still.
+    pub(super) fn is_stranger(&self, id: &ObjectId) -> bool {
+        self.status.inventory.get(id).is_none_or(|entry| entry.uid.is_none())
+    }
+}
+
+/// Whether it is a Namespace of which a provider set says nothing that somebody else says otherwise. Whoever grants an installer its
+/// rights makes the Namespaces that they lie in, and nothing more is meant by that.
+fn is_free_namespace(id: &ObjectId, live: &Value, observed: &Observation) -> bool {
+    let rendered = observed.objects.iter().find(|object| object.id == *id);
+    let agrees = |part: &str| {
+        let wanted = rendered.and_then(|object| object.value.pointer(part)?.as_object());
+        let is_other = |(key, value): (&String, &Value)| {
+            live.pointer(part).and_then(|live| live.get(key)).is_some_and(|live| live != value)
+        };
+        !wanted.into_iter().flatten().any(is_other)
+    };
+    id.group.is_empty()
+        && id.kind == "Namespace"
+        && agrees("/metadata/labels")
+        && agrees("/metadata/annotations")
+}
+
+/// What taking over would change, as a sentence.
+fn preview(take_over: &TakeOver, from: &[String]) -> String {
+    let by = if from.is_empty() { "somebody else".to_owned() } else { from.join(", ") };
+    let part = |verb: &str, fields: &[FieldPath]| list(fields).map(|fields| format!("{verb} {fields}"));
+    let parts: Vec<String> = [
+        part("sets", &take_over.sets),
+        part("removes", &take_over.removes),
+        part("leaves to others", &take_over.lets_go),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let what = if parts.is_empty() { "changes nothing".to_owned() } else { parts.join(" and ") };
+    format!(
+        "was applied by {by}, not by Capstan; taking it over {what}. Allow it by `adopt: take`, in the Fleet's \
+         guards or the ManagedCluster's spec"
+    )
+}
+
+fn list(fields: &[FieldPath]) -> Option<String> {
+    let named: Vec<String> = fields.iter().take(NAMED_FIELDS).map(ToString::to_string).collect();
+    let rest = fields.len().saturating_sub(NAMED_FIELDS);
+    match (named.is_empty(), rest) {
+        (true, _) => None,
+        (false, 0) => Some(named.join(", ")),
+        (false, rest) => Some(format!("{} and {rest} more", named.join(", "))),
+    }
+}
