@@ -13,6 +13,7 @@
 
 use serde_json::{Map, Value};
 
+use super::sent::sent;
 use crate::live_objects::MANAGER;
 use capstan_model::object::{FieldPath, Step};
 
@@ -64,6 +65,23 @@ pub fn appliers(live: &Value) -> Vec<String> {
 /// Whether Capstan has applied a live object before.
 pub fn is_applied_by_capstan(live: &Value) -> bool {
     entries(live).iter().any(is_capstans)
+}
+
+/// Whether Capstan may have applied a live object of which the API server notes no manager: it notes none of an object that
+/// is applied with nothing but its kind and name, and nobody else manages a field of this one.
+pub fn may_be_applied_without_fields(wanted: &Value, live: &Value) -> bool {
+    entries(live).iter().all(|entry| !is_of_the_object(&entry)) && !has_fields(wanted)
+}
+
+/// Whether an object that is applied has a field beside those that name it.
+fn has_fields(wanted: &Value) -> bool {
+    let beside = |fields: Option<&Value>, names: &[&str]| {
+        let fields = fields.and_then(Value::as_object).into_iter().flatten();
+        fields.into_iter().any(|(key, value)| !names.contains(&key.as_str()) && !value.is_null())
+    };
+    let wanted = sent(wanted);
+    beside(Some(&wanted), &["apiVersion", "kind", "metadata"])
+        || beside(wanted.get("metadata"), &["name", "namespace"])
 }
 
 /// The `metadata.managedFields` that a live object gets when Capstan takes over what these managers wrote and
@@ -325,6 +343,25 @@ mod tests {
                  "fieldsV1": {"f:data": {".": {}, "f:kept": {}, "f:gone": {}, "f:other": {}}}},
             ])
         );
+    }
+
+    #[test]
+    fn an_object_without_fields_has_no_manager() {
+        let bare = json!({"apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {"name": "a", "namespace": "b", "creationTimestamp": null}, "status": {}});
+        let there = live(Vec::new());
+        assert!(may_be_applied_without_fields(&bare, &there));
+        let mut of_status = entry("kube-controller-manager", "Update", json!({"f:status": {}}));
+        of_status["subresource"] = json!("status");
+        assert!(may_be_applied_without_fields(&bare, &live(vec![of_status])));
+        let theirs = live(vec![entry("kubectl-create", "Update", json!({"f:data": {}}))]);
+        assert!(!may_be_applied_without_fields(&bare, &theirs));
+        for (place, value) in [("/data", json!({})), ("/metadata/labels", json!({"a": "b"}))] {
+            let mut wanted = bare.clone();
+            let (parent, key) = place.rsplit_once('/').unwrap();
+            wanted.pointer_mut(parent).unwrap()[key] = value;
+            assert!(!may_be_applied_without_fields(&wanted, &there), "{place}");
+        }
     }
 
     #[test]

@@ -61,7 +61,9 @@ pub use guards::{Broken, GuardBroken, guards, named_outside};
 pub use handed_over::{FieldSurvived, handed_over, survived};
 pub use inventory::{Inventory, InventoryObject};
 pub use machines::clusters_to_read;
-pub use managers::{LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan, taken_over};
+pub use managers::{
+    LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan, may_be_applied_without_fields, taken_over,
+};
 pub use owners::OwnerIndex;
 pub use plan::{
     AfterGivingUp, Changes, GivenUp, Phase, Plan, Stage, Step, Withheld, available, given_up, plan,

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::{
-    TakeOver, appliers, is_applied_by_capstan, sent, speaks_another_version, take_over,
+    TakeOver, appliers, is_applied_by_capstan, may_be_applied_without_fields, sent, speaks_another_version,
+    take_over,
 };
 use capstan_model::finding::Severity;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -32,14 +34,19 @@ impl Reconciliation<'_> {
     /// Live objects that Capstan has not applied, with the tools that did.
     pub(super) fn adopted(&self, observed: &Observation) -> BTreeMap<ObjectId, Vec<String>> {
         let inventory = &self.status.inventory;
-        let is_known = |id: &ObjectId, live: &Value| {
-            inventory.get(id).is_some_and(|entry| entry.uid.is_some() && entry.uid.as_deref() == uid(live))
+        let is_known = |object: &RenderedObject, live: &Value| {
+            inventory.get(&object.id).is_some_and(|entry| match entry.uid.as_deref() {
+                Some(known) => uid(live) == Some(known),
+                // Killed after the apply and before it was noted.
+                None => may_be_applied_without_fields(&object.value, live),
+            })
         };
         observed
             .objects
             .iter()
-            .filter_map(|object| Some((&object.id, observed.live.get(&object.id)?)))
-            .filter(|(id, live)| !is_known(id, live) && !is_applied_by_capstan(live))
+            .filter_map(|object| Some((object, observed.live.get(&object.id)?)))
+            .filter(|(object, live)| !is_known(object, live) && !is_applied_by_capstan(live))
+            .map(|(object, live)| (&object.id, live))
             .filter(|(id, live)| observed.set.is_none() || !is_free_namespace(id, live, observed))
             .map(|(id, live)| (id.clone(), appliers(live)))
             .collect()

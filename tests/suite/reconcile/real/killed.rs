@@ -102,7 +102,21 @@ fn killed_at_random_it_applies_everything_once_and_then_rests() {
         "-o",
         "jsonpath={.items[*].status.inventory.objects[*].uid}",
     ]);
-    assert_eq!(inventories.split_whitespace().collect::<BTreeSet<_>>().len(), CLUSTERS * 3, "seed {seed}");
+    let uids: BTreeSet<&str> = inventories.split_whitespace().collect();
+    assert_eq!(uids.len(), CLUSTERS * 3, "seed {seed}");
+
+    // As if it had been killed after it applied that last one and before it noted it: it is nobody else's.
+    process.kill();
+    let forget = "[{\"op\": \"remove\", \"path\": \"/status/inventory/objects/1/uid\"}]";
+    let status = ["--subresource=status", "--type=json", "-p", forget];
+    plane.kubectl(&[&["patch", "managedcluster", "gauss-c05", "-n", HOME][..], &status].concat());
+    process.start();
+    let noted = "jsonpath={.status.conditions[?(@.type==\"Ready\")].status} {.status.inventory.objects[1].name} {.status.inventory.objects[1].uid}";
+    let noted = ["get", "managedcluster", "gauss-c05", "-n", HOME, "-o", noted];
+    wait("it is noted again", &|| {
+        let said = plane.kubectl(&noted);
+        said.strip_prefix("True c05-b ").is_some_and(|uid| uids.contains(uid))
+    });
 
     // A pass over all of it, asked for: nothing is written but the annotation that asked.
     let since = Timestamp::now();
