@@ -164,23 +164,23 @@
 //! use cases, adapters never import one another. `tests/suite/house` reads the imports and fails when one
 //! breaks it.
 
-pub mod agent_client;
 pub mod app;
-pub mod bounded_json;
 pub mod cli;
-pub mod components;
 pub mod config;
-pub mod controllers;
-pub mod database;
-pub mod dry_run;
-pub mod git;
-pub mod github;
-pub mod k8s;
-pub mod listener;
-pub mod openstack;
-pub mod planner_process;
-pub mod server;
 pub mod state_folder;
 pub mod telemetry;
-pub mod vault;
-pub mod wave_webhooks;
+
+pub use capstan_agent_client as agent_client;
+pub use capstan_controllers as controllers;
+pub use capstan_database as database;
+pub use capstan_dry_run as dry_run;
+pub use capstan_git as git;
+pub use capstan_github as github;
+pub use capstan_k8s as k8s;
+pub use capstan_listener as listener;
+pub use capstan_openstack as openstack;
+pub use capstan_planner_process as planner_process;
+pub use capstan_registries as components;
+pub use capstan_server as server;
+pub use capstan_vault as vault;
+pub use capstan_webhooks as wave_webhooks;

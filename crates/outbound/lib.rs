@@ -15,12 +15,14 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`address`] | what an address is to this machine, and how a URL is shown | nothing |
+//! | [`bounded_json`] | JSON that others wrote: bounded in levels and values | nothing |
 //! | [`tls`] | the root certificates that all clients share | nothing |
 //! | [`resolver`] | names become addresses, without those that are out of reach | `address` |
 //! | [`trouble`] | why there is no answer, as a kind | `resolver` |
 //! | [`client`] | a question and its answer | `resolver`, `tls`, `trouble` |
 
 mod address;
+pub mod bounded_json;
 mod client;
 mod resolver;
 mod tls;

@@ -3,11 +3,8 @@
 use secrecy::SecretString;
 use url::Url;
 
-use super::Environment;
 use super::sources::Sources;
-
-/// Where people come back to, below the public URL.
-pub const CALLBACK: &str = "login/callback";
+use super::{CALLBACK, Environment};
 
 /// How people sign in.
 #[derive(Debug)]

@@ -27,7 +27,9 @@ use secrecy::SecretString;
 use tempfile::TempDir;
 use url::Url;
 
-pub use login::{CALLBACK, Login};
+pub use capstan_server::{CALLBACK, Intake, Mode};
+
+pub use login::Login;
 use place::Place;
 use private::{given_key, kept_or_made_key, make_private_folder, open_to_everybody};
 pub use provider_credentials::ProviderCredentials;
@@ -37,16 +39,6 @@ pub use sources::ServeOptions;
 use sources::{Origin, Setting, Sources};
 pub use traces::{TraceCollector, traces_of};
 pub use wave_webhooks::WaveWebhookHost;
-
-/// Whether what is decided is done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// It is.
-    #[default]
-    Live,
-    /// Everything is computed, and nothing is written.
-    DryRun,
-}
 
 /// Everything that `capstan serve` is told.
 #[derive(Debug)]
@@ -111,35 +103,6 @@ impl Default for Work {
 
 /// Where the internal listener listens where nobody said.
 pub const INTERNAL_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8082);
-
-/// What those who connect may cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Intake {
-    /// Connections at a time to the public listener. Where there are more, those go that said nothing for longest.
-    pub connections: usize,
-    /// How long a request's head may take, and how long a connection may be without a request.
-    pub header_timeout: Duration,
-    /// How long a request's body may take.
-    pub body_timeout: Duration,
-    /// For how long nothing of an answer may be taken.
-    pub send_timeout: Duration,
-    /// Bytes that bodies above 64 KiB may take together; further ones wait, unread.
-    pub body_bytes: usize,
-}
-
-impl Default for Intake {
-    /// GitHub gives up after 10 s.
-    fn default() -> Self {
-        Self {
-            connections: connections_by_default(),
-            header_timeout: Duration::from_secs(10),
-            body_timeout: Duration::from_secs(10),
-            // A system says that there is room again once a third of what it keeps is gone: some megabytes.
-            send_timeout: Duration::from_secs(60),
-            body_bytes: 64 << 20,
-        }
-    }
-}
 
 /// How to be the GitHub App.
 #[derive(Debug)]
@@ -442,14 +405,6 @@ fn seconds(
 ) -> Result<Option<Duration>, String> {
     let seconds = number(sources, name, taken)?;
     Ok(seconds.map(|seconds| Duration::from_secs(seconds as u64)))
-}
-
-/// Half of the file handles that this process may have: the others are for the database, Git and GitHub.
-fn connections_by_default() -> usize {
-    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let handles = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
-    let soft = handles.and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
-    soft.map_or(512, |handles| (handles / 2).clamp(8, 512))
 }
 
 fn public_url(sources: &Sources) -> Result<Option<Url>, String> {

@@ -1,0 +1,114 @@
+//! One reconciliation of a cluster, and how soon another one follows.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use capstan_live::installing::OWNED_ELSEWHERE;
+use futures_util::FutureExt as _;
+use tokio::sync::Mutex;
+
+use super::schedule::Requeue;
+use capstan_ports::LiveError;
+use capstan_reconciler::reconcile::ports::ClusterKey;
+use capstan_reconciler::reconcile::reason::KUBERNETES_NOT_ALLOWED;
+use capstan_reconciler::reconcile::rename_migration::{Migrated, migrate};
+use capstan_reconciler::reconcile::resources::RolloutState;
+use capstan_reconciler::reconcile::{
+    ADOPTION_NEEDED, Begun, CLOUD_CONTROLLER_MISSING, Ended, Interruption, ROLLS_LATER, ReconcileOutcome,
+    ReconcileRequest, Subject, pass_over, reconcile,
+};
+
+/// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.
+const PANICKED: &str = "it ended in an error of Capstan's own, which the log shows";
+
+/// What became of a cluster's turn.
+pub(super) enum Ran {
+    /// It was reconciled, or passed over for a reason.
+    Reconciled(Box<ReconcileOutcome>),
+    /// It was over before it began.
+    Over,
+    /// It is not its turn yet, and nobody needs to know: so long.
+    NotYet(Duration),
+}
+
+/// Takes over what renamed folders had of the cluster, and reconciles it; of the sources those stay that it took over.
+/// Noted before it is begun; a panic is its own.
+pub(super) async fn reconcile_one(
+    request: &ReconcileRequest<'_>,
+    key: &ClusterKey,
+    migration_sources: &mut Vec<ClusterKey>,
+    migrating: &Mutex<()>,
+) -> Result<Ran, LiveError> {
+    let subject = Subject::applied(&request.fleet.key, request.id, request.revision);
+    let _turn = match request.ports.underway.begin(&subject) {
+        Begun::Turn(turn) => turn,
+        Begun::Wait(pause) => return Ok(Ran::NotYet(pause)),
+        Begun::PassedOver(reason, until) => {
+            return pass_over(request, key, reason, until).await.map(Box::new).map(Ran::Reconciled);
+        }
+    };
+    let reconciling = reconcile_noted(request, key, migration_sources, migrating);
+    let result = AssertUnwindSafe(reconciling).catch_unwind().await;
+    result.unwrap_or_else(|_| {
+        let (doing, reason) = (format!("reconciling {}", request.id), PANICKED.to_owned());
+        Err(LiveError::Malformed { doing, reason })
+    })
+}
+
+/// The same, of what was noted.
+async fn reconcile_noted(
+    request: &ReconcileRequest<'_>,
+    key: &ClusterKey,
+    migration_sources: &mut Vec<ClusterKey>,
+    migrating: &Mutex<()>,
+) -> Result<Ran, LiveError> {
+    if !migration_sources.is_empty() {
+        let _migrating = migrating.lock().await;
+        match migrate(request, key, migration_sources).await? {
+            Migrated::Over(_) => return Ok(Ran::Over),
+            // Tried again at its next turn.
+            Migrated::But(left) => migration_sources.retain(|source| !left.contains(source)),
+        }
+    }
+    reconcile(request, key).await.map(Box::new).map(Ran::Reconciled)
+}
+
+/// Whether machines of it are being replaced.
+pub(super) fn is_rolling(outcome: &ReconcileOutcome) -> bool {
+    let state = outcome.status.rollout.as_ref().map(|rollout| rollout.state);
+    outcome.put_off_until.is_none()
+        && !matches!(state, None | Some(RolloutState::Done | RolloutState::Unknown))
+}
+
+/// How soon a cluster needs another reconciliation after this one.
+pub(super) fn requeue(outcome: &ReconcileOutcome) -> Requeue {
+    match &outcome.ended {
+        Ended::Applied if is_rolling(outcome) || outcome.again => Requeue::Soon,
+        // Nothing moves until a person says so, or another cluster is done, which is seen at once.
+        Ended::Waiting(reasons)
+            if reasons.iter().all(|reason| matches!(reason.kind, ADOPTION_NEEDED | ROLLS_LATER)) =>
+        {
+            Requeue::Usual
+        }
+        Ended::Waiting(reasons)
+            if !is_rolling(outcome)
+                && !outcome.again
+                && reasons.iter().all(|reason| reason.kind == KUBERNETES_NOT_ALLOWED) =>
+        {
+            Requeue::Usual
+        }
+        Ended::Waiting(_) => Requeue::Soon,
+        // An operator that is scaled down is nobody's news here, and neither is a controller that somebody installs.
+        Ended::Refused(reasons)
+            if reasons
+                .iter()
+                .any(|reason| matches!(reason.kind, OWNED_ELSEWHERE | CLOUD_CONTROLLER_MISSING)) =>
+        {
+            Requeue::Soon
+        }
+        Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Requeue::Usual,
+        Ended::Interrupted(Interruption::Superseded) => Requeue::Now,
+        Ended::Interrupted(Interruption::Stopping | Interruption::Unconfirmed) => Requeue::Usual,
+        Ended::Failed(_) => Requeue::Retry,
+    }
+}

@@ -1,0 +1,106 @@
+//! How many clusters of a Fleet stand where, and how reconciliations end, as metrics (`METRICS` of the program).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use capstan_live::services::{SummaryState, summary};
+use capstan_model::ids::ClusterId;
+
+use capstan_reconciler::reconcile::ports::FleetKey;
+use capstan_reconciler::reconcile::resources::{ConditionType, ManagedClusterStatus, Phase, RolloutState};
+use capstan_reconciler::reconcile::{Ended, ReconcileOutcome};
+
+/// Everything that a cluster can be counted as: a gauge that is not named again would keep its last value.
+const STATES: [&str; 9] =
+    ["ControlPlane", "Workers", "Done", "Stuck", "Refused", "Waiting", "Suspended", "Failed", "Unknown"];
+
+/// What clusters of one Fleet are counted as.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    states: BTreeMap<ClusterId, &'static str>,
+}
+
+impl Counted {
+    /// Notes how a reconciliation ended.
+    pub(super) fn note(
+        &mut self,
+        fleet: &FleetKey,
+        id: &ClusterId,
+        outcome: &ReconcileOutcome,
+        took: Duration,
+    ) {
+        let (result, cause) = match &outcome.ended {
+            Ended::Applied => ("applied", None),
+            Ended::Removed => ("removed", None),
+            Ended::Refused(reasons) => ("refused", reasons.first().map(|reason| reason.kind)),
+            Ended::Waiting(_) => ("waiting", None),
+            Ended::Suspended => ("suspended", None),
+            Ended::Interrupted(_) => ("over", None),
+            Ended::Failed(failure) => ("failed", Some(failure.kind)),
+        };
+        metrics::histogram!("capstan_reconcile_duration_seconds", "result" => result)
+            .record(took.as_secs_f64());
+        if let Some(cause) = cause {
+            metrics::counter!("capstan_reconciler_failures_total", "cause" => cause).increment(1);
+        }
+        if !matches!(outcome.ended, Ended::Interrupted(_)) {
+            self.states.insert(id.clone(), state(&outcome.ended, &outcome.status));
+            self.show(fleet);
+        }
+    }
+
+    /// Takes over how a cluster stood before this process began.
+    pub(super) fn seed(&mut self, id: &ClusterId, status: &ManagedClusterStatus) {
+        if status.conditions.hold(ConditionType::Ready) {
+            self.states.entry(id.clone()).or_insert("Done");
+        }
+    }
+
+    /// Forgets clusters that are the Fleet's no more.
+    pub(super) fn keep(&mut self, fleet: &FleetKey, keeps: impl Fn(&ClusterId) -> bool) {
+        self.states.retain(|id, _| keeps(id));
+        self.show(fleet);
+    }
+
+    /// How many are done.
+    pub(super) fn done(&self) -> usize {
+        self.states.values().filter(|state| **state == "Done").count()
+    }
+
+    /// Takes the Fleet out of the metrics.
+    pub(super) fn clear(&mut self, fleet: &FleetKey) {
+        self.keep(fleet, |_| false);
+    }
+
+    fn show(&self, fleet: &FleetKey) {
+        for state in STATES {
+            let count = self.states.values().filter(|counted| **counted == state).count();
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            metrics::gauge!("capstan_clusters", "fleet" => fleet.to_string(), "phase" => state).set(count);
+        }
+    }
+}
+
+fn state(ended: &Ended, status: &ManagedClusterStatus) -> &'static str {
+    match ended {
+        Ended::Refused(_) => "Refused",
+        Ended::Waiting(_) => "Waiting",
+        Ended::Suspended => "Suspended",
+        Ended::Failed(_) => "Failed",
+        Ended::Applied | Ended::Removed | Ended::Interrupted(_) => {
+            if status.rollout.as_ref().is_some_and(|rollout| rollout.state == RolloutState::Stuck) {
+                return "Stuck";
+            }
+            match status.phase {
+                Some(Phase::ControlPlane) => "ControlPlane",
+                Some(Phase::Workers) => "Workers",
+                Some(Phase::Done) => match summary(&status.services).map(|services| services.state) {
+                    None | Some(SummaryState::Done) => "Done",
+                    Some(SummaryState::Progressing | SummaryState::Unknown) => "Waiting",
+                    Some(SummaryState::Stuck) => "Stuck",
+                },
+                None => "Unknown",
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Issues, of which the dashboard is one.
+
+use super::host::Outcome;
+use super::{DryRun, tell};
+use capstan_ports::{CodeHost as _, Issue, IssueEdit, IssueState, IssueText, NewIssue, Repository, TextEdit};
+
+impl DryRun {
+    pub(super) async fn shown_issue(&self, repository: &Repository, number: u64) -> Outcome<Option<Issue>> {
+        if let Some(opened) = self.read(repository, |written| written.issue_opened_as(number)) {
+            return Ok(Some(opened));
+        }
+        let real = self.host.issue(repository, number).await?;
+        Ok(self.read(repository, |written| real.map(|real| written.shown_issue(real).0)))
+    }
+
+    pub(super) async fn shown_issues_by(&self, repository: &Repository, author: &str) -> Outcome<Vec<Issue>> {
+        let real = self.host.issues_by(repository, author).await?;
+        Ok(self.read(repository, |written| {
+            let opened = written.opened_issues().filter(|issue| issue.author == author).cloned();
+            real.into_iter().map(|real| written.shown_issue(real).0).chain(opened).collect()
+        }))
+    }
+
+    pub(super) async fn shown_issue_text(
+        &self,
+        repository: &Repository,
+        issue: &Issue,
+    ) -> Outcome<IssueText> {
+        if let Some(opened) = self.read(repository, |written| written.issue_opened_as(issue.number)) {
+            return Ok(IssueText { body: opened.body, edits: Vec::new() });
+        }
+        let real = self.host.issue_text(repository, issue).await?;
+        let as_read = Issue { body: real.body.clone(), ..issue.clone() };
+        let (shown, edited) = self.read(repository, |written| written.shown_issue(as_read));
+        let Some(at) = edited else { return Ok(real) };
+        let own = TextEdit { by: Some(self.bot_login().await?), by_bot: true, at };
+        Ok(IssueText { body: shown.body, edits: [own].into_iter().chain(real.edits).collect() })
+    }
+
+    pub(super) async fn open_issue(&self, repository: &Repository, issue: &NewIssue) -> Outcome<Issue> {
+        tell(repository, "issue", "a new one", issue.title.len() + issue.body.len());
+        let author = self.bot_login().await?;
+        Ok(self.note(repository, |written| {
+            let number = written.next_id();
+            let opened = Issue {
+                number,
+                state: IssueState::Open,
+                title: issue.title.clone(),
+                body: issue.body.clone(),
+                author,
+                node_id: format!("dry-run-{number}"),
+            };
+            written.open_issue(opened.clone());
+            opened
+        }))
+    }
+
+    pub(super) async fn change_issue(
+        &self,
+        repository: &Repository,
+        number: u64,
+        edit: &IssueEdit,
+    ) -> Outcome<()> {
+        let bytes = [&edit.title, &edit.body].into_iter().flatten().map(String::len).sum();
+        tell(repository, "issue-edit", &format!("#{number}"), bytes);
+        let real = match self.read(repository, |written| written.issue_opened_as(number)) {
+            Some(_) => None,
+            None => self.host.issue(repository, number).await?,
+        };
+        let at = self.clock.now();
+        self.note(repository, |written| written.edit_issue(number, real, edit, at));
+        Ok(())
+    }
+}

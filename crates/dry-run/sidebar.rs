@@ -1,0 +1,67 @@
+//! What stands beside a pull request: labels, people, teams.
+
+use capstan_plan::proposal::Sidebar;
+
+use super::host::Outcome;
+use super::{DryRun, tell};
+use capstan_ports::{PullRequest, Repository, SidebarPart};
+
+impl DryRun {
+    pub(super) async fn list_beside(
+        &self,
+        repository: &Repository,
+        number: u64,
+        part: SidebarPart,
+        names: &[String],
+    ) -> Outcome<Vec<String>> {
+        tell(repository, "sidebar", &format!("#{number}"), 0);
+        let names = listed(repository, part, names);
+        let add = |pull: &PullRequest| {
+            let mut pull = pull.clone();
+            let list = sidebar_list(&mut pull.sidebar, part);
+            for name in names {
+                if !list.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
+                    list.push(name);
+                }
+            }
+            pull
+        };
+        self.edited(repository, number, add).await?;
+        Ok(Vec::new())
+    }
+
+    pub(super) async fn unlist_beside(
+        &self,
+        repository: &Repository,
+        number: u64,
+        part: SidebarPart,
+        names: &[String],
+    ) -> Outcome<()> {
+        tell(repository, "sidebar", &format!("#{number}"), 0);
+        let names = listed(repository, part, names);
+        let remove = |pull: &PullRequest| {
+            let mut pull = pull.clone();
+            let goes = |known: &String| names.iter().any(|name| known.eq_ignore_ascii_case(name));
+            sidebar_list(&mut pull.sidebar, part).retain(|known| !goes(known));
+            pull
+        };
+        self.edited(repository, number, remove).await.map(drop)
+    }
+}
+
+fn sidebar_list(sidebar: &mut Sidebar, part: SidebarPart) -> &mut Vec<String> {
+    match part {
+        SidebarPart::Labels => &mut sidebar.labels,
+        SidebarPart::Assignees => &mut sidebar.assignees,
+        SidebarPart::Reviewers | SidebarPart::TeamReviewers => &mut sidebar.reviewers,
+    }
+}
+
+/// Names as a pull request lists them: a team with its organisation.
+fn listed(repository: &Repository, part: SidebarPart, names: &[String]) -> Vec<String> {
+    let name = |name: &String| match part {
+        SidebarPart::TeamReviewers => format!("{}/{name}", repository.name.owner()),
+        SidebarPart::Labels | SidebarPart::Assignees | SidebarPart::Reviewers => name.clone(),
+    };
+    names.iter().map(name).collect()
+}

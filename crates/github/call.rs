@@ -1,0 +1,272 @@
+//! What is asked of GitHub: as whom, where, and whether it may be asked again.
+
+use http::Method;
+use jiff::{SignedDuration, Timestamp};
+
+use super::access::{Access, Task};
+use capstan_budget::{Cost, Resource};
+use capstan_ports::Repository;
+
+/// The route of GraphQL, for metrics and for finding its URL.
+pub(super) const GRAPHQL: &str = "/graphql";
+
+/// Whom GitHub's limits count a call against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum CountedFor {
+    /// The App itself.
+    App,
+    /// An installation, by GitHub's id, whatever the task.
+    Installation(u64),
+    /// A person, by a digest of their token.
+    Person(u64),
+}
+
+impl CountedFor {
+    /// What the budget calls it. A person's own limits are theirs.
+    pub(super) fn account(self) -> Option<String> {
+        match self {
+            Self::App => Some("app".to_owned()),
+            Self::Installation(id) => Some(format!("installation {id}")),
+            Self::Person(_) => None,
+        }
+    }
+}
+
+/// As whom a call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Identity {
+    /// The App itself.
+    App,
+    /// One of its installations, for a task.
+    Installation(Access),
+    /// A person who signed in, by a digest of their token.
+    Person(u64),
+}
+
+impl Identity {
+    /// For reading in a repository.
+    pub(super) const fn reading(repository: &Repository) -> Self {
+        Self::Installation(Access::to(Task::Read, repository))
+    }
+
+    /// For a task in a repository.
+    pub(super) const fn doing(task: Task, repository: &Repository) -> Self {
+        Self::Installation(Access::to(task, repository))
+    }
+
+    /// For finding out which repositories there are.
+    pub(super) const fn finding(installation: u64) -> Self {
+        Self::Installation(Access::find(installation))
+    }
+
+    pub(super) const fn counted_for(self) -> CountedFor {
+        match self {
+            Self::App => CountedFor::App,
+            Self::Installation(access) => CountedFor::Installation(access.installation),
+            Self::Person(digest) => CountedFor::Person(digest),
+        }
+    }
+}
+
+/// Whether a call may be repeated when its fate is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    Reads,
+    /// Doing it twice is doing it once.
+    WritesAgain,
+    /// Done twice it would be there twice: whoever makes the call looks whether it was done.
+    Writes,
+}
+
+impl Effect {
+    pub(super) const fn writes(self) -> bool {
+        !matches!(self, Self::Reads)
+    }
+
+    pub(super) const fn may_be_repeated(self) -> bool {
+        !matches!(self, Self::Writes)
+    }
+}
+
+/// What creates content. GitHub publishes no list for its limit; these are the operations that its description of the API
+/// marks as triggering notifications, as its own client libraries take it, whether Capstan asks for them or not, and
+/// [`SEEN`].
+const NOTIFY: &[(Method, &str)] = &[
+    (Method::DELETE, "/orgs/{org}/invitations/{invitation_id}"),
+    (Method::DELETE, "/repos/{owner}/{repo}/issues/{issue_number}/dependencies/blocked_by/{issue_id}"),
+    (Method::DELETE, "/repos/{owner}/{repo}/issues/{issue_number}/issue-field-values/{issue_field_id}"),
+    (Method::DELETE, "/repos/{owner}/{repo}/issues/{issue_number}/sub_issue"),
+    (Method::PATCH, "/repos/{owner}/{repo}/issues/{issue_number}/sub_issues/priority"),
+    (Method::POST, "/orgs/{org}/invitations"),
+    (Method::POST, "/repos/{owner}/{repo}/commits/{commit_sha}/comments"),
+    (Method::POST, "/repos/{owner}/{repo}/issues"),
+    (Method::POST, "/repos/{owner}/{repo}/issues/{issue_number}/comments"),
+    (Method::POST, "/repos/{owner}/{repo}/issues/{issue_number}/dependencies/blocked_by"),
+    (Method::POST, "/repos/{owner}/{repo}/issues/{issue_number}/issue-field-values"),
+    (Method::POST, "/repos/{owner}/{repo}/pulls"),
+    (Method::POST, "/repos/{owner}/{repo}/pulls/{pull_number}/comments"),
+    (Method::POST, "/repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies"),
+    (Method::POST, "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers"),
+    (Method::POST, "/repos/{owner}/{repo}/pulls/{pull_number}/reviews"),
+    (Method::POST, "/repos/{owner}/{repo}/releases"),
+    (Method::PUT, "/repos/{owner}/{repo}/collaborators/{username}"),
+    (Method::PUT, "/repos/{owner}/{repo}/issues/{issue_number}/issue-field-values"),
+    (Method::PUT, "/repos/{owner}/{repo}/pulls/{pull_number}/merge"),
+    (Method::PUT, "/repos/{owner}/{repo}/pulls/{pull_number}/merge-async"),
+];
+
+/// What people see in a conversation without being told of it: counted as content too, to be on the safe side.
+const SEEN: &[(Method, &str)] = &[
+    (Method::POST, "/repos/{owner}/{repo}/check-runs"),
+    (Method::POST, "/repos/{owner}/{repo}/statuses/{sha}"),
+];
+
+/// Whether the answer is kept, to ask only for changes the next time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    No,
+    ForNextTime,
+}
+
+/// One call.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) identity: Identity,
+    pub(super) method: Method,
+    /// The route as GitHub documents it: a metric's label, hence a closed set.
+    pub(super) route: &'static str,
+    /// What is being done, for errors.
+    pub(super) doing: String,
+    pub(super) segments: Vec<String>,
+    pub(super) query: Vec<(&'static str, String)>,
+    pub(super) body: Option<serde_json::Value>,
+    pub(super) effect: Effect,
+    pub(super) keep: Keep,
+    /// The media types that are taken.
+    pub(super) accept: &'static str,
+}
+
+/// What GitHub's API answers with.
+const MEDIA_TYPE: &str = "application/vnd.github+json";
+
+impl Call {
+    pub(super) fn new(
+        identity: Identity,
+        method: Method,
+        route: &'static str,
+        doing: String,
+        effect: Effect,
+    ) -> Self {
+        let (segments, query) = (Vec::new(), Vec::new());
+        let (body, keep, accept) = (None, Keep::No, MEDIA_TYPE);
+        Self { identity, method, route, doing, segments, query, body, effect, keep, accept }
+    }
+
+    pub(super) fn get(identity: Identity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::GET, route, doing, Effect::Reads)
+    }
+
+    /// What it takes of GitHub's limits.
+    pub(super) fn cost(&self) -> Cost {
+        let is_it = |(method, route): &(Method, &str)| *method == self.method && *route == self.route;
+        match self.effect {
+            Effect::Reads => Cost::READ,
+            _ if NOTIFY.iter().chain(SEEN).any(is_it) => Cost::CONTENT,
+            _ => Cost::WRITE,
+        }
+    }
+
+    /// Against which of the primary limits it counts.
+    pub(super) fn resource(&self) -> Resource {
+        if self.route == GRAPHQL { Resource::Graphql } else { Resource::Core }
+    }
+
+    /// Doing it twice is doing it once.
+    pub(super) const fn repeatable(mut self) -> Self {
+        self.effect = Effect::WritesAgain;
+        self
+    }
+
+    pub(super) fn post(identity: Identity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::POST, route, doing, Effect::Writes)
+    }
+
+    pub(super) fn put(identity: Identity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::PUT, route, doing, Effect::Writes)
+    }
+
+    pub(super) fn patch(identity: Identity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::PATCH, route, doing, Effect::WritesAgain)
+    }
+
+    pub(super) fn delete(identity: Identity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::DELETE, route, doing, Effect::WritesAgain)
+    }
+
+    /// The path, a part each; parts are escaped where needed.
+    pub(super) fn path(mut self, segments: &[&str]) -> Self {
+        self.segments = segments.iter().map(|&segment| segment.to_owned()).collect();
+        self
+    }
+
+    /// The path below a repository. A part may hold slashes (the name of a branch).
+    pub(super) fn in_repository(self, repository: &Repository, below: &[&str]) -> Self {
+        let mut segments = vec!["repos", repository.name.owner(), repository.name.name()];
+        segments.extend(below.iter().flat_map(|part| part.split('/')));
+        self.path(&segments)
+    }
+
+    pub(super) fn query(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.query.push((name, value.into()));
+        self
+    }
+
+    pub(super) fn body(mut self, body: serde_json::Value) -> Self {
+        self.body = Some(body);
+        self
+    }
+
+    /// Asks a list for what is newer than that; what is a little older may come, too. GitHub takes whole seconds. A list
+    /// that reaches back for days begins at a whole hour: the next run asks for the same, and is told where nothing is new.
+    pub(super) fn since(self, since: Timestamp) -> Self {
+        let is_long = Timestamp::now().duration_since(since) > SignedDuration::from_hours(24);
+        let step = if is_long { 3_600 } else { 1 };
+        let from = Timestamp::from_second(since.as_second().div_euclid(step) * step).unwrap_or(since);
+        let call = self.query("since", from.to_string());
+        if is_long { call.conditional() } else { call }
+    }
+
+    /// Keeps the answer, so that the same read later costs nothing when nothing changed.
+    pub(super) fn conditional(mut self) -> Self {
+        self.keep = Keep::ForNextTime;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_github_marks_as_triggering_notifications_counts_as_content() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/target/github/api.github.com.json");
+        let Ok(text) = std::fs::read_to_string(file) else {
+            println!("SKIPPED: {file} is absent, so nothing is held against it; run tests/fetch-openapi");
+            return;
+        };
+        let description: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut marked = Vec::new();
+        for (route, operations) in description["paths"].as_object().unwrap() {
+            for (method, operation) in operations.as_object().unwrap() {
+                if operation["x-github"]["triggersNotification"] == true {
+                    marked.push(format!("{} {route}", method.to_uppercase()));
+                }
+            }
+        }
+        marked.sort();
+        let mut known: Vec<String> =
+            NOTIFY.iter().map(|(method, route)| format!("{method} {route}")).collect();
+        known.sort();
+        assert_eq!(known, marked);
+    }
+}

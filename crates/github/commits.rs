@@ -1,0 +1,166 @@
+//! What happened to branches and commits: pushes, ancestry, statuses.
+
+use capstan_model::tree::CommitId;
+use capstan_plan::command::Push;
+use capstan_report::StatusState;
+use serde::Deserialize;
+use serde_json::json;
+
+use capstan_ports::{CodeHostError, CommitStatus, Repository};
+
+use super::access::Task;
+use super::answer::cut_to;
+use super::call::{Call, Identity};
+use super::pulls::UserPayload;
+use super::transport::GitHub;
+
+/// What GitHub takes of a status' description, in characters.
+const DESCRIPTION_CHARACTERS: usize = 140;
+
+#[derive(Deserialize)]
+struct ActivityPayload {
+    after: String,
+    actor: Option<UserPayload>,
+    timestamp: jiff::Timestamp,
+}
+
+#[derive(Deserialize)]
+struct ComparePayload {
+    status: String,
+}
+
+#[derive(Deserialize)]
+struct ForkPointPayload {
+    merge_base_commit: CommitPayload,
+}
+
+#[derive(Deserialize)]
+struct CommitPayload {
+    sha: CommitId,
+}
+
+#[derive(Deserialize)]
+struct CombinedPayload {
+    statuses: Vec<StatusPayload>,
+}
+
+#[derive(Deserialize)]
+struct StatusPayload {
+    context: String,
+    state: String,
+    description: Option<String>,
+    target_url: Option<String>,
+}
+
+impl GitHub {
+    pub(super) async fn list_pushes(
+        &self,
+        repository: &Repository,
+        branch: &str,
+    ) -> Result<Vec<Push>, CodeHostError> {
+        let doing = format!("listing pushes to {branch} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/activity", doing)
+            .in_repository(repository, &["activity"])
+            .query("ref", format!("refs/heads/{branch}"))
+            .query("per_page", "100")
+            .conditional();
+        let found: Vec<ActivityPayload> = self.send(&call).await?.content()?;
+        let push = |activity: ActivityPayload| {
+            let after = CommitId::parse(&activity.after).ok()?;
+            Some(Push { after, actor: activity.actor.map(|actor| actor.login), at: activity.timestamp })
+        };
+        Ok(found.into_iter().filter_map(push).collect())
+    }
+
+    pub(super) async fn compare_commits(
+        &self,
+        repository: &Repository,
+        earlier: &CommitId,
+        later: &CommitId,
+    ) -> Result<bool, CodeHostError> {
+        if earlier == later {
+            return Ok(true);
+        }
+        let doing = format!("comparing {earlier} with {later} of {}", repository.name);
+        // Only the first page lists changed files, with their diffs: the second costs next to nothing.
+        let call =
+            Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/compare/{basehead}", doing)
+                .in_repository(repository, &["compare", &format!("{earlier}...{later}")])
+                .query("per_page", "1")
+                .query("page", "2");
+        let found: Option<ComparePayload> = self.send(&call).await?.content_if_found()?;
+        Ok(found.is_some_and(|found| matches!(found.status.as_str(), "ahead" | "identical")))
+    }
+
+    pub(super) async fn read_fork_point(
+        &self,
+        repository: &Repository,
+        one: &CommitId,
+        other: &CommitId,
+    ) -> Result<Option<CommitId>, CodeHostError> {
+        if one == other {
+            return Ok(Some(one.clone()));
+        }
+        let doing = format!("finding where {other} leaves {one} in {}", repository.name);
+        let call =
+            Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/compare/{basehead}", doing)
+                .in_repository(repository, &["compare", &format!("{one}...{other}")])
+                .query("per_page", "1")
+                .query("page", "2");
+        let found: Option<ForkPointPayload> = self.send(&call).await?.content_if_found()?;
+        Ok(found.map(|found| found.merge_base_commit.sha))
+    }
+
+    pub(super) async fn read_commit_status(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        context: &str,
+    ) -> Result<Option<CommitStatus>, CodeHostError> {
+        let doing = format!("reading statuses of {commit} of {}", repository.name);
+        let call =
+            Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/commits/{ref}/status", doing)
+                .in_repository(repository, &["commits", commit.as_str(), "status"])
+                .query("per_page", "100");
+        let found: CombinedPayload = self.send(&call).await?.content()?;
+        Ok(found.statuses.into_iter().find(|status| status.context.eq_ignore_ascii_case(context)).map(
+            |status| CommitStatus {
+                context: status.context,
+                state: match status.state.as_str() {
+                    "pending" => StatusState::Pending,
+                    "success" => StatusState::Success,
+                    _ => StatusState::Failure,
+                },
+                description: status.description.unwrap_or_default(),
+                target_url: status.target_url,
+            },
+        ))
+    }
+
+    pub(super) async fn write_commit_status(
+        &self,
+        repository: &Repository,
+        commit: &CommitId,
+        status: &CommitStatus,
+    ) -> Result<(), CodeHostError> {
+        let doing = format!("setting the status {} of {commit} of {}", status.context, repository.name);
+        let mut body = json!({
+            "state": status.state.as_str(),
+            "context": status.context,
+            "description": cut_to(&status.description, DESCRIPTION_CHARACTERS),
+        });
+        if let Some(url) = &status.target_url {
+            body["target_url"] = url.as_str().into();
+        }
+        let call = Call::post(
+            Identity::doing(Task::Report, repository),
+            "/repos/{owner}/{repo}/statuses/{sha}",
+            doing,
+        )
+        // The latest of a context counts.
+        .repeatable()
+        .in_repository(repository, &["statuses", commit.as_str()])
+        .body(body);
+        self.send(&call).await?.content::<serde::de::IgnoredAny>().map(drop)
+    }
+}

@@ -1,0 +1,296 @@
+//! Comments, reactions, and what a person may do.
+
+use capstan_plan::command::{CommentId, Team, Wording};
+use serde::Deserialize;
+use serde_json::json;
+
+use capstan_ports::{CodeHostError, Comment, Permission, PlacedComment, Reaction, Repository};
+
+use super::access::Task;
+use super::answer::cut_to;
+use super::call::{Call, Identity};
+use super::graphql::missing_node;
+use super::pulls::{GHOST, UserPayload};
+use super::transport::GitHub;
+
+const BODY_CHARACTERS: usize = 65_536;
+/// A comment whose fate is unknown is looked for among those since then; clocks differ by less.
+const LOOKED_BACK: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
+
+#[derive(Deserialize)]
+struct CommentPayload {
+    id: u64,
+    user: Option<UserPayload>,
+    body: Option<String>,
+    created_at: jiff::Timestamp,
+    updated_at: jiff::Timestamp,
+    node_id: String,
+    reactions: Option<ReactionCounts>,
+    #[serde(default)]
+    issue_url: String,
+    #[serde(default)]
+    html_url: String,
+}
+
+/// How many reactions of each kind something has.
+#[derive(Deserialize)]
+pub(super) struct ReactionCounts {
+    #[serde(rename = "+1")]
+    thumbs_up: u32,
+    confused: u32,
+}
+
+impl ReactionCounts {
+    /// Those that Capstan says with what came of a comment.
+    pub(super) const fn verdicts(self) -> u32 {
+        self.thumbs_up.saturating_add(self.confused)
+    }
+}
+
+#[derive(Deserialize)]
+struct ReactionPayload {
+    user: Option<UserPayload>,
+    content: String,
+}
+
+/// GitHub's words for the reactions that Capstan gives.
+const REACTIONS: [(Reaction, &str); 3] =
+    [(Reaction::Eyes, "eyes"), (Reaction::ThumbsUp, "+1"), (Reaction::Confused, "confused")];
+
+/// Pages of a hundred reactions that are read of one comment.
+const REACTION_PAGES: u32 = 10;
+
+impl CommentPayload {
+    fn into_comment(self) -> Comment {
+        let by_bot = self.user.as_ref().is_some_and(|user| user.kind == "Bot");
+        Comment {
+            id: CommentId::Comment(self.id),
+            author: self.user.map_or_else(|| GHOST.to_owned(), |user| user.login),
+            by_bot,
+            body: self.body.unwrap_or_default(),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            verdicts: self.reactions.map(ReactionCounts::verdicts),
+            node_id: self.node_id,
+        }
+    }
+
+    fn into_placed_comment(self) -> Option<PlacedComment> {
+        let number = self.issue_url.rsplit('/').next()?.parse().ok()?;
+        let on_pull_request = self.html_url.contains("/pull/");
+        Some(PlacedComment { number, on_pull_request, comment: self.into_comment() })
+    }
+}
+
+#[derive(Deserialize)]
+struct PermissionPayload {
+    permission: String,
+}
+
+impl GitHub {
+    pub(super) async fn list_recent_comments(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+    ) -> Result<Vec<PlacedComment>, CodeHostError> {
+        let doing = format!("listing recent comments of {}", repository.name);
+        let identity = Identity::reading(repository);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/issues/comments", doing)
+            .in_repository(repository, &["issues", "comments"])
+            .since(since)
+            .query("sort", "created")
+            .query("direction", "asc");
+        let found = self.pages(call, |page: Vec<CommentPayload>| page).await?;
+        Ok(found.into_iter().filter_map(CommentPayload::into_placed_comment).collect())
+    }
+
+    pub(super) async fn read_wording(
+        &self,
+        repository: &Repository,
+        comment: &Comment,
+    ) -> Result<Wording, CodeHostError> {
+        #[derive(Deserialize)]
+        struct Data {
+            node: Option<Node>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Node {
+            last_edited_at: Option<serde::de::IgnoredAny>,
+            #[serde(default)]
+            is_minimized: bool,
+        }
+        if comment.updated_at != comment.created_at {
+            return Ok(Wording::Edited);
+        }
+        let doing = format!("reading whether {} of {} was edited", comment.id, repository.name);
+        let answer = self
+            .query::<Data>(
+                Identity::reading(repository),
+                doing.clone(),
+                "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt isMinimized } \
+                 ... on Issue { lastEditedAt } } }",
+                json!({"id": comment.node_id}),
+            )
+            .await?;
+        let Some(node) = answer.data.and_then(|data| data.node) else {
+            return Err(missing_node(doing, answer.errors));
+        };
+        Ok(match node {
+            Node { is_minimized: true, .. } => Wording::Hidden,
+            Node { last_edited_at: Some(_), .. } => Wording::Edited,
+            Node { .. } => Wording::AsWritten,
+        })
+    }
+
+    pub(super) async fn write_comment(
+        &self,
+        repository: &Repository,
+        number: u64,
+        body: &str,
+    ) -> Result<Comment, CodeHostError> {
+        let body = cut_to(body, BODY_CHARACTERS);
+        let since = jiff::Timestamp::now() - LOOKED_BACK;
+        let look = async || {
+            let own = self.read_bot_login().await?;
+            let recent = self.list_recent_comments(repository, since).await?;
+            let made = recent.into_iter().find(|placed| {
+                let comment = &placed.comment;
+                placed.number == number
+                    && comment.author == own
+                    && comment.created_at >= since
+                    && comment.body.trim_end() == body.trim_end()
+            });
+            Ok(made.map(|placed| placed.comment))
+        };
+        self.send_once(|| self.try_comment(repository, number, &body), look).await
+    }
+
+    async fn try_comment(
+        &self,
+        repository: &Repository,
+        number: u64,
+        body: &str,
+    ) -> Result<Comment, CodeHostError> {
+        let doing = format!("commenting on {number} of {}", repository.name);
+        let identity = Identity::doing(Task::Answer, repository);
+        let call = Call::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
+            .in_repository(repository, &["issues", &number.to_string(), "comments"])
+            .body(json!({"body": body}));
+        let made: CommentPayload = self.send(&call).await?.content()?;
+        Ok(made.into_comment())
+    }
+
+    pub(super) async fn write_reaction(
+        &self,
+        repository: &Repository,
+        comment: CommentId,
+        reaction: Reaction,
+    ) -> Result<(), CodeHostError> {
+        let content = REACTIONS.iter().find(|(known, _)| *known == reaction).map(|(_, content)| *content);
+        let doing = format!("reacting to {comment} of {}", repository.name);
+        let identity = Identity::doing(Task::Answer, repository);
+        let (route, path) = reactions_to(comment);
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let call = Call::post(identity, route, doing)
+            .repeatable()
+            .in_repository(repository, &path)
+            .body(json!({"content": content}));
+        // 201, or 200 where the reaction stands already.
+        self.send(&call).await?.content::<serde::de::IgnoredAny>().map(|_| ())
+    }
+
+    pub(super) async fn read_own_reactions(
+        &self,
+        repository: &Repository,
+        comment: CommentId,
+    ) -> Result<Vec<Reaction>, CodeHostError> {
+        const PER_PAGE: usize = 100;
+        let own = self.read_bot_login().await?;
+        let (route, path) = reactions_to(comment);
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let mut given = Vec::new();
+        for page in 1..=REACTION_PAGES {
+            let doing = format!("reading the reactions to {comment} of {}", repository.name);
+            let call = Call::get(Identity::reading(repository), route, doing)
+                .in_repository(repository, &path)
+                .query("per_page", PER_PAGE.to_string())
+                .query("page", page.to_string());
+            let answer = self.send(&call).await?;
+            let more = answer.more;
+            let found: Vec<ReactionPayload> = answer.content()?;
+            let is_full = found.len() >= PER_PAGE;
+            let is_own = |user: &Option<UserPayload>| {
+                user.as_ref().is_some_and(|user| user.kind == "Bot" && user.login == own)
+            };
+            let own = found.iter().filter(|one| is_own(&one.user));
+            given.extend(own.filter_map(|one| {
+                REACTIONS.iter().find(|(_, content)| *content == one.content).map(|(reaction, _)| *reaction)
+            }));
+            if !more.unwrap_or(is_full) {
+                break;
+            }
+        }
+        Ok(given)
+    }
+
+    pub(super) async fn read_membership(
+        &self,
+        repository: &Repository,
+        team: &Team,
+        login: &str,
+    ) -> Result<bool, CodeHostError> {
+        #[derive(Deserialize)]
+        struct Membership {
+            state: String,
+        }
+        let (organisation, slug) = (team.organisation.as_str(), team.slug.as_str());
+        let doing = format!("reading whether {login} belongs to {organisation}/{slug}");
+        let identity = Identity::doing(Task::AskTeam, repository);
+        let route = "/orgs/{org}/teams/{team_slug}/memberships/{username}";
+        let call = Call::get(identity, route, doing).path(&[
+            "orgs",
+            organisation,
+            "teams",
+            slug,
+            "memberships",
+            login,
+        ]);
+        let found = self.send(&call).await?.content_if_found::<Membership>()?;
+        // Whoever was invited and has not accepted is none yet.
+        Ok(found.is_some_and(|membership| membership.state == "active"))
+    }
+
+    pub(super) async fn read_permission(
+        &self,
+        repository: &Repository,
+        login: &str,
+    ) -> Result<Permission, CodeHostError> {
+        let doing = format!("reading what {login} may do in {}", repository.name);
+        let identity = Identity::reading(repository);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/collaborators/{username}/permission", doing)
+            .in_repository(repository, &["collaborators", login, "permission"]);
+        let found = self.send(&call).await?.content_if_found::<PermissionPayload>()?;
+        Ok(match found.as_ref().map(|found| found.permission.as_str()) {
+            Some("admin") => Permission::Admin,
+            Some("write" | "maintain") => Permission::Write,
+            Some("read" | "triage") => Permission::Read,
+            _ => Permission::None,
+        })
+    }
+}
+
+/// Where reactions to a comment, or to the text of an issue, are kept.
+fn reactions_to(comment: CommentId) -> (&'static str, Vec<String>) {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    match comment {
+        CommentId::Comment(id) => (
+            "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+            words(&["issues", "comments", &id.to_string(), "reactions"]),
+        ),
+        CommentId::Issue(number) => (
+            "/repos/{owner}/{repo}/issues/{issue_number}/reactions",
+            words(&["issues", &number.to_string(), "reactions"]),
+        ),
+    }
+}

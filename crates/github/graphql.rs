@@ -1,0 +1,107 @@
+//! Calls by GraphQL: one route, and errors that come with 200.
+
+use std::time::Duration;
+
+use http::Method;
+use serde::de::DeserializeOwned;
+
+use super::answer::cut;
+use super::call::{Call, Effect, GRAPHQL, Identity};
+use super::transport::GitHub;
+use capstan_ports::CodeHostError;
+
+/// GitHub Enterprise Server has had `updateRefs` as a preview for long, which is to be asked for; where it is none, that
+/// changes nothing (<https://docs.github.com/en/enterprise-server@3.10/graphql/overview/schema-previews>).
+const WITH_PREVIEWS: &str = "application/vnd.github+json, application/vnd.github.update-refs-preview+json";
+
+/// What a GraphQL call came back with.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct GraphQl<T> {
+    pub(super) data: Option<T>,
+    #[serde(default)]
+    pub(super) errors: Vec<GraphQlError>,
+}
+
+/// One error of a GraphQL call.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct GraphQlError {
+    #[serde(default, rename = "type")]
+    pub(super) kind: Option<String>,
+    #[serde(default)]
+    pub(super) message: String,
+    #[serde(default)]
+    extensions: Extensions,
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+struct Extensions {
+    #[serde(default)]
+    code: Option<String>,
+}
+
+impl GraphQlError {
+    /// Whether the server has no such field: an older GitHub Enterprise Server refuses the whole query then.
+    pub(super) fn is_undefined_field(&self) -> bool {
+        self.extensions.code.as_deref() == Some("undefinedField")
+    }
+}
+
+/// The error that a GraphQL answer without the node that was asked for is.
+pub(super) fn missing_node(doing: String, errors: Vec<GraphQlError>) -> CodeHostError {
+    match errors.into_iter().next() {
+        None => CodeHostError::NotFound { doing },
+        Some(error) => match error.kind.as_deref() {
+            Some("NOT_FOUND") => CodeHostError::NotFound { doing },
+            Some("FORBIDDEN") => CodeHostError::Forbidden { doing, reason: cut(&error.message) },
+            _ => CodeHostError::Unexpected { doing, status: 200, reason: cut(&error.message) },
+        },
+    }
+}
+
+impl GitHub {
+    /// Reads by GraphQL.
+    pub(super) async fn query<T: DeserializeOwned>(
+        &self,
+        identity: Identity,
+        doing: String,
+        query: &str,
+        variables: serde_json::Value,
+    ) -> Result<GraphQl<T>, CodeHostError> {
+        self.graphql(identity, doing, query, variables, Effect::Reads).await
+    }
+
+    /// Writes by GraphQL. Every mutation that is made brings something into a state (a reference with its former commit
+    /// named, draft or ready, merged), so that doing it twice is doing it once.
+    pub(super) async fn mutate<T: DeserializeOwned>(
+        &self,
+        identity: Identity,
+        doing: String,
+        mutation: &str,
+        variables: serde_json::Value,
+    ) -> Result<GraphQl<T>, CodeHostError> {
+        self.graphql(identity, doing, mutation, variables, Effect::WritesAgain).await
+    }
+
+    async fn graphql<T: DeserializeOwned>(
+        &self,
+        identity: Identity,
+        doing: String,
+        query: &str,
+        variables: serde_json::Value,
+        effect: Effect,
+    ) -> Result<GraphQl<T>, CodeHostError> {
+        let mut call = Call::new(identity, Method::POST, GRAPHQL, doing, effect)
+            .body(serde_json::json!({"query": query, "variables": variables}));
+        if effect.writes() {
+            call.accept = WITH_PREVIEWS;
+        }
+        let answer: GraphQl<T> = self.send(&call).await?.content()?;
+        // GraphQL says so with 200.
+        if answer.errors.iter().any(|error| error.kind.as_deref() == Some("RATE_LIMITED")) {
+            let retry_after = Duration::from_secs(60);
+            self.be_quiet(identity, retry_after);
+            return Err(CodeHostError::RateLimited { doing: call.doing, retry_after });
+        }
+        Ok(answer)
+    }
+}

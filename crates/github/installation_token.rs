@@ -1,0 +1,144 @@
+//! Asking GitHub for tokens of an installation: each for one repository and the rights of one task.
+
+use std::collections::BTreeMap;
+
+use http::StatusCode;
+use secrecy::SecretString;
+use serde_json::{Value, json};
+
+use capstan_ports::CodeHostError;
+
+use super::access::{Access, Right};
+use super::answer::Answer;
+use super::call::{Call, Identity};
+use super::tokens::{Rights, Token};
+use super::transport::GitHub;
+use super::words;
+
+/// A token is renewed this long before it expires: a fetch that begins now must not lose it.
+const RENEW_BEFORE: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);
+
+/// What it lacks may be granted at any time.
+const FEWER_RIGHTS_KEPT: jiff::SignedDuration = jiff::SignedDuration::from_mins(1);
+
+/// What GitHub answers. Its `Debug` is not derived: it would show the token.
+#[derive(serde::Deserialize)]
+struct TokenAnswer {
+    #[serde(deserialize_with = "secret")]
+    token: SecretString,
+    expires_at: jiff::Timestamp,
+}
+
+/// An installation, as far as it tells what it was granted.
+#[derive(serde::Deserialize)]
+struct Granted {
+    permissions: BTreeMap<String, Value>,
+}
+
+fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SecretString, D::Error> {
+    <String as serde::Deserialize>::deserialize(deserializer).map(SecretString::from)
+}
+
+impl GitHub {
+    /// A token for a task that is good for at least ten minutes more.
+    pub(super) async fn token_for(&self, access: Access) -> Result<Token, CodeHostError> {
+        let slot = self.tokens.slot(access);
+        let mut token = slot.lock().await;
+        let enough = jiff::Timestamp::now() + RENEW_BEFORE;
+        if let Some(token) = token.as_ref().filter(|token| token.expires_at > enough) {
+            return Ok(token.clone());
+        }
+        let (TokenAnswer { token: secret, mut expires_at }, rights) = self.ask_for_token(access).await?;
+        if rights == Rights::Fewer {
+            expires_at = expires_at.min(enough + FEWER_RIGHTS_KEPT);
+        }
+        Ok(token.insert(Token { secret, expires_at, rights }).clone())
+    }
+
+    async fn ask_for_token(&self, access: Access) -> Result<(TokenAnswer, Rights), CodeHostError> {
+        let answer = self.post_for_token(access, access.task.rights()).await?;
+        if answer.status != StatusCode::UNPROCESSABLE_ENTITY {
+            return Ok((answer.content()?, Rights::All));
+        }
+        let message = answer.message();
+        if words::repository_out_of_reach(&message) {
+            if !access.task.only_reads() {
+                return Err(CodeHostError::NotFound { doing: answer.doing });
+            }
+            // The App is not installed there; what is public it may read all the same.
+            let nowhere = Access::find(access.installation);
+            let token = self.post_for_token(nowhere, nowhere.task.rights()).await?.content()?;
+            return Ok((token, Rights::Fewer));
+        }
+        if words::rights_not_granted(&message) {
+            // An owner who has not accepted a newer permission yet: what needs it is refused, and nothing else.
+            let granted = self.granted(access.installation).await?;
+            let rights: Vec<Right> =
+                access.task.rights().iter().filter_map(|right| within(&granted, *right)).collect();
+            if rights.is_empty() {
+                return Err(CodeHostError::Forbidden { doing: answer.doing, reason: message });
+            }
+            return Ok((self.post_for_token(access, &rights).await?.content()?, Rights::Fewer));
+        }
+        Err(answer.into_error())
+    }
+
+    async fn post_for_token(&self, access: Access, rights: &[Right]) -> Result<Answer, CodeHostError> {
+        let installation = access.installation;
+        let permissions: BTreeMap<&str, &str> = rights.iter().copied().collect();
+        let mut body = json!({ "permissions": permissions });
+        if let Some(repository) = access.repository {
+            body["repository_ids"] = json!([repository]);
+        }
+        let call = Call::post(
+            Identity::App,
+            "/app/installations/{installation}/access_tokens",
+            format!("getting a token of installation {installation}"),
+        )
+        .repeatable()
+        .path(&["app", "installations", &installation.to_string(), "access_tokens"])
+        .body(body);
+        self.send_as_app(&call).await
+    }
+
+    async fn granted(&self, installation: u64) -> Result<BTreeMap<String, Value>, CodeHostError> {
+        let call = Call::get(
+            Identity::App,
+            "/app/installations/{installation}",
+            format!("reading what installation {installation} grants"),
+        )
+        .path(&["app", "installations", &installation.to_string()]);
+        let granted: Granted = self.send_as_app(&call).await?.content()?;
+        Ok(granted.permissions)
+    }
+}
+
+/// What of a right is granted.
+fn within(granted: &BTreeMap<String, Value>, (about, level): Right) -> Option<Right> {
+    match granted.get(about).and_then(Value::as_str)? {
+        "write" | "admin" => Some((about, level)),
+        "read" => Some((about, "read")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_asked_for_than_is_granted() {
+        let granted = BTreeMap::from(
+            [("checks", "read"), ("contents", "write")]
+                .map(|(about, level)| (about.to_owned(), Value::from(level))),
+        );
+        for (right, expected) in [
+            (("contents", "write"), Some(("contents", "write"))),
+            (("contents", "read"), Some(("contents", "read"))),
+            (("checks", "write"), Some(("checks", "read"))),
+            (("merge_queues", "read"), None),
+        ] {
+            assert_eq!(within(&granted, right), expected);
+        }
+    }
+}

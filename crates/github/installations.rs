@@ -1,0 +1,124 @@
+//! The App itself, its installations, and the repositories that they give access to.
+
+use serde::Deserialize;
+
+use capstan_ports::{CodeHostError, Installation, Repository, RepositoryName};
+
+use super::call::{Call, Identity};
+use super::transport::GitHub;
+
+#[derive(Deserialize)]
+struct AppPayload {
+    slug: String,
+}
+
+#[derive(Deserialize)]
+struct InstallationPayload {
+    id: u64,
+    account: Option<AccountPayload>,
+    suspended_at: Option<String>,
+}
+
+/// An enterprise has a slug and no login.
+#[derive(Deserialize)]
+struct AccountPayload {
+    login: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RepositoryPage {
+    repositories: Vec<RepositoryPayload>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RepositoryPayload {
+    id: u64,
+    node_id: String,
+    full_name: String,
+    default_branch: String,
+    #[serde(default)]
+    archived: bool,
+    /// Disabled by GitHub's staff: as read-only as an archived one.
+    #[serde(default)]
+    disabled: bool,
+    #[serde(default)]
+    fork: bool,
+    clone_url: String,
+    html_url: String,
+}
+
+impl RepositoryPayload {
+    fn into_repository(self, installation: u64) -> Option<Repository> {
+        Some(Repository {
+            id: self.id,
+            installation,
+            name: RepositoryName::parse(&self.full_name)?,
+            default_branch: self.default_branch,
+            archived: self.archived || self.disabled,
+            fork: self.fork,
+            node_id: self.node_id,
+            clone_url: self.clone_url,
+            html_url: self.html_url,
+        })
+    }
+}
+
+impl GitHub {
+    pub(super) async fn read_bot_login(&self) -> Result<String, CodeHostError> {
+        let slug = self
+            .slug
+            .get_or_try_init(|| async {
+                let call =
+                    Call::get(Identity::App, "/app", "reading the App itself".to_owned()).path(&["app"]);
+                let app: AppPayload = self.send(&call).await?.content()?;
+                Ok(app.slug)
+            })
+            .await?;
+        Ok(format!("{slug}[bot]"))
+    }
+
+    pub(super) async fn list_installations(&self) -> Result<Vec<Installation>, CodeHostError> {
+        let call = Call::get(Identity::App, "/app/installations", "listing installations".to_owned())
+            .path(&["app", "installations"])
+            .conditional();
+        let found = self.pages(call, |page: Vec<InstallationPayload>| page).await?;
+        Ok(found
+            .into_iter()
+            .map(|found| Installation {
+                id: found.id,
+                account: found.account.and_then(|account| account.login).unwrap_or_default(),
+                suspended: found.suspended_at.is_some(),
+            })
+            .collect())
+    }
+
+    pub(super) async fn list_repositories(
+        &self,
+        installation: u64,
+    ) -> Result<Vec<Repository>, CodeHostError> {
+        let doing = format!("listing the repositories of installation {installation}");
+        let call = Call::get(Identity::finding(installation), "/installation/repositories", doing)
+            .path(&["installation", "repositories"])
+            .conditional();
+        let found = self.pages(call, |page: RepositoryPage| page.repositories).await?;
+        Ok(found.into_iter().filter_map(|found| found.into_repository(installation)).collect())
+    }
+
+    pub(super) async fn read_repository(
+        &self,
+        installation: u64,
+        name: &RepositoryName,
+    ) -> Result<Repository, CodeHostError> {
+        let doing = format!("reading {name}");
+        let call = Call::get(Identity::finding(installation), "/repos/{owner}/{repo}", doing.clone())
+            .path(&["repos", name.owner(), name.name()])
+            .conditional();
+        let found: RepositoryPayload = self.send(&call).await?.content()?;
+        let full_name = found.full_name.clone();
+        found.into_repository(installation).ok_or_else(|| CodeHostError::Unexpected {
+            doing,
+            status: 200,
+            reason: format!("`{full_name}` is no repository's name"),
+        })
+    }
+}

@@ -1,0 +1,40 @@
+//! GitHub: App authentication, and the calls that Capstan makes.
+//!
+//! [`GitHub`] implements the [`CodeHost`](capstan_ports::CodeHost) port. Owned here: tokens, paging,
+//! conditional reads, limits, what of an answer is an expected outcome and what an error. Deliberately
+//! absent: when to call and what to make of it (`app`), and webhooks (`server` checks their signatures,
+//! `app::intake` reads them).
+
+mod access;
+mod answer;
+mod call;
+mod checks;
+mod code_host;
+mod commits;
+mod conditional;
+mod conversation;
+mod credentials;
+mod deliveries;
+mod git_data;
+mod graphql;
+mod http_client;
+mod installation_token;
+mod installations;
+mod issues;
+mod lane;
+mod manifests;
+mod merging;
+mod newest_pulls;
+mod people;
+mod pulls;
+mod references;
+mod sidebar;
+mod tokens;
+mod transport;
+mod words;
+
+pub use credentials::{AppCredentials, PrivateKeyError};
+pub use http_client::ConnectError;
+pub use manifests::GitHubManifests;
+pub use people::GitHubSignIn;
+pub use transport::{GitHub, GitHubLimits};

@@ -1,0 +1,116 @@
+//! The App that GitHub made from a manifest: its id and secrets, for a code that is good once
+//! (<https://docs.github.com/rest/apps/apps#create-a-github-app-from-a-manifest>). Nobody is authenticated here: the
+//! code is what is believed.
+
+use async_trait::async_trait;
+use http::StatusCode;
+use http::header::{ACCEPT, CONTENT_LENGTH};
+use http_body_util::{BodyExt as _, Limited};
+use reqwest::{Body, Client};
+use serde::Deserialize;
+use url::Url;
+
+use super::answer::cut;
+use super::http_client::{ConnectError, explain, http_client};
+use super::transport::{API_VERSION, GitHubLimits};
+use capstan_ports::{AppManifests, CreatedApp, ManifestError};
+
+/// The answer is a few kilobytes, most of them the key.
+const ANSWER_BYTES: usize = 256 << 10;
+/// GitHub's codes are of 40 characters.
+const CODE_CHARACTERS: usize = 200;
+
+/// Asks GitHub for the App of a code.
+pub struct GitHubManifests {
+    rest: Url,
+    client: Client,
+    limits: GitHubLimits,
+}
+
+#[derive(Deserialize)]
+struct AppPayload {
+    id: u64,
+    name: String,
+    html_url: String,
+    client_id: String,
+    client_secret: String,
+    webhook_secret: Option<String>,
+    pem: String,
+}
+
+#[derive(Default, Deserialize)]
+struct RefusalPayload {
+    #[serde(default)]
+    message: String,
+}
+
+impl GitHubManifests {
+    /// Prepares to ask the API at `api_url`. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// As [`GitHub::connect`](super::GitHub::connect).
+    pub fn connect(api_url: &Url, limits: GitHubLimits) -> Result<Self, ConnectError> {
+        let client = http_client(api_url, limits.timeout)?;
+        Ok(Self { rest: api_url.clone(), client, limits })
+    }
+
+    fn address(&self, code: &str) -> Url {
+        let mut url = self.rest.clone();
+        // Only fails for URLs that cannot be a base, which no setting takes.
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(["app-manifests", code, "conversions"]);
+        }
+        url
+    }
+}
+
+#[async_trait]
+impl AppManifests for GitHubManifests {
+    async fn convert(&self, code: &str) -> Result<CreatedApp, ManifestError> {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        if code.is_empty() || code.len() > CODE_CHARACTERS || !code.bytes().all(is_word) {
+            return Err(ManifestError::Refused("it is no code of GitHub's".to_owned()));
+        }
+        let request = self
+            .client
+            .post(self.address(code))
+            .header(ACCEPT, "application/vnd.github+json")
+            .header("x-github-api-version", API_VERSION)
+            .header(CONTENT_LENGTH, "0");
+        let exchange = async {
+            // The address holds the code.
+            let response = request.send().await.map_err(|error| explain(&error.without_url()))?;
+            let (head, body) = http::Response::<Body>::from(response).into_parts();
+            let body = Limited::new(body, ANSWER_BYTES).collect().await.map_err(|error| error.to_string())?;
+            Ok::<_, String>((head.status, body.to_bytes()))
+        };
+        let answered = tokio::time::timeout(self.limits.timeout, exchange).await;
+        let (status, body) = answered
+            .map_err(|_| ManifestError::Unreachable("no answer in time".to_owned()))?
+            .map_err(|reason| ManifestError::Unreachable(cut(&reason)))?;
+        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+            return Err(ManifestError::Unreachable(format!("it answers {}", status.as_u16())));
+        }
+        if !status.is_success() {
+            let refusal: RefusalPayload = serde_json::from_slice(&body).unwrap_or_default();
+            return Err(ManifestError::Refused(cut(&format!("{} {}", status.as_u16(), refusal.message))));
+        }
+        // Serde's message may quote what was sent: secrets stand there.
+        let app: AppPayload = serde_json::from_slice(&body)
+            .map_err(|_| ManifestError::Unexpected("it holds no whole App".to_owned()))?;
+        let page = app
+            .html_url
+            .parse()
+            .map_err(|_| ManifestError::Unexpected("its page has no address".to_owned()))?;
+        let lacks_secret = || ManifestError::Unexpected("the App has no webhook secret".to_owned());
+        Ok(CreatedApp {
+            id: app.id,
+            name: app.name,
+            page,
+            client_id: app.client_id,
+            client_secret: app.client_secret.into(),
+            webhook_secret: app.webhook_secret.ok_or_else(lacks_secret)?.into(),
+            private_key: app.pem.into(),
+        })
+    }
+}

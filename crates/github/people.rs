@@ -1,0 +1,236 @@
+//! People who sign in through the App, by OAuth's web flow, and what they may do
+//! (<https://docs.github.com/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-user-access-token-for-a-github-app>).
+//!
+//! The exchange goes to GitHub's own address, not to its API; it is made once, because a code is good once. What a
+//! person may see is read with the person's token: the installations that they can reach, and in each the repositories.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use aws_lc_rs::digest::{SHA256, digest};
+use http::StatusCode;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http_body_util::{BodyExt as _, Limited};
+use reqwest::Body;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use url::{Url, form_urlencoded};
+
+use super::answer::cut;
+use super::call::{Call, Identity};
+use super::http_client::explain;
+use super::transport::GitHub;
+use capstan_ports::{CodeHostError, Permission, SignIn, SignInError};
+
+const PER_PAGE: usize = 100;
+/// The answer to an exchange is a few hundred bytes.
+const ANSWER_BYTES: usize = 64 << 10;
+
+/// The App as people sign in through it.
+pub struct GitHubSignIn {
+    /// GitHub.
+    pub github: Arc<GitHub>,
+    /// Where people see GitHub: `https://github.com`.
+    pub web: Url,
+    /// The App's client id.
+    pub client_id: String,
+    /// Its client secret.
+    pub client_secret: SecretString,
+    /// Where people come back to.
+    pub callback: Url,
+}
+
+#[derive(Deserialize)]
+struct ExchangePayload {
+    access_token: Option<String>,
+    /// A word: `bad_verification_code`. Refusals come with status 200.
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct UserPayload {
+    login: String,
+}
+
+#[derive(Deserialize)]
+struct InstallationsPage {
+    installations: Vec<InstallationPayload>,
+}
+
+#[derive(Deserialize)]
+struct InstallationPayload {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct RepositoriesPage {
+    repositories: Vec<RepositoryPayload>,
+}
+
+#[derive(Deserialize)]
+struct RepositoryPayload {
+    id: u64,
+    permissions: Option<PermissionsPayload>,
+}
+
+#[derive(Deserialize)]
+struct PermissionsPayload {
+    #[serde(default)]
+    admin: bool,
+    #[serde(default)]
+    push: bool,
+    #[serde(default)]
+    pull: bool,
+}
+
+impl RepositoryPayload {
+    /// A right that is not told is none.
+    fn right(&self) -> Option<Permission> {
+        match self.permissions.as_ref()? {
+            PermissionsPayload { admin: true, .. } => Some(Permission::Admin),
+            PermissionsPayload { push: true, .. } => Some(Permission::Write),
+            PermissionsPayload { pull: true, .. } => Some(Permission::Read),
+            _ => None,
+        }
+    }
+}
+
+impl GitHubSignIn {
+    fn address(&self, path: &[&str]) -> Url {
+        let mut url = self.web.clone();
+        // Only fails for URLs that cannot be a base, which no setting takes.
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        url
+    }
+
+    async fn pages<P: DeserializeOwned, T>(
+        &self,
+        token: &SecretString,
+        call: Call,
+        items: impl Fn(P) -> Vec<T>,
+    ) -> Result<Vec<T>, CodeHostError> {
+        let mut all = Vec::new();
+        let mut bytes = 0;
+        for page in 1..=self.github.limits.pages {
+            let call = call.clone().query("per_page", PER_PAGE.to_string()).query("page", page.to_string());
+            let answer = self.github.send_with(&call, token).await?;
+            self.github.limits.judge_list(&mut bytes, &answer)?;
+            let more = answer.more;
+            let found = items(answer.content()?);
+            let more = more.unwrap_or(found.len() >= PER_PAGE);
+            all.extend(found);
+            if !more {
+                return Ok(all);
+            }
+        }
+        let reason = format!("the list has more than {} pages of {PER_PAGE}", self.github.limits.pages);
+        Err(CodeHostError::Unexpected { doing: call.doing, status: 200, reason })
+    }
+}
+
+/// As whom somebody's calls are counted: GitHub limits each person alone.
+fn person(token: &SecretString) -> Identity {
+    let digest = digest(&SHA256, token.expose_secret().as_bytes());
+    let first = digest.as_ref().first_chunk().copied().unwrap_or_default();
+    Identity::Person(u64::from_be_bytes(first))
+}
+
+#[async_trait]
+impl SignIn for GitHubSignIn {
+    fn authorize_url(&self, state: &str, challenge: &str) -> Url {
+        let mut url = self.address(&["login", "oauth", "authorize"]);
+        url.query_pairs_mut()
+            .append_pair("client_id", &self.client_id)
+            .append_pair("redirect_uri", self.callback.as_str())
+            .append_pair("state", state)
+            .append_pair("code_challenge", challenge)
+            .append_pair("code_challenge_method", "S256");
+        url
+    }
+
+    async fn exchange(&self, code: &str, proof_key: &SecretString) -> Result<SecretString, SignInError> {
+        const DOING: &str = "exchanging the code of a sign-in";
+        let unreachable = |reason: String| CodeHostError::Unreachable { doing: DOING.to_owned(), reason };
+        let form = form_urlencoded::Serializer::new(String::new())
+            .append_pair("client_id", &self.client_id)
+            .append_pair("client_secret", self.client_secret.expose_secret())
+            .append_pair("code", code)
+            .append_pair("redirect_uri", self.callback.as_str())
+            .append_pair("code_verifier", proof_key.expose_secret())
+            .finish();
+        let request = self
+            .github
+            .client
+            .post(self.address(&["login", "oauth", "access_token"]))
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(form);
+        let exchange = async {
+            let response = request.send().await.map_err(|error| explain(&error.without_url()))?;
+            let (head, body) = http::Response::<Body>::from(response).into_parts();
+            let body = Limited::new(body, ANSWER_BYTES).collect().await.map_err(|error| error.to_string())?;
+            Ok::<_, String>((head.status, body.to_bytes()))
+        };
+        let answered = tokio::time::timeout(self.github.limits.timeout, exchange).await;
+        let (status, body) = answered
+            .map_err(|_| unreachable("no answer in time".to_owned()))?
+            .map_err(|reason| unreachable(cut(&reason)))?;
+        if status != StatusCode::OK {
+            return Err(unreachable(format!("GitHub answers {}", status.as_u16())).into());
+        }
+        // Serde's message may quote what was sent: the token stands there.
+        let payload: ExchangePayload = serde_json::from_slice(&body)
+            .map_err(|_| unreachable("the answer is not as documented".to_owned()))?;
+        match (payload.access_token, payload.error) {
+            (Some(token), None) if !token.is_empty() => Ok(token.into()),
+            (_, Some(word)) => Err(SignInError::Refused(cut(&word))),
+            (_, None) => Err(unreachable("the answer holds no token".to_owned()).into()),
+        }
+    }
+
+    async fn login_of(&self, token: &SecretString) -> Result<String, SignInError> {
+        let call = Call::get(person(token), "/user", "asking who signs in".to_owned()).path(&["user"]);
+        let user: UserPayload = self.github.send_with(&call, token).await?.content()?;
+        Ok(user.login)
+    }
+
+    async fn rights_of(&self, token: &SecretString) -> Result<BTreeMap<u64, Permission>, SignInError> {
+        let who = person(token);
+        let call = Call::get(who, "/user/installations", "listing somebody's installations".to_owned())
+            .path(&["user", "installations"]);
+        let installations = self.pages(token, call, |page: InstallationsPage| page.installations).await?;
+        let mut rights = BTreeMap::new();
+        for installation in installations {
+            let id = installation.id.to_string();
+            let route = "/user/installations/{installation_id}/repositories";
+            let call = Call::get(who, route, "listing somebody's repositories".to_owned()).path(&[
+                "user",
+                "installations",
+                &id,
+                "repositories",
+            ]);
+            let found = match self.pages(token, call, |page: RepositoriesPage| page.repositories).await {
+                Ok(found) => found,
+                // It is suspended or gone, or its organisation wants another sign-in (SAML): nothing of it is shown,
+                // and everything of the others.
+                Err(error @ (CodeHostError::Forbidden { .. } | CodeHostError::NotFound { .. })) => {
+                    tracing::debug!(installation.id = installation.id, %error, "nothing of it is shown to somebody");
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            rights.extend(found.iter().filter_map(|one| Some((one.id, one.right()?))));
+        }
+        Ok(rights)
+    }
+}
+
+impl std::fmt::Debug for GitHubSignIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GitHubSignIn").field("client_id", &self.client_id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,413 @@
+//! Pull requests.
+
+use std::sync::atomic::Ordering;
+
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::{Draft, Sidebar};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::json;
+
+use capstan_ports::{
+    CodeHostError, CreatedPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
+    PullRequestState, Repository, ReviewDecision, StackPlace,
+};
+
+use super::access::Task;
+use super::answer::cut_to;
+use super::call::{Call, Identity};
+use super::graphql::{GraphQlError, missing_node};
+use super::transport::GitHub;
+use super::words;
+
+/// What GitHub takes of a title and of a body, in characters.
+const TITLE_CHARACTERS: usize = 256;
+const BODY_CHARACTERS: usize = 65_536;
+
+const LIST: &str = "/repos/{owner}/{repo}/pulls";
+const ONE: &str = "/repos/{owner}/{repo}/pulls/{pull_number}";
+
+#[derive(Deserialize)]
+struct PullPayload {
+    number: u64,
+    state: String,
+    title: String,
+    body: Option<String>,
+    user: Option<UserPayload>,
+    #[serde(default)]
+    draft: bool,
+    head: EndPayload,
+    base: EndPayload,
+    stack: Option<StackPayload>,
+    merge_commit_sha: Option<String>,
+    mergeable: Option<bool>,
+    auto_merge: Option<serde::de::IgnoredAny>,
+    #[serde(default)]
+    labels: Vec<LabelPayload>,
+    #[serde(default)]
+    assignees: Vec<UserPayload>,
+    #[serde(default)]
+    requested_reviewers: Vec<UserPayload>,
+    #[serde(default)]
+    requested_teams: Vec<TeamPayload>,
+    created_at: jiff::Timestamp,
+    closed_at: Option<jiff::Timestamp>,
+    merged_at: Option<jiff::Timestamp>,
+    html_url: String,
+    node_id: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct UserPayload {
+    pub(super) login: String,
+    #[serde(default, rename = "type")]
+    pub(super) kind: String,
+}
+
+/// Who wrote something whose author has deleted the account.
+pub(super) const GHOST: &str = "ghost";
+
+#[derive(Deserialize)]
+struct EndPayload {
+    #[serde(rename = "ref")]
+    branch: String,
+    sha: CommitId,
+    /// `null` where the fork was deleted.
+    repo: Option<EndRepository>,
+}
+
+/// <https://docs.github.com/rest/pulls/stacks>
+#[derive(Deserialize)]
+struct StackPayload {
+    base: StackBasePayload,
+    position: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct StackBasePayload {
+    #[serde(rename = "ref")]
+    branch: String,
+}
+
+/// A stack, as far as it tells which pull requests stand in it.
+#[derive(Deserialize)]
+struct StackMembersPayload {
+    pull_requests: Vec<StackMemberPayload>,
+}
+
+#[derive(Deserialize)]
+struct StackMemberPayload {
+    number: u64,
+    merged_at: Option<jiff::Timestamp>,
+}
+
+#[derive(Deserialize)]
+struct EndRepository {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct LabelPayload {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct TeamPayload {
+    slug: String,
+}
+
+impl PullPayload {
+    fn into_pull_request(self, repository: &Repository) -> PullRequest {
+        let state = match (self.merged_at, self.state.as_str()) {
+            (Some(_), _) => PullRequestState::Merged,
+            (None, "open") => PullRequestState::Open,
+            (None, _) => PullRequestState::Closed,
+        };
+        // While open, GitHub keeps the last test merge here even when a conflict has come up since.
+        let stale = state == PullRequestState::Open && self.mergeable == Some(false);
+        PullRequest {
+            number: self.number,
+            state,
+            title: self.title,
+            body: self.body.unwrap_or_default(),
+            author: self.user.map_or_else(|| GHOST.to_owned(), |user| user.login),
+            draft: self.draft,
+            head_branch: self.head.branch,
+            head: self.head.sha,
+            head_in_repository: self.head.repo.is_some_and(|head| head.id == repository.id),
+            base_branch: self.base.branch,
+            base: self.base.sha,
+            stack: self
+                .stack
+                .map(|stack| StackPlace { base_branch: stack.base.branch, position: stack.position }),
+            merge_commit: self.merge_commit_sha.filter(|_| !stale).and_then(|sha| CommitId::parse(&sha).ok()),
+            mergeable: self.mergeable,
+            auto_merge: self.auto_merge.is_some(),
+            sidebar: Sidebar {
+                labels: self.labels.into_iter().map(|label| label.name).collect(),
+                assignees: self.assignees.into_iter().map(|user| user.login).collect(),
+                // Only teams of the owner can be asked.
+                reviewers: {
+                    let owner = repository.name.owner();
+                    let teams = self.requested_teams.into_iter().map(|team| format!("{owner}/{}", team.slug));
+                    self.requested_reviewers.into_iter().map(|user| user.login).chain(teams).collect()
+                },
+            },
+            created_at: self.created_at,
+            closed_at: self.closed_at,
+            html_url: self.html_url,
+            node_id: self.node_id,
+        }
+    }
+}
+
+impl GitHub {
+    /// Newest first, up to the page that ends with one that was opened before `since`.
+    async fn list_pulls(
+        &self,
+        repository: &Repository,
+        state: &'static str,
+        since: Option<jiff::Timestamp>,
+        doing: String,
+    ) -> Result<Vec<PullRequest>, CodeHostError> {
+        let call = Call::get(Identity::reading(repository), LIST, doing)
+            .in_repository(repository, &["pulls"])
+            .query("state", state)
+            .query("sort", "created")
+            .query("direction", "desc")
+            .conditional();
+        let is_older = |pull: &PullPayload| since.is_some_and(|since| pull.created_at < since);
+        let mut found = self.pages_until(call, |page: Vec<PullPayload>| page, is_older).await?;
+        // A pull request opened while the pages were read pushes one to the next page: seen twice.
+        found.dedup_by_key(|pull| pull.number);
+        found.retain(|pull| !is_older(pull));
+        Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())
+    }
+
+    pub(super) async fn list_pull_requests_since(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+    ) -> Result<Vec<PullRequest>, CodeHostError> {
+        let doing = format!("listing new pull requests of {}", repository.name);
+        self.list_pulls(repository, "all", Some(since), doing).await
+    }
+
+    pub(super) async fn list_open_pull_requests(
+        &self,
+        repository: &Repository,
+    ) -> Result<Vec<PullRequest>, CodeHostError> {
+        let doing = format!("listing open pull requests of {}", repository.name);
+        self.list_pulls(repository, "open", None, doing).await
+    }
+
+    pub(super) async fn list_recently_closed_pull_requests(
+        &self,
+        repository: &Repository,
+    ) -> Result<Vec<PullRequest>, CodeHostError> {
+        let doing = format!("listing recently closed pull requests of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), LIST, doing)
+            .in_repository(repository, &["pulls"])
+            .query("state", "closed")
+            .query("sort", "updated")
+            .query("direction", "desc")
+            .query("per_page", "100")
+            .conditional();
+        let found: Vec<PullPayload> = self.send(&call).await?.content()?;
+        Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())
+    }
+
+    pub(super) async fn read_pull_request(
+        &self,
+        repository: &Repository,
+        number: u64,
+    ) -> Result<PullRequest, CodeHostError> {
+        let doing = format!("reading pull request {number} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), ONE, doing)
+            .in_repository(repository, &["pulls", &number.to_string()])
+            .conditional();
+        let pull: PullPayload = self.send(&call).await?.content()?;
+        Ok(pull.into_pull_request(repository))
+    }
+
+    /// Those below a pull request in its stack that are not merged, the lowest first.
+    pub(super) async fn read_stack_below(
+        &self,
+        repository: &Repository,
+        number: u64,
+    ) -> Result<Option<Vec<u64>>, CodeHostError> {
+        let doing = format!("reading the stack of pull request {number} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/stacks", doing)
+            .in_repository(repository, &["stacks"])
+            .query("pull_request", number.to_string())
+            .conditional();
+        let found: Option<Vec<StackMembersPayload>> = self.send(&call).await?.content_if_found()?;
+        // It stands in one, or nobody knows in which.
+        let Some([stack]) = found.as_deref() else { return Ok(None) };
+        let Some(at) = stack.pull_requests.iter().position(|member| member.number == number) else {
+            return Ok(None);
+        };
+        let below = stack.pull_requests.iter().take(at).filter(|member| member.merged_at.is_none());
+        Ok(Some(below.map(|member| member.number).collect()))
+    }
+
+    pub(super) async fn read_merge_queue_state(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+    ) -> Result<MergeQueueState, CodeHostError> {
+        #[derive(Deserialize)]
+        struct Data {
+            node: Option<Node>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Node {
+            review_decision: Option<String>,
+            is_in_merge_queue: Option<bool>,
+            auto_merge_request: Option<serde::de::IgnoredAny>,
+        }
+        let doing =
+            format!("reading reviews and queue of pull request {} of {}", pull.number, repository.name);
+        let ask = async |queue: &str| {
+            let query = format!(
+                "query($id: ID!) {{ node(id: $id) {{ ... on PullRequest {{ \
+                 reviewDecision {queue} autoMergeRequest {{ enabledAt }} }} }} }}"
+            );
+            let (identity, variables) = (Identity::reading(repository), json!({"id": pull.node_id}));
+            self.query::<Data>(identity, doing.clone(), &query, variables).await
+        };
+        let answer = if self.lacks_merge_queues.load(Ordering::Relaxed) {
+            ask("").await?
+        } else {
+            let answer = ask("isInMergeQueue").await?;
+            if answer.data.is_none() && answer.errors.iter().any(GraphQlError::is_undefined_field) {
+                if !self.lacks_merge_queues.swap(true, Ordering::Relaxed) {
+                    tracing::info!("this GitHub Enterprise Server has no merge queues: none is asked for");
+                }
+                ask("").await?
+            } else {
+                answer
+            }
+        };
+        let Some(node) = answer.data.and_then(|data| data.node) else {
+            return Err(missing_node(doing, answer.errors));
+        };
+        Ok(MergeQueueState {
+            review: match node.review_decision.as_deref() {
+                Some("APPROVED") => ReviewDecision::Approved,
+                Some("CHANGES_REQUESTED") => ReviewDecision::ChangesRequested,
+                _ => ReviewDecision::None,
+            },
+            queued: node.is_in_merge_queue.unwrap_or(false),
+            auto_merge: node.auto_merge_request.is_some(),
+        })
+    }
+
+    pub(super) async fn open_pull_request(
+        &self,
+        repository: &Repository,
+        pull: &NewPullRequest,
+    ) -> Result<CreatedPullRequest, CodeHostError> {
+        let look = async || {
+            let open = self.list_open_pull_requests(repository).await?;
+            let mut own = open.into_iter().filter(|open| {
+                open.head_in_repository
+                    && open.head_branch == pull.head_branch
+                    && open.base_branch == pull.base_branch
+                    && open.body.trim_end() == cut_to(&pull.body, BODY_CHARACTERS).trim_end()
+            });
+            Ok(own.next().map(|made| CreatedPullRequest::Created(Box::new(made))))
+        };
+        self.send_once(|| self.try_open_pull_request(repository, pull), look).await
+    }
+
+    async fn try_open_pull_request(
+        &self,
+        repository: &Repository,
+        pull: &NewPullRequest,
+    ) -> Result<CreatedPullRequest, CodeHostError> {
+        let call = |draft: bool| {
+            let doing = format!("opening a pull request from {} in {}", pull.head_branch, repository.name);
+            Call::post(Identity::doing(Task::Propose, repository), LIST, doing)
+                .in_repository(repository, &["pulls"])
+                .body(json!({
+                    "title": cut_to(&pull.title, TITLE_CHARACTERS),
+                    "body": cut_to(&pull.body, BODY_CHARACTERS),
+                    "head": pull.head_branch,
+                    "base": pull.base_branch,
+                    "draft": draft,
+                }))
+        };
+        let mut answer = self.send(&call(pull.draft)).await?;
+        let refused = answer.status == StatusCode::UNPROCESSABLE_ENTITY;
+        if refused && pull.draft && words::takes_no_drafts(&answer.message()) {
+            answer = self.send(&call(false)).await?;
+        }
+        if answer.status == StatusCode::UNPROCESSABLE_ENTITY {
+            let message = answer.message();
+            if words::pull_request_exists(&message) {
+                return Ok(CreatedPullRequest::Exists);
+            }
+            if words::nothing_between(&message) {
+                return Ok(CreatedPullRequest::NothingBetween);
+            }
+        }
+        let opened: PullPayload = answer.content()?;
+        Ok(CreatedPullRequest::Created(Box::new(opened.into_pull_request(repository))))
+    }
+
+    pub(super) async fn write_draft(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+        draft: Draft,
+    ) -> Result<(), CodeHostError> {
+        #[derive(Deserialize)]
+        struct Data {
+            changed: Option<serde::de::IgnoredAny>,
+        }
+        let (becomes, mutation) = match draft {
+            Draft::Draft => (
+                "a draft",
+                "mutation($input: ConvertPullRequestToDraftInput!) { changed: convertPullRequestToDraft(input: $input) { clientMutationId } }",
+            ),
+            Draft::Ready => (
+                "ready for review",
+                "mutation($input: MarkPullRequestReadyForReviewInput!) { changed: markPullRequestReadyForReview(input: $input) { clientMutationId } }",
+            ),
+        };
+        let doing = format!("making pull request {} of {} {becomes}", pull.number, repository.name);
+        let input = json!({"input": {"pullRequestId": pull.node_id}});
+        let identity = Identity::doing(Task::Draft, repository);
+        let answer = self.mutate::<Data>(identity, doing.clone(), mutation, input).await?;
+        match answer.data.and_then(|data| data.changed) {
+            Some(_) => Ok(()),
+            None => Err(missing_node(doing, answer.errors)),
+        }
+    }
+
+    pub(super) async fn change_pull_request(
+        &self,
+        repository: &Repository,
+        number: u64,
+        edit: &PullRequestEdit,
+    ) -> Result<PullRequest, CodeHostError> {
+        let mut body = serde_json::Map::new();
+        if let Some(title) = &edit.title {
+            body.insert("title".to_owned(), cut_to(title, TITLE_CHARACTERS).into());
+        }
+        if let Some(text) = &edit.body {
+            body.insert("body".to_owned(), cut_to(text, BODY_CHARACTERS).into());
+        }
+        if edit.close {
+            body.insert("state".to_owned(), "closed".into());
+        }
+        let doing = format!("changing pull request {number} of {}", repository.name);
+        let call = Call::patch(Identity::doing(Task::Propose, repository), ONE, doing)
+            .in_repository(repository, &["pulls", &number.to_string()])
+            .body(body.into());
+        let pull: PullPayload = self.send(&call).await?.content()?;
+        Ok(pull.into_pull_request(repository))
+    }
+}

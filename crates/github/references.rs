@@ -1,0 +1,154 @@
+//! Branches: reading, creating, moving and removing them.
+
+use capstan_model::tree::CommitId;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::json;
+
+use capstan_ports::{BranchHead, CodeHostError, CreatedReference, MovedReference, Repository};
+
+use super::access::Task;
+use super::answer::cut;
+use super::call::{Call, Identity};
+use super::transport::GitHub;
+use super::words;
+
+#[derive(Deserialize)]
+struct ReferencePayload {
+    #[serde(rename = "ref")]
+    name: String,
+    object: TargetPayload,
+}
+
+#[derive(Deserialize)]
+struct TargetPayload {
+    sha: CommitId,
+}
+
+impl GitHub {
+    pub(super) async fn read_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+    ) -> Result<Option<CommitId>, CodeHostError> {
+        let doing = format!("reading branch {branch} of {}", repository.name);
+        let identity = Identity::reading(repository);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/git/ref/{ref}", doing)
+            .in_repository(repository, &["git", "ref", "heads", branch])
+            .conditional();
+        let found = self.send(&call).await?.content_if_found::<ReferencePayload>()?;
+        Ok(found.map(|found| found.object.sha))
+    }
+
+    pub(super) async fn list_branches(
+        &self,
+        repository: &Repository,
+        prefix: &str,
+    ) -> Result<Vec<BranchHead>, CodeHostError> {
+        let doing = format!("listing branches {prefix}* of {}", repository.name);
+        let identity = Identity::reading(repository);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/git/matching-refs/{ref}", doing)
+            .in_repository(repository, &["git", "matching-refs", "heads", prefix])
+            .conditional();
+        // The one list that GitHub does not page.
+        let found: Vec<ReferencePayload> = self.send(&call).await?.content()?;
+        Ok(found
+            .into_iter()
+            .filter_map(|found| {
+                let branch = found.name.strip_prefix("refs/heads/")?.to_owned();
+                branch.starts_with(prefix).then_some(BranchHead { branch, commit: found.object.sha })
+            })
+            .collect())
+    }
+
+    pub(super) async fn write_new_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        commit: &CommitId,
+    ) -> Result<CreatedReference, CodeHostError> {
+        let look = async || {
+            let there = self.read_branch(repository, branch).await?;
+            Ok((there.as_ref() == Some(commit)).then_some(CreatedReference::Created))
+        };
+        self.send_once(|| self.try_new_branch(repository, branch, commit), look).await
+    }
+
+    async fn try_new_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        commit: &CommitId,
+    ) -> Result<CreatedReference, CodeHostError> {
+        let doing = format!("creating branch {branch} of {}", repository.name);
+        let identity = Identity::doing(Task::Commit, repository);
+        let call = Call::post(identity, "/repos/{owner}/{repo}/git/refs", doing)
+            .in_repository(repository, &["git", "refs"])
+            .body(json!({"ref": format!("refs/heads/{branch}"), "sha": commit.as_str()}));
+        let answer = self.send(&call).await?;
+        let message = answer.message();
+        match answer.status {
+            StatusCode::CREATED => Ok(CreatedReference::Created),
+            StatusCode::FORBIDDEN => {
+                tracing::warn!(github.branch = branch, reason = message, "GitHub refuses to create a branch");
+                Ok(CreatedReference::Refused)
+            }
+            StatusCode::UNPROCESSABLE_ENTITY if words::reference_exists(&message) => {
+                Ok(CreatedReference::Exists)
+            }
+            StatusCode::UNPROCESSABLE_ENTITY if words::breaks_a_rule(&message) => {
+                tracing::warn!(
+                    github.branch = branch,
+                    reason = message,
+                    "a ruleset refuses to create a branch"
+                );
+                Ok(CreatedReference::Refused)
+            }
+            _ => Err(answer.into_error()),
+        }
+    }
+
+    pub(super) async fn write_moved_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        before: &CommitId,
+        after: &CommitId,
+    ) -> Result<MovedReference, CodeHostError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Data {
+            update_refs: Option<serde::de::IgnoredAny>,
+        }
+        let doing = format!("moving branch {branch} of {}", repository.name);
+        let answer = self
+            .mutate::<Data>(
+                Identity::doing(Task::Commit, repository),
+                doing,
+                "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }",
+                json!({"input": {
+                    "repositoryId": repository.node_id,
+                    "refUpdates": [{
+                        "name": format!("refs/heads/{branch}"),
+                        "beforeOid": before.as_str(),
+                        "afterOid": after.as_str(),
+                        "force": true,
+                    }],
+                }}),
+            )
+            .await?;
+        if answer.errors.is_empty() && answer.data.is_some_and(|data| data.update_refs.is_some()) {
+            return Ok(MovedReference::Moved);
+        }
+        // GitHub documents no codes for why: where the branch stands now tells it.
+        let now = self.read_branch(repository, branch).await?;
+        if now.as_ref() == Some(after) {
+            return Ok(MovedReference::Moved);
+        }
+        if now.as_ref() != Some(before) {
+            return Ok(MovedReference::Elsewhere);
+        }
+        let reasons: Vec<&str> = answer.errors.iter().map(|error| error.message.as_str()).collect();
+        Ok(MovedReference::Refused(cut(&reasons.join("; "))))
+    }
+}

@@ -1,0 +1,313 @@
+//! `Fleet`: one repository whose clusters this management cluster applies.
+
+use std::collections::BTreeMap;
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::cloud_credentials::CloudCredentials;
+use capstan_reconciler::reconcile::resources::FleetStatus;
+
+/// What is wished of a fleet: where its clusters come from, and how they are applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, CustomResource, JsonSchema)]
+#[kube(
+    group = "capstan.dev",
+    version = "v1alpha1",
+    kind = "Fleet",
+    plural = "fleets",
+    shortname = "flt",
+    category = "capstan",
+    namespaced,
+    status = "FleetStatus",
+    derive = "PartialEq",
+    doc = "A Fleet is one repository of cluster folders that this management cluster applies: where they come from (the Capstan bot, Git itself, or an inventory in this management cluster), how often they are looked at, with whose rights they are applied, and what is never done without a word from a person. Which folders these are says the repository's own .capstan.yaml, by the UID of this management cluster. One ManagedCluster is kept for each of them, in the namespace of the Fleet.",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status",
+        description = "Whether the source was read and every claimed cluster was looked at"
+    ),
+    printcolumn(
+        name = "Clusters",
+        type_ = "integer",
+        json_path = ".status.clusters",
+        description = "Clusters that this Fleet applies"
+    ),
+    printcolumn(
+        name = "Done",
+        type_ = "integer",
+        json_path = ".status.ready",
+        description = "Clusters of them that are as Git says, with all machines done"
+    ),
+    printcolumn(
+        name = "Suspended",
+        type_ = "boolean",
+        json_path = ".spec.suspend",
+        description = "Whether nothing is applied",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Commit",
+        type_ = "string",
+        json_path = ".status.commit",
+        description = "The commit last read",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].message",
+        description = "Why it is ready or not"
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct FleetSpec {
+    /// The name of this management cluster in the repository's .capstan.yaml (managementClusters[].name).
+    ///
+    /// It must be the entry with the UID of this cluster's kube-system namespace: any other is refused, so
+    /// that a Fleet copied to another cluster applies nothing there.
+    #[schemars(length(min = 1, max = 253))]
+    pub management_cluster: String,
+    /// Where the cluster folders come from: exactly one of bot, git, inventory.
+    pub source: Source,
+    /// How often everything is compared with the live cluster although nothing happened, in seconds. Each
+    /// cluster has its own moment within it. Changes in Git, and changes of applied objects, are seen at once.
+    #[serde(default = "interval")]
+    #[schemars(range(min = 5, max = 86400))]
+    pub interval_seconds: i32,
+    /// How long one look at one cluster may take, in seconds: reading, dry run and apply together. What was not
+    /// done by then is done in the next one.
+    #[serde(default = "timeout")]
+    #[schemars(range(min = 5, max = 3600))]
+    pub timeout_seconds: i32,
+    /// How long a rollout may make no step (no machine more, no machine less) before it is reported as stuck, in
+    /// seconds: longer than a machine takes to boot.
+    #[serde(default = "stuck_after")]
+    #[schemars(range(min = 10, max = 86400))]
+    pub stuck_after_seconds: i32,
+    /// How many clusters are worked on at the same time.
+    #[serde(default = "concurrency")]
+    #[schemars(range(min = 1, max = 64))]
+    pub concurrency: i32,
+    /// With whose rights the objects of a folder are read and written.
+    #[serde(default)]
+    pub service_account: Applier,
+    /// What needs a word from a person first.
+    #[serde(default)]
+    pub guards: Guards,
+    /// Clouds whose application credentials Capstan makes for clusters, and renews: the first entry that fits counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100), extend("x-kubernetes-list-type" = "atomic"))]
+    pub cloud_credentials: Vec<CloudCredentials>,
+    /// Apply and delete nothing, and say so; what is live is still judged and reported.
+    #[serde(default)]
+    pub suspend: bool,
+}
+
+/// Where the cluster folders come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [
+    {"rule": "[has(self.bot), has(self.git), has(self.inventory)].filter(one, one).size() == 1", "message": "exactly one of bot, git and inventory says where the cluster folders come from"}
+]))]
+pub struct Source {
+    /// From the Capstan bot, which gives the claimed folders and nothing else of the repository, asks for
+    /// preflights and takes reports. The bot is dialled; it never dials in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bot: Option<BotSource>,
+    /// From a Git repository, without a bot: no preflights, no reports on pull requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<GitSource>,
+    /// From an inventory in this management cluster: the objects of its kinds in the Fleet's namespace, and
+    /// releases in ConfigMaps beside them. There is no repository then, and the SHA-256 of all
+    /// that was read stands in for a commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<InventorySource>,
+}
+
+/// An inventory in the management cluster as a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InventorySource {
+    /// Which ConfigMaps are releases.
+    #[serde(default)]
+    pub releases: ReleaseSelector,
+}
+
+/// Which ConfigMaps in the Fleet's namespace are releases. Each says by its labels capstan.dev/release-provider and
+/// capstan.dev/release-version which one it is; its keys are the names of files: schema.yaml, and templates. binaryData is
+/// gzip.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseSelector {
+    /// Labels that they have, all of them.
+    #[serde(default = "release_labels")]
+    #[schemars(extend("minProperties" = 1, "maxProperties" = 20))]
+    pub match_labels: BTreeMap<String, String>,
+}
+
+impl Default for ReleaseSelector {
+    fn default() -> Self {
+        Self { match_labels: release_labels() }
+    }
+}
+
+fn release_labels() -> BTreeMap<String, String> {
+    BTreeMap::from([("capstan.dev/release".to_owned(), "true".to_owned())])
+}
+
+/// The Capstan bot as a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BotSource {
+    /// Where the bot answers, for example `https://capstan.example.com`. Plain http only within this cluster (a host
+    /// that ends in .svc or .svc.cluster.local) and on the loopback.
+    #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
+        {"rule": "isURL(self) && (url(self).getScheme() == 'https' || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
+         "message": "the bot is reached by https; plain http only within this cluster (*.svc) and on the loopback"},
+        {"rule": "!self.matches('^[A-Za-z]+://[^/]*@')",
+         "message": "no credentials in a URL: the Secret that secretName names holds them"}
+    ]))]
+    pub url: String,
+    /// The repository as the bot knows it: owner/name.
+    #[schemars(length(min = 3, max = 256), regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$"))]
+    pub repository: String,
+    /// A Secret in the Fleet's namespace. It brings the one-time join code (key joinCode), which is
+    /// needed until the reconciler has enrolled.
+    #[schemars(length(min = 1, max = 253))]
+    pub secret_name: String,
+}
+
+/// A Git repository as a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitSource {
+    /// What git clones: https://…, ssh://git@…, file:///… (a folder that is mounted), or, within this cluster
+    /// and on the loopback, http://….
+    #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
+        {"rule": "isURL(self) && (url(self).getScheme() in ['https', 'ssh', 'file'] || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
+         "message": "the repository is reached by https://, ssh:// or file:///; plain http:// only within this cluster (*.svc) and on the loopback"},
+        {"rule": "!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@')",
+         "message": "no credentials in a URL: the Secret that secretName names holds them"}
+    ]))]
+    pub url: String,
+    /// The branch that is applied.
+    #[serde(default = "branch")]
+    #[schemars(length(min = 1, max = 244))]
+    pub branch: String,
+    /// A Secret in the Fleet's namespace with the key token, the keys username and password, or, for ssh, the
+    /// keys identity and known_hosts; none for a repository that anybody may read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub secret_name: Option<String>,
+}
+
+/// The service account that is impersonated for a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Applier {
+    /// Its name.
+    #[serde(default = "applier")]
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// Its namespace. Left out, it is the namespace of the folder's Cluster: each customer's objects are then
+    /// applied with rights that end at the customer's namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub namespace: Option<String>,
+}
+
+impl Default for Applier {
+    fn default() -> Self {
+        Self { name: applier(), namespace: None }
+    }
+}
+
+/// What needs a word from a person first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Guards {
+    /// How many objects of one cluster one look may delete. A folder whose commit asks for more deletes
+    /// nothing and says so.
+    #[serde(default = "deletions")]
+    #[schemars(range(min = 0, max = 10000))]
+    pub max_deletions: i32,
+    /// How many clusters replace machines at a time: a change that reaches more goes on with the next one, in the order
+    /// of their folders, once the machines of one are done. One that is stuck holds its place. Clusters that are made for
+    /// the first time do not count. Left out, all of them may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10000))]
+    pub max_rolling_clusters: Option<i32>,
+    /// What happens to objects that others applied before (kubectl, Flux, Argo CD): with preview they are left
+    /// as they are, and it is shown what taking them would change; with take their fields become Capstan's, and
+    /// those that Git does not name go. spec.adopt of a ManagedCluster says otherwise for one cluster.
+    #[serde(default)]
+    pub adopt: Adopt,
+    /// Whether a Cluster that does not exist here is created: with recorded only one that no other management
+    /// cluster is known to have had; with always any.
+    #[serde(default)]
+    pub create_clusters: CreateClusters,
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        Self {
+            max_deletions: deletions(),
+            max_rolling_clusters: None,
+            adopt: Adopt::default(),
+            create_clusters: CreateClusters::default(),
+        }
+    }
+}
+
+/// What happens to objects that others applied before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Adopt {
+    /// Nothing; what taking them would change is shown.
+    #[default]
+    Preview,
+    /// They are taken.
+    Take,
+}
+
+/// Whether absent Clusters are created.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CreateClusters {
+    /// Where no other management cluster is known to have had it.
+    #[default]
+    Recorded,
+    /// Always.
+    Always,
+}
+
+const fn interval() -> i32 {
+    300
+}
+
+const fn timeout() -> i32 {
+    300
+}
+
+const fn stuck_after() -> i32 {
+    1200
+}
+
+const fn concurrency() -> i32 {
+    4
+}
+
+const fn deletions() -> i32 {
+    5
+}
+
+fn branch() -> String {
+    "main".to_owned()
+}
+
+fn applier() -> String {
+    capstan_reconciler::reconcile::resources::ServiceAccountSpec::DEFAULT_NAME.to_owned()
+}

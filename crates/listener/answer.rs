@@ -1,0 +1,59 @@
+//! How failures are answered: a fixed sentence and a request id.
+
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use ulid::Ulid;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// An answer that says that something is wrong. The id stands in the answer and in the log.
+pub struct Refusal {
+    status: StatusCode,
+    sentence: &'static str,
+    id: Ulid,
+}
+
+impl Refusal {
+    /// That sentence, with a request id.
+    pub fn new(status: StatusCode, sentence: &'static str) -> Self {
+        Self { status, sentence, id: Ulid::generate() }
+    }
+
+    /// Logs why, in one line.
+    pub fn because(self, why: &dyn std::fmt::Display) -> Self {
+        let (id, status) = (self.id, self.status.as_u16());
+        if self.status.is_server_error() {
+            tracing::error!(request.id = %id, http.status = status, "{}: {why}", self.sentence);
+        } else {
+            tracing::warn!(request.id = %id, http.status = status, "{}: {why}", self.sentence);
+        }
+        self
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let id = self.id.to_string();
+        let mut response = text(self.status, format!("{}. Request {id}.\n", self.sentence));
+        if let Ok(value) = HeaderValue::from_str(&id) {
+            response.headers_mut().insert(REQUEST_ID, value);
+        }
+        response
+    }
+}
+
+/// A plain answer that no browser takes for anything else, and nobody keeps.
+pub fn text(status: StatusCode, body: impl IntoResponse) -> Response {
+    let mut response = (status, body).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Nothing has that path.
+pub async fn not_found() -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, "There is nothing here")
+}

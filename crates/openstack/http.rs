@@ -1,0 +1,193 @@
+//! One bounded way to ask a service.
+
+use std::time::Duration;
+
+use capstan_model::plain_http;
+use capstan_outbound::{Authorities, Bounds, Client, Question, Reach, Setup, Trouble, host_of};
+use capstan_providers::Scheme;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use serde_json::Value;
+use url::Url;
+
+use capstan_outbound::bounded_json::{self, Reading, Unread};
+use capstan_ports::AllowedHosts;
+
+/// How long one call may take, its body included.
+const CALL: Duration = Duration::from_secs(8);
+const CONNECT: Duration = Duration::from_secs(5);
+/// The largest body that is read: a public cloud lists some hundred flavors, a kilobyte each.
+const MOST_BYTES: usize = 8 << 20;
+const BOUNDS: Bounds = Bounds { bytes: MOST_BYTES, within: CALL, of_failures: true };
+const TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
+/// The most values of one: a page of images has some hundred each.
+const MOST_VALUES: usize = 400_000;
+/// How often a call is tried.
+const TRIES: u32 = 3;
+/// The wait before the second try; doubled before the third.
+const FIRST_WAIT: Duration = Duration::from_millis(400);
+
+/// Asks the hosts that are named, as one credential's certificates allow.
+#[derive(Clone)]
+pub(super) struct Http {
+    client: Client,
+    hosts: AllowedHosts,
+}
+
+/// A call.
+pub(super) struct Call<'a> {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) token: Option<&'a HeaderValue>,
+    pub(super) body: Option<&'a Value>,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    /// `null` where it is no JSON.
+    pub(super) body: Value,
+    /// How many values it has.
+    pub(super) values: usize,
+}
+
+/// Why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failed {
+    /// The host is not named.
+    NotAllowed(String),
+    /// `refuses the connection`, `answers more than …`
+    Trouble(String),
+}
+
+/// Which statuses pass by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// Keystone's no is a no.
+    Login,
+    /// Right after a start services refuse fresh tokens.
+    FreshToken,
+}
+
+impl Http {
+    pub(super) fn new(hosts: &AllowedHosts, ca: Option<&str>) -> Result<Self, String> {
+        let setup = Setup {
+            agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
+            connect: CONNECT,
+            // Clouds lie in private networks, and whoever runs Capstan names them all.
+            reach: Reach::Network,
+            authorities: ca.map(|pem| Authorities { pem, from: "its `cacert`" }),
+        };
+        let client = Client::new(&setup).map_err(|error| error.to_string())?;
+        Ok(Self { client, hosts: hosts.clone() })
+    }
+
+    pub(super) const fn hosts(&self) -> &AllowedHosts {
+        &self.hosts
+    }
+
+    /// Asks, and asks again what passes by itself.
+    pub(super) async fn send(&self, call: &Call<'_>, patience: Patience) -> Result<Told, Failed> {
+        self.judge(&call.url)?;
+        let mut tries = 0;
+        loop {
+            let told = self.once(call).await;
+            tries += 1;
+            let again = match &told {
+                Ok(told) => {
+                    let fresh = patience == Patience::FreshToken && told.status == StatusCode::UNAUTHORIZED;
+                    fresh || told.status.is_server_error() || told.status == StatusCode::TOO_MANY_REQUESTS
+                }
+                Err(Failed::Trouble(_)) => true,
+                Err(Failed::NotAllowed(_)) => false,
+            };
+            if !again || tries == TRIES {
+                return told;
+            }
+            tokio::time::sleep(FIRST_WAIT * 2_u32.pow(tries - 1)).await;
+        }
+    }
+
+    /// Whether an address may be asked.
+    fn judge(&self, url: &Url) -> Result<(), Failed> {
+        let host = host_of(url);
+        let scheme = match url.scheme() {
+            "https" => Scheme::Https,
+            "http" if url.host_str().is_some_and(plain_http::is_private) => Scheme::Http,
+            _ => {
+                return Err(Failed::Trouble(format!(
+                    "cannot be asked: without TLS a credential is sent to hosts {} alone",
+                    plain_http::WHERE
+                )));
+            }
+        };
+        let named = url.host_str().zip(url.port_or_known_default());
+        if named.is_some_and(|(host, port)| self.hosts.allow(host, port, scheme)) {
+            Ok(())
+        } else {
+            Err(Failed::NotAllowed(host))
+        }
+    }
+
+    async fn once(&self, call: &Call<'_>) -> Result<Told, Failed> {
+        let mut question = Question::new(call.method.clone(), call.url.clone());
+        if let Some(token) = call.token {
+            question = question.header(TOKEN, token.clone());
+        }
+        if let Some(body) = call.body {
+            question = question.body("application/json", body.to_string().into_bytes());
+        }
+        let answer = self.client.ask(question, BOUNDS).await.map_err(|trouble| {
+            Failed::Trouble(match trouble {
+                Trouble::TooLarge(most) => format!("answers more than {} MiB", most >> 20),
+                trouble => trouble.to_string(),
+            })
+        })?;
+        let (status, headers) = (answer.status, answer.headers);
+        match bounded_json::read(&answer.body, Reading::of(MOST_VALUES)) {
+            Ok((body, values)) => Ok(Told { status, headers, body, values }),
+            Err(Unread::NoJson(_)) => Ok(Told { status, headers, body: Value::Null, values: 1 }),
+            Err(Unread::TooManyValues) => {
+                Err(Failed::Trouble(format!("answers more than {MOST_VALUES} values")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// What comes of asking a service that answers so.
+    async fn asked(body: String) -> Result<usize, Failed> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _request = stream.read(&mut [0; 4_096]).await;
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
+                let _hung_up = stream.write_all(format!("{head}{body}").as_bytes()).await;
+            }
+        });
+        let http = Http::new(&AllowedHosts::new([address.to_string()]), None).unwrap();
+        let url = Url::parse(&format!("http://{address}/")).unwrap();
+        let call = Call { method: Method::GET, url, token: None, body: None };
+        http.once(&call).await.map(|told| told.values)
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_bounded_in_bytes_and_in_values() {
+        // The list itself counts four.
+        let numbers = |values: usize| format!("[{}0]", "0,".repeat(values - 5));
+        assert_eq!(asked(numbers(MOST_VALUES)).await, Ok(MOST_VALUES));
+        let told = |what: &str| Err(Failed::Trouble(format!("answers more than {what}")));
+        assert_eq!(asked(numbers(MOST_VALUES + 1)).await, told("400000 values"));
+        assert_eq!(asked(format!("[{}0]", "[0],".repeat(1_000_000))).await, told("400000 values"));
+        assert_eq!(asked(format!("\"{}\"", "x".repeat(MOST_BYTES - 2))).await, Ok(1));
+        assert_eq!(asked(format!("\"{}\"", "x".repeat(MOST_BYTES - 1))).await, told("8 MiB"));
+    }
+}

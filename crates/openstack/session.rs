@@ -1,0 +1,364 @@
+//! The questions of a preflight, asked side by side.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use capstan_live::cloud::{
+    Answer, CloudFacts, Flavor, Image, Named, Network, Questions, Quota, Quotas, Resource, ServerGroup,
+    Unanswered,
+};
+use capstan_live::credentials::Issued;
+use capstan_outbound::host_of;
+use http::{HeaderValue, Method, StatusCode};
+use jiff::Timestamp;
+use serde_json::Value;
+use url::Url;
+
+use super::catalog::{Catalog, Service};
+use super::credentials::Keystone;
+use super::http::{Call, Failed, Http, Patience, Told};
+use capstan_ports::{CloudEntrance, CloudError, CloudProject, CloudSession, NewCredential};
+
+/// How long one question may take, tries and pages included.
+const QUESTION: Duration = Duration::from_secs(25);
+/// Pages of a list that are read.
+const MOST_PAGES: usize = 10;
+/// Values of all of them together.
+const MOST_VALUES: usize = 800_000;
+/// What a page holds.
+const PAGE: &str = "1000";
+
+/// Somebody who is logged in.
+pub(super) struct Session {
+    http: Http,
+    token: HeaderValue,
+    project: CloudProject,
+    catalog: Catalog,
+    keystone: Url,
+    entrance: CloudEntrance,
+}
+
+/// Where Keystone is, and how others come there.
+pub(super) struct Door {
+    pub(super) keystone: Url,
+    pub(super) entrance: CloudEntrance,
+}
+
+impl Session {
+    pub(super) fn new(
+        http: Http,
+        token: HeaderValue,
+        project: CloudProject,
+        catalog: Catalog,
+        door: Door,
+    ) -> Self {
+        let Door { keystone, entrance } = door;
+        Self { http, token, project, catalog, keystone, entrance }
+    }
+
+    const fn keystone(&self) -> Keystone<'_> {
+        Keystone {
+            http: &self.http,
+            token: &self.token,
+            user: self.project.user.as_str(),
+            url: &self.keystone,
+        }
+    }
+
+    /// The address of a resource below a service.
+    fn url(&self, service: Service, path: &[&str], query: &[(&str, &str)]) -> Answer<Url> {
+        let mut url = self.catalog.endpoint(service).map_err(Unanswered)?;
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        Ok(url)
+    }
+
+    /// Reads one answer; `None` where there is no such thing.
+    async fn read(&self, service: Service, url: Url) -> Answer<Option<Value>> {
+        Ok(self.told(service, url).await?.map(|told| told.body))
+    }
+
+    async fn told(&self, service: Service, url: Url) -> Answer<Option<Told>> {
+        let host = host_of(&url);
+        let says = |reason: String| Unanswered(format!("{} at {host} {reason}", service.name()));
+        let call = Call { method: Method::GET, url, token: Some(&self.token), body: None };
+        let told = self.http.send(&call, Patience::FreshToken).await.map_err(|failed| match failed {
+            Failed::NotAllowed(host) => Unanswered(format!(
+                "{host}, where the catalog has {}, is not among the hosts that the reconciler may ask ({}): name it in \
+                 its setting `cloud-hosts`",
+                service.name(),
+                self.http.hosts()
+            )),
+            Failed::Trouble(reason) => says(reason),
+        })?;
+        match told.status {
+            StatusCode::NOT_FOUND => Ok(None),
+            StatusCode::UNAUTHORIZED => Err(says("answers 401 to a fresh token, again and again".to_owned())),
+            status if status.is_success() && told.body.is_object() => Ok(Some(told)),
+            status if status.is_success() => Err(says("answers something that is no JSON object".to_owned())),
+            status => Err(says(format!("answers {}", status.as_u16()))),
+        }
+    }
+
+    async fn must_read(&self, service: Service, url: Url) -> Answer<Value> {
+        Ok(self.must_be_told(service, url).await?.body)
+    }
+
+    async fn must_be_told(&self, service: Service, url: Url) -> Answer<Told> {
+        let host = host_of(&url);
+        let found = self.told(service, url).await?;
+        found.ok_or_else(|| Unanswered(format!("{} at {host} answers 404", service.name())))
+    }
+
+    /// Reads a list, page by page: the next one begins after the last one's id.
+    async fn list(
+        &self,
+        service: Service,
+        path: &[&str],
+        query: &[(&str, &str)],
+        key: &str,
+    ) -> Answer<Vec<Value>> {
+        let mut all: Vec<Value> = Vec::new();
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut values = 0;
+        for _ in 0..MOST_PAGES {
+            let mut query = query.to_vec();
+            query.push(("limit", PAGE));
+            let marker = all.last().and_then(|last| last["id"].as_str()).map(str::to_owned);
+            if let Some(marker) = &marker {
+                query.push(("marker", marker));
+            }
+            let told = self.must_be_told(service, self.url(service, path, &query)?).await?;
+            values += told.values;
+            if values > MOST_VALUES {
+                let name = service.name();
+                return Err(Unanswered(format!("{name} has more than {MOST_VALUES} values in its {key}")));
+            }
+            let mut answer = told.body;
+            let page = match answer.get_mut(key).map(Value::take) {
+                Some(Value::Array(page)) => page,
+                _ => Vec::new(),
+            };
+            let full = page.len();
+            // A service that knows no pages says the same again.
+            let before = seen.len();
+            for one in page {
+                if one["id"].as_str().is_none_or(|id| seen.insert(id.to_owned())) {
+                    all.push(one);
+                }
+            }
+            let has_more = answer.get("next").is_some()
+                || answer
+                    .get(format!("{key}_links"))
+                    .is_some_and(|links| links.to_string().contains("\"next\""));
+            if full == 0 || !has_more || seen.len() == before {
+                return Ok(all);
+            }
+        }
+        Err(Unanswered(format!("{} has more than {MOST_PAGES} pages of {key}", service.name())))
+    }
+
+    async fn flavors(&self) -> Answer<Vec<Flavor>> {
+        let all = self.list(Service::Compute, &["flavors", "detail"], &[], "flavors").await?;
+        let number = |value: &Value| value.as_u64().unwrap_or(0);
+        Ok(all
+            .iter()
+            .filter_map(|one| {
+                Some(Flavor {
+                    id: text(one, "id")?,
+                    name: text(one, "name")?,
+                    cores: number(&one["vcpus"]),
+                    ram_mib: number(&one["ram"]),
+                    disk_gib: number(&one["disk"]),
+                })
+            })
+            .collect())
+    }
+
+    async fn images(&self, wanted: &BTreeSet<Named>) -> Answer<Vec<Image>> {
+        let (mut found, mut lacks_a_name) = (Vec::new(), false);
+        for named in wanted {
+            match named {
+                Named::Id(id) => {
+                    let url = self.url(Service::Image, &["images", id], &[])?;
+                    found.extend(self.read(Service::Image, url).await?);
+                }
+                Named::Filter { name, tags } => {
+                    let name = name.iter().map(|name| ("name", name.as_str()));
+                    let query: Vec<(&str, &str)> =
+                        name.chain(tags.iter().map(|tag| ("tag", tag.as_str()))).collect();
+                    let meant = self.list(Service::Image, &["images"], &query, "images").await?;
+                    lacks_a_name |= meant.is_empty();
+                    found.extend(meant);
+                }
+            }
+        }
+        if lacks_a_name {
+            // What is named nearly so is offered. An answer that does not come costs no more than that.
+            let all = self.url(Service::Image, &["images"], &[("limit", PAGE)])?;
+            let all = self.read(Service::Image, all).await.ok().flatten();
+            found.extend(all.iter().filter_map(|all| all["images"].as_array()).flatten().cloned());
+        }
+        let mut images: Vec<Image> = found
+            .iter()
+            .filter_map(|one| {
+                Some(Image {
+                    id: text(one, "id")?,
+                    name: text(one, "name").unwrap_or_default(),
+                    tags: tags(one),
+                    status: text(one, "status")?,
+                    min_disk_gib: one["min_disk"].as_u64().unwrap_or(0),
+                    min_ram_mib: one["min_ram"].as_u64().unwrap_or(0),
+                })
+            })
+            .collect();
+        images.sort_by(|a, b| a.id.cmp(&b.id));
+        images.dedup_by(|a, b| a.id == b.id);
+        Ok(images)
+    }
+
+    async fn networks(&self) -> Answer<Vec<Network>> {
+        let fields =
+            [("fields", "id"), ("fields", "name"), ("fields", "tags"), ("fields", "router:external")];
+        let all = self.list(Service::Network, &["networks"], &fields, "networks").await?;
+        Ok(all
+            .iter()
+            .filter_map(|one| {
+                Some(Network {
+                    id: text(one, "id")?,
+                    name: text(one, "name").unwrap_or_default(),
+                    tags: tags(one),
+                    external: one["router:external"].as_bool() == Some(true),
+                })
+            })
+            .collect())
+    }
+
+    async fn key_pairs(&self) -> Answer<Vec<String>> {
+        let url = self.url(Service::Compute, &["os-keypairs"], &[])?;
+        let answer = self.must_read(Service::Compute, url).await?;
+        let all = answer["keypairs"].as_array().into_iter().flatten();
+        Ok(all.filter_map(|one| text(&one["keypair"], "name")).collect())
+    }
+
+    async fn zones(&self) -> Answer<Vec<String>> {
+        let url = self.url(Service::Compute, &["os-availability-zone"], &[])?;
+        let answer = self.must_read(Service::Compute, url).await?;
+        let all = answer["availabilityZoneInfo"].as_array().into_iter().flatten();
+        let usable = all.filter(|one| one.pointer("/zoneState/available") == Some(&Value::Bool(true)));
+        Ok(usable.filter_map(|one| text(one, "zoneName")).collect())
+    }
+
+    async fn server_groups(&self) -> Answer<Vec<ServerGroup>> {
+        let url = self.url(Service::Compute, &["os-server-groups"], &[])?;
+        let answer = self.must_read(Service::Compute, url).await?;
+        let all = answer["server_groups"].as_array().into_iter().flatten();
+        Ok(all
+            .filter_map(|one| Some(ServerGroup { id: text(one, "id")?, name: text(one, "name")? }))
+            .collect())
+    }
+
+    /// Quotas of a service that tells them as absolute limits.
+    async fn limits(&self, service: Service, names: &[(Resource, &str, &str)]) -> Answer<Quotas> {
+        let answer = self.must_read(service, self.url(service, &["limits"], &[])?).await?;
+        let absolute = &answer["limits"]["absolute"];
+        Ok(names
+            .iter()
+            .filter_map(|(resource, limit, used)| {
+                let used = u64::try_from(absolute[*used].as_i64()?).unwrap_or(0);
+                Some((*resource, quota(absolute[*limit].as_i64()?, used)))
+            })
+            .collect())
+    }
+
+    async fn network_quotas(&self) -> Answer<Quotas> {
+        let path = ["quotas", self.project.project.as_str(), "details"];
+        let answer = self.must_read(Service::Network, self.url(Service::Network, &path, &[])?).await?;
+        let of = |(resource, name): (Resource, &str)| {
+            let one = &answer["quota"][name];
+            let count = |key: &str| u64::try_from(one[key].as_i64().unwrap_or(0)).unwrap_or(0);
+            Some((resource, quota(one["limit"].as_i64()?, count("used") + count("reserved"))))
+        };
+        let names = [
+            (Resource::Ports, "port"),
+            (Resource::FloatingIps, "floatingip"),
+            (Resource::SecurityGroups, "security_group"),
+        ];
+        Ok(names.into_iter().filter_map(of).collect())
+    }
+}
+
+#[async_trait]
+impl CloudSession for Session {
+    fn project(&self) -> &CloudProject {
+        &self.project
+    }
+
+    fn entrance(&self) -> &CloudEntrance {
+        &self.entrance
+    }
+
+    async fn ask(&self, questions: &Questions) -> CloudFacts {
+        let compute = [
+            (Resource::Instances, "maxTotalInstances", "totalInstancesUsed"),
+            (Resource::Cores, "maxTotalCores", "totalCoresUsed"),
+            (Resource::Ram, "maxTotalRAMSize", "totalRAMUsed"),
+        ];
+        let volume = [
+            (Resource::Volumes, "maxTotalVolumes", "totalVolumesUsed"),
+            (Resource::Gigabytes, "maxTotalVolumeGigabytes", "totalGigabytesUsed"),
+        ];
+        let (flavors, images, networks, key_pairs, zones, server_groups, compute, volume, network) = tokio::join!(
+            asked(questions.machines, self.flavors()),
+            asked(!questions.images.is_empty(), self.images(&questions.images)),
+            asked(questions.networks, self.networks()),
+            asked(questions.key_pairs, self.key_pairs()),
+            asked(questions.zones, self.zones()),
+            asked(questions.server_groups, self.server_groups()),
+            asked(questions.machines, self.limits(Service::Compute, &compute)),
+            asked(questions.volumes, self.limits(Service::BlockStorage, &volume)),
+            asked(true, self.network_quotas()),
+        );
+        CloudFacts { flavors, images, networks, key_pairs, zones, server_groups, compute, volume, network }
+    }
+
+    async fn credentials(&self, beginning: &str) -> Result<Vec<Issued>, CloudError> {
+        self.keystone().list(beginning).await
+    }
+
+    async fn issue(&self, name: &str, expires_at: Timestamp) -> Result<NewCredential, CloudError> {
+        self.keystone().issue(name, expires_at).await
+    }
+
+    async fn revoke(&self, id: &str) -> Result<(), CloudError> {
+        self.keystone().revoke(id).await
+    }
+}
+
+/// The answer within the time that a question has; empty where it is not asked.
+async fn asked<T: Default>(is_asked: bool, question: impl Future<Output = Answer<T>>) -> Answer<T> {
+    if !is_asked {
+        return Ok(T::default());
+    }
+    let slow = |_| Unanswered(format!("it is not answered within {} s", QUESTION.as_secs()));
+    tokio::time::timeout(QUESTION, question).await.map_err(slow)?
+}
+
+/// A negative limit is none.
+fn quota(limit: i64, used: u64) -> Quota {
+    Quota { limit: u64::try_from(limit).ok(), used }
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    value[key].as_str().map(str::to_owned)
+}
+
+fn tags(value: &Value) -> Vec<String> {
+    value["tags"].as_array().into_iter().flatten().filter_map(|tag| tag.as_str().map(str::to_owned)).collect()
+}

@@ -1,0 +1,79 @@
+//! The reconciler's trials: what it is about to open and render itself is opened and rendered by a process first.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::Tree;
+use capstan_plan::settings::RepositorySettings;
+use jiff::civil::Date;
+
+use super::{Cause, Ended, MOST_EXCEEDED, ProcessPlanner};
+use capstan_fleet::planner::process::{Request, TreeRef};
+use capstan_reconciler::reconcile::ports::{TrialFailed, TrialRenders};
+
+impl From<Ended> for TrialFailed {
+    fn from(ended: Ended) -> Self {
+        match ended.cause {
+            Cause::Content => Self::TooLarge(ended.why),
+            Cause::Slow => Self::TooSlow(ended.why),
+            Cause::Killed => Self::Killed(ended.why),
+            Cause::Others => Self::Unavailable(ended.why),
+        }
+    }
+}
+
+impl TrialRenders for ProcessPlanner {
+    fn open(
+        &self,
+        tree: &Arc<dyn Tree>,
+        settings: Option<&RepositorySettings>,
+        today: Date,
+    ) -> Result<(), TrialFailed> {
+        let tree = TreeRef::of(tree.as_ref());
+        let request = match settings {
+            Some(settings) => Request::Try { tree, settings: settings.clone(), clusters: Vec::new() },
+            None => Request::open(tree, today),
+        };
+        self.pool.parts(&request, &mut self.budget())?;
+        Ok(())
+    }
+
+    fn render(
+        &self,
+        tree: &Arc<dyn Tree>,
+        settings: &RepositorySettings,
+        clusters: &[ClusterId],
+    ) -> Result<BTreeMap<ClusterId, TrialFailed>, TrialFailed> {
+        let tree = TreeRef::of(tree.as_ref());
+        let mut clusters = clusters.to_vec();
+        let mut failed = BTreeMap::new();
+        let mut deaths = 0;
+        loop {
+            let request =
+                Request::Try { tree: tree.clone(), settings: settings.clone(), clusters: clusters.clone() };
+            let Err(ended) = self.pool.parts(&request, &mut self.budget()) else { return Ok(failed) };
+            if !ended.cause.is_theirs() || ended.open.is_empty() {
+                return Err(ended.into());
+            }
+            for cluster in &ended.open {
+                failed.insert(cluster.clone(), ended.clone().into());
+            }
+            // They are rendered in their order: those before it did no harm.
+            let at = clusters.iter().position(|cluster| ended.open.contains(cluster));
+            let rest = at.map_or_else(Vec::new, |at| clusters.split_off(at));
+            clusters = rest.into_iter().filter(|cluster| !ended.open.contains(cluster)).collect();
+            deaths += usize::from(!ended.is_known);
+            if deaths > MOST_EXCEEDED {
+                let why = format!(
+                    "It is not rendered yet: more than {MOST_EXCEEDED} other clusters of this commit were found beyond \
+                     the limits in this look. The next look gets further."
+                );
+                let rest =
+                    clusters.into_iter().map(|cluster| (cluster, TrialFailed::Unavailable(why.clone())));
+                failed.extend(rest);
+                return Ok(failed);
+            }
+        }
+    }
+}

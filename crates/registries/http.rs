@@ -1,0 +1,292 @@
+//! One bounded way to ask a host: it is named, answers have an end, redirects lead to named hosts, credentials stay
+//! where they were meant for.
+
+use std::time::Duration;
+
+use capstan_outbound::{Bounds, Client, Question, Reach, Setup, Trouble, host_of, shown};
+use capstan_providers::Scheme;
+use http::header::{ACCEPT, AUTHORIZATION, LOCATION, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use url::Url;
+
+use capstan_ports::{AllowedHosts, FetchError, FetchLimits};
+
+/// How often a read is tried.
+const TRIES: u32 = 3;
+/// The wait before the second try; doubled before the third.
+const FIRST_WAIT: Duration = Duration::from_millis(300);
+/// What a host that says 429 and no more is left alone for.
+const UNSAID_WAIT: Duration = Duration::from_secs(60);
+
+/// Asks hosts that are named.
+pub(super) struct Http {
+    client: Client,
+    hosts: AllowedHosts,
+    limits: FetchLimits,
+}
+
+/// What is asked.
+#[derive(Clone)]
+pub(super) struct Ask {
+    method: Method,
+    url: Url,
+    accept: &'static str,
+    authorization: Option<HeaderValue>,
+    body: Option<(&'static str, Vec<u8>)>,
+    most: usize,
+    /// Nobody is followed.
+    stays: bool,
+}
+
+/// What is answered, whatever its status.
+pub(super) struct Told {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+    /// What was asked for, for people.
+    pub(super) address: String,
+}
+
+impl Ask {
+    /// An answer of at most so many bytes is wanted.
+    pub(super) fn new(method: Method, url: Url, most: usize) -> Self {
+        Self { method, url, accept: "*/*", authorization: None, body: None, most, stays: false }
+    }
+
+    /// Whether the same server is asked as by that address.
+    pub(super) fn is_for(&self, server: &Url) -> bool {
+        self.url.origin() == server.origin()
+    }
+
+    pub(super) const fn accept(mut self, accept: &'static str) -> Self {
+        self.accept = accept;
+        self
+    }
+
+    /// Where the answer leads is not asked.
+    pub(super) const fn stay(mut self) -> Self {
+        self.stays = true;
+        self
+    }
+
+    pub(super) fn authorization(mut self, value: Option<HeaderValue>) -> Self {
+        self.authorization = value;
+        self
+    }
+
+    pub(super) fn body(mut self, kind: &'static str, body: Vec<u8>) -> Self {
+        self.body = Some((kind, body));
+        self
+    }
+}
+
+/// `Bearer TOKEN`, marked as secret; `None` where the token has signs that no header takes.
+pub(super) fn bearer(token: &str) -> Option<HeaderValue> {
+    secret(&format!("Bearer {token}"))
+}
+
+/// A header that nothing shows.
+pub(super) fn secret(value: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(value).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+impl Told {
+    /// The answer, if it is one.
+    ///
+    /// # Errors
+    /// Other statuses, by name; `names` says which credentials to give.
+    pub(super) fn success(self, names: &'static str) -> Result<Self, FetchError> {
+        let address = self.address.clone();
+        match self.status {
+            status if status.is_success() => Ok(self),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                Err(FetchError::Unauthorized { address, status: self.status.as_u16(), names })
+            }
+            StatusCode::NOT_FOUND => Err(FetchError::NotFound { address }),
+            status => Err(FetchError::Unexpected { address, reason: format!("it answers {status}") }),
+        }
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+impl Http {
+    pub(super) fn new(hosts: AllowedHosts, limits: FetchLimits) -> Result<Self, FetchError> {
+        let setup = Setup {
+            agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
+            connect: limits.timeout.min(Duration::from_secs(10)),
+            reach: Reach::Internet { but: hosts.free() },
+            authorities: None,
+        };
+        let client = Client::new(&setup).map_err(|error| FetchError::Unexpected {
+            address: "no HTTP client can be made".to_owned(),
+            reason: error.to_string(),
+        })?;
+        Ok(Self { client, hosts, limits })
+    }
+
+    pub(super) const fn limits(&self) -> &FetchLimits {
+        &self.limits
+    }
+
+    /// Asks, follows where the answer leads, and waits where the host asks for it.
+    pub(super) async fn send(&self, ask: &Ask) -> Result<Told, FetchError> {
+        let address = shown(&ask.url);
+        let mut ask = ask.clone();
+        self.judge(&ask.url)
+            .map_err(|host| FetchError::HostNotAllowed { host, allowed: self.hosts.to_string() })?;
+        for _ in 0..=self.limits.redirects {
+            let mut told = self.patiently(&ask, &address).await?;
+            told.address.clone_from(&address);
+            let leads_on = matches!(told.status.as_u16(), 301 | 302 | 303 | 307 | 308);
+            let is_read = !ask.stays && matches!(ask.method, Method::GET | Method::HEAD);
+            let next = told.header(LOCATION.as_str()).and_then(|next| ask.url.join(next).ok());
+            let (true, true, Some(next)) = (leads_on, is_read, next) else { return Ok(told) };
+            self.judge(&next).map_err(|to| FetchError::RedirectedElsewhere {
+                from: address.clone(),
+                to,
+                allowed: self.hosts.to_string(),
+            })?;
+            if ask.url.scheme() == "https" && next.scheme() != "https" {
+                let reason = "it leads to a host without TLS".to_owned();
+                return Err(FetchError::Unexpected { address, reason });
+            }
+            if next.origin() != ask.url.origin() {
+                ask.authorization = None;
+            }
+            ask.url = next;
+        }
+        Err(FetchError::RedirectedTooOften { from: address, most: self.limits.redirects })
+    }
+
+    /// Whether an address may be asked; else its host.
+    fn judge(&self, url: &Url) -> Result<(), String> {
+        let scheme = match url.scheme() {
+            "https" => Scheme::Https,
+            "http" => Scheme::Http,
+            _ => return Err(host_of(url)),
+        };
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            return Err(host_of(url));
+        };
+        let is_bare = url.username().is_empty() && url.password().is_none();
+        if is_bare && self.hosts.allow(host, port, scheme) { Ok(()) } else { Err(host_of(url)) }
+    }
+
+    /// Tries a read again after trouble on the way, and after the time that the host asks for.
+    async fn patiently(&self, ask: &Ask, address: &str) -> Result<Told, FetchError> {
+        let mut waited = Duration::ZERO;
+        let mut tries = 0;
+        loop {
+            let told = self.once(ask, address).await;
+            tries += 1;
+            let is_read = matches!(ask.method, Method::GET | Method::HEAD);
+            let again = is_read && tries < TRIES;
+            match told {
+                Ok(told) => {
+                    if let Some(wait) = asked_to_wait(&told, jiff::Timestamp::now().as_second()) {
+                        let most = self.limits.longest_wait;
+                        if waited + wait > most {
+                            let address = address.to_owned();
+                            return Err(FetchError::RateLimited { address, wait, most });
+                        }
+                        tracing::warn!(%address, seconds = wait.as_secs(), "the limit of requests is reached: waiting");
+                        waited += wait;
+                        tries = 0;
+                        tokio::time::sleep(wait).await;
+                        continue;
+                    }
+                    if !(told.status.is_server_error() && again) {
+                        return Ok(told);
+                    }
+                }
+                Err(error @ (FetchError::TooSlow { .. } | FetchError::Unexpected { .. })) if again => {
+                    tracing::debug!(%error, "trying again");
+                }
+                Err(error) => return Err(error),
+            }
+            tokio::time::sleep(FIRST_WAIT * 2_u32.pow(tries - 1)).await;
+        }
+    }
+
+    async fn once(&self, ask: &Ask, address: &str) -> Result<Told, FetchError> {
+        let mut question = Question::new(ask.method.clone(), ask.url.clone())
+            .header(ACCEPT, HeaderValue::from_static(ask.accept));
+        if let Some(value) = &ask.authorization {
+            question = question.header(AUTHORIZATION, value.clone());
+        }
+        if let Some((kind, body)) = &ask.body {
+            question = question.body(kind, body.clone());
+        }
+        // A refusal's words are of no use here.
+        let bounds = Bounds { bytes: ask.most, within: self.limits.timeout, of_failures: false };
+        let address = address.to_owned();
+        let answer = self.client.ask(question, bounds).await.map_err(|trouble| match trouble {
+            Trouble::TooLarge(most) => FetchError::TooLarge { address: address.clone(), most },
+            Trouble::TooSlow(after) => FetchError::TooSlow { address: address.clone(), after },
+            Trouble::OutOfReach(_) => FetchError::OutOfReach { host: host_of(&ask.url) },
+            trouble => FetchError::Unexpected { address: address.clone(), reason: format!("it {trouble}") },
+        })?;
+        Ok(Told { status: answer.status, headers: answer.headers, body: answer.body, address })
+    }
+}
+
+/// How long a host asks to be left alone.
+fn asked_to_wait(told: &Told, now: i64) -> Option<Duration> {
+    let number = |name: &str| told.header(name)?.trim().parse::<i64>().ok();
+    let seconds = |seconds: i64| Duration::from_secs(seconds.max(1).unsigned_abs());
+    let is_limit = told.status == StatusCode::TOO_MANY_REQUESTS;
+    let may_be = is_limit || told.status == StatusCode::FORBIDDEN;
+    if let (true, Some(wait)) =
+        (may_be || told.status == StatusCode::SERVICE_UNAVAILABLE, number(RETRY_AFTER.as_str()))
+    {
+        return Some(seconds(wait));
+    }
+    if let (true, Some(0), Some(reset)) =
+        (may_be, number("x-ratelimit-remaining"), number("x-ratelimit-reset"))
+    {
+        // Its clock and this one differ by less than a second.
+        return Some(seconds(reset - now + 1));
+    }
+    is_limit.then_some(UNSAID_WAIT)
+}
+
+/// An address, parsed.
+pub(super) fn parse(address: &str) -> Result<Url, FetchError> {
+    Url::parse(address).map_err(|error| FetchError::Unexpected {
+        address: address.to_owned(),
+        reason: format!("it is no address: {error}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_read_as_the_host_says_it() {
+        for (status, headers, expected) in [
+            (429, vec![("retry-after", "7")], Some(7)),
+            (429, vec![], Some(60)),
+            (403, vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1030")], Some(31)),
+            (403, vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "900")], Some(1)),
+            (403, vec![("x-ratelimit-remaining", "12"), ("x-ratelimit-reset", "1030")], None),
+            (403, vec![("retry-after", "2")], Some(2)),
+            (503, vec![("retry-after", "3")], Some(3)),
+            (503, vec![], None),
+            (200, vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1030")], None),
+        ] {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                map.insert(name, HeaderValue::from_static(value));
+            }
+            let status = StatusCode::from_u16(status).unwrap();
+            let told = Told { status, headers: map, body: Vec::new(), address: String::new() };
+            assert_eq!(asked_to_wait(&told, 1000), expected.map(Duration::from_secs), "{status}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What every page has: its head, the way to the others, who looks, and the headers that keep it harmless.
+
+use askama::Template;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderName, StatusCode};
+use axum::response::{Html as HtmlAnswer, IntoResponse, Response};
+use capstan_report::{Mood, STATES};
+use jiff::Timestamp;
+
+use super::Site;
+use super::access::Visitor;
+use super::prose::Html;
+use crate::Mode;
+use capstan_listener::answer::Refusal;
+
+/// Styles stand in the page itself and are allowed by their hash; everything else is forbidden.
+const STYLE: &str = include_str!("page.css");
+
+/// The pages that the bar leads to: address, name.
+const PAGES: &[(&str, &str)] = &[
+    ("/", "Fleet"),
+    ("/queue", "Queue"),
+    ("/deliveries", "Deliveries"),
+    ("/audit", "Audit"),
+    ("/reconcilers", "Reconcilers"),
+];
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r##"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{{ title }} · Capstan</title>
+<link rel="icon" href="data:,">
+<style>{{ style|safe }}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="bar">
+  <p class="brand">Capstan</p>
+  {% if !pages.is_empty() %}
+  <nav aria-label="Pages">
+    <ul>
+      {% for page in pages %}<li><a href="{{ page.0 }}"{% if page.0 == here %} aria-current="page"{% endif %}>{{ page.1 }}</a></li>{% endfor %}
+    </ul>
+  </nav>
+  {% endif %}
+  {% if let Some(login) = login %}
+  <form class="who" method="post" action="/logout">
+    <span>Signed in as <b>{{ login }}</b></span>
+    <input type="hidden" name="token" value="{{ form_token }}">
+    <button>Sign out</button>
+  </form>
+  {% endif %}
+</header>
+{% if is_dry_run %}<p class="dry-run" role="status"><strong>DRY RUN</strong> Nothing is written to GitHub: what stands here as done was computed, and the log tells each write.</p>
+{% endif %}<main id="main" tabindex="-1">
+<h1>{{ title }}</h1>
+{{ content }}
+</main>
+<footer class="quiet">Capstan {{ version }}, <time datetime="{{ now }}">{{ minute }}</time></footer>
+</body>
+</html>
+"##
+)]
+struct Frame<'a> {
+    title: &'a str,
+    style: &'static str,
+    pages: Vec<(&'static str, &'static str)>,
+    here: &'a str,
+    login: Option<&'a str>,
+    form_token: &'a str,
+    is_dry_run: bool,
+    content: Html,
+    version: &'static str,
+    now: Timestamp,
+    minute: String,
+}
+
+impl<'a> Frame<'a> {
+    fn plain(title: &'a str, content: Html, now: Timestamp) -> Self {
+        Self {
+            title,
+            style: STYLE,
+            pages: Vec::new(),
+            here: "",
+            login: None,
+            form_token: "",
+            is_dry_run: false,
+            content,
+            version: env!("CARGO_PKG_VERSION"),
+            now,
+            minute: minute(now),
+        }
+    }
+}
+
+/// What a page is called, and where it stands in the bar.
+pub(super) struct Titled<'a> {
+    pub(super) title: &'a str,
+    /// The address of the page in the bar that it belongs to.
+    pub(super) here: &'a str,
+}
+
+/// A page for somebody; `None` for whoever has not signed in.
+pub(super) fn page(
+    site: &Site,
+    visitor: Option<&Visitor>,
+    titled: &Titled<'_>,
+    content: &impl Template,
+) -> Response {
+    let now = site.clock.now();
+    let all = |visitor: &Visitor| matches!(visitor, Visitor::Local { .. });
+    let pages = match visitor {
+        // Reconcilers belong to no repository.
+        Some(visitor) => {
+            PAGES.iter().copied().filter(|page| page.0 != "/reconcilers" || all(visitor)).collect()
+        }
+        None => Vec::new(),
+    };
+    let framed = Html::of(content).and_then(|content| {
+        let frame = Frame {
+            pages,
+            here: titled.here,
+            login: visitor.and_then(Visitor::login),
+            form_token: visitor.map_or("", Visitor::form_token),
+            is_dry_run: site.mode == Mode::DryRun,
+            ..Frame::plain(titled.title, content, now)
+        };
+        frame.render()
+    });
+    match framed {
+        Ok(html) => (headers("'self'"), HtmlAnswer(html)).into_response(),
+        Err(error) => unavailable(&error),
+    }
+}
+
+/// A page that nobody signs in for and that leads nowhere; its forms go to `forms` alone, in the words of a content
+/// security policy.
+pub(crate) fn plain_page(
+    status: StatusCode,
+    title: &str,
+    forms: &str,
+    now: Timestamp,
+    content: &impl Template,
+) -> Response {
+    match Html::of(content).and_then(|content| Frame::plain(title, content, now).render()) {
+        Ok(html) => (status, headers(forms), HtmlAnswer(html)).into_response(),
+        Err(error) => unavailable(&error),
+    }
+}
+
+/// That a page cannot be shown.
+pub(super) fn unavailable(why: &dyn std::fmt::Display) -> Response {
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "This page cannot be shown now")
+        .because(why)
+        .into_response()
+}
+
+pub(super) fn not_there() -> Response {
+    Refusal::new(StatusCode::NOT_FOUND, "There is nothing here").into_response()
+}
+
+fn headers(forms: &str) -> [(HeaderName, String); 5] {
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action {forms}; \
+         frame-ancestors 'none'",
+        style_hash()
+    );
+    [
+        (CONTENT_SECURITY_POLICY, policy),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
+        (X_FRAME_OPTIONS, "DENY".to_owned()),
+        // With `no-referrer` browsers hide `Origin` from our own forms too.
+        (REFERRER_POLICY, "same-origin".to_owned()),
+        (CACHE_CONTROL, "no-store".to_owned()),
+    ]
+}
+
+fn style_hash() -> String {
+    use base64::Engine;
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, STYLE.as_bytes());
+    base64::engine::general_purpose::STANDARD.encode(digest)
+}
+
+/// `2026-11-21 13:05 UTC`
+pub(super) fn minute(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// How a state is coloured.
+pub(super) fn mood(word: &str) -> &'static str {
+    STATES.iter().find(|state| state.word == word).map_or("waits", |state| of(state.mood))
+}
+
+/// The class of a mood.
+pub(super) const fn of(mood: Mood) -> &'static str {
+    match mood {
+        Mood::Good => "good",
+        Mood::Waits => "waits",
+        Mood::Open => "open",
+        Mood::Bad => "bad",
+    }
+}

@@ -1,0 +1,211 @@
+//! One bounded way to ask a Vault.
+
+use std::time::Duration;
+
+use capstan_live::secrets::Why;
+use capstan_model::plain_http;
+use capstan_outbound::{Authorities, Bounds, Client, Question, Reach, Setup, Trouble, host_of};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
+use url::Url;
+
+use capstan_outbound::bounded_json::{self, Reading, Unread};
+use capstan_ports::{VaultAddress, VaultError};
+
+/// How long one call may take, its body included.
+const CALL: Duration = Duration::from_secs(10);
+const CONNECT: Duration = Duration::from_secs(5);
+/// The largest answer: Vault takes no secret of more than 1 MiB.
+const MOST_BYTES: usize = 2 << 20;
+const BOUNDS: Bounds = Bounds { bytes: MOST_BYTES, within: CALL, of_failures: true };
+const REQUEST: HeaderName = HeaderName::from_static("x-vault-request");
+const NAMESPACE: HeaderName = HeaderName::from_static("x-vault-namespace");
+const TOKEN: HeaderName = HeaderName::from_static("x-vault-token");
+/// The most values of one: a secret with more than 20,000 keys is none.
+const MOST_VALUES: usize = 50_000;
+/// How often a read is tried.
+const TRIES: u32 = 3;
+/// The wait before the second try; doubled before the third.
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+
+/// Asks one Vault.
+pub(super) struct Http {
+    client: Client,
+    url: Url,
+    host: String,
+    namespace: Option<HeaderValue>,
+}
+
+/// A call.
+pub(super) struct Call<'a> {
+    /// In people's words, what is asked: `reading kv/acme/fra1`.
+    pub(super) doing: String,
+    pub(super) method: Method,
+    /// Below `/v1/`, already split at slashes.
+    pub(super) path: Vec<&'a str>,
+    pub(super) query: Option<(&'static str, String)>,
+    pub(super) token: Option<&'a SecretString>,
+    pub(super) body: Option<Value>,
+}
+
+/// An answer.
+pub(super) struct Told {
+    pub(super) status: StatusCode,
+    /// `null` where it is no JSON.
+    pub(super) body: Value,
+}
+
+impl Http {
+    pub(super) fn new(address: &VaultAddress) -> Result<Self, VaultError> {
+        let wrong = |why: &str| VaultError::new(Why::NotAllowed, format!("`url` of the VaultStore {why}"));
+        let mut url = Url::parse(&address.url).map_err(|_it_may_hold_anything| wrong("is no address"))?;
+        let is_bare = url.username().is_empty() && url.password().is_none();
+        let Some(host) = url.host_str().filter(|_| is_bare).map(str::to_owned) else {
+            return Err(wrong("is to be `https://`, a host, and a port at most"));
+        };
+        let is_near = plain_http::is_private(&host);
+        match url.scheme() {
+            "https" => {}
+            "http" if is_near => {}
+            "http" => {
+                return Err(wrong(&format!(
+                    "has no TLS, without which tokens are sent only {}",
+                    plain_http::WHERE
+                )));
+            }
+            _ => return Err(wrong("is no `https://` address")),
+        }
+        url.set_query(None);
+        url.set_fragment(None);
+        let host = host_of(&url);
+        let namespace = match &address.namespace {
+            Some(name) => Some(HeaderValue::from_str(name).map_err(|_| {
+                VaultError::new(
+                    Why::NotAllowed,
+                    "`vaultNamespace` of the VaultStore holds signs that no header takes",
+                )
+            })?),
+            None => None,
+        };
+        Ok(Self { client: client(address.ca.as_deref())?, url, host, namespace })
+    }
+
+    /// Asks; a read is asked again where that may help.
+    pub(super) async fn send(&self, call: &Call<'_>) -> Result<Told, VaultError> {
+        let mut tries = 0;
+        loop {
+            let told = self.once(call).await;
+            tries += 1;
+            let passes = match &told {
+                Ok(told) => matches!(told.status.as_u16(), 412 | 429 | 500 | 502 | 504),
+                Err(error) => error.why == Why::Away,
+            };
+            if !passes || call.method != Method::GET || tries == TRIES {
+                return told;
+            }
+            tokio::time::sleep(FIRST_WAIT * 2_u32.pow(tries - 1)).await;
+        }
+    }
+
+    /// The body of the wished answer; else what the status means.
+    pub(super) async fn success(&self, call: &Call<'_>) -> Result<Value, VaultError> {
+        let told = self.send(call).await?;
+        if told.status.is_success() { Ok(told.body) } else { Err(self.refused(call, &told)) }
+    }
+
+    /// What a status means that is not the wished one.
+    pub(super) fn refused(&self, call: &Call<'_>, told: &Told) -> VaultError {
+        let status = told.status.as_u16();
+        let says =
+            |why, what: &str| VaultError::new(why, format!("{}: Vault at {} {what}", call.doing, self.host));
+        // Its own words are not shown: only whether it says so is read. Some say `errors`, a list, and some `error`, a text.
+        let is_sealed = || {
+            let errors = told.body["errors"].as_array().into_iter().flatten();
+            let mut errors = errors.chain(told.body.get("error")).filter_map(Value::as_str);
+            errors.any(|text| text.to_ascii_lowercase().contains("sealed"))
+        };
+        match status {
+            403 => {
+                says(Why::Denied, "refuses (403): its policy allows no such thing, or there is no such mount")
+            }
+            404 => says(Why::Missing, "has nothing there (404)"),
+            503 if is_sealed() => says(Why::Sealed, "is sealed (503): it has to be unsealed"),
+            501 => says(Why::Sealed, "is not initialised (501)"),
+            400 | 405 => says(
+                Why::BadData,
+                &format!("does not take the request ({status}): look at what the VaultSecret asks for"),
+            ),
+            _ => says(Why::Away, &format!("answers {status}")),
+        }
+    }
+
+    /// Nothing of use was answered.
+    pub(super) fn useless(&self, call: &Call<'_>, what: &str) -> VaultError {
+        VaultError::new(Why::BadData, format!("{}: Vault at {} {what}", call.doing, self.host))
+    }
+
+    fn address(&self, call: &Call<'_>) -> Url {
+        let mut url = self.url.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().push("v1").extend(&call.path);
+        }
+        if let Some((name, value)) = &call.query {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        url
+    }
+
+    pub(super) async fn once(&self, call: &Call<'_>) -> Result<Told, VaultError> {
+        let away = |what: String| {
+            VaultError::new(Why::Away, format!("{}: Vault at {} {what}", call.doing, self.host))
+        };
+        let mut question = Question::new(call.method.clone(), self.address(call))
+            .header(REQUEST, HeaderValue::from_static("true"));
+        if let Some(namespace) = &self.namespace {
+            question = question.header(NAMESPACE, namespace.clone());
+        }
+        if let Some(token) = call.token {
+            let mut value =
+                HeaderValue::from_str(token.expose_secret().trim()).map_err(|_it_may_quote_it| {
+                    self.useless(call, "cannot be asked: the token holds signs that no header takes")
+                })?;
+            value.set_sensitive(true);
+            question = question.header(TOKEN, value);
+        }
+        if let Some(body) = &call.body {
+            question = question.body("application/json", body.to_string().into_bytes());
+        }
+        let answer = self.client.ask(question, BOUNDS).await.map_err(|trouble| match trouble {
+            Trouble::TooLarge(most) => self.useless(call, &format!("answers more than {} MiB", most >> 20)),
+            trouble => away(trouble.to_string()),
+        })?;
+        let status = answer.status;
+        if status.is_redirection() {
+            // A token is for the host that the store names.
+            return Err(away(
+                "leads elsewhere, where no token is taken: name the active server's address in the VaultStore, or one that \
+                 forwards requests itself"
+                    .to_owned(),
+            ));
+        }
+        match bounded_json::read(&answer.body, Reading::of(MOST_VALUES)) {
+            Ok((body, _)) => Ok(Told { status, body }),
+            Err(Unread::NoJson(_)) => Ok(Told { status, body: Value::Null }),
+            Err(Unread::TooManyValues) => {
+                Err(self.useless(call, &format!("answers more than {MOST_VALUES} values")))
+            }
+        }
+    }
+}
+
+/// One that believes whom the store names.
+fn client(ca: Option<&str>) -> Result<Client, VaultError> {
+    let setup = Setup {
+        agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
+        connect: CONNECT,
+        reach: Reach::Network,
+        authorities: ca.map(|pem| Authorities { pem, from: "`ca.crt` in the Secret of `caSecretName`" }),
+    };
+    Client::new(&setup).map_err(|error| VaultError::new(Why::BadData, error.to_string()))
+}
