@@ -28,35 +28,38 @@
 //! | `crates/bot` | what came in, what becomes of proposals, what is done on GitHub |
 //! | `crates/reconciler` | providers, hosts and clusters of a management cluster |
 //!
-//! The rest is this package, the program. A room may import the rooms that its line names, and every package above:
+//! Adapters stand before the outside world. Each may name the packages above it that it serves, and none of the others here:
+//!
+//! | package | owns |
+//! |---|---|
+//! | `crates/outbound` | HTTP to others: whom it may reach, what an answer may cost, what is said of a failure |
+//! | `crates/listener` | one listener of HTTP: its limits, and which requests it refuses |
+//! | `crates/git` | a mirror of a repository and snapshots of its trees |
+//! | `crates/github` | App authentication, GitHub's calls |
+//! | `crates/database` | deliveries, jobs, proposals, campaigns, agents, audit |
+//! | `crates/registries` | components of providers from registries and releases: bounded, from named hosts alone |
+//! | `crates/webhooks` | questions to webhooks whether a wave is well: signed, bounded |
+//! | `crates/openstack` | what a cloud has and has free, and application credentials: asked with a Secret's credential |
+//! | `crates/vault` | secrets and leases of Vaults that stores name: asked with somebody's login |
+//! | `crates/agent-client` | the reconciler's side of the agent API: key, tokens, archives, reports |
+//! | `crates/dry-run` | GitHub and Git as they would be: reads through, writes nothing |
+//! | `crates/planner-process` | planning and rendering in processes with limits: started, asked, ended |
+//! | `crates/k8s` | the management cluster: objects, Capstan's own kinds, leadership, events |
+//! | `crates/controllers` | the reconciler's loops: when which cluster is reconciled; probes |
+//! | `crates/server` | webhook intake, agent API, pages, health, metrics |
+//! | `crates/forge` | a GitHub stand-in for tests and the demo; knows nothing of the others |
+//!
+//! The rest is this package, the program. A room may import the rooms that its line names, and every package:
 //!
 //! | room | owns | may import |
 //! |---|---|---|
-//! | [`bounded_json`] | JSON that others wrote: bounded in levels and values | nothing |
 //! | [`config`] | validated settings of the bot and the reconciler | nothing |
 //! | [`telemetry`] | tracing and metrics | nothing |
-//! | [`listener`] | one listener of HTTP: its limits, and which requests it refuses | nothing |
 //! | [`app`] | the packages of the use cases under one name | nothing |
-//! | [`git`] | a mirror of a repository and snapshots of its trees | `app` |
-//! | [`github`] | App authentication, GitHub's calls | `app` |
-//! | [`database`] | deliveries, jobs, proposals, campaigns, agents, audit | `app` |
-//! | [`components`] | components of providers from registries and releases: bounded, from named hosts alone | `app` |
-//! | [`wave_webhooks`] | questions to webhooks whether a wave is well: signed, bounded | `app` |
-//! | [`openstack`] | what a cloud has and has free, and application credentials: asked with a Secret's credential, bounded, from named hosts alone | `app`, `bounded_json` |
-//! | [`vault`] | secrets and leases of Vaults that stores name: asked with somebody's login, bounded | `app`, `bounded_json` |
-//! | [`agent_client`] | the reconciler's side of the agent API: key, tokens, archives, reports | `app` |
-//! | [`dry_run`] | GitHub and Git as they would be: reads through, writes nothing | `app` |
-//! | [`planner_process`] | planning and rendering in processes with limits: started, asked, ended | `app` |
 //! | [`state_folder`] | the reconciler's state folder: its lock, who had it before, and what the process is at | `app` |
-//! | [`k8s`] | the management cluster: objects, Capstan's own kinds, leadership, events | `app`, `bounded_json` |
-//! | [`controllers`] | the reconciler's loops: when which cluster is reconciled; probes | `app`, `listener` |
-//! | [`server`] | webhook intake, agent API, pages, health, metrics | `app`, `config`, `listener` |
 //! | [`cli`] | arguments and the subcommands | `app`, `config` |
 //!
-//! `main.rs` and `wiring/` put them together: the only place that knows every room.
-//!
-//! Beside it lie two packages that know nothing of it: `crates/outbound`, HTTP to others, bounded, to where it may lead; and
-//! `crates/forge`, a GitHub stand-in for tests and the demo.
+//! `main.rs` and `wiring/` put them together: the only place that knows every package.
 //!
 //! # Where to go
 //!
@@ -65,10 +68,10 @@
 //! | what an upgrade does to a field, a list, a template | `plan/merge`, `plan/upgrade`; a case is a folder in `tests/cases` |
 //! | a new source of change | `plan/upgrade/change_source.rs`, read in `fleet/generator/sources.rs`, planned by `fleet/planner` |
 //! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `bot/sync/campaigns` acts |
-//! | who is asked whether a wave is well | `bot/wave_webhooks.rs` decides whom and when, [`wave_webhooks`] asks |
-//! | what a preflight asks of a cloud | `live/cloud` reads and judges, `reconciler/reconcile/cloud_preflight.rs` gathers, [`openstack`] asks |
-//! | a cluster's own credentials of its cloud | `live/credentials` decides, `reconciler/reconcile/credentials` acts, [`openstack`] makes them |
-//! | how secrets come out of Vault | `live/secrets` decides, `reconciler/reconcile/secrets` acts, [`vault`] asks; when, `controllers/secrets.rs` |
+//! | who is asked whether a wave is well | `bot/wave_webhooks.rs` decides whom and when, `webhooks` asks |
+//! | what a preflight asks of a cloud | `live/cloud` reads and judges, `reconciler/reconcile/cloud_preflight.rs` gathers, `openstack` asks |
+//! | a cluster's own credentials of its cloud | `live/credentials` decides, `reconciler/reconcile/credentials` acts, `openstack` makes them |
+//! | how secrets come out of Vault | `live/secrets` decides, `reconciler/reconcile/secrets` acts, `vault` asks; when, `controllers/secrets.rs` |
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `bot/sync` (act) |
@@ -76,34 +79,34 @@
 //! | what becomes of the services inside a cluster | `plan/services` (decide), `fleet/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
 //! | how services come into a cluster, and how they stand | `live/services` (decide), `reconciler/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |
 //! | first contact with a repository | `plan/onboarding`, `plan/first_release` (decide), `bot/sync/onboarding.rs` and `cli/init.rs` (act) |
-//! | what reconcilers may read, and what their reports become | `live/agent`, `report`; `bot/agents` (the bot's side), [`agent_client`] (theirs) |
+//! | what reconcilers may read, and what their reports become | `live/agent`, `report`; `bot/agents` (the bot's side), `agent-client` (theirs) |
 //! | what becomes of the providers of a set | `plan/provider_set.rs`, `providers/comparison`, `providers/rules` |
 //! | what a provider object's components render to | `providers/rendering`, its steps; what differs, `docs/providers.md` |
-//! | where components of providers come from | `providers/source` (at hand), `providers/origin`, `ports/components.rs`, [`components`] (fetched) |
+//! | where components of providers come from | `providers/source` (at hand), `providers/origin`, `ports/components.rs`, `registries` (fetched) |
 //! | who installs providers, what their status says, when they may go | `live/installing`; a set's folder, `reconciler/reconcile/provider_sets.rs` |
 //! | which hosts a tenant cluster gets, and what stands before them | `hosts` decides, `reconciler/hosts` acts, `controllers/hosts.rs` says when; before the merge, `reconciler/reconcile/hosts_preflight.rs` |
 //! | the kinds of providers, as `deploy/` brings them | `k8s/crd/providers` |
 //! | a subcommand or its output | [`cli`] |
-//! | what the reconciler does with a cluster, and when | `live/applying`, `reconciler/reconcile`, [`controllers`] |
+//! | what the reconciler does with a cluster, and when | `live/applying`, `reconciler/reconcile`, `controllers` |
 //! | what a pass over the providers does next | `live/installing/pass` decides, `reconciler/providers` acts, `controllers/providers.rs` says when |
-//! | a call to GitHub | `ports/code_host.rs`, then [`github`], and [`dry_run`] where it writes |
+//! | a call to GitHub | `ports/code_host.rs`, then `github`, and `dry-run` where it writes |
 //! | whom Capstan calls, where a name may lead, what an answer may cost | `crates/outbound`; who may name which host, `docs/security.md` |
 //! | how much is asked of GitHub, and what goes first | `budget` decides; a call's cost, `github/call.rs` |
 //! | deliveries that did not arrive | `bot/intake/missed.rs` |
 //! | a page for people, who sees it, its buttons | `server/pages`; what it reads, `ports/pages.rs` and `database/pages.rs` |
-//! | what is stored | `migrations`, [`database`] |
+//! | what is stored | `migrations`, `database` |
 //! | what users read | `README.md`, `docs` (a rule's page is compiled in); `tests/suite/docs` holds them against the programs |
 //!
 //! # The walk of a push
 //!
-//! GitHub -> [`server`] (signature, one transaction, 202) -> `bot/worker.rs` claims the repository's job ->
+//! GitHub -> `server` (signature, one transaction, 202) -> `bot/worker.rs` claims the repository's job ->
 //! `bot/sync` reads GitHub and Git, plans through `fleet/generator`, asks the heart what to do with each
 //! proposal, and performs it: at most four writes a proposal and one check run. Events are hints: every run
 //! looks at the present state, so doubled, lost and reordered ones end the same.
 //!
 //! # The walk of a merge
 //!
-//! [`controllers`] follows a Fleet's source and opens each new commit -> every cluster whose folder changed
+//! `controllers` follows a Fleet's source and opens each new commit -> every cluster whose folder changed
 //! gets its turn, the others at their interval -> `reconciler/reconcile` renders, asks the heart for boundary,
 //! guards and phases, tries everything through the port of the management cluster, notes in the inventory
 //! what will be there, applies what differs, prunes, judges -> the `ManagedCluster` says how it stands, the
@@ -111,14 +114,14 @@
 //!
 //! # The walk of a provider
 //!
-//! [`controllers`] hears that a provider object, its components or something that was applied for it changed ->
+//! `controllers` hears that a provider object, its components or something that was applied for it changed ->
 //! `reconciler/providers` reads all seven kinds and renders them, looks at what is there and asks the heart for one step ->
 //! it performs that one, behind the leader's fence, and looks again, until nothing is to be done or something has to be
 //! waited for; then each provider object says how it stands.
 //!
 //! # The walk of a host
 //!
-//! [`controllers`] hears that a SIPCluster, a host or an object of a service changed -> `reconciler/hosts` reads again what is out
+//! `controllers` hears that a SIPCluster, a host or an object of a service changed -> `reconciler/hosts` reads again what is out
 //! of date and, one SIPCluster after the other, asks the heart for the next writes -> it performs them, as the service account
 //! of the tenant's namespace, until there is none: finalizer, choice, services, labels, status.
 //!
@@ -160,9 +163,8 @@
 //!
 //! # The rule
 //!
-//! Arrows run one way: `heart <- use cases <- {git, github, database, k8s, state_folder}`, `{server, controllers, cli}` call the
-//! use cases, adapters never import one another. `tests/suite/house` reads the imports and fails when one
-//! breaks it.
+//! Arrows run one way: `heart <- use cases <- adapters <- program`, and adapters never import one another. Cargo holds the
+//! first, `tests/suite/house` the rest: it reads the imports and the manifests.
 
 pub mod app;
 pub mod cli;

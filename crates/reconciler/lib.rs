@@ -1,7 +1,7 @@
 //! The reconciler's use cases: facts of Git and the management cluster are gathered, the heart is asked, effects are performed.
 //!
 //! Nothing is decided here that a pure function could decide. When which object gets its turn is said by the loops of the
-//! program (`src/controllers`), and the Kubernetes API is behind a port. Nothing is known of GitHub.
+//! program (`crates/controllers`), and the Kubernetes API is behind a port. Nothing is known of GitHub.
 //!
 //! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
 //!

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Map, PACKAGES, Paths, fs, is_test, module_depth, rust_files};
+use super::{Map, PACKAGES, Paths, fs, is_test, module_depth};
 
 /// The module path of a file.
 type Module = Vec<String>;
@@ -18,8 +18,7 @@ fn files_import_one_another_in_one_direction() {
     let mut found = Vec::new();
     for package in PACKAGES {
         let map = Map::read(package);
-        let files = map.rooms.iter().flat_map(|(room, _)| rust_files(&map.root, room));
-        let files = files.filter(|file| !is_test(file.strip_prefix(&map.root).unwrap()));
+        let files = map.files().into_iter().filter(|file| !is_test(file.strip_prefix(&map.root).unwrap()));
         let read = files.map(|file| (module_depth(&map.root, &file), fs::read_to_string(&file).unwrap()));
         found.extend(
             circles(&arrows(&read.collect())).into_iter().map(|circle| format!("{package}: {circle}")),
