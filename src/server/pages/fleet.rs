@@ -6,7 +6,7 @@ use axum::response::Response;
 use capstan_live::agent::RolloutState;
 use capstan_model::source::SourceKind;
 use capstan_model::wording::count_of;
-use capstan_report::STATES;
+use capstan_report::ProposalState;
 use url::Url;
 
 use super::Site;
@@ -102,7 +102,7 @@ struct Content<'a> {
     filter: &'a ClusterFilter,
     narrowed: bool,
     local: bool,
-    states: Vec<Meaning>,
+    states: [Meaning; ProposalState::ALL.len()],
     /// Name, and whether it is the one that was chosen.
     repositories: Vec<(&'a str, bool)>,
     chosen: usize,
@@ -179,10 +179,7 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
         more_troubled,
         narrowed: filter != ClusterFilter::default(),
         local: visitor.login().is_none(),
-        states: STATES
-            .iter()
-            .map(|state| Meaning { word: state.word, mood: of(state.mood), meaning: state.meaning })
-            .collect(),
+        states: ProposalState::ALL.map(meaning),
         repositories: repositories
             .iter()
             .map(|one| (one.name.as_str(), one.name.eq_ignore_ascii_case(&filter.repository)))
@@ -248,6 +245,10 @@ pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
             (mood, machines)
         }),
     }
+}
+
+const fn meaning(state: ProposalState) -> Meaning {
+    Meaning { word: state.as_str(), mood: of(state.mood()), meaning: state.meaning() }
 }
 
 /// What there is for a target: where that is the source that it has, what else of it.
