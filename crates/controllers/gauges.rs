@@ -10,14 +10,54 @@ use capstan_reconciler::reconcile::ports::FleetKey;
 use capstan_reconciler::reconcile::resources::{ConditionType, ManagedClusterStatus, Phase, RolloutState};
 use capstan_reconciler::reconcile::{Ended, ReconcileOutcome};
 
-/// Everything that a cluster can be counted as: a gauge that is not named again would keep its last value.
-const STATES: [&str; 9] =
-    ["ControlPlane", "Workers", "Done", "Stuck", "Refused", "Waiting", "Suspended", "Failed", "Unknown"];
+/// What a cluster is counted as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CountedAs {
+    ControlPlane,
+    Workers,
+    Done,
+    Stuck,
+    Refused,
+    Waiting,
+    Suspended,
+    Failed,
+    Unknown,
+}
+
+impl CountedAs {
+    /// All of them: a gauge that is not named again would keep its last value.
+    const ALL: [Self; 9] = [
+        Self::ControlPlane,
+        Self::Workers,
+        Self::Done,
+        Self::Stuck,
+        Self::Refused,
+        Self::Waiting,
+        Self::Suspended,
+        Self::Failed,
+        Self::Unknown,
+    ];
+
+    /// The metric's label.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::ControlPlane => "ControlPlane",
+            Self::Workers => "Workers",
+            Self::Done => "Done",
+            Self::Stuck => "Stuck",
+            Self::Refused => "Refused",
+            Self::Waiting => "Waiting",
+            Self::Suspended => "Suspended",
+            Self::Failed => "Failed",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
 
 /// What clusters of one Fleet are counted as.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
-    states: BTreeMap<ClusterId, &'static str>,
+    states: BTreeMap<ClusterId, CountedAs>,
 }
 
 impl Counted {
@@ -52,7 +92,7 @@ impl Counted {
     /// Takes over how a cluster stood before this process began.
     pub(super) fn seed(&mut self, id: &ClusterId, status: &ManagedClusterStatus) {
         if status.conditions.hold(ConditionType::Ready) {
-            self.states.entry(id.clone()).or_insert("Done");
+            self.states.entry(id.clone()).or_insert(CountedAs::Done);
         }
     }
 
@@ -64,7 +104,7 @@ impl Counted {
 
     /// How many are done.
     pub(super) fn done(&self) -> usize {
-        self.states.values().filter(|state| **state == "Done").count()
+        self.states.values().filter(|state| **state == CountedAs::Done).count()
     }
 
     /// Takes the Fleet out of the metrics.
@@ -73,33 +113,34 @@ impl Counted {
     }
 
     fn show(&self, fleet: &FleetKey) {
-        for state in STATES {
+        for state in CountedAs::ALL {
             let count = self.states.values().filter(|counted| **counted == state).count();
             let count = u32::try_from(count).unwrap_or(u32::MAX);
-            metrics::gauge!("capstan_clusters", "fleet" => fleet.to_string(), "phase" => state).set(count);
+            metrics::gauge!("capstan_clusters", "fleet" => fleet.to_string(), "phase" => state.as_str())
+                .set(count);
         }
     }
 }
 
-fn state(ended: &Ended, status: &ManagedClusterStatus) -> &'static str {
+fn state(ended: &Ended, status: &ManagedClusterStatus) -> CountedAs {
     match ended {
-        Ended::Refused(_) => "Refused",
-        Ended::Waiting(_) => "Waiting",
-        Ended::Suspended => "Suspended",
-        Ended::Failed(_) => "Failed",
+        Ended::Refused(_) => CountedAs::Refused,
+        Ended::Waiting(_) => CountedAs::Waiting,
+        Ended::Suspended => CountedAs::Suspended,
+        Ended::Failed(_) => CountedAs::Failed,
         Ended::Applied | Ended::Removed | Ended::Interrupted(_) => {
             if status.rollout.as_ref().is_some_and(|rollout| rollout.state == RolloutState::Stuck) {
-                return "Stuck";
+                return CountedAs::Stuck;
             }
             match status.phase {
-                Some(Phase::ControlPlane) => "ControlPlane",
-                Some(Phase::Workers) => "Workers",
+                Some(Phase::ControlPlane) => CountedAs::ControlPlane,
+                Some(Phase::Workers) => CountedAs::Workers,
                 Some(Phase::Done) => match summary(&status.services).map(|services| services.state) {
-                    None | Some(SummaryState::Done) => "Done",
-                    Some(SummaryState::Progressing | SummaryState::Unknown) => "Waiting",
-                    Some(SummaryState::Stuck) => "Stuck",
+                    None | Some(SummaryState::Done) => CountedAs::Done,
+                    Some(SummaryState::Progressing | SummaryState::Unknown) => CountedAs::Waiting,
+                    Some(SummaryState::Stuck) => CountedAs::Stuck,
                 },
-                None => "Unknown",
+                None => CountedAs::Unknown,
             }
         }
     }

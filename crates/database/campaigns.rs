@@ -94,7 +94,7 @@ impl Database {
                 .bind(repository)
                 .bind(target.target.to_string())
                 .bind(kind.as_str())
-                .bind(&target.state)
+                .bind(target.state.as_str())
                 .bind(&target.reason)
                 .bind(&target.at)
                 .bind(&target.offered)
@@ -139,7 +139,7 @@ impl Database {
                     row.push_bind(repository)
                         .push_bind(target.target.to_string())
                         .push_bind(kind.as_str())
-                        .push_bind(&target.state)
+                        .push_bind(target.state.as_str())
                         .push_bind(&target.reason)
                         .push_bind(&target.at)
                         .push_bind(&target.offered)
@@ -163,5 +163,5 @@ fn head(campaign: &CampaignRecord) -> Head {
 
 fn said(target: &CampaignTarget) -> Said {
     let CampaignTarget { state, reason, at, offered, hold, .. } = target.clone();
-    (state, reason, at, offered, hold)
+    (state.as_str().to_owned(), reason, at, offered, hold)
 }

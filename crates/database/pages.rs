@@ -523,3 +523,15 @@ fn part<T>(mut items: Vec<T>, extent: Extent) -> Part<T> {
     items.truncate(take);
     Part { items, more }
 }
+
+#[cfg(test)]
+mod tests {
+    use capstan_report::ProposalState;
+
+    use super::TARGETS;
+
+    #[test]
+    fn a_proposal_without_a_campaign_is_proposed() {
+        assert!(TARGETS.contains(&format!(" '{}',", ProposalState::Proposed.as_str())), "{TARGETS}");
+    }
+}

@@ -68,6 +68,25 @@ pub const fn is_invisible(c: char) -> bool {
     )
 }
 
+/// A text in double quotes, on one line, in which nothing hides: what messages quote that are kept or sent.
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\0' => quoted.push_str("\\0"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c if c.is_control() || is_invisible(c) => quoted.extend(c.escape_unicode()),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
 /// The first of many and, where there are more than `most`, how many: `a`, `b`, `4 more files`.
 pub fn few(all: impl IntoIterator<Item = impl Display>, most: usize, more: &str) -> Vec<String> {
     let mut words: Vec<String> = all.into_iter().map(|one| one.to_string()).collect();
@@ -100,6 +119,27 @@ mod tests {
             (2, 2, "2 of 2 clusters"),
         ] {
             assert_eq!(count_of(number, all, "cluster", "clusters"), said);
+        }
+    }
+
+    /// Statuses and checks hold texts quoted so.
+    #[test]
+    fn a_quoted_text_stands_on_one_line_and_nothing_hides_in_it() {
+        for (text, said) in [
+            ("", r#""""#),
+            ("v1.13", r#""v1.13""#),
+            ("Kubernetes für 'alle', 版", r#""Kubernetes für 'alle', 版""#),
+            (r#"a "b" \c"#, r#""a \"b\" \\c""#),
+            ("a\nb\tc\rd\0", r#""a\nb\tc\rd\0""#),
+            ("a\u{1b}b\u{7f}\u{85}", r#""a\u{1b}b\u{7f}\u{85}""#),
+            ("a\u{202e}b\u{200b}\u{feff}", r#""a\u{202e}b\u{200b}\u{feff}""#),
+        ] {
+            assert_eq!(quoted(text), said);
+        }
+        // What was kept before these words were written down reads the same.
+        for c in ('\0'..='\u{7f}').chain('\u{a1}'..='\u{ac}').chain('\u{ae}'..='\u{2ff}') {
+            let text = format!("a{c}b");
+            assert_eq!(quoted(&text), format!("{text:?}"));
         }
     }
 

@@ -59,6 +59,14 @@ pub enum CheckConclusion {
 }
 
 impl CheckConclusion {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Success, Self::Neutral, Self::Failure, Self::ActionRequired];
+
+    /// Reads what GitHub writes. A record may hold what this version does not know.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|conclusion| conclusion.as_str() == word)
+    }
+
     /// As GitHub writes it.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -67,7 +67,7 @@ pub struct ShownTarget {
     pub target: String,
     /// The kind of source: `release`.
     pub kind: String,
-    /// Its state in a word.
+    /// Its state in a word, as it was stored; by another version it may be one that is not known here.
     pub state: String,
     /// Why, with Markdown's backticks in it.
     pub reason: String,

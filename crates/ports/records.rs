@@ -9,6 +9,7 @@ use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
+use capstan_report::ProposalState;
 
 use super::arrivals::Arrivals;
 
@@ -87,8 +88,8 @@ pub struct CampaignLimits {
 pub struct CampaignTarget {
     /// The target.
     pub target: Target,
-    /// Its state in a word of a closed set.
-    pub state: String,
+    /// Its state.
+    pub state: ProposalState,
     /// Why, as a sentence.
     pub reason: String,
     /// The source that it is at, where that is known: `aws/v21.0.0`.

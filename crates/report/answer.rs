@@ -14,7 +14,7 @@ use super::comment::Answer;
 use super::markdown::{MAX_BODY, code, prose};
 use super::pages::Refusal;
 use super::standing::{hold_in_words, override_in_words};
-use super::state::{Mood, STATES};
+use super::state::{Mood, ProposalState};
 use super::tables;
 
 /// For somebody who may not.
@@ -135,8 +135,10 @@ pub struct Status<'a> {
     pub target: &'a str,
     /// What kind of source it is told of.
     pub kind: &'a SourceKind,
-    /// The state of its proposal in a word, and why in sentences.
-    pub state: (&'a str, &'a str),
+    /// The state of its proposal.
+    pub state: ProposalState,
+    /// Why it stands so, in sentences.
+    pub why: &'a str,
     /// Its upgrade, or why it has none.
     pub upgrade: Result<&'a Upgrade, &'a str>,
     /// The pull request that carries it.
@@ -174,7 +176,7 @@ pub fn status_answer(status: &Status<'_>) -> Answer {
         }
         Err(why) => rows.push(("Plan", prose(why, 900))),
     }
-    rows.push(("State", format!("**{}**: {}", status.state.0, prose(status.state.1, 900))));
+    rows.push(("State", format!("**{}**: {}", status.state.as_str(), prose(status.why, 900))));
     rows.extend(status.pull.map(|pull| ("Pull request", format!("#{pull}"))));
     rows.extend(
         status.decisions.release.as_ref().map(|release| ("Asked for", code(&release.to_string(), 200))),
@@ -268,10 +270,11 @@ pub fn refused(cluster: &str, sentence: &str, refusal: Refusal) -> Answer {
 }
 
 /// How one cluster stands: why, a sentence, with the way to what its state means where nothing can be looked at.
-pub fn standing_answer(cluster: &str, word: &str, why: &str) -> Answer {
-    let is_open =
-        STATES.iter().any(|state| state.word == word && matches!(state.mood, Mood::Open | Mood::Good));
-    if is_open { about(cluster, why) } else { refused(cluster, why, Refusal::State) }
+pub fn standing_answer(cluster: &str, state: ProposalState, why: &str) -> Answer {
+    match state.mood() {
+        Mood::Open | Mood::Good => about(cluster, why),
+        Mood::Waits | Mood::Bad => refused(cluster, why, Refusal::State),
+    }
 }
 
 /// A sentence about one cluster, which its pull request shows.

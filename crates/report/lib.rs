@@ -16,10 +16,10 @@
 //! | [`markdown`] | texts of strangers in Markdown | `pages` |
 //! | [`comment`] | the comment that answers commands, within GitHub's limit | `markdown`, `pages` |
 //! | [`sarif`] | findings for code scanning | `pages` |
-//! | [`state`] | the words for how a target stands, and what each means | nothing |
+//! | [`state`] | how a target stands: each state, its word, what it means and asks | nothing |
 //! | [`standing`] | why a proposal is left as it is, or has nothing to offer any more | `state` |
 //! | [`workflow_command`] | findings in a workflow's log | nothing |
-//! | [`dashboard`] | the dashboard issue: its text, its boxes, what is noted in it | `block`, `markdown`, `pages`, `standing` |
+//! | [`dashboard`] | the dashboard issue: its text, its boxes, what is noted in it | `block`, `markdown`, `pages`, `standing`, `state` |
 //! | [`preflight`] | what reconcilers answered before the merge | `comment`, `markdown`, `pages` |
 //! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
 //! | [`provider_changes`] | what becomes of the providers of a set | `markdown` |
@@ -145,7 +145,7 @@ pub use standing::{
     Missing, StandingInWords, hold_in_words, missing_in_words, override_in_words, pause_in_words,
     standing_in_words,
 };
-pub use state::{Mood, STATES, State, is_told_beside, rest_in_a_word, rests};
+pub use state::{Mood, ProposalState};
 pub use step::step_in_words;
 pub use tables::{becomes, origins_in_words};
 pub use title::proposal_title;

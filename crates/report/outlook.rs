@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::markdown::{Page, code, code_cell, more_below, more_items, prose, prose_cell};
-use super::state::rest_in_a_word;
+use super::state::ProposalState;
 use super::step::step_in_words;
 use super::tables;
 use capstan_model::finding::{Finding, Severity};
@@ -219,7 +219,7 @@ fn prospect_in_words(prospect: &Prospect) -> String {
     match prospect {
         Prospect::Offered(to) => code_cell(&to.to_string(), 200),
         Prospect::Blocked(to) => format!("{}, which **blocks**", code_cell(&to.to_string(), 200)),
-        Prospect::Nothing(rest) => format!("nothing ({})", rest_in_a_word(*rest)),
+        Prospect::Nothing(rest) => format!("nothing ({})", ProposalState::from(*rest).as_str()),
         Prospect::Unplannable(why) => format!("cannot be planned ({})", prose_cell(why, 300)),
     }
 }
@@ -231,7 +231,7 @@ fn not_offered(outlook: &ReleaseOutlook) -> String {
     let mut others = 0_usize;
     for prospect in outlook.prospects.values() {
         match prospect {
-            Prospect::Nothing(rest) => *counts.entry(rest_in_a_word(*rest)).or_default() += 1,
+            Prospect::Nothing(rest) => *counts.entry(ProposalState::from(*rest).as_str()).or_default() += 1,
             Prospect::Unplannable(why) => unplannable.push(why),
             Prospect::Offered(_) | Prospect::Blocked(_) => others += 1,
         }

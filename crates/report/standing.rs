@@ -1,14 +1,14 @@
 //! Why a proposal is left as it is, or has nothing to offer any more, in words.
 
-use crate::state::rest_in_a_word;
+use crate::state::ProposalState;
 use capstan_model::source::SourceKind;
 use capstan_plan::proposal::{OnHold, Override, Paused, ProposalId, Reviewed, SourceState, Standing};
 
 /// A standing in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandingInWords {
-    /// A word of [`STATES`](super::STATES).
-    pub word: &'static str,
+    /// The state that it comes to.
+    pub state: ProposalState,
     /// Why, in sentences.
     pub why: String,
     /// The open pull request whose check says so too.
@@ -17,59 +17,61 @@ pub struct StandingInWords {
 
 /// Why a proposal from that kind of source is left as it is; `prefix` is what commands begin with.
 pub fn standing_in_words(standing: &Standing, kind: &SourceKind, prefix: &str) -> StandingInWords {
-    let (word, why, remarked_on) = match standing {
-        Standing::NothingOffered { why, rest } => (rest_in_a_word(*rest), why.clone(), None),
-        Standing::Blocked { pull, why } => ("blocked", why.join(" "), *pull),
+    let (state, why, remarked_on) = match standing {
+        Standing::NothingOffered { why, rest } => (ProposalState::from(*rest), why.clone(), None),
+        Standing::Blocked { pull, why } => (ProposalState::Blocked, why.join(" "), *pull),
         Standing::Unplannable { pull, why } => {
-            ("unplannable", format!("The cluster cannot be planned: {why}"), *pull)
+            (ProposalState::Unplannable, format!("The cluster cannot be planned: {why}"), *pull)
         }
         Standing::Waits { pull, reviewed, newer } => {
-            ("approved", waits(*reviewed, newer.as_ref()), Some(*pull))
+            (ProposalState::Approved, waits(*reviewed, newer.as_ref()), Some(*pull))
         }
         Standing::Held { pull, hold } => {
             let of = if pull.is_some() { "unhold" } else { "unhold for CLUSTER" };
-            ("held", format!("{} `{prefix} {of}` takes it back.", hold_in_words(hold)), *pull)
+            (ProposalState::Held, format!("{} `{prefix} {of}` takes it back.", hold_in_words(hold)), *pull)
         }
-        Standing::Paused { pull, pause } => {
-            ("paused", format!("{} `{prefix} resume` takes it back.", pause_in_words(pause)), *pull)
-        }
+        Standing::Paused { pull, pause } => (
+            ProposalState::Paused,
+            format!("{} `{prefix} resume` takes it back.", pause_in_words(pause)),
+            *pull,
+        ),
         Standing::Edited { pull } => (
-            "edited",
+            ProposalState::Edited,
             format!(
                 "The branch holds a person's work, so Capstan leaves it alone. `{prefix} replan` on the pull request writes it anew."
             ),
             *pull,
         ),
         Standing::Skipped { by } => (
-            "declined",
+            ProposalState::Declined,
             format!(
                 "Skipped by `{by}`: this {kind} is not offered again, a newer one is. `{prefix} unskip for CLUSTER` takes it back."
             ),
             None,
         ),
         Standing::Declined { pull } => (
-            "declined",
+            ProposalState::Declined,
             format!(
                 "#{pull} was closed by a person: this {kind} is not offered again. `{prefix} unskip` there offers it, and so does a newer {kind}."
             ),
             None,
         ),
         Standing::RolledBack { pull } => (
-            "declined",
+            ProposalState::Declined,
             format!(
                 "#{pull} rolled back from it: this {kind} is not offered again, a newer one is. `{prefix} upgrade CLUSTER to RELEASE` offers it."
             ),
             None,
         ),
         Standing::Merged { pull } => (
-            "reverted",
+            ProposalState::Reverted,
             format!(
                 "#{pull} was merged and its content is not on the base branch any more: `{prefix} replan` there offers it again."
             ),
             None,
         ),
     };
-    StandingInWords { word, why, remarked_on }
+    StandingInWords { state, why, remarked_on }
 }
 
 /// Who holds a proposal, why, and until when: a sentence.

@@ -1,20 +1,10 @@
-//! The words for how a target stands, and what each means: one word, one meaning.
+//! How a target stands with one kind of source: one state, one word, one meaning.
 //!
-//! The campaign's records hold these words, and pages and the dashboard show them. Why it stands so is a sentence
-//! beside the word, and not owned here.
+//! The campaign's records hold the words, and pages and the dashboard show them. Why it stands so is a sentence beside the
+//! state, and not owned here.
 
 use capstan_model::rest::Rest;
-
-/// A word, and what it means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct State {
-    /// The word: lower case, no blanks.
-    pub word: &'static str,
-    /// Whether anybody has to do something.
-    pub mood: Mood,
-    /// What it means, a sentence about a cluster.
-    pub meaning: &'static str,
-}
+use capstan_plan::proposal::Stage;
 
 /// What a state asks of people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,74 +19,243 @@ pub enum Mood {
     Bad,
 }
 
-/// All of them, in the order in which a fleet moves through them.
-pub const STATES: &[State] = &[
-    state("proposed", Mood::Open, "A pull request carries its upgrade."),
-    state(
-        "approved",
-        Mood::Open,
-        "Its pull request is approved, queued or set to merge, and keeps its target.",
-    ),
-    state("edited", Mood::Open, "A person has written to its branch, which is left alone."),
-    state("waiting", Mood::Waits, "It has an upgrade, and its pull request comes later."),
-    state("observed", Mood::Waits, "It has an upgrade, and the settings say that nothing is written."),
-    state("held", Mood::Waits, "Somebody holds its upgrades back."),
-    state("paused", Mood::Waits, "It has an upgrade, and somebody paused Capstan in its repository."),
-    state("pinned", Mood::Waits, "Something newer is there, and its track keeps it from that."),
-    state("declined", Mood::Waits, "A person closed its pull request: this upgrade is not offered again."),
-    state("reverted", Mood::Waits, "Its upgrade was merged and taken back: it is not offered again."),
-    state("current", Mood::Good, "It has the newest that there is for it."),
-    state("gone", Mood::Waits, "It is no longer on the base branch, or nothing there would change it."),
-    state("unknown", Mood::Bad, "Its release or provider is not known, so nothing can be offered."),
-    state("blocked", Mood::Bad, "Its upgrade must not be written before somebody has decided something."),
-    state("unplannable", Mood::Bad, "Something in it cannot be read, so nothing is known of it."),
-    state("refused", Mood::Bad, "GitHub does not take what Capstan writes for it."),
-    state("failed", Mood::Bad, "Capstan could not do its work for it; it is tried again."),
-];
+/// Declares each state with its word, what it asks of people, and what it means: the one place that says so.
+macro_rules! states {
+    ($($variant:ident = $word:literal, $mood:ident: $meaning:literal;)*) => {
+        /// The state of a proposal, or of a target that has none. What needs somebody comes first: the order of the
+        /// variants is that in which people are told of them.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum ProposalState {
+            $(#[doc = $meaning] $variant,)*
+        }
 
-const fn state(word: &'static str, mood: Mood, meaning: &'static str) -> State {
-    State { word, mood, meaning }
+        impl ProposalState {
+            /// How many there are.
+            const COUNT: usize = [$($word),*].len();
+
+            /// The word: lower case, no blanks.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+
+            /// Whether anybody has to do something.
+            pub const fn mood(self) -> Mood {
+                match self {
+                    $(Self::$variant => Mood::$mood,)*
+                }
+            }
+
+            /// What it means, a sentence about a cluster.
+            pub const fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $meaning,)*
+                }
+            }
+        }
+    };
 }
 
-/// Whether a target's state from one kind of source is told beside those from the others. *Current* is said of the target
-/// as a whole, so it is not said where another kind of source has something for it.
-pub fn is_told_beside<'w>(word: &str, others: impl IntoIterator<Item = &'w str>) -> bool {
-    word != "current" || others.into_iter().all(rests)
+states! {
+    Blocked = "blocked", Bad: "Its upgrade must not be written before somebody has decided something.";
+    Refused = "refused", Bad: "GitHub does not take what Capstan writes for it.";
+    Edited = "edited", Open: "A person has written to its branch, which is left alone.";
+    Unplannable = "unplannable", Bad: "Something in it cannot be read, so nothing is known of it.";
+    Unknown = "unknown", Bad: "Its release or provider is not known, so nothing can be offered.";
+    Failed = "failed", Bad: "Capstan could not do its work for it; it is tried again.";
+    Proposed = "proposed", Open: "A pull request carries its upgrade.";
+    Approved = "approved", Open: "Its pull request is approved, queued or set to merge, and keeps its target.";
+    Paused = "paused", Waits: "It has an upgrade, and somebody paused Capstan in its repository.";
+    Waiting = "waiting", Waits: "It has an upgrade, and its pull request comes later.";
+    Observed = "observed", Waits: "It has an upgrade, and the settings say that nothing is written.";
+    Held = "held", Waits: "Somebody holds its upgrades back.";
+    Declined = "declined", Waits: "A person closed its pull request: this upgrade is not offered again.";
+    Reverted = "reverted", Waits: "Its upgrade was merged and taken back: it is not offered again.";
+    Pinned = "pinned", Waits: "Something newer is there, and its track keeps it from that.";
+    Gone = "gone", Waits: "It is no longer on the base branch, or nothing there would change it.";
+    Current = "current", Good: "It has the newest that there is for it.";
 }
 
-/// Whether a source has nothing for a target in that state.
-pub fn rests(word: &str) -> bool {
-    matches!(word, "current" | "gone")
+impl ProposalState {
+    /// All of them, in the order in which a fleet moves through them.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Proposed,
+        Self::Approved,
+        Self::Edited,
+        Self::Waiting,
+        Self::Observed,
+        Self::Held,
+        Self::Paused,
+        Self::Pinned,
+        Self::Declined,
+        Self::Reverted,
+        Self::Current,
+        Self::Gone,
+        Self::Unknown,
+        Self::Blocked,
+        Self::Unplannable,
+        Self::Refused,
+        Self::Failed,
+    ];
+
+    /// Reads the word. A record may hold one that this version does not know.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+
+    /// Whether a source has nothing for a target in that state.
+    pub const fn rests(self) -> bool {
+        match self {
+            Self::Current | Self::Gone => true,
+            Self::Blocked
+            | Self::Refused
+            | Self::Edited
+            | Self::Unplannable
+            | Self::Unknown
+            | Self::Failed
+            | Self::Proposed
+            | Self::Approved
+            | Self::Paused
+            | Self::Waiting
+            | Self::Observed
+            | Self::Held
+            | Self::Declined
+            | Self::Reverted
+            | Self::Pinned => false,
+        }
+    }
+
+    /// Whether nothing is offered until something else is there to offer: no open pull request is told beside it.
+    pub const fn is_over(self) -> bool {
+        match self {
+            Self::Declined | Self::Reverted | Self::Pinned | Self::Gone | Self::Current => true,
+            Self::Blocked
+            | Self::Refused
+            | Self::Edited
+            | Self::Unplannable
+            | Self::Unknown
+            | Self::Failed
+            | Self::Proposed
+            | Self::Approved
+            | Self::Paused
+            | Self::Waiting
+            | Self::Observed
+            | Self::Held => false,
+        }
+    }
+
+    /// Whether a target's state from one kind of source is told beside those from the others. *Current* is said of the
+    /// target as a whole, so it is not said where another kind of source has something for it.
+    pub fn is_told_beside(self, others: impl IntoIterator<Item = Self>) -> bool {
+        self != Self::Current || others.into_iter().all(Self::rests)
+    }
+
+    /// How an open pull request stands whose proposal is in that state.
+    pub const fn stage(self) -> Stage {
+        match self {
+            Self::Held => Stage::Held,
+            Self::Paused => Stage::Paused,
+            Self::Refused => Stage::Refused,
+            Self::Blocked
+            | Self::Edited
+            | Self::Unplannable
+            | Self::Unknown
+            | Self::Failed
+            | Self::Proposed
+            | Self::Approved
+            | Self::Waiting
+            | Self::Observed
+            | Self::Declined
+            | Self::Reverted
+            | Self::Pinned
+            | Self::Gone
+            | Self::Current => Stage::Offered,
+        }
+    }
 }
 
-/// The word for why nothing is offered.
-pub const fn rest_in_a_word(rest: Rest) -> &'static str {
-    match rest {
-        Rest::Current => "current",
-        Rest::Held => "held",
-        Rest::Pinned => "pinned",
-        Rest::Unknown => "unknown",
-        Rest::Gone => "gone",
+impl From<Rest> for ProposalState {
+    /// The state of a target to which nothing is offered.
+    fn from(rest: Rest) -> Self {
+        match rest {
+            Rest::Current => Self::Current,
+            Rest::Held => Self::Held,
+            Rest::Pinned => Self::Pinned,
+            Rest::Unknown => Self::Unknown,
+            Rest::Gone => Self::Gone,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::ProposalState::{
+        Approved, Blocked, Current, Declined, Edited, Failed, Gone, Held, Observed, Paused, Pinned, Proposed,
+        Refused, Reverted, Unknown, Unplannable, Waiting,
+    };
     use super::*;
+
+    /// Records and pages hold these words: a word that changes is a migration.
+    #[test]
+    fn each_state_has_its_word_and_says_what_it_asks() {
+        for (state, word, mood, rests, is_over, stage) in [
+            (Proposed, "proposed", Mood::Open, false, false, Stage::Offered),
+            (Approved, "approved", Mood::Open, false, false, Stage::Offered),
+            (Edited, "edited", Mood::Open, false, false, Stage::Offered),
+            (Waiting, "waiting", Mood::Waits, false, false, Stage::Offered),
+            (Observed, "observed", Mood::Waits, false, false, Stage::Offered),
+            (Held, "held", Mood::Waits, false, false, Stage::Held),
+            (Paused, "paused", Mood::Waits, false, false, Stage::Paused),
+            (Pinned, "pinned", Mood::Waits, false, true, Stage::Offered),
+            (Declined, "declined", Mood::Waits, false, true, Stage::Offered),
+            (Reverted, "reverted", Mood::Waits, false, true, Stage::Offered),
+            (Current, "current", Mood::Good, true, true, Stage::Offered),
+            (Gone, "gone", Mood::Waits, true, true, Stage::Offered),
+            (Unknown, "unknown", Mood::Bad, false, false, Stage::Offered),
+            (Blocked, "blocked", Mood::Bad, false, false, Stage::Offered),
+            (Unplannable, "unplannable", Mood::Bad, false, false, Stage::Offered),
+            (Refused, "refused", Mood::Bad, false, false, Stage::Refused),
+            (Failed, "failed", Mood::Bad, false, false, Stage::Offered),
+        ] {
+            assert_eq!(state.as_str(), word);
+            assert_eq!(ProposalState::parse(word), Some(state));
+            assert_eq!((state.mood(), state.rests(), state.is_over()), (mood, rests, is_over), "{word}");
+            assert_eq!(state.stage(), stage, "{word}");
+            assert!(state.meaning().ends_with('.'), "{word}");
+        }
+        for word in ["", "Held", "held ", "done"] {
+            assert_eq!(ProposalState::parse(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn each_state_stands_once_in_the_list_and_what_needs_somebody_comes_first() {
+        let mut all = ProposalState::ALL.to_vec();
+        all.sort();
+        let words: Vec<&str> = all.iter().map(|state| state.as_str()).collect();
+        assert_eq!(
+            words.join(" "),
+            "blocked refused edited unplannable unknown failed proposed approved paused waiting observed held declined \
+             reverted pinned gone current"
+        );
+        all.dedup();
+        assert_eq!(all.len(), ProposalState::COUNT);
+    }
 
     #[test]
     fn current_is_said_of_a_target_for_which_no_source_has_anything() {
-        for (word, others, told) in [
-            ("current", &[][..], true),
-            ("current", &["current"], true),
-            ("current", &["gone", "current"], true),
-            ("current", &["blocked"], false),
-            ("current", &["current", "waiting"], false),
-            ("current", &["declined"], false),
-            ("blocked", &["blocked"], true),
-            ("pinned", &["proposed"], true),
+        for (state, others, told) in [
+            (Current, &[][..], true),
+            (Current, &[Current], true),
+            (Current, &[Gone, Current], true),
+            (Current, &[Blocked], false),
+            (Current, &[Current, Waiting], false),
+            (Current, &[Declined], false),
+            (Blocked, &[Blocked], true),
+            (Pinned, &[Proposed], true),
         ] {
-            assert_eq!(is_told_beside(word, others.iter().copied()), told, "{word} beside {others:?}");
+            assert_eq!(state.is_told_beside(others.iter().copied()), told, "{state:?} beside {others:?}");
         }
     }
 }

@@ -20,6 +20,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::error::Category;
 
 use super::body::{Bodies, Unread};
 use capstan_bot::agents::{Agents, Denied, Questions};
@@ -141,12 +142,22 @@ async fn read<T: DeserializeOwned>(
     // Serde's message may quote what was sent, and so may name a join code: place and kind say enough.
     serde_json::from_slice(&bytes).map_err(|error| {
         unreadable(&format_args!(
-            "{:?} error at line {} column {}",
-            error.classify(),
+            "{} error at line {} column {}",
+            kind(error.classify()),
             error.line(),
             error.column()
         ))
     })
+}
+
+/// What is wrong with JSON, as the answer to an agent says it.
+const fn kind(category: Category) -> &'static str {
+    match category {
+        Category::Io => "Io",
+        Category::Syntax => "Syntax",
+        Category::Data => "Data",
+        Category::Eof => "Eof",
+    }
 }
 
 async fn enrol(
@@ -294,4 +305,17 @@ async fn preflight(
 
 fn commit(text: &str) -> Answer<CommitId> {
     CommitId::parse(text).map_err(|_| unreadable(&"a commit's id is 40 or 64 lowercase hex digits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_json_is_said_in_a_word() {
+        for (text, word) in [("{", "Eof"), ("{]", "Syntax"), ("[]", "Data")] {
+            let error = serde_json::from_str::<std::collections::BTreeMap<String, bool>>(text).unwrap_err();
+            assert_eq!(kind(error.classify()), word, "{text}");
+        }
+    }
 }

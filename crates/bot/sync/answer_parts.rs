@@ -7,14 +7,14 @@ use capstan_plan::proposal::{Drafted, ProposalId, SidebarStanding, Wanted, wante
 use capstan_plan::settings::CommandPrefix;
 use capstan_plan::verbs::{Command, OfCluster, Rule, Verb};
 use capstan_report::{
-    Answer, Proposal, Refusal, Status, about, approvals_gate, approvals_in_words, denied, edited_refusal,
-    moved_refusal, not_noted, pause_in_words, plan_answer, refusal, refused, rest_in_a_word, rule_answer,
+    Answer, Proposal, ProposalState, Refusal, Status, about, approvals_gate, approvals_in_words, denied,
+    edited_refusal, moved_refusal, not_noted, pause_in_words, plan_answer, refusal, refused, rule_answer,
     shown, standing_answer, status_answer, unseen_refusal, untold_refusal,
 };
 
 use super::dashboard::Kept;
 use super::decisions::instead_of;
-use super::outcome::{JudgedProposal, Outcome, ProposalState};
+use super::outcome::{JudgedProposal, Outcome, ProposalOutcome};
 use super::request::Request;
 use super::{Planned, Run, SyncError};
 
@@ -169,11 +169,12 @@ impl Run<'_> {
 
     fn one_status(&self, proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> Answer {
         let missing = planned.missing(proposal);
-        let state = outcome.proposals.get(proposal);
+        let became = outcome.proposals.get(proposal);
         status_answer(&Status {
             target: proposal.target.path(),
             kind: &proposal.kind,
-            state: state.map_or(("unknown", missing.as_str()), |state| (state.word, state.why.as_str())),
+            state: became.map_or(ProposalState::Unknown, |one| one.state),
+            why: became.map_or(missing.as_str(), |one| one.why.as_str()),
             upgrade: match planned.plans.get(proposal) {
                 Some(Ok(upgrade)) => Ok(upgrade.as_ref()),
                 Some(Err(why)) => Err(why),
@@ -249,15 +250,29 @@ impl Run<'_> {
         let mut answer = planned.decided.answer(request, at).cloned().unwrap_or_default();
         for proposal in self.proposals_of(request, command) {
             // That it is held or skipped is what was answered; that it is offered shows the pull request itself.
-            let told = |state: &&ProposalState| {
-                let is_told = matches!(state.word, "held" | "proposed")
-                    || command.verb() == Verb::Skip && state.word == "declined" && !answer.is_empty();
-                !is_told
+            let is_new = |one: &&ProposalOutcome| match one.state {
+                ProposalState::Held | ProposalState::Proposed => false,
+                ProposalState::Declined => command.verb() != Verb::Skip || answer.is_empty(),
+                ProposalState::Blocked
+                | ProposalState::Refused
+                | ProposalState::Edited
+                | ProposalState::Unplannable
+                | ProposalState::Unknown
+                | ProposalState::Failed
+                | ProposalState::Approved
+                | ProposalState::Paused
+                | ProposalState::Waiting
+                | ProposalState::Observed
+                | ProposalState::Reverted
+                | ProposalState::Pinned
+                | ProposalState::Gone
+                | ProposalState::Current => true,
             };
-            if let Some(state) = outcome.proposals.get(&proposal).filter(told) {
-                let why = capstan_report::markdown::prose(&state.why, 900);
+            if let Some(one) = outcome.proposals.get(&proposal).filter(is_new) {
+                let why = capstan_report::markdown::prose(&one.why, 900);
                 let why = Refusal::State.after(&format!("{why}\n"));
-                answer = answer.and(if is_remarked(state) { Answer::shown(why) } else { Answer::told(why) });
+                answer =
+                    answer.and(if is_remarked(one.state) { Answer::shown(why) } else { Answer::told(why) });
             }
         }
         answer
@@ -323,23 +338,41 @@ pub(super) fn in_one_line(answers: &[Answer], most: usize) -> String {
 fn proposal_text(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> Answer {
     let target = proposal.target.path();
     match outcome.proposals.get(proposal) {
-        Some(state) => {
-            let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
-            let answer = standing_answer(target, state.word, &state.why).with(&link);
-            if state.word == "proposed" { Answer::shown(answer.text()) } else { answer }
+        Some(one) => {
+            let link = one.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
+            let answer = standing_answer(target, one.state, &one.why).with(&link);
+            if one.state == ProposalState::Proposed { Answer::shown(answer.text()) } else { answer }
         }
         None => refused(target, &planned.missing(proposal), Refusal::NothingThere),
     }
 }
 
 /// Whether the check of the pull request says why it is left as it is.
-fn is_remarked(state: &ProposalState) -> bool {
-    matches!(state.word, "approved" | "blocked" | "edited" | "paused" | "unplannable")
+const fn is_remarked(state: ProposalState) -> bool {
+    match state {
+        ProposalState::Blocked
+        | ProposalState::Edited
+        | ProposalState::Unplannable
+        | ProposalState::Approved
+        | ProposalState::Paused => true,
+        ProposalState::Refused
+        | ProposalState::Unknown
+        | ProposalState::Failed
+        | ProposalState::Proposed
+        | ProposalState::Waiting
+        | ProposalState::Observed
+        | ProposalState::Held
+        | ProposalState::Declined
+        | ProposalState::Reverted
+        | ProposalState::Pinned
+        | ProposalState::Gone
+        | ProposalState::Current => false,
+    }
 }
 
 /// Whether a proposal was closed, and its description says why.
 fn is_declined(proposal: &ProposalId, outcome: &Outcome) -> bool {
-    outcome.proposals.get(proposal).is_some_and(|state| state.word == "declined")
+    outcome.proposals.get(proposal).is_some_and(|one| one.state == ProposalState::Declined)
 }
 
 /// What a person should know of a plan besides.
@@ -409,7 +442,7 @@ fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix,
             let why = format!("the upgrade is blocked. {}", why.join(" "));
             refused(target, &why, Refusal::Blocked)
         }
-        (Wanted::Nothing { why, rest }, _) => standing_answer(target, rest_in_a_word(rest), &why),
+        (Wanted::Nothing { why, rest }, _) => standing_answer(target, rest.into(), &why),
         (Wanted::Unplannable { why }, _) => refused(target, &why, Refusal::State),
         (Wanted::Offer(_), Err(why)) => refused(target, why, Refusal::State),
     }
@@ -417,7 +450,7 @@ fn one_plan(proposal: &ProposalId, planned: Planned<'_>, prefix: &CommandPrefix,
 
 fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) -> Answer {
     let target = proposal.target.path();
-    let Some(state) = outcome.proposals.get(proposal) else {
+    let Some(one) = outcome.proposals.get(proposal) else {
         return refused(target, &planned.missing(proposal), Refusal::NothingThere);
     };
     let scope = planned.scopes.get(&proposal.target);
@@ -425,15 +458,15 @@ fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) 
         let files = &plan.as_ref().ok()?.files;
         files.iter().find(|file| file.path.is_in(&scope.overlay))
     });
-    let overlay = match (edited, state.pull) {
+    let overlay = match (edited, one.pull) {
         (Some(_), Some(_)) => {
             " Names in its overlay follow their templates, and nothing else there is edited."
         }
         (None, _) => " Nothing in its overlay is edited.",
         (Some(_), None) => "",
     };
-    let link = state.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
-    let answer = standing_answer(target, state.word, &format!("{}{overlay}", state.why)).with(&link);
+    let link = one.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));
+    let answer = standing_answer(target, one.state, &format!("{}{overlay}", one.why)).with(&link);
     // The description shows which files of the overlay are edited; that none is shows nowhere.
-    if edited.is_some() && state.pull.is_some() { Answer::shown(answer.text()) } else { answer }
+    if edited.is_some() && one.pull.is_some() { Answer::shown(answer.text()) } else { answer }
 }

@@ -6,12 +6,12 @@ use capstan_model::rest::Rest;
 use capstan_model::wording::sentence;
 use capstan_plan::proposal::{Action, Closer, Command, ProposalId, Standing};
 use capstan_plan::settings::Mode;
-use capstan_report::rest_in_a_word;
+use capstan_report::ProposalState;
 use futures_util::future::join_all;
 
 use super::deciding::Decided;
 use super::intent::Intent;
-use super::outcome::{Outcome, ProposalState, Wrote};
+use super::outcome::{Outcome, ProposalOutcome, Wrote};
 use super::publish::{Branched, Published};
 use super::states::{leave, note};
 use super::{Planned, Run, SyncError};
@@ -32,7 +32,7 @@ struct Turn<'a> {
 /// What is done about it.
 enum Step<'a> {
     /// Nothing: why stands in its state.
-    Says(ProposalState),
+    Says(ProposalOutcome),
     /// It is left as it is.
     Leave(&'a Standing),
     /// Its pull request is closed.
@@ -72,7 +72,7 @@ impl Run<'_> {
                 let state = match (&spent, &branch) {
                     // A branch that stands waits for its pull request; of what went wrong with it each tells by itself.
                     (Some(why), Ok(Branched::Stands)) if is_new(turn.decided) => {
-                        ProposalState::new("waiting", why.clone())
+                        ProposalOutcome::waiting(why.clone())
                     }
                     _ => self.take_turn(planned, turn, branch, &mut spent, outcome).await?,
                 };
@@ -95,11 +95,11 @@ impl Run<'_> {
         if is_new(decided)
             && let Some(why) = spent
         {
-            return turn(Step::Says(ProposalState::new("waiting", why.clone())));
+            return turn(Step::Says(ProposalOutcome::waiting(why.clone())));
         }
         if planned.settings.mode == Mode::Observe && !matches!(decided.action, Action::Leave(_)) {
             let why = "The settings say `mode: observe`: no branch or pull request is written.";
-            return turn(Step::Says(ProposalState::new("observed", why)));
+            return turn(Step::Says(ProposalOutcome::new(ProposalState::Observed, why)));
         }
         let (number, branch) = match &decided.action {
             Action::Leave(standing) => return turn(Step::Leave(standing)),
@@ -112,7 +112,7 @@ impl Run<'_> {
         let pull = number.and_then(|number| self.pull(proposal, number));
         turn(match self.intent(planned, proposal, decided, (branch, pull), outcome) {
             Some(intent) => Step::Publish(Box::new(intent)),
-            None => Step::Says(ProposalState::new("failed", "There is no plan to publish.")),
+            None => Step::Says(ProposalOutcome::new(ProposalState::Failed, "There is no plan to publish.")),
         })
     }
 
@@ -133,7 +133,7 @@ impl Run<'_> {
         branch: Result<Branched, SyncError>,
         spent: &mut Option<String>,
         outcome: &mut Outcome,
-    ) -> Result<ProposalState, SyncError> {
+    ) -> Result<ProposalOutcome, SyncError> {
         let Turn { proposal, decided, .. } = turn;
         let work = self.perform(planned, turn, branch, outcome);
         let state = Box::pin(at_priority(priority_of(turn.decided), work)).await;
@@ -144,7 +144,7 @@ impl Run<'_> {
                     *spent = Some(why.clone());
                 }
                 outcome.fail(&decided.carried, error);
-                Ok(ProposalState::new("waiting", why))
+                Ok(ProposalOutcome::waiting(why))
             }
             // What was repeated in vain is tried again by the next run; its neighbours go on.
             Err(error) if error.is_of_one() => {
@@ -161,7 +161,7 @@ impl Run<'_> {
         turn: &Turn<'_>,
         branch: Result<Branched, SyncError>,
         outcome: &mut Outcome,
-    ) -> Result<ProposalState, SyncError> {
+    ) -> Result<ProposalOutcome, SyncError> {
         let Turn { proposal, decided, .. } = turn;
         match &turn.step {
             Step::Says(state) => Ok(state.clone()),
@@ -181,11 +181,11 @@ impl Run<'_> {
                         outcome.superseded.insert((*proposal).clone());
                     }
                 }
-                let word = match by {
-                    Closer::Capstan => rest_in_a_word(*rest),
-                    Closer::Person => "declined",
+                let state = match by {
+                    Closer::Capstan => ProposalState::from(*rest),
+                    Closer::Person => ProposalState::Declined,
                 };
-                Ok(ProposalState::new(word, *why))
+                Ok(ProposalOutcome::new(state, *why))
             }
         }
     }
@@ -195,7 +195,7 @@ impl Run<'_> {
         intent: &Intent<'_>,
         branch: Result<Branched, SyncError>,
         outcome: &mut Outcome,
-    ) -> Result<ProposalState, SyncError> {
+    ) -> Result<ProposalOutcome, SyncError> {
         let published = match branch {
             Ok(Branched::Stands) => self.publish(intent).await,
             Ok(Branched::Ends(published)) => Ok(published),
@@ -208,7 +208,7 @@ impl Run<'_> {
                 tracing::error!(repository = %self.repository.name, cluster = %intent.proposal, error = %error, "the proposal could not be published");
                 let why = error.to_string();
                 outcome.ending.fail(error);
-                Ok(ProposalState::new("failed", why))
+                Ok(ProposalOutcome::new(ProposalState::Failed, why))
             }
             Err(error) => Err(error),
         }
@@ -219,24 +219,24 @@ impl Run<'_> {
         intent: &Intent<'_>,
         published: Published,
         outcome: &mut Outcome,
-    ) -> Result<ProposalState, SyncError> {
+    ) -> Result<ProposalOutcome, SyncError> {
         let Intent { proposal, offer, .. } = *intent;
         let (number, verb) = match published {
-            Published::Opened(number) => (number, "opened"),
-            Published::Updated(number) => (number, "brought up to date"),
-            Published::Unchanged(number) => (number, "as it should be"),
+            Published::Opened(number) => (number, Some("opened")),
+            Published::Updated(number) => (number, Some("brought up to date")),
+            Published::Unchanged(number) => (number, None),
             Published::Refused(why) => {
-                return Ok(ProposalState::new("refused", why));
+                return Ok(ProposalOutcome::refused(why));
             }
             Published::Overtaken => {
                 outcome.ending.look_again();
                 outcome.overtaken.insert(proposal.clone());
                 outcome.overtaken.extend(intent.parts.iter().map(|part| part.proposal.clone()));
                 let why = "Somebody wrote the branch meanwhile: it is looked at again.".to_owned();
-                return Ok(ProposalState::new("waiting", why));
+                return Ok(ProposalOutcome::waiting(why));
             }
         };
-        if verb != "as it should be" {
+        if let Some(verb) = verb {
             outcome.wrote = Wrote::PullRequests;
             tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, source = %offer.source, "pull request {verb}");
         }
@@ -254,7 +254,7 @@ impl Run<'_> {
             [_] | [] => format!("#{number} offers `{}`.", offer.source.source()),
             several => format!("#{number} offers `{}` to {} clusters.", offer.source.source(), several.len()),
         };
-        Ok(ProposalState { word: "proposed", why, pull: Some(number) })
+        Ok(ProposalOutcome { state: ProposalState::Proposed, why, pull: Some(number) })
     }
 
     fn pull(&self, proposal: &ProposalId, number: u64) -> Option<&PullRequest> {

@@ -250,8 +250,8 @@ impl Run<'_> {
             .collect();
         parts.sort_by_key(|part| order.iter().position(|target| **target == part.proposal.target));
         let why = |member: &ProposalId| {
-            let state = outcome.proposals.get(member);
-            state.map_or_else(String::new, |state| format!("{}: {}", state.word, state.why))
+            let one = outcome.proposals.get(member);
+            one.map_or_else(String::new, |one| format!("{}: {}", one.state.as_str(), one.why))
         };
         let told = decided.left_out.iter().filter(|(_, why)| {
             !matches!(

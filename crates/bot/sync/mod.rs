@@ -66,7 +66,7 @@ use capstan_model::tree::{RepoPath, Tree, TreeEntry};
 use capstan_plan::proposal::{ProposalId, ReleasesOrigin, Scope};
 use capstan_plan::settings::{Mode, REPOSITORY_FILE, RepositorySettings};
 use capstan_plan::upgrade::{Retarget, Upgrade};
-use capstan_report::{BlockKey, Missing, hold_in_words, missing_in_words};
+use capstan_report::{BlockKey, Missing, ProposalState, hold_in_words, missing_in_words};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use tokio_util::sync::CancellationToken;
@@ -560,15 +560,15 @@ impl Run<'_> {
         });
         let campaign = |(kind, source): (&SourceKind, &String)| {
             let own = outcome.told().filter(|(proposal, _)| proposal.kind == *kind);
-            let targets = own.map(|(proposal, state)| {
+            let targets = own.map(|(proposal, one)| {
                 let plan = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
                 let by_command = planned.decided.of(proposal).hold_on(self.today).map(hold_in_words);
-                let by_settings = || (state.word == "held").then(|| state.why.clone());
+                let by_settings = || (one.state == ProposalState::Held).then(|| one.why.clone());
                 let named = |source: Option<&SourceId>| source.map(ToString::to_string);
                 CampaignTarget {
                     target: proposal.target.clone(),
-                    state: state.word.to_owned(),
-                    reason: state.why.clone(),
+                    state: one.state,
+                    reason: one.why.clone(),
                     at: named(plan.and_then(|plan| plan.from.as_ref())),
                     offered: named(plan.and_then(|plan| plan.to.as_ref())),
                     hold: by_command.or_else(by_settings),

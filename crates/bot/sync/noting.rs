@@ -6,7 +6,7 @@ use capstan_report::{Block, BlockPart, decided_body, decisions_fingerprint};
 
 use super::deciding::{Decided, plan_of};
 use super::facts::{draft_of, part_id};
-use super::outcome::{Outcome, ProposalState, Wrote};
+use super::outcome::{Outcome, ProposalOutcome, Wrote};
 use super::refusals::{Write, refused_words};
 use super::{Planned, Run, SyncError};
 use capstan_ports::{PullRequest, PullRequestEdit};
@@ -26,7 +26,7 @@ impl Run<'_> {
         proposal: &ProposalId,
         (standing, Decided { wanted, leaving, .. }): (&Standing, &Decided),
         outcome: &mut Outcome,
-    ) -> Result<Option<ProposalState>, SyncError> {
+    ) -> Result<Option<ProposalOutcome>, SyncError> {
         let Some(pull) = self.open_proposal(proposal).filter(|_| planned.settings.mode != Mode::Observe)
         else {
             return Ok(None);
@@ -67,7 +67,7 @@ impl Run<'_> {
         let write = Write::proposal(proposal, format!("decided: {content}"));
         if let Some(refusal) = self.refusal(&write) {
             let why = refused_words(&refusal.reason, refusal.not_before);
-            return Ok(Some(ProposalState::new("refused", why)));
+            return Ok(Some(ProposalOutcome::refused(why)));
         }
         match self.write_decisions(planned, proposal, pull, decisions, want).await {
             Ok(()) => {
@@ -79,7 +79,7 @@ impl Run<'_> {
                 Err(SyncError::Host(error)) if error.is_refusal() => {
                     let not_before = self.refused(&write, &error.to_string()).await?;
                     let why = refused_words(&error.to_string(), not_before);
-                    Ok(Some(ProposalState::new("refused", why)))
+                    Ok(Some(ProposalOutcome::refused(why)))
                 }
                 gone => gone.map(Some),
             },

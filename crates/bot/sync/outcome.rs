@@ -9,7 +9,7 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Approved, Override, PlanDigest, ProposalId, Stage};
 use capstan_plan::upgrade::Upgrade;
-use capstan_report::{Answer, CampaignStanding, Gate, is_told_beside, rests};
+use capstan_report::{Answer, CampaignStanding, Gate, ProposalState};
 use jiff::Timestamp;
 
 use super::facts::GitHubFacts;
@@ -21,7 +21,7 @@ use capstan_ports::PullRequest;
 #[derive(Default)]
 pub(super) struct Outcome {
     /// Each proposal's state.
-    pub(super) proposals: BTreeMap<ProposalId, ProposalState>,
+    pub(super) proposals: BTreeMap<ProposalId, ProposalOutcome>,
     /// Whose changes a pull request brings, by its proposal, where that was written or found right in this run.
     pub(super) carried: BTreeMap<ProposalId, Vec<ProposalId>>,
     /// Those that stay out of their group's pull request, and of which that notes what was decided.
@@ -53,11 +53,11 @@ pub(super) struct Outcome {
 impl Outcome {
     /// What goes wrong with these alone, as their state. Where the next run may get further, what was decided of them is
     /// heard again by that.
-    pub(super) fn fail(&mut self, members: &[ProposalId], error: SyncError) -> ProposalState {
+    pub(super) fn fail(&mut self, members: &[ProposalId], error: SyncError) -> ProposalOutcome {
         if error.may_pass() {
             self.undecided.extend(members.iter().cloned());
         }
-        let state = ProposalState::new("failed", error.to_string());
+        let state = ProposalOutcome::new(ProposalState::Failed, error.to_string());
         self.ending.fail(error);
         state
     }
@@ -108,10 +108,10 @@ pub(super) enum Wrote {
     PullRequests,
 }
 
-/// A proposal's state in a word of a closed set, and why.
+/// What became of a proposal: its state, and why.
 #[derive(Debug, Clone)]
-pub(super) struct ProposalState {
-    pub(super) word: &'static str,
+pub(super) struct ProposalOutcome {
+    pub(super) state: ProposalState,
     pub(super) why: String,
     /// The pull request, where one carries the upgrade.
     pub(super) pull: Option<u64>,
@@ -119,24 +119,24 @@ pub(super) struct ProposalState {
 
 impl Outcome {
     /// The states as tables show them: *current* is not said of a target for which another kind of source has something.
-    pub(super) fn told(&self) -> impl Iterator<Item = (&ProposalId, &ProposalState)> {
-        self.proposals.iter().filter(move |(id, state)| self.is_told(id, state))
+    pub(super) fn told(&self) -> impl Iterator<Item = (&ProposalId, &ProposalOutcome)> {
+        self.proposals.iter().filter(move |(id, one)| self.is_told(id, one))
     }
 
-    fn is_told(&self, id: &ProposalId, state: &ProposalState) -> bool {
-        state.word != "current" || is_told_beside(state.word, self.of_target(id).map(|(_, state)| state.word))
+    fn is_told(&self, id: &ProposalId, one: &ProposalOutcome) -> bool {
+        one.state.is_told_beside(self.of_target(id).map(|(_, other)| other.state))
     }
 
     /// The states of a proposal's target as a status tells them: its own, and those from other kinds of source that have
     /// something for it.
     pub(super) fn told_of(&self, id: &ProposalId) -> Vec<ProposalId> {
-        let own = self.proposals.get(id).is_none_or(|state| self.is_told(id, state));
-        let others = self.of_target(id).filter(|(_, state)| !rests(state.word));
+        let own = self.proposals.get(id).is_none_or(|one| self.is_told(id, one));
+        let others = self.of_target(id).filter(|(_, other)| !other.state.rests());
         own.then_some(id).into_iter().chain(others.map(|(other, _)| other)).cloned().collect()
     }
 
     /// Those of the same target from other kinds of source.
-    fn of_target(&self, id: &ProposalId) -> impl Iterator<Item = (&ProposalId, &ProposalState)> {
+    fn of_target(&self, id: &ProposalId) -> impl Iterator<Item = (&ProposalId, &ProposalOutcome)> {
         self.proposals.iter().filter(move |(other, _)| other.target == id.target && *other != id)
     }
 
@@ -156,9 +156,17 @@ impl Outcome {
     }
 }
 
-impl ProposalState {
-    pub(super) fn new(word: &'static str, why: impl Into<String>) -> Self {
-        Self { word, why: why.into(), pull: None }
+impl ProposalOutcome {
+    pub(super) fn new(state: ProposalState, why: impl Into<String>) -> Self {
+        Self { state, why: why.into(), pull: None }
+    }
+
+    pub(super) fn waiting(why: impl Into<String>) -> Self {
+        Self::new(ProposalState::Waiting, why)
+    }
+
+    pub(super) fn refused(why: impl Into<String>) -> Self {
+        Self::new(ProposalState::Refused, why)
     }
 }
 

@@ -8,14 +8,14 @@ use capstan_plan::campaign::{Candidate, Load, turn};
 use capstan_plan::proposal::{Action, Command, ProposalId, Wanted, WhyLeftOut, wanted};
 use capstan_plan::settings::Mode;
 use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, BlockPart};
+use capstan_report::{Block, BlockPart, ProposalState};
 
 use super::campaigns::Obeyed;
 use super::carriers::{Arranged, Carriers};
 use super::deciding::Decided;
 use super::earlier::Earlier;
 use super::facts::part_id;
-use super::outcome::{Outcome, ProposalState};
+use super::outcome::{Outcome, ProposalOutcome};
 use super::refusals::refused_words;
 use super::states::{leave, note, offered};
 use super::{Ending, Planned, Run, SyncError};
@@ -70,10 +70,10 @@ impl Run<'_> {
         let mut stopped: BTreeSet<ProposalId> = BTreeSet::new();
         let mut held = self.held_by_rollouts(planned, &decided).await?;
         for (id, why) in &held {
-            note(&mut outcome, &decided[id].carried, &ProposalState::new("waiting", why.clone()));
+            note(&mut outcome, &decided[id].carried, &ProposalOutcome::waiting(why.clone()));
         }
         for (id, why) in self.held_by_refusals(&decided) {
-            note(&mut outcome, &decided[&id].carried, &ProposalState::new("refused", why.clone()));
+            note(&mut outcome, &decided[&id].carried, &ProposalOutcome::refused(why.clone()));
             held.insert(id, why);
         }
         for (id, one) in &mut decided {
@@ -82,7 +82,7 @@ impl Run<'_> {
             }
             for (member, why) in &one.left_out {
                 let state = match why {
-                    WhyLeftOut::Waits(why) => ProposalState::new("waiting", why.clone()),
+                    WhyLeftOut::Waits(why) => ProposalOutcome::waiting(why.clone()),
                     WhyLeftOut::Stands(standing) => leave(&id.kind, standing, settings, &mut outcome),
                 };
                 outcome.proposals.insert(member.clone(), state);
@@ -92,7 +92,7 @@ impl Run<'_> {
             .hold_by_campaigns(planned, (&carriers, &wanted, &earlier), &mut decided, &held, &mut outcome)
             .await?;
         for (id, waits) in &campaigns.waiting {
-            note(&mut outcome, std::slice::from_ref(id), &ProposalState::new("waiting", waits.why.clone()));
+            note(&mut outcome, std::slice::from_ref(id), &ProposalOutcome::waiting(waits.why.clone()));
         }
         outcome.campaigns = campaigns.campaigns;
         for (id, one) in decided.iter().filter(|(_, one)| one.opens()) {
@@ -111,7 +111,7 @@ impl Run<'_> {
             // Without it nobody knows what may be opened; everything else goes on.
             Err(error) if error.is_of_one() => {
                 tracing::warn!(repository = %self.repository.name, error = %error, "what was opened lately cannot be listed: nothing new is opened");
-                let state = ProposalState::new("waiting", sentence(&error.to_string()));
+                let state = ProposalOutcome::waiting(sentence(&error.to_string()));
                 let opening = decided.values().filter(|one| one.opens());
                 let unopened: Vec<ProposalId> = opening.flat_map(|one| one.carried.clone()).collect();
                 outcome.fail(&unopened, error);
@@ -141,7 +141,7 @@ impl Run<'_> {
         let selection = turn(&candidates, limits, shown);
         for waiting in selection.waiting {
             let Some(one) = decided.get(&waiting.proposal) else { continue };
-            note(&mut outcome, &one.carried, &ProposalState::new("waiting", waiting.why));
+            note(&mut outcome, &one.carried, &ProposalOutcome::waiting(waiting.why));
         }
         self.carry_out(planned, &decided, &selection.now, &mut outcome).await?;
         self.let_go(planned, (&leaving, &homes), &wanted, &mut outcome).await?;
@@ -156,7 +156,7 @@ impl Run<'_> {
         proposal: &ProposalId,
         error: SyncError,
         ending: &mut Ending,
-    ) -> Result<ProposalState, SyncError> {
+    ) -> Result<ProposalOutcome, SyncError> {
         let open = self.open_proposal(proposal).map(|pull| pull.number);
         match (&error, open) {
             (SyncError::Host(CodeHostError::NotFound { .. }), Some(number))
@@ -165,7 +165,7 @@ impl Run<'_> {
                 tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, "the pull request is gone");
                 ending.look_again();
                 let why = format!("#{number} is gone: the cluster is looked at again.");
-                Ok(ProposalState::new("waiting", why))
+                Ok(ProposalOutcome::waiting(why))
             }
             _ => Err(error),
         }
@@ -177,14 +177,14 @@ impl Run<'_> {
         self,
         proposal: &ProposalId,
         decided: &Decided,
-        state: Result<ProposalState, SyncError>,
+        state: Result<ProposalOutcome, SyncError>,
         ending: &mut Ending,
-    ) -> Result<ProposalState, SyncError> {
+    ) -> Result<ProposalOutcome, SyncError> {
         let Some(write) = decided.write(proposal) else { return state };
         match state {
-            Ok(state) if state.word == "refused" => {
-                let not_before = self.refused(&write, &state.why).await?;
-                Ok(ProposalState { why: refused_words(&state.why, not_before), ..state })
+            Ok(one) if one.state == ProposalState::Refused => {
+                let not_before = self.refused(&write, &one.why).await?;
+                Ok(ProposalOutcome { why: refused_words(&one.why, not_before), ..one })
             }
             Ok(state) => {
                 self.taken(&write).await?;
@@ -193,7 +193,7 @@ impl Run<'_> {
             Err(error) => match self.unless_gone(proposal, error, ending).await {
                 Err(SyncError::Host(error)) if error.is_refusal() => {
                     let not_before = self.refused(&write, &error.to_string()).await?;
-                    Ok(ProposalState::new("refused", refused_words(&error.to_string(), not_before)))
+                    Ok(ProposalOutcome::refused(refused_words(&error.to_string(), not_before)))
                 }
                 result => result,
             },

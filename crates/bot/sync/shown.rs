@@ -2,7 +2,7 @@
 //! that pull request.
 
 use capstan_plan::verbs::{Command, Verb};
-use capstan_report::Answer;
+use capstan_report::{Answer, ProposalState};
 
 use super::outcome::Outcome;
 use super::request::Request;
@@ -49,8 +49,8 @@ impl Run<'_> {
             && those.iter().all(|proposal| {
                 let carrier = self.facts.carrier(proposal).unwrap_or(proposal);
                 let stands_here = self.facts.proposals.get(carrier).is_some_and(|open| is_here(&open));
-                let written = outcome.proposals.get(proposal).is_none_or(|state| {
-                    state.word != "refused" && state.pull.is_none_or(|number| number == pull.number)
+                let written = outcome.proposals.get(proposal).is_none_or(|one| {
+                    one.state != ProposalState::Refused && one.pull.is_none_or(|number| number == pull.number)
                 });
                 stands_here && written
             })

@@ -1,4 +1,4 @@
-//! What is said of proposals: the state of each in a word, and what their checks say besides.
+//! What is said of proposals: the state of each, and what their checks say besides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use capstan_model::source::SourceKind;
 use capstan_plan::proposal::{Action, ProposalId, Stage, Standing};
 use capstan_plan::settings::{Mode, RepositorySettings};
-use capstan_report::{Refusal, override_in_words, standing_in_words};
+use capstan_report::{ProposalState, Refusal, override_in_words, standing_in_words};
 
 use super::deciding::Decided;
-use super::outcome::{Outcome, ProposalState};
+use super::outcome::{Outcome, ProposalOutcome};
 use super::{Planned, Plans, Run};
 
 impl Run<'_> {
@@ -18,7 +18,7 @@ impl Run<'_> {
         &self,
         id: &ProposalId,
         decided: &Decided,
-        state: &ProposalState,
+        state: &ProposalOutcome,
         outcome: &mut Outcome,
     ) {
         let Action::Leave(Standing::Edited { pull: Some(number) } | Standing::Waits { pull: number, .. }) =
@@ -31,7 +31,7 @@ impl Run<'_> {
         let is_new = |member: &&ProposalId| !there.is_empty() && !there.contains(member);
         let new: Vec<ProposalId> = decided.carried.iter().filter(is_new).cloned().collect();
         let why = format!("#{number} of its group is left as it is, without this cluster: {}", state.why);
-        note(outcome, &new, &ProposalState::new("waiting", why));
+        note(outcome, &new, &ProposalOutcome::waiting(why));
     }
 
     /// Leaves for the checks of open pull requests what each carries, which rules' errors pass, and how each stands.
@@ -39,7 +39,8 @@ impl Run<'_> {
         for (id, pull) in &self.facts.proposals {
             for member in outcome.members_of(self.facts, id) {
                 let Some(Ok(upgrade)) = planned.plans.get(&member) else { continue };
-                let is_edited = outcome.proposals.get(&member).is_some_and(|state| state.word == "edited");
+                let is_edited =
+                    outcome.proposals.get(&member).is_some_and(|one| one.state == ProposalState::Edited);
                 if is_edited || !upgrade.conflicts.is_empty() {
                     let remarks = outcome.remarks.entry(pull.number).or_default();
                     remarks.upgrades.insert(member.target.clone(), Arc::clone(upgrade));
@@ -61,13 +62,8 @@ impl Run<'_> {
             return;
         }
         let Outcome { proposals, remarks, carried, .. } = outcome;
-        for (proposal, state) in proposals {
-            let stage = match state.word {
-                "held" => Stage::Held,
-                "paused" => Stage::Paused,
-                "refused" => Stage::Refused,
-                _ => Stage::Offered,
-            };
+        for (proposal, one) in proposals {
+            let stage = one.state.stage();
             // Who stays out of a shared one says nothing of it.
             let brings = |id: &ProposalId| {
                 let members = carried.get(id).cloned().unwrap_or_else(|| self.facts.members_of(id));
@@ -75,7 +71,7 @@ impl Run<'_> {
             };
             let open = self.facts.carrier(proposal).filter(|id| brings(id));
             let open = open.and_then(|id| self.open_proposal(id)).map(|pull| pull.number);
-            if let Some(number) = state.pull.or(open) {
+            if let Some(number) = one.pull.or(open) {
                 // Of one that several share, what stands against it for any of them.
                 let known = &mut remarks.entry(number).or_default().stage;
                 if known.is_none() || stage != Stage::Offered {
@@ -87,7 +83,7 @@ impl Run<'_> {
 }
 
 /// Notes the same of several proposals.
-pub(super) fn note(outcome: &mut Outcome, proposals: &[ProposalId], state: &ProposalState) {
+pub(super) fn note(outcome: &mut Outcome, proposals: &[ProposalId], state: &ProposalOutcome) {
     outcome.proposals.extend(proposals.iter().map(|proposal| (proposal.clone(), state.clone())));
 }
 
@@ -109,7 +105,7 @@ pub(super) fn leave(
     standing: &Standing,
     settings: &RepositorySettings,
     outcome: &mut Outcome,
-) -> ProposalState {
+) -> ProposalOutcome {
     let words = standing_in_words(standing, kind, settings.commands.prefix.as_str());
     if let Some(number) = words.remarked_on {
         let remarks = outcome.remarks.entry(number).or_default();
@@ -118,5 +114,5 @@ pub(super) fn leave(
             _ => remarks.notes.push(format!("{} {}", words.why, Refusal::State.sentence())),
         }
     }
-    ProposalState::new(words.word, words.why)
+    ProposalOutcome::new(words.state, words.why)
 }

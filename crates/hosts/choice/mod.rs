@@ -30,6 +30,7 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::dns_name::is_label_value;
+use capstan_model::wording::quoted;
 
 use self::matching::Demand;
 use self::ownership::{Had, Survey};
@@ -133,7 +134,8 @@ fn read_roles(cluster: &SipCluster) -> (Vec<(&str, &Role)>, Choice) {
             roles.push((name.as_str(), role));
         } else {
             choice.too_few.push(format!(
-                "{name:?}: no label can have this value, so no host can be labelled for the role; name it with letters, digits, `-`, `_` and `.`, at most 63"
+                "{}: no label can have this value, so no host can be labelled for the role; name it with letters, digits, `-`, `_` and `.`, at most 63",
+                quoted(name)
             ));
         }
     }

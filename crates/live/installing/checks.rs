@@ -7,6 +7,7 @@
 
 use std::sync::LazyLock;
 
+use capstan_model::wording::quoted;
 use capstan_providers::{ProviderKind, is_known};
 use regex::Regex;
 
@@ -171,24 +172,28 @@ fn semantic(text: &str) -> Result<(u64, u64), String> {
     static EXTRA: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?\s*$").ok());
     let parts = VERSION.as_ref().and_then(|version| version.captures(text));
-    let parts = parts.ok_or_else(|| format!("could not parse {text:?} as version"))?;
+    let parts = parts.ok_or_else(|| format!("could not parse {} as version", quoted(text)))?;
     let (numbers, extra) = (&parts[1], &parts[2]);
     let components: Vec<&str> = numbers.split('.').collect();
-    let [major, minor, _] = components[..] else { return Err(format!("illegal version string {text:?}")) };
+    let illegal = || format!("illegal version string {}", quoted(text));
+    let [major, minor, _] = components[..] else { return Err(illegal()) };
+    let zero_prefixed =
+        |part: &str| format!("illegal zero-prefixed version component {} in {}", quoted(part), quoted(text));
     let is_padded = |part: &&str| part.len() > 1 && part.starts_with('0');
     if let Some(padded) = components.iter().find(|part| is_padded(part)) {
-        return Err(format!("illegal zero-prefixed version component {padded:?} in {text:?}"));
+        return Err(zero_prefixed(padded));
     }
-    let number = |part: &str| part.parse::<u64>().map_err(|_| format!("illegal version string {text:?}"));
+    let number = |part: &str| part.parse::<u64>().map_err(|_| illegal());
     let read = (number(major)?, number(minor)?);
     if !extra.is_empty() {
         let found = EXTRA.as_ref().and_then(|pattern| pattern.captures(extra));
-        let found = found
-            .ok_or_else(|| format!("could not parse pre-release/metadata ({extra}) in version {text:?}"))?;
+        let found = found.ok_or_else(|| {
+            format!("could not parse pre-release/metadata ({extra}) in version {}", quoted(text))
+        })?;
         let before = found.get(1).map_or("", |before| before.as_str());
         let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         if let Some(padded) = before.split('.').find(|part| is_number(part) && is_padded(part)) {
-            return Err(format!("illegal zero-prefixed version component {padded:?} in {text:?}"));
+            return Err(zero_prefixed(padded));
         }
     }
     Ok(read)

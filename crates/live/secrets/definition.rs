@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_model::digest::sha256;
 use capstan_model::glob::Glob;
 use capstan_model::wording::with_plain_type;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The label of every Secret that is written for a VaultSecret, with its name.
 pub const SECRET_LABEL: &str = "capstan.dev/vault-secret";
@@ -209,6 +210,18 @@ pub enum LeaseMethod {
     Post,
 }
 
+impl LeaseRequest {
+    /// What a lease of that store was asked for with, as a digest that is noted beside it. The same request has the same
+    /// one for ever: a lease with another one is given back, and a new one is asked for.
+    pub fn print(&self, store: &str) -> String {
+        let method = match self.method {
+            LeaseMethod::Get => "Get",
+            LeaseMethod::Post => "Post",
+        };
+        sha256(json!([store, self.path, method, self.parameters]).to_string())
+    }
+}
+
 impl VaultSecretSpec {
     /// Reads `spec`.
     ///
@@ -262,8 +275,6 @@ fn check_path(path: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn secret(spec: &Value) -> Result<VaultSecretSpec, String> {
@@ -282,6 +293,29 @@ mod tests {
             (spec.secret_name("own"), spec.secret_type(), spec.refresh_seconds),
             ("own", "Opaque", 300)
         );
+    }
+
+    /// The digests stand in statuses of years: with another one every lease would be taken anew.
+    #[test]
+    fn a_request_for_a_lease_has_the_same_digest_for_ever() {
+        for (store, lease, digest) in [
+            (
+                // ["vault","database/creds/app","Get",{}]
+                "vault",
+                json!({"path": "database/creds/app"}),
+                "1857a17b1f637620fbd4b66d050654e7a0ecc19151587c415d19f12f8ffbb1fe",
+            ),
+            (
+                // ["org/vault","pki/issue/web","Post",{"common_name":"web.example","alt_names":"a,b"}]
+                "org/vault",
+                json!({"path": "pki/issue/web", "method": "POST",
+                    "parameters": {"common_name": "web.example", "alt_names": "a,b"}}),
+                "cb5a522bd65908df92974bc0d1ae0da4e6eeaecb52760965293b4848b0bf98c6",
+            ),
+        ] {
+            let spec = secret(&json!({"store": store, "lease": lease})).unwrap();
+            assert_eq!(spec.lease.unwrap().print(&spec.store), digest, "{store}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Where a key or an item stands in a settings file, and what it is.
 
 use capstan_model::finding::Position;
+use capstan_model::wording::quoted;
 use capstan_yaml::{NodeKind, ScalarStyle, YamlFile};
 
 /// The way to a value: `upgrade.proposals.order[0]`.
@@ -87,7 +88,7 @@ pub(super) fn find(text: &str, place: &KeyPath) -> Option<Found> {
         NodeKind::Mapping(_) => "a mapping".to_owned(),
         NodeKind::Sequence(_) => "a list".to_owned(),
         NodeKind::Scalar(scalar) if scalar.style != ScalarStyle::Plain => {
-            format!("the string {:?}", scalar.text)
+            format!("the string {}", quoted(&scalar.text))
         }
         NodeKind::Scalar(scalar) => plain(&scalar.text),
     };
@@ -99,6 +100,6 @@ fn plain(text: &str) -> String {
         "" | "~" | "null" => "nothing".to_owned(),
         "true" | "false" => format!("the boolean {text}"),
         number if number.parse::<f64>().is_ok() => format!("the number {number}"),
-        word => format!("the string {word:?}"),
+        word => format!("the string {}", quoted(word)),
     }
 }

@@ -139,10 +139,10 @@ pub async fn preview(ports: &Ports, memory: &mut Memory) -> Result<BTreeMap<Obje
     adopting::previews(ports, &by, &mut members).await
 }
 
-/// A step, for the log.
+/// A step, for the log, and for the status of a provider of which it is undone again and again.
 fn words(step: &Step) -> String {
     match step {
-        Step::Note(record) => format!("noted: {:?}", record.phase),
+        Step::Note(record) => format!("noted: {}", record.phase.as_str()),
         Step::Migrate { definition, versions } => {
             format!("migrating {definition} from {}", versions.join(", "))
         }
@@ -155,5 +155,27 @@ fn words(step: &Step) -> String {
         Step::Ask { webhooks, .. } => format!("asking {} webhook configurations", webhooks.len()),
         Step::Delete(objects) => format!("deleting {} objects", objects.len()),
         Step::Forget => "forgotten".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capstan_live::installing::pass::{Phase, Record};
+
+    use super::*;
+
+    /// The words stand in the status of providers.
+    #[test]
+    fn what_is_noted_is_said_by_its_phase() {
+        for (phase, said) in [
+            (Phase::Preparing, "noted: Preparing"),
+            (Phase::Applying, "noted: Applying"),
+            (Phase::Pruning, "noted: Pruning"),
+            (Phase::Settled, "noted: Settled"),
+            (Phase::Removing, "noted: Removing"),
+        ] {
+            assert_eq!(words(&Step::Note(Box::new(Record { phase, ..Record::default() }))), said);
+            assert_eq!(serde_json::to_value(phase).unwrap(), phase.as_str());
+        }
     }
 }

@@ -7,15 +7,19 @@ use jiff::Timestamp;
 
 use super::*;
 use crate::block::BlockKey;
+use crate::state::ProposalState::{
+    self, Approved, Blocked, Current, Declined, Edited, Gone, Held, Pinned, Proposed, Refused, Reverted,
+    Unplannable, Waiting,
+};
 
 fn id(target: &str) -> ProposalId {
     ProposalId::of_release(Target::parse(target).unwrap())
 }
 
-fn entry(target: &str, word: &'static str, why: &str) -> Entry {
+fn entry(target: &str, state: ProposalState, why: &str) -> Entry {
     Entry {
         proposal: id(target),
-        word,
+        state,
         why: why.to_owned(),
         pull: None,
         at: Some("aws/v21.0.0".to_owned()),
@@ -37,71 +41,66 @@ fn on_hold() -> OnHold {
 #[test]
 fn each_state_stands_below_its_heading_with_its_box() {
     let choice = |verb: &str| format!("- [ ] <!-- capstan {{\"do\":\"{verb}\",\"of\":\"gauss/peu01\"}} --> ");
-    for (word, heading, line) in [
-        ("blocked", "Needs somebody (1)", "- `gauss/peu01` to `aws/v22.0.0`, blocked: Why `a_b`.".to_owned()),
+    for (state, heading, line) in [
+        (Blocked, "Needs somebody (1)", "- `gauss/peu01` to `aws/v22.0.0`, blocked: Why `a_b`.".to_owned()),
         (
-            "unplannable",
+            Unplannable,
             "Needs somebody (1)",
             "- `gauss/peu01` to `aws/v22.0.0`, unplannable: Why `a_b`.".to_owned(),
         ),
         (
-            "refused",
+            Refused,
             "Needs somebody (1)",
             choice("retry") + "`gauss/peu01` to `aws/v22.0.0`, refused: Why `a_b`.",
         ),
         (
-            "edited",
+            Edited,
             "Needs somebody (1)",
             choice("replan") + "`gauss/peu01` to `aws/v22.0.0`, edited: Why `a_b`.",
         ),
-        ("proposed", "Open (1)", choice("replan") + "`gauss/peu01` to `aws/v22.0.0`"),
-        ("approved", "Open (1)", choice("replan") + "`gauss/peu01` to `aws/v22.0.0`, approved: Why `a_b`."),
-        ("waiting", "Waiting (1)", choice("upgrade") + "`gauss/peu01` to `aws/v22.0.0`, waiting: Why `a_b`."),
-        ("paused", "Paused (1)", "- `gauss/peu01` to `aws/v22.0.0`, paused: Why `a_b`.".to_owned()),
-        ("held", "On hold (1)", "- `gauss/peu01` to `aws/v22.0.0`, held: Why `a_b`.".to_owned()),
+        (Proposed, "Open (1)", choice("replan") + "`gauss/peu01` to `aws/v22.0.0`"),
+        (Approved, "Open (1)", choice("replan") + "`gauss/peu01` to `aws/v22.0.0`, approved: Why `a_b`."),
+        (Waiting, "Waiting (1)", choice("upgrade") + "`gauss/peu01` to `aws/v22.0.0`, waiting: Why `a_b`."),
         (
-            "declined",
-            "Skipped (1)",
-            choice("unskip") + "`gauss/peu01` to `aws/v22.0.0`, declined: Why `a_b`.",
+            ProposalState::Paused,
+            "Paused (1)",
+            "- `gauss/peu01` to `aws/v22.0.0`, paused: Why `a_b`.".to_owned(),
         ),
-        (
-            "reverted",
-            "Skipped (1)",
-            choice("replan") + "`gauss/peu01` to `aws/v22.0.0`, reverted: Why `a_b`.",
-        ),
+        (Held, "On hold (1)", "- `gauss/peu01` to `aws/v22.0.0`, held: Why `a_b`.".to_owned()),
+        (Declined, "Skipped (1)", choice("unskip") + "`gauss/peu01` to `aws/v22.0.0`, declined: Why `a_b`."),
+        (Reverted, "Skipped (1)", choice("replan") + "`gauss/peu01` to `aws/v22.0.0`, reverted: Why `a_b`."),
     ] {
-        let found = text(&[entry("gauss/peu01", word, "Why `a_b`.")], &DashboardRecord::default());
-        assert!(found.contains(&format!("\n### {heading}\n")), "{word}: {found}");
-        assert!(found.contains(&format!("\n{line}\n")), "{word}: {found}");
+        let found = text(&[entry("gauss/peu01", state, "Why `a_b`.")], &DashboardRecord::default());
+        assert!(found.contains(&format!("\n### {heading}\n")), "{state:?}: {found}");
+        assert!(found.contains(&format!("\n{line}\n")), "{state:?}: {found}");
     }
-    let mut held = entry("gauss/peu01", "held", "On hold by `ada`.");
+    let mut held = entry("gauss/peu01", Held, "On hold by `ada`.");
     held.hold = Some(on_hold());
     assert!(text(&[held], &DashboardRecord::default()).contains(&(choice("unhold") + "`gauss/peu01`")));
-    let mut open = entry("gauss/peu01", "proposed", "");
+    let mut open = entry("gauss/peu01", Proposed, "");
     open.pull = Some(12);
     assert!(text(&[open], &DashboardRecord::default()).contains("`aws/v22.0.0` [#12](../pull/12)\n"));
 }
 
 #[test]
 fn every_state_has_its_place() {
-    for state in crate::STATES {
-        let found = text(&[entry("gauss/peu01", state.word, "Why.")], &DashboardRecord::default());
-        let rests = ["current", "pinned", "gone"].contains(&state.word);
-        assert_eq!(found.contains("`gauss/peu01`"), !rests, "{}: {found}", state.word);
-        assert_eq!(found.contains("\n1 cluster is "), rests, "{}: {found}", state.word);
+    for state in ProposalState::ALL {
+        let found = text(&[entry("gauss/peu01", state, "Why.")], &DashboardRecord::default());
+        let rests = [Current, Pinned, Gone].contains(&state);
+        assert_eq!(found.contains("`gauss/peu01`"), !rests, "{state:?}: {found}");
+        assert_eq!(found.contains("\n1 cluster is "), rests, "{state:?}: {found}");
     }
 }
 
 #[test]
 fn how_far_a_source_has_come_is_counted() {
-    let mut entries: Vec<Entry> =
-        ["proposed", "approved", "waiting", "held", "blocked", "refused", "declined"]
-            .into_iter()
-            .enumerate()
-            .map(|(at, word)| entry(&format!("g/{at}"), word, "Why."))
-            .collect();
-    let done = Entry { at: Some("aws/v22.0.0".to_owned()), offered: None, ..entry("g/done", "current", "") };
-    let old = Entry { offered: None, ..entry("g/old", "pinned", "") };
+    let mut entries: Vec<Entry> = [Proposed, Approved, Waiting, Held, Blocked, Refused, Declined]
+        .into_iter()
+        .enumerate()
+        .map(|(at, state)| entry(&format!("g/{at}"), state, "Why."))
+        .collect();
+    let done = Entry { at: Some("aws/v22.0.0".to_owned()), offered: None, ..entry("g/done", Current, "") };
+    let old = Entry { offered: None, ..entry("g/old", Pinned, "") };
     entries.extend([done.clone(), Entry { proposal: id("g/done2"), ..done }, old]);
     let found = text(&entries, &DashboardRecord::default());
     assert!(found.contains("| offered | done | open | waiting | needs somebody |\n"), "{found}");
@@ -116,7 +115,7 @@ fn how_far_a_source_has_come_is_counted() {
 fn conflicts_that_block_have_boxes_and_the_pause_has_one() {
     let conflict =
         |path: &str| BlockingConflict { object: "MachinePool/peu01-mp-0".to_owned(), path: path.to_owned() };
-    let mut blocked = entry("gauss/peu01", "blocked", "Conflicts.");
+    let mut blocked = entry("gauss/peu01", Blocked, "Conflicts.");
     blocked.conflicts =
         ["/spec/a", "/spec/b", "/spec/c", "/spec/d", "/spec/e", "/spec/f", "/spec/g"].map(conflict).to_vec();
     let found = text(&[blocked], &DashboardRecord::default());
@@ -143,14 +142,14 @@ fn conflicts_that_block_have_boxes_and_the_pause_has_one() {
 /// Help, tables of rights and boxes come from one declaration: each box is a command of it, as somebody could write it.
 #[test]
 fn every_box_is_a_command_of_the_one_declaration_and_shows_its_word() {
-    let mut blocked = entry("gauss/peu01", "blocked", "Conflicts.");
+    let mut blocked = entry("gauss/peu01", Blocked, "Conflicts.");
     let (object, path) = ("MachinePool/peu01-mp-0".to_owned(), "/spec/replicas".to_owned());
     blocked.conflicts = vec![BlockingConflict { object, path }];
-    let mut held = entry("gauss/peu02", "held", "On hold by `ada`.");
+    let mut held = entry("gauss/peu02", Held, "On hold by `ada`.");
     held.hold = Some(on_hold());
-    let states = crate::STATES.iter().enumerate();
+    let states = ProposalState::ALL.into_iter().enumerate();
     let mut entries: Vec<Entry> =
-        states.map(|(at, state)| entry(&format!("g/{at}"), state.word, "Why.")).collect();
+        states.map(|(at, state)| entry(&format!("g/{at}"), state, "Why.")).collect();
     entries.extend([blocked, held]);
     let pause = Paused { by: "ada".to_owned(), reason: None, since: jiff::civil::date(2026, 11, 23) };
     let paused = DashboardRecord { pause: Some(pause), ..DashboardRecord::default() };
@@ -179,8 +178,8 @@ fn an_issue_is_worth_its_noise_only_where_something_is_told() {
     };
     let none = DashboardRecord::default();
     assert!(!worth(&[], &none));
-    assert!(!worth(&[entry("a/b", "current", ""), entry("a/c", "pinned", "")], &none));
-    assert!(worth(&[entry("a/b", "current", ""), entry("a/c", "waiting", "")], &none));
+    assert!(!worth(&[entry("a/b", Current, ""), entry("a/c", Pinned, "")], &none));
+    assert!(worth(&[entry("a/b", Current, ""), entry("a/c", Waiting, "")], &none));
     let decisions = vec![(id("a/b"), Decisions { hold: Some(on_hold()), ..Decisions::default() })];
     assert!(worth(&[], &DashboardRecord { decisions, ..none }));
 }
@@ -188,10 +187,10 @@ fn an_issue_is_worth_its_noise_only_where_something_is_told() {
 /// Names as long and as foreign as GitHub takes them, and more clusters than fit.
 #[test]
 fn a_body_keeps_githubs_limit_and_counts_what_it_left_out() {
-    let words = ["proposed", "waiting", "blocked", "declined", "held"];
+    let states = [Proposed, Waiting, Blocked, Declined, Held];
     let entries: Vec<Entry> = (0..3_000)
         .map(|at| {
-            entry(&format!("g/ö{at}-{}", "x".repeat(100)), words[at % words.len()], &"why & so ".repeat(60))
+            entry(&format!("g/ö{at}-{}", "x".repeat(100)), states[at % states.len()], &"why & so ".repeat(60))
         })
         .collect();
     let hold = OnHold { reason: Some("\u{1f6a2}".repeat(200)), ..on_hold() };
@@ -225,7 +224,7 @@ fn a_body_keeps_githubs_limit_and_counts_what_it_left_out() {
 #[test]
 fn ticks_are_heard_where_nothing_else_was_changed() {
     let key = BlockKey::derive(b"secret");
-    let entries = [entry("gauss/peu01", "waiting", "It waits."), entry("gauss/peu02", "declined", "No.")];
+    let entries = [entry("gauss/peu01", Waiting, "It waits."), entry("gauss/peu02", Declined, "No.")];
     let told = text(&entries, &DashboardRecord::default());
     let record = DashboardRecord { edition: 3, ..DashboardRecord::default() }.with_text(&told);
     let body = record.body(&told, &key, 7);
@@ -307,7 +306,7 @@ fn a_record_is_read_back_and_no_other_repositorys_is() {
     assert_eq!(DashboardRecord::of_json(&record.to_json(7), 7), Some(record));
     // Whatever a folder is called, its box can be read.
     let told = text(
-        &[Entry { proposal: values.clone(), ..entry("x/y", "waiting", "Why.") }],
+        &[Entry { proposal: values.clone(), ..entry("x/y", Waiting, "Why.") }],
         &DashboardRecord::default(),
     );
     let record = DashboardRecord::default().with_text(&told);
@@ -320,7 +319,11 @@ fn a_record_is_read_back_and_no_other_repositorys_is() {
 fn what_the_inventory_brings_is_told_from_what_releases_bring() {
     let line = |at: &str, kind: SourceKind| {
         let proposal = ProposalId { kind, ..id("gauss/peu01") };
-        let entry = Entry { proposal, at: Some(at.to_owned()), ..entry("gauss/peu01", "paused", "Why.") };
+        let entry = Entry {
+            proposal,
+            at: Some(at.to_owned()),
+            ..entry("gauss/peu01", ProposalState::Paused, "Why.")
+        };
         let text = text(&[entry], &DashboardRecord::default());
         text.lines().find(|line| line.starts_with("- `gauss")).unwrap().to_owned()
     };

@@ -13,6 +13,7 @@ use crate::block::ascii;
 use crate::markdown::{MAX_BODY, Page, code, code_cell, more_items, prose};
 use crate::pages::Refusal;
 use crate::standing::pause_in_words;
+use crate::state::ProposalState;
 
 /// How much is told of a reason, in characters.
 const LONGEST_REASON: usize = 300;
@@ -43,8 +44,8 @@ pub struct BlockingConflict {
 pub struct Entry {
     /// Which.
     pub proposal: ProposalId,
-    /// A word of [`STATES`](crate::STATES).
-    pub word: &'static str,
+    /// Its state.
+    pub state: ProposalState,
     /// Why, in sentences.
     pub why: String,
     /// The open pull request.
@@ -89,9 +90,41 @@ pub struct Dashboard<'a> {
     pub trouble: Option<&'a str>,
 }
 
-/// A part of the dashboard: entries of these words, below that heading.
+/// Where an entry is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    NeedsSomebody,
+    Open,
+    Paused,
+    Waiting,
+    Observed,
+    Held,
+    Skipped,
+    /// It is only counted.
+    Resting,
+}
+
+const fn part(state: ProposalState) -> Part {
+    match state {
+        ProposalState::Blocked
+        | ProposalState::Refused
+        | ProposalState::Edited
+        | ProposalState::Unplannable
+        | ProposalState::Unknown
+        | ProposalState::Failed => Part::NeedsSomebody,
+        ProposalState::Proposed | ProposalState::Approved => Part::Open,
+        ProposalState::Paused => Part::Paused,
+        ProposalState::Waiting => Part::Waiting,
+        ProposalState::Observed => Part::Observed,
+        ProposalState::Held => Part::Held,
+        ProposalState::Declined | ProposalState::Reverted => Part::Skipped,
+        ProposalState::Pinned | ProposalState::Gone | ProposalState::Current => Part::Resting,
+    }
+}
+
+/// A part of the dashboard, with its entries below a heading.
 struct Section {
-    words: &'static [&'static str],
+    part: Part,
     heading: &'static str,
     /// What a tick there does; empty where there are no boxes.
     hint: &'static str,
@@ -101,28 +134,28 @@ struct Section {
 
 const SECTIONS: [Section; 7] = [
     Section {
-        words: &["blocked", "refused", "edited", "unplannable", "unknown", "failed"],
+        part: Part::NeedsSomebody,
         heading: "Needs somebody",
         hint: "Ticks: of a conflict, `keep` or `take`; of what GitHub refused, `retry`; of an edited branch, `replan` (people's commits there are overwritten).",
         share: 45,
     },
     Section {
-        words: &["proposed", "approved"],
+        part: Part::Open,
         heading: "Open",
         hint: "A tick is `replan`: the branch is written anew, also over people's commits.",
         share: 40,
     },
-    Section { words: &["paused"], heading: "Paused", hint: "", share: 40 },
+    Section { part: Part::Paused, heading: "Paused", hint: "", share: 40 },
     Section {
-        words: &["waiting"],
+        part: Part::Waiting,
         heading: "Waiting",
         hint: "A tick is `upgrade`: the pull request is opened now.",
         share: 40,
     },
-    Section { words: &["observed"], heading: "Would be proposed", hint: "", share: 40 },
-    Section { words: &["held"], heading: "On hold", hint: "A tick is `unhold`.", share: 50 },
+    Section { part: Part::Observed, heading: "Would be proposed", hint: "", share: 40 },
+    Section { part: Part::Held, heading: "On hold", hint: "A tick is `unhold`.", share: 50 },
     Section {
-        words: &["declined", "reverted"],
+        part: Part::Skipped,
         heading: "Skipped",
         hint: "A tick offers it again: `unskip`, or `replan` where it was merged and taken back.",
         share: 100,
@@ -131,7 +164,7 @@ const SECTIONS: [Section; 7] = [
 
 /// Whether there is anything to tell: where all clusters rest, nobody needs an issue that says so.
 pub fn is_worth_telling(dashboard: &Dashboard<'_>) -> bool {
-    let told = |entry: &Entry| SECTIONS.iter().any(|section| section.words.contains(&entry.word));
+    let told = |entry: &Entry| part(entry.state) != Part::Resting;
     let DashboardRecord { pause, decisions, notices, .. } = dashboard.record;
     dashboard.trouble.is_some()
         || pause.is_some()
@@ -170,11 +203,9 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
     let budget = page.free() * CAMPAIGNS / 100;
     page.section("\n### Campaigns\n\n", &told, budget, |left| more_items(left, "release", "releases"));
     for section in &SECTIONS {
-        let told: Vec<&Entry> = section
-            .words
-            .iter()
-            .flat_map(|word| entries.iter().filter(move |entry| entry.word == *word))
-            .collect();
+        let mut told: Vec<&Entry> =
+            entries.iter().filter(|entry| part(entry.state) == section.part).collect();
+        told.sort_by_key(|entry| entry.state);
         let rows: Vec<String> = told.iter().map(|entry| row(entry)).collect();
         let hint = if section.hint.is_empty() { String::new() } else { format!("{}\n\n", section.hint) };
         let head = format!("\n### {} ({})\n\n{hint}", section.heading, rows.len());
@@ -239,14 +270,7 @@ pub fn closed_dashboard(why: &str) -> String {
 }
 
 fn row(entry: &Entry) -> String {
-    let verb = match (entry.word, &entry.hold) {
-        ("refused", _) => Some(Verb::Retry),
-        ("edited" | "proposed" | "approved" | "reverted", _) => Some(Verb::Replan),
-        ("waiting", _) => Some(Verb::Upgrade),
-        ("declined", _) => Some(Verb::Unskip),
-        ("held", Some(_)) => Some(Verb::Unhold),
-        _ => None,
-    };
+    let verb = box_of(entry);
     let lead = verb.map_or_else(|| "- ".to_owned(), |verb| Choice::about(verb, &entry.proposal).to_box());
     // A link that leaves no mention behind where it leads.
     let pull = entry.pull.map_or_else(String::new, |number| format!(" [#{number}](../pull/{number})"));
@@ -260,18 +284,42 @@ fn row(entry: &Entry) -> String {
         _ => String::new(),
     };
     let of = if of_release { String::new() } else { format!(" ({})", entry.proposal.kind) };
-    let kind = if entry.word == "proposed" { String::new() } else { format!(", {}", entry.word) };
-    let why = match entry.word {
+    let how = if entry.state == ProposalState::Proposed {
         // That it is open and what it offers stands there already.
-        "proposed" => String::new(),
-        _ => format!(": {}", prose(&entry.why, LONGEST_REASON)),
+        String::new()
+    } else {
+        format!(", {}: {}", entry.state.as_str(), prose(&entry.why, LONGEST_REASON))
     };
     let target = code(entry.proposal.target.path(), 200);
-    let mut text = format!("{lead}{target}{of}{to}{pull}{kind}{why}\n");
-    if entry.word == "blocked" {
+    let mut text = format!("{lead}{target}{of}{to}{pull}{how}\n");
+    if entry.state == ProposalState::Blocked {
         text.push_str(&conflicts(entry));
     }
     text
+}
+
+/// What the box of an entry asks for.
+const fn box_of(entry: &Entry) -> Option<Verb> {
+    match entry.state {
+        ProposalState::Refused => Some(Verb::Retry),
+        ProposalState::Edited
+        | ProposalState::Proposed
+        | ProposalState::Approved
+        | ProposalState::Reverted => Some(Verb::Replan),
+        ProposalState::Waiting => Some(Verb::Upgrade),
+        ProposalState::Declined => Some(Verb::Unskip),
+        ProposalState::Held if entry.hold.is_some() => Some(Verb::Unhold),
+        ProposalState::Held
+        | ProposalState::Blocked
+        | ProposalState::Unplannable
+        | ProposalState::Unknown
+        | ProposalState::Failed
+        | ProposalState::Paused
+        | ProposalState::Observed
+        | ProposalState::Pinned
+        | ProposalState::Gone
+        | ProposalState::Current => None,
+    }
 }
 
 fn conflicts(entry: &Entry) -> String {
@@ -304,19 +352,21 @@ fn conflicts(entry: &Entry) -> String {
 fn campaigns(entries: &[Entry]) -> String {
     let mut sources: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for entry in entries {
-        let column = match entry.word {
-            "current" => 0,
-            "proposed" | "approved" => 1,
-            "pinned" | "gone" => continue,
-            "blocked" | "refused" | "edited" | "unplannable" | "unknown" | "failed" => 3,
-            _ => 2,
+        let column = match part(entry.state) {
+            Part::Resting if entry.state == ProposalState::Current => 0,
+            Part::Resting => continue,
+            Part::Open => 1,
+            Part::Paused | Part::Waiting | Part::Observed | Part::Held | Part::Skipped => 2,
+            Part::NeedsSomebody => 3,
         };
         if let Some(offered) = &entry.offered {
             sources.entry(offered).or_default()[column] += 1;
         }
     }
     // To those that have it nothing is offered.
-    for entry in entries.iter().filter(|entry| entry.word == "current" && entry.offered.is_none()) {
+    for entry in
+        entries.iter().filter(|entry| entry.state == ProposalState::Current && entry.offered.is_none())
+    {
         if let Some(columns) = entry.at.as_deref().and_then(|at| sources.get_mut(at)) {
             columns[0] += 1;
         }
@@ -338,14 +388,17 @@ fn campaigns(entries: &[Entry]) -> String {
 
 /// Those of which nothing is to be told but their number.
 fn resting(entries: &[Entry]) -> String {
-    let of = |word: &str| entries.iter().filter(|entry| entry.word == word).count();
-    let told: Vec<String> =
-        [("current", "up to date"), ("pinned", "kept back by their track"), ("gone", "gone")]
-            .into_iter()
-            .filter_map(|(word, meaning)| match of(word) {
-                0 => None,
-                number => Some(format!("{} {meaning}", count(number, "cluster is", "clusters are"))),
-            })
-            .collect();
+    let of = |state| entries.iter().filter(|entry| entry.state == state).count();
+    let told: Vec<String> = [
+        (ProposalState::Current, "up to date"),
+        (ProposalState::Pinned, "kept back by their track"),
+        (ProposalState::Gone, "gone"),
+    ]
+    .into_iter()
+    .filter_map(|(state, meaning)| match of(state) {
+        0 => None,
+        number => Some(format!("{} {meaning}", count(number, "cluster is", "clusters are"))),
+    })
+    .collect();
     if told.is_empty() { String::new() } else { format!("\n{}.\n", told.join(", ")) }
 }

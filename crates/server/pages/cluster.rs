@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
-use capstan_report::STATES;
+use capstan_report::ProposalState;
 
 use super::Site;
 use super::access::Visitor;
@@ -192,7 +192,7 @@ async fn shown(
 }
 
 fn stands<'a>(site: &Site, target: &'a ShownTarget) -> Stands<'a> {
-    let meaning = STATES.iter().find(|state| state.word == target.state).map_or("", |state| state.meaning);
+    let meaning = ProposalState::parse(&target.state).map_or("", ProposalState::meaning);
     Stands { kind: &target.kind, row: row(site, target), meaning }
 }
 

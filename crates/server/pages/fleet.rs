@@ -6,7 +6,7 @@ use axum::response::Response;
 use capstan_live::agent::RolloutState;
 use capstan_model::source::SourceKind;
 use capstan_model::wording::count_of;
-use capstan_report::STATES;
+use capstan_report::{Mood, ProposalState};
 use url::Url;
 
 use super::Site;
@@ -15,7 +15,7 @@ use super::frame::{Titled, mood, of, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{Fields, Paged, Pager, extent, page_address, path};
 use super::queue::{Trouble, troubled};
-use capstan_ports::{ClusterFilter, RecordsError, ShownTarget};
+use capstan_ports::{CheckConclusion, ClusterFilter, RecordsError, ShownTarget};
 
 const PER_PAGE: u32 = 100;
 /// More repositories than these are written into a field, not chosen from a list.
@@ -102,7 +102,7 @@ struct Content<'a> {
     filter: &'a ClusterFilter,
     narrowed: bool,
     local: bool,
-    states: Vec<Meaning>,
+    states: [Meaning; ProposalState::ALL.len()],
     /// Name, and whether it is the one that was chosen.
     repositories: Vec<(&'a str, bool)>,
     chosen: usize,
@@ -179,10 +179,7 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
         more_troubled,
         narrowed: filter != ClusterFilter::default(),
         local: visitor.login().is_none(),
-        states: STATES
-            .iter()
-            .map(|state| Meaning { word: state.word, mood: of(state.mood), meaning: state.meaning })
-            .collect(),
+        states: ProposalState::ALL.map(meaning),
         repositories: repositories
             .iter()
             .map(|one| (one.name.as_str(), one.name.eq_ignore_ascii_case(&filter.repository)))
@@ -223,12 +220,7 @@ pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
         reason: prose(&target.reason, Some(&repository)),
         proposal: target.pull_request.map(|number| (format!("{repository}/pull/{number}"), number)),
         check: target.check.as_ref().map(|(conclusion, title)| {
-            let mood = match conclusion.as_str() {
-                "success" => "good",
-                "neutral" => "waits",
-                _ => "bad",
-            };
-            (mood, format!("{}: {title}", conclusion.replace('_', " ")))
+            (mood_of_check(conclusion), format!("{}: {title}", conclusion.replace('_', " ")))
         }),
         hold: target.hold.as_ref().map(|hold| prose(hold, Some(&repository))),
         rollout: target.rollout.as_ref().map(|report| {
@@ -250,6 +242,19 @@ pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
     }
 }
 
+/// How the conclusion of a check is coloured; one that is not known as one that stands against it.
+fn mood_of_check(conclusion: &str) -> &'static str {
+    of(match CheckConclusion::parse(conclusion) {
+        Some(CheckConclusion::Success) => Mood::Good,
+        Some(CheckConclusion::Neutral) => Mood::Waits,
+        Some(CheckConclusion::Failure | CheckConclusion::ActionRequired) | None => Mood::Bad,
+    })
+}
+
+const fn meaning(state: ProposalState) -> Meaning {
+    Meaning { word: state.as_str(), mood: of(state.mood()), meaning: state.meaning() }
+}
+
 /// What there is for a target: where that is the source that it has, what else of it.
 fn offered(target: &ShownTarget) -> String {
     match &target.offered {
@@ -263,4 +268,22 @@ fn offered(target: &ShownTarget) -> String {
 /// What a repository's folder is called on GitHub.
 pub(super) fn folder_url(web: &Url, repository: &str, target: &str) -> String {
     format!("{}{}", web.as_str().trim_end_matches('/'), path(&[repository, "tree/HEAD", target]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_is_coloured_by_its_conclusion() {
+        for (conclusion, expected) in [
+            ("success", "good"),
+            ("neutral", "waits"),
+            ("failure", "bad"),
+            ("action_required", "bad"),
+            ("of_tomorrow", "bad"),
+        ] {
+            assert_eq!(mood_of_check(conclusion), expected, "{conclusion}");
+        }
+    }
 }

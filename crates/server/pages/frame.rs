@@ -6,7 +6,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{Html as HtmlAnswer, IntoResponse, Response};
-use capstan_report::{Mood, STATES};
+use capstan_report::{Mood, ProposalState};
 use jiff::Timestamp;
 
 use super::Site;
@@ -194,9 +194,9 @@ pub(super) fn minute(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// How a state is coloured.
+/// How a state is coloured; one that is not known asks nothing of anybody.
 pub(super) fn mood(word: &str) -> &'static str {
-    STATES.iter().find(|state| state.word == word).map_or("waits", |state| of(state.mood))
+    of(ProposalState::parse(word).map_or(Mood::Waits, ProposalState::mood))
 }
 
 /// The class of a mood.
@@ -206,5 +206,25 @@ pub(super) const fn of(mood: Mood) -> &'static str {
         Mood::Waits => "waits",
         Mood::Open => "open",
         Mood::Bad => "bad",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record may hold the word of another version.
+    #[test]
+    fn a_state_that_is_not_known_asks_nothing_of_anybody() {
+        for (word, expected) in [
+            ("current", "good"),
+            ("held", "waits"),
+            ("edited", "open"),
+            ("blocked", "bad"),
+            ("of-tomorrow", "waits"),
+            ("", "waits"),
+        ] {
+            assert_eq!(mood(word), expected, "{word}");
+        }
     }
 }

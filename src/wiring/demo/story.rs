@@ -6,7 +6,7 @@ use std::io::Write;
 
 use capstan::cli::Failure;
 use capstan_forge::{CheckView, Forge, MergeMethod, NewPull, PullState, PullView};
-use capstan_report::Refusal;
+use capstan_report::{ProposalState, Refusal};
 
 use super::super::failed;
 use super::sample::{
@@ -130,12 +130,16 @@ impl Story<'_> {
             let found = clusters.iter().find(|cluster| cluster.target == id);
             found.ok_or_else(|| missing(&format!("Capstan says nothing of {id}")))
         };
-        for (id, word) in [(AHEAD, "blocked"), (BROKEN, "unplannable"), (HELD, "held"), (PINNED, "pinned")] {
-            let cluster = reason(id)?;
+        for (id, state, refused) in [
+            (AHEAD, ProposalState::Blocked, "  REFUSED"),
+            (BROKEN, ProposalState::Unplannable, "  REFUSED"),
+            (HELD, ProposalState::Held, ""),
+            (PINNED, ProposalState::Pinned, ""),
+        ] {
+            let (cluster, word) = (reason(id)?, state.as_str());
             expect(cluster.state == word, || {
                 format!("{id} is {}, expected {word}: {}", cluster.state, cluster.reason)
             })?;
-            let refused = if matches!(word, "held" | "pinned") { "" } else { "  REFUSED" };
             say(&format!("   {id}{refused}\n{}", indented(&plain(&cluster.reason), 6)))?;
         }
         let others: Vec<&str> = sample::of_other_provider().collect();

@@ -13,6 +13,7 @@ use capstan::app::ports::{
 use capstan::database::Database;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
+use capstan_report::ProposalState;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -136,7 +137,7 @@ fn deliveries(repository: u64) -> Vec<Delivery> {
 fn campaign(state: &str) -> CampaignRecord {
     let one = |number: usize| CampaignTarget {
         target: Target::parse(&format!("gauss/c{number:03}")).unwrap(),
-        state: state.to_owned(),
+        state: ProposalState::parse(state).unwrap(),
         reason: format!("It is {state}."),
         at: Some("aws/v1.0.0".to_owned()),
         offered: None,

@@ -11,6 +11,7 @@ use capstan::app::ports::{
 };
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
+use capstan_report::ProposalState;
 
 use super::{Bench, each_engine};
 
@@ -34,7 +35,7 @@ async fn fill(bench: &Bench) {
         bench.database.enqueue(&request).await.unwrap();
         let target = |(path, state, reason): (&str, &str, &str)| CampaignTarget {
             target: Target::parse(path).unwrap(),
-            state: state.to_owned(),
+            state: ProposalState::parse(state).unwrap(),
             reason: reason.to_owned(),
             at: Some("aws/v21.0.0".to_owned()),
             offered: None,

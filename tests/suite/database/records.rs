@@ -12,6 +12,7 @@ use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
+use capstan_report::ProposalState;
 
 use super::each_engine;
 
@@ -170,7 +171,7 @@ async fn of_a_campaign_what_was_saved_last_is_read() {
         records.enqueue(&request).await.unwrap();
         let one = |number: usize, state: &str, hold: Option<&str>| CampaignTarget {
             target: target(&format!("gauss/c{number:03}")),
-            state: state.to_owned(),
+            state: ProposalState::parse(state).unwrap(),
             reason: format!("It is {state}."),
             at: Some("aws/v1.0.0".to_owned()),
             offered: None,
@@ -190,7 +191,7 @@ async fn of_a_campaign_what_was_saved_last_is_read() {
                 shown.into_iter().map(|one| (one.target, one.state, one.reason, one.at, one.hold)).collect();
             let saved = campaign.targets.iter().map(|one| {
                 let one = one.clone();
-                (one.target.to_string(), one.state, one.reason, one.at, one.hold)
+                (one.target.to_string(), one.state.as_str().to_owned(), one.reason, one.at, one.hold)
             });
             assert_eq!(shown, saved.collect::<Vec<_>>());
         };
@@ -200,7 +201,7 @@ async fn of_a_campaign_what_was_saved_last_is_read() {
         campaign.targets.remove(100);
         campaign.targets.push(one(300, "waiting", None));
         is_kept(&campaign).await;
-        campaign.targets.iter_mut().for_each(|target| target.state = "done".to_owned());
+        campaign.targets.iter_mut().for_each(|target| target.state = ProposalState::Current);
         is_kept(&campaign).await;
         campaign.limits = Some(CampaignLimits { open: 20, per_hour: 20 });
         campaign.targets.truncate(3);
@@ -226,7 +227,7 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
                 .iter()
                 .map(|[path, state, reason]| CampaignTarget {
                     target: target(path),
-                    state: (*state).to_owned(),
+                    state: ProposalState::parse(state).unwrap(),
                     reason: (*reason).to_owned(),
                     at: None,
                     offered: None,

@@ -132,7 +132,7 @@ fn reasons(page: &Page) -> Vec<String> {
 fn what_to_do_is_said_of_every_state_of_a_proposal() {
     let page = page("docs/troubleshooting.md");
     let documented = page.rows("states-of-a-proposal").iter().map(|row| row[0].text.clone()).collect();
-    let real = capstan_report::STATES.iter().map(|state| state.word.to_owned()).collect();
+    let real = capstan_report::ProposalState::ALL.iter().map(|state| state.as_str().to_owned()).collect();
     assert_same(documented, real, "states of a proposal in docs/troubleshooting.md");
 }
 

@@ -26,6 +26,7 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
+use capstan_report::ProposalState;
 use capstan_test_support::tally;
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
 use reqwest::{Client, Method, redirect};
@@ -389,7 +390,7 @@ pub(super) fn target(
 ) -> CampaignTarget {
     CampaignTarget {
         target: Target::parse(path).unwrap(),
-        state: state.to_owned(),
+        state: ProposalState::parse(state).unwrap(),
         reason: reason.to_owned(),
         at: Some(at.to_owned()),
         offered: offered.map(str::to_owned),

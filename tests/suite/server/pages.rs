@@ -12,6 +12,7 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
+use capstan_report::ProposalState;
 
 use super::client::{Running, get};
 
@@ -24,7 +25,7 @@ fn target(path: &str, state: &str, reason: &str) -> CampaignTarget {
     let target = Target::parse(path).unwrap();
     CampaignTarget {
         target,
-        state: state.to_owned(),
+        state: ProposalState::parse(state).unwrap(),
         reason: reason.to_owned(),
         at: None,
         offered: None,

@@ -36,7 +36,7 @@ use self::writing::KeptReport;
 use super::outcome::{Outcome, Remarks};
 use super::reporters::Reporters;
 use super::{Ending, NotOpened, Plans, Run, Scopes, SyncError, by_target};
-use capstan_ports::{MirrorError, PullRequest};
+use capstan_ports::{CheckConclusion, MirrorError, PullRequest};
 
 pub(super) const NAME: &str = "capstan";
 /// Changes with what reports say, so that a newer Capstan reports again.
@@ -415,10 +415,12 @@ impl Run<'_> {
         let record = self.ports.records.check(self.repository.id, head, NAME).await?;
         Ok(match record.and_then(|record| record.verdict) {
             None => CheckVerdict::Pending,
-            Some(verdict) if matches!(verdict.conclusion.as_str(), "success" | "neutral") => {
-                CheckVerdict::Passes
-            }
-            Some(verdict) => CheckVerdict::Against(verdict.title),
+            Some(verdict) => match CheckConclusion::parse(&verdict.conclusion) {
+                Some(CheckConclusion::Success | CheckConclusion::Neutral) => CheckVerdict::Passes,
+                Some(CheckConclusion::Failure | CheckConclusion::ActionRequired) | None => {
+                    CheckVerdict::Against(verdict.title)
+                }
+            },
         })
     }
 }

@@ -4,13 +4,13 @@ use capstan_plan::proposal::{Decisions, ProposalId};
 use capstan_plan::settings::CommandPrefix;
 use capstan_report::{
     Answer, BlockingConflict, CampaignStanding, ClosedDashboard, Dashboard, DashboardReading,
-    DashboardRecord, EarlierText, Entry, HeardTicks, Notice, closed_dashboard, dashboard_text,
+    DashboardRecord, EarlierText, Entry, HeardTicks, Notice, ProposalState, closed_dashboard, dashboard_text,
     is_worth_telling, newest_notices, remembered_texts,
 };
 use jiff::SignedDuration;
 
 use super::super::answer_parts::in_one_line;
-use super::super::outcome::Outcome;
+use super::super::outcome::{Outcome, ProposalOutcome};
 use super::super::refusals::Write;
 use super::super::request::{Origin, Request};
 use super::super::{Planned, Run, SyncError};
@@ -340,7 +340,7 @@ impl Run<'_> {
                 Ok(upgrade) => decisions.still(upgrade, self.today),
                 Err(_) => decisions,
             };
-            let blocks = state.is_some_and(|state| state.word == "blocked");
+            let blocks = state.is_some_and(|one| one.state == ProposalState::Blocked);
             let decisions = decisions.without_pull_request(blocks);
             (!decisions.is_empty()).then(|| (proposal.clone(), decisions))
         };
@@ -348,23 +348,22 @@ impl Run<'_> {
     }
 
     fn entries(&self, planned: Planned<'_>, outcome: &Outcome) -> Vec<Entry> {
-        let entry = |(proposal, state): (&ProposalId, &super::super::outcome::ProposalState)| {
+        let entry = |(proposal, one): (&ProposalId, &ProposalOutcome)| {
             let upgrade = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
             let blocking = upgrade
                 .iter()
                 .flat_map(|upgrade| &upgrade.conflicts)
                 .filter(|conflict| conflict.blocks && !conflict.settling.values.is_empty());
-            let is_open = !matches!(state.word, "declined" | "reverted" | "current" | "pinned" | "gone");
             let carries = |id: &&ProposalId| {
                 !outcome.superseded.contains(*id) && outcome.members_of(self.facts, id).contains(proposal)
             };
-            let carrier = self.facts.carrier(proposal).filter(|_| is_open).filter(carries);
+            let carrier = self.facts.carrier(proposal).filter(|_| !one.state.is_over()).filter(carries);
             let open = carrier.and_then(|id| self.facts.proposals.get(id)).map(|pull| pull.number);
             Entry {
                 proposal: proposal.clone(),
-                word: state.word,
-                why: state.why.clone(),
-                pull: state.pull.or(open),
+                state: one.state,
+                why: one.why.clone(),
+                pull: one.pull.or(open),
                 at: upgrade.and_then(|upgrade| upgrade.from.as_ref()).map(ToString::to_string),
                 offered: upgrade.and_then(|upgrade| upgrade.to.as_ref()).map(ToString::to_string),
                 conflicts: blocking

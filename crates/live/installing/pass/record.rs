@@ -57,6 +57,19 @@ pub enum Phase {
     Removing,
 }
 
+impl Phase {
+    /// The word, as the record has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Preparing => "Preparing",
+            Self::Applying => "Applying",
+            Self::Pruning => "Pruning",
+            Self::Settled => "Settled",
+            Self::Removing => "Removing",
+        }
+    }
+}
+
 /// One version of a provider, rendered from one spec.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -11,7 +11,7 @@ use x509_cert::der::{Encode as _, EncodePem as _};
 use x509_cert::name::Name;
 use x509_cert::request::{CertReq, CertReqInfo, Version};
 
-use super::trouble::Trouble;
+use super::trouble::{Trouble, TroubleKind};
 use crate::pki::{FreshKey, first_of};
 
 /// A private key without a certificate.
@@ -33,7 +33,7 @@ pub(super) struct Signed {
 }
 
 fn not_made(why: impl std::fmt::Display) -> Trouble {
-    Trouble::new("KeyNotMade", format!("no private key can be made: {why}"))
+    Trouble::new(TroubleKind::KeyNotMade, format!("no private key can be made: {why}"))
 }
 
 impl NewKey {
@@ -67,7 +67,10 @@ impl NewKey {
     /// It is no certificate of this key.
     pub(super) fn signed(&self, pem: String) -> Result<Signed, Trouble> {
         let refused = |why: &str| {
-            Trouble::new("CertificateRefused", format!("what the cluster's signer gave is not used: {why}"))
+            Trouble::new(
+                TroubleKind::CertificateRefused,
+                format!("what the cluster's signer gave is not used: {why}"),
+            )
         };
         let (certificate, not_before, not_after) =
             first_of(&pem).ok_or_else(|| refused("it is no certificate"))?;
@@ -100,6 +103,6 @@ mod tests {
         let other = NewKey::make(7).unwrap();
         assert_ne!(other.request, key.request, "each is another one");
         let error = key.signed("PEM".to_owned()).unwrap_err();
-        assert_eq!(error.kind, "CertificateRefused");
+        assert_eq!(error.kind, TroubleKind::CertificateRefused);
     }
 }

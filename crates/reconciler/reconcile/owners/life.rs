@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::asked::Asked;
 use super::certificate::{NewKey, Signed, validity};
 use super::secret::{self, Kept};
-use super::trouble::Trouble;
+use super::trouble::{Trouble, TroubleKind};
 use super::{memory::OwnersKeys, sealed};
 use crate::gate::Gate;
 use crate::reconcile::blocking::where_blocking_is_allowed;
@@ -103,7 +103,10 @@ impl Life<'_> {
                 Step::Wait(_) | Step::Nobody => return Ok(Paused::Done(there.cloned())),
             }
         }
-        Err(Trouble::new("Changed", format!("{} is written by somebody else all the time", self.secret_id())))
+        Err(Trouble::new(
+            TroubleKind::Changed,
+            format!("{} is written by somebody else all the time", self.secret_id()),
+        ))
     }
 
     fn secret_id(&self) -> ObjectId {
@@ -114,7 +117,7 @@ impl Life<'_> {
         let id = self.secret_id();
         match self.here.read(self.by, &ApiObject::from(&id)).await? {
             Some(found) if !secret::is_capstans(&found) => Err(Trouble::new(
-                "SecretNotCapstans",
+                TroubleKind::SecretNotCapstans,
                 format!(
                     "{id} is there, and Capstan has not written it: delete it, or take it out of the folder that brings it"
                 ),
@@ -145,9 +148,10 @@ impl Life<'_> {
                 tracing::info!(cluster = %self.cluster, "no group owns the cluster any more");
                 Ok(())
             }
-            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => {
-                Err(Trouble::new("Changed", format!("{id} is being deleted, or was changed meanwhile")))
-            }
+            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => Err(Trouble::new(
+                TroubleKind::Changed,
+                format!("{id} is being deleted, or was changed meanwhile"),
+            )),
         }
     }
 
@@ -168,7 +172,7 @@ impl Life<'_> {
             Ok(signed) => signed,
             Err(trouble) => {
                 // Of a cluster that does not answer, others remember that.
-                if ["SignerNotServed", "CertificateRefused"].contains(&trouble.kind) {
+                if trouble.kind.is_of_signer() {
                     self.memory.failed(self.cluster, &wanted.input, self.now, &trouble);
                 }
                 return Err(trouble);
@@ -242,7 +246,8 @@ impl Life<'_> {
         let (api_version, kind) = REQUEST_KIND;
         let object = ApiObject { kind: ApiKind::of_version(api_version, kind), namespace: None, name };
         let uid = made.pointer("/metadata/uid").and_then(Value::as_str);
-        let uid = uid.ok_or_else(|| Trouble::new("NotAnswered", "the cluster's API names no UID"))?;
+        let uid =
+            uid.ok_or_else(|| Trouble::new(TroubleKind::NotAnswered, "the cluster's API names no UID"))?;
         let signed = self.approve_and_wait(&object, uid, key).await;
         // Whatever came of it, nobody needs the request any more; what stays of one goes by itself, an hour later.
         let only = Preconditions { uid, resource_version: None };
@@ -266,15 +271,15 @@ impl Life<'_> {
                 Some(Requested::Signed(pem)) => return key.signed(pem),
                 Some(Requested::Refused(why)) => {
                     let message = format!("the cluster's signer refuses the certificate: {why}");
-                    return Err(Trouble::new("CertificateRefused", message));
+                    return Err(Trouble::new(TroubleKind::CertificateRefused, message));
                 }
                 None => {
                     let message = "the request for a certificate was deleted before it was signed";
-                    return Err(Trouble::new("Changed", message));
+                    return Err(Trouble::new(TroubleKind::Changed, message));
                 }
                 Some(Requested::Open) if begun.elapsed() >= self.memory.patience => {
                     return Err(Trouble::new(
-                        "SignerNotServed",
+                        TroubleKind::SignerNotServed,
                         "nobody in the cluster signs certificates of clients (signer \
                          kubernetes.io/kube-apiserver-client of its kube-controller-manager): have it served, or, \
                          where that cannot be, write `access: {credentials: admin}`, which gives a key that nobody can \
@@ -305,9 +310,10 @@ impl Life<'_> {
         let id = self.secret_id();
         match self.here.delete(self.by, &ApiObject::from(&id), only, Run::Real).await? {
             Deleted::Gone | Deleted::Absent => Ok(()),
-            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => {
-                Err(Trouble::new("Changed", format!("{id} is being deleted, or was changed meanwhile")))
-            }
+            Deleted::Terminating | Deleted::Replaced | Deleted::Changed => Err(Trouble::new(
+                TroubleKind::Changed,
+                format!("{id} is being deleted, or was changed meanwhile"),
+            )),
         }
     }
 }
@@ -335,7 +341,7 @@ fn unserved(error: LiveError) -> Trouble {
     };
     match error.refusal() {
         Some(refusal) if is_for_good(refusal) => Trouble::new(
-            "SignerNotServed",
+            TroubleKind::SignerNotServed,
             format!("the cluster takes no request for a certificate: {error}"),
         ),
         _ => inside(error),

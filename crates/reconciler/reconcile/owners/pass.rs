@@ -15,7 +15,7 @@ use super::asked::Asked;
 use super::life::{Life, Paused};
 use super::secret::{self, Kept};
 use super::told::{self, Said};
-use super::trouble::Trouble;
+use super::trouble::{Trouble, TroubleKind};
 use crate::reconcile::observation::Observation;
 use crate::reconcile::ports::{Note, OwnersFile, Tone};
 use crate::reconcile::provider_sets::applied_as;
@@ -29,10 +29,6 @@ use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
 const BOUND: Duration = Duration::from_secs(45);
 /// Generations that one look begins at most.
 const MOST_COUNTS: usize = 4;
-
-/// What does not pass by itself within minutes.
-const LASTING: [&str; 5] =
-    ["CertificateRefused", "KubeconfigRefused", "SecretNotCapstans", "SignerNotServed", "WorkloadShared"];
 
 /// The cluster that a look is at.
 struct Subject {
@@ -167,7 +163,7 @@ impl Reconciliation<'_> {
             Ok(Ok(())) => None,
             Ok(Err(trouble)) => Some(trouble),
             Err(_) => Some(Trouble::new(
-                "WorkloadUnreachable",
+                TroubleKind::Said(Cause::WorkloadUnreachable),
                 format!("what it takes to make a key takes longer than {} s", BOUND.as_secs()),
             )),
         };
@@ -211,7 +207,8 @@ impl Reconciliation<'_> {
             }
         }
         // What the bot has not taken is nowhere to be found.
-        let is_there = looked.trouble.as_ref().is_none_or(|trouble| trouble.kind != "BotNotReached");
+        let is_there =
+            looked.trouble.as_ref().is_none_or(|trouble| trouble.kind != TroubleKind::BotNotReached);
         self.owners_file = looked.kept.as_ref().filter(|_| is_there).map(|kept| {
             let file = owners_file(self.request.id, asked, kept);
             OwnersFile { content: Vec::new(), ..file }
@@ -226,10 +223,11 @@ impl Reconciliation<'_> {
         let known = self.status.conditions.of(ConditionType::OwnersKeyPublished).cloned();
         let is_news = known.is_none_or(|known| known.status != said.0 || known.reason != said.1);
         if let Some(trouble) = &looked.trouble {
-            self.again |= !LASTING.contains(&trouble.kind);
-            metrics::counter!("capstan_reconciler_failures_total", "cause" => trouble.kind).increment(1);
+            self.again |= !trouble.kind.lasts();
+            metrics::counter!("capstan_reconciler_failures_total", "cause" => trouble.kind.as_str())
+                .increment(1);
             if is_news {
-                tracing::warn!(cluster = %self.request.id, cause = trouble.kind, error = trouble.message, "the owners' key is not seen to");
+                tracing::warn!(cluster = %self.request.id, cause = trouble.kind.as_str(), error = trouble.message, "the owners' key is not seen to");
                 let message = said.2.clone();
                 self.note_of_key(Note { tone: Tone::Warning, reason: "OwnersKeyFailed", message }).await;
             }
@@ -299,7 +297,7 @@ impl Reconciliation<'_> {
                 }
             }
         }
-        Err(Trouble::new("Changed", "its owners change all the time"))
+        Err(Trouble::new(TroubleKind::Changed, "its owners change all the time"))
     }
 
     /// The file that is there where nothing could be done about it; none where that cannot be read either.

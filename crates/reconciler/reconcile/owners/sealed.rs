@@ -6,7 +6,7 @@ use age::armor::{ArmoredWriter, Format};
 use capstan_plan::settings::Recipient;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::trouble::Trouble;
+use super::trouble::{Trouble, TroubleKind};
 
 /// Encrypts a text to all of them: each can open it with a key of their own.
 ///
@@ -14,7 +14,7 @@ use super::trouble::Trouble;
 /// One of the keys cannot be used, or the system gives no random bytes.
 pub(super) fn seal(plain: &SecretString, recipients: &[Recipient]) -> Result<Vec<u8>, Trouble> {
     let failed = |why: &dyn std::fmt::Display| {
-        Trouble::new("NotEncrypted", format!("the key cannot be encrypted to the owners: {why}"))
+        Trouble::new(TroubleKind::NotEncrypted, format!("the key cannot be encrypted to the owners: {why}"))
     };
     let keys: Result<Vec<_>, _> = recipients.iter().map(key).collect();
     let keys = keys.map_err(|why| failed(&why))?;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::asked::Asked;
 use super::secret::{self, Kept};
-use super::trouble::Trouble;
+use super::trouble::{Trouble, TroubleKind};
 use crate::reconcile::resources::{ConditionStatus, KeyFile, KeyRecipient, OwnersKeyStatus};
 
 /// So many owners are named in a condition.
@@ -32,15 +32,15 @@ pub(super) fn condition(
 ) -> Said {
     let is_valid = |kept: &&Kept| kept.file.expires_at.is_none_or(|ends| now < ends);
     match (kept.filter(is_valid), trouble) {
-        (Some(kept), Some(trouble)) if trouble.kind == "BotNotReached" => {
+        (Some(kept), Some(trouble)) if trouble.kind == TroubleKind::BotNotReached => {
             let message = format!("{}. {}", trouble.message, published(cluster, kept));
-            (ConditionStatus::False, trouble.kind, message)
+            (ConditionStatus::False, trouble.kind.as_str(), message)
         }
         (Some(kept), Some(trouble)) => {
             let message = format!("not renewed: {}. {}", trouble.message, published(cluster, kept));
-            (ConditionStatus::False, trouble.kind, message)
+            (ConditionStatus::False, trouble.kind.as_str(), message)
         }
-        (None, Some(trouble)) => (ConditionStatus::False, trouble.kind, trouble.message.clone()),
+        (None, Some(trouble)) => (ConditionStatus::False, trouble.kind.as_str(), trouble.message.clone()),
         (Some(kept), None) if !asked.unusable.is_empty() => {
             let message = format!("no key for {}. {}", asked.unusable.join("; "), published(cluster, kept));
             (ConditionStatus::False, "OwnerKeyUnusable", message)

@@ -3,10 +3,8 @@
 use capstan_live::secrets::{
     Content, Lease, LeaseFacts, LeaseRequest, LeaseStep, Superseded, VaultSecretSpec, Why, next_lease_step,
 };
-use capstan_model::digest::sha256;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
-use serde_json::json;
 
 use super::asking::Asking;
 use super::earlier::{leave, soon};
@@ -34,9 +32,7 @@ pub(super) async fn resolve(
     (spec, request): Wanted<'_>,
 ) -> Result<Done, VaultError> {
     store.gives_leases()?;
-    let print = sha256(
-        json!([spec.store, request.path, format!("{:?}", request.method), request.parameters]).to_string(),
-    );
+    let print = request.print(&spec.store);
     let (mut is_looked_up, mut is_taken, mut gone) = (false, false, None);
     for _ in 0..MOST_STEPS {
         if subject.status.asked_of.as_deref().is_some_and(|of| of != store.name()) {

@@ -584,7 +584,7 @@ impl Records for World {
         let rows = campaigns.iter().flat_map(|campaign| {
             campaign.targets.iter().map(|row| {
                 let proposal = ProposalId { target: row.target.clone(), kind: campaign.kind.clone() };
-                (proposal.to_string(), (row.state.clone(), row.reason.clone()))
+                (proposal.to_string(), (row.state.as_str().to_owned(), row.reason.clone()))
             })
         });
         self.state().campaign = rows.collect();
