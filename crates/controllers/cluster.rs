@@ -21,6 +21,9 @@ use capstan_reconciler::reconcile::{
 /// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.
 const PANICKED: &str = "it ended in an error of Capstan's own, which the log shows";
 
+/// So soon it is tried again whether there is room for a large folder.
+const ROOM: Duration = Duration::from_secs(1);
+
 /// What became of a cluster's turn.
 pub(super) enum Ran {
     /// It was reconciled, or passed over for a reason.
@@ -39,6 +42,10 @@ pub(super) async fn reconcile_one(
     migration_sources: &mut Vec<ClusterKey>,
     migrating: &Mutex<()>,
 ) -> Result<Ran, LiveError> {
+    let room = request.revision.is_large(request.id).then(|| request.ports.trial.room());
+    if matches!(room, Some(None)) {
+        return Ok(Ran::NotYet(ROOM));
+    }
     let subject = Subject::applied(&request.fleet.key, request.id, request.revision);
     let _turn = match request.ports.underway.begin(&subject) {
         Begun::Turn(turn) => turn,

@@ -14,6 +14,7 @@ use capstan_report::JudgedCluster;
 use rustix::process::Signal;
 
 use super::budget::{Budget, LOOK, Over};
+use super::share::{self, Share};
 use super::{Cause, Ended, Extent, Processes, SUBCOMMAND};
 use capstan_fleet::planner::process::{Response, SentUpgrade, frame};
 
@@ -34,6 +35,7 @@ pub(super) struct Process {
     work: &'static str,
     patience: Duration,
     memory: u64,
+    share: Option<Share>,
     /// Upgrades that it will name by their numbers.
     upgrades: HashMap<u64, Arc<Upgrade>>,
 }
@@ -44,6 +46,8 @@ enum Silence {
     Gone,
     /// It said nothing for too long.
     Long,
+    /// What it works on takes more memory than it may.
+    Large(Share),
     /// Nobody waits for more.
     Over(Over),
 }
@@ -76,6 +80,8 @@ impl Process {
             .env("RUST_MIN_STACK", processes.stack.to_string())
             // What the allocator reserves for later is not memory that is taken.
             .env("MIMALLOC_ARENA_EAGER_COMMIT", "0")
+            // What one target left is not to be what the next one takes.
+            .envs(processes.share.map(|_| ("MIMALLOC_PURGE_DELAY", "0")))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Whoever stops the bot at a terminal does not end what it works on first: it ends with the bot.
@@ -99,6 +105,7 @@ impl Process {
             work: processes.work,
             patience: processes.patience,
             memory: processes.memory,
+            share: processes.share.map(Share::new),
             upgrades: HashMap::new(),
         })
     }
@@ -125,6 +132,13 @@ impl Process {
                         format!("{} took more than the {seconds} s that it may and was ended.", self.work);
                     return Err(Ended::of(Cause::Slow, why, open));
                 }
+                Err(Silence::Large(share)) => {
+                    let (work, share) = (self.work, share.mebibytes());
+                    let why = format!(
+                        "{work} was ended: it takes more memory than the {share} MiB that one folder may."
+                    );
+                    return Err(Ended::of(Cause::Content, why, open));
+                }
                 Err(Silence::Over(Over::Time)) => {
                     let seconds = budget.whole().as_secs_f64();
                     let why = format!(
@@ -144,6 +158,8 @@ impl Process {
             };
             match response {
                 Response::Begun(cluster) => {
+                    let process = self.child.id();
+                    self.share.iter_mut().for_each(|share| share.begin(process));
                     open.insert(cluster);
                 }
                 Response::Finished(cluster) => {
@@ -187,6 +203,7 @@ impl Process {
     /// The next message of an answer that was begun then.
     fn next(&mut self, budget: &Budget, begun: Instant) -> Result<io::Result<Vec<u8>>, Silence> {
         let quiet_since = Instant::now();
+        let look = if self.share.is_some() { share::LOOK } else { LOOK };
         loop {
             if let Some(over) = budget.over(begun) {
                 return Err(Silence::Over(over));
@@ -195,10 +212,13 @@ impl Process {
                 return Ok(message);
             }
             let left = self.patience.saturating_sub(quiet_since.elapsed());
-            match self.answers.recv_timeout(left.min(LOOK)) {
+            if let Some(share) = self.share.filter(|share| share.is_exceeded(self.child.id())) {
+                return Err(Silence::Large(share));
+            }
+            match self.answers.recv_timeout(left.min(look)) {
                 Ok(bundle) => self.came.extend(bundle),
                 Err(mpsc::RecvTimeoutError::Disconnected) => return Err(Silence::Gone),
-                Err(mpsc::RecvTimeoutError::Timeout) if left <= LOOK => return Err(Silence::Long),
+                Err(mpsc::RecvTimeoutError::Timeout) if left <= look => return Err(Silence::Long),
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
             }
         }

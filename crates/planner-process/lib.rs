@@ -16,6 +16,7 @@ mod exceeded;
 mod fleet;
 mod memory;
 mod pool;
+mod share;
 mod trial;
 
 use std::collections::BTreeSet;
@@ -55,6 +56,8 @@ pub struct Processes {
     pub idle: usize,
     /// Memory that one may take, in bytes.
     pub memory: u64,
+    /// Memory that one target may take of that, in bytes; `None` where it may take all.
+    pub share: Option<u64>,
     /// Stack that each of its threads may take, in bytes: [`STACK`] but where that is tried.
     pub stack: usize,
     /// How long one may work on a target, or say nothing otherwise.

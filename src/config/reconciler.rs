@@ -42,8 +42,8 @@ pub struct ReconcileOptions {
     /// the others go on [env: CAPSTAN_RENDER_TIMEOUT_SECONDS] [default: 60]
     #[arg(long, value_name = "NUMBER")]
     pub render_timeout_seconds: Option<String>,
-    /// Memory that rendering a cluster folder may take, in MiB; a folder that takes more is refused, and the
-    /// others go on [env: CAPSTAN_RENDER_MEMORY_MIB] [default: 512]
+    /// Memory that rendering may take, in MiB, and one cluster folder a tenth of it; a folder that takes more is
+    /// refused, and the others go on [env: CAPSTAN_RENDER_MEMORY_MIB] [default: 512]
     #[arg(long, value_name = "NUMBER")]
     pub render_memory_mib: Option<String>,
     /// Namespace of the service account capstan-providers, with whose rights the providers of this management

@@ -210,6 +210,7 @@ pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Run
         count: config.work.workers,
         idle: config.work.workers,
         memory: share_of_memory(config.work.planner_memory, config.work.workers),
+        share: None,
         stack: STACK,
         patience: config.work.planner,
         // What one question may not take, a job with several can still tell.

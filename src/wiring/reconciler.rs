@@ -41,6 +41,9 @@ use super::{failed, names};
 /// Requests to the API server that are under way at a time, all Fleets together.
 const REQUESTS: usize = 32;
 
+/// One folder may take that part of the memory for rendering.
+const FOLDERS: u64 = 10;
+
 /// How often a state folder is tried that another process has.
 const LOOK_AT_FOLDER: Duration = Duration::from_secs(1);
 
@@ -60,13 +63,16 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let health = Arc::new(Health::default());
     let identity = identity(&config.state_dir);
+    let render_memory = share_of_memory(config.render_memory, 1);
     let planner = ProcessPlanner::new(Processes {
         program: std::env::current_exe().map_err(failed)?,
         work: "Rendering",
         count: 1,
         // Commits come now and then, and memory is dear in a pod.
         idle: 0,
-        memory: share_of_memory(config.render_memory, 1),
+        memory: render_memory,
+        // The reconciler renders it afterwards itself, beside all else.
+        share: Some(render_memory / FOLDERS),
         stack: STACK,
         patience: config.render_timeout,
         // Each cluster is tried for itself.

@@ -26,6 +26,9 @@ use super::trial::{Subject, Trial, Untried};
 use capstan_fleet::generator::{Fleet, Refused};
 use capstan_ports::ApiKind;
 
+/// Folders of clusters are some ten thousand bytes long; in memory one is ten times as large.
+const LARGE: usize = 1 << 20;
+
 /// A commit, opened.
 pub struct Revision {
     /// The commit.
@@ -43,6 +46,8 @@ pub struct Revision {
     pub untried: BTreeMap<ClusterId, Untried>,
     /// By cluster: what tells that a folder asks for the same in two commits.
     prints: BTreeMap<ClusterId, Print>,
+    /// Folders that are larger than folders are, or of which nobody can say.
+    large: BTreeSet<ClusterId>,
     /// Folders of which everything is known that they render.
     known: BTreeSet<ClusterId>,
     /// What the settings have others do on this management cluster.
@@ -192,6 +197,7 @@ impl Revision {
         let mut known = BTreeSet::new();
         let mut unknown = BTreeSet::new();
         let mut prints = BTreeMap::new();
+        let mut large = BTreeSet::new();
         let claimed = claims.iter().filter(|(id, claim)| claim.is_ok() && !same.contains(*id));
         let subjects = subjects(&fleet, claimed.map(|(id, _)| id));
         let untried = view.trial.try_all(&fleet, subjects).map_err(Unusable::Untried)?;
@@ -223,10 +229,18 @@ impl Revision {
                 Err(_) => Folder::Unreadable,
             };
             match rendered {
-                // Nobody says what it still wants of what it has applied.
-                Folder::Unreadable => owners.unreadable(id),
-                Folder::Rendered { digest, kinds, is_refused, placed } => {
+                // Nobody says what it still wants of what it has applied, nor what it took until it failed.
+                Folder::Unreadable => {
+                    if claim.is_ok() {
+                        large.insert(id.clone());
+                    }
+                    owners.unreadable(id);
+                }
+                Folder::Rendered { digest, kinds, is_refused, is_large, placed } => {
                     print.rendered = digest;
+                    if is_refused || is_large {
+                        large.insert(id.clone());
+                    }
                     let is_unknown = |kind: &ApiKind| view.scopes.of(&kind.group, &kind.kind).is_none();
                     if placed.is_some() && !kinds.iter().any(is_unknown) {
                         known.insert(id.clone());
@@ -266,9 +280,15 @@ impl Revision {
             neighbours,
             untried,
             prints,
+            large,
             known,
             before: base.map(|base| Arc::clone(&base.fleet)),
         })))
+    }
+
+    /// Whether a folder is larger than folders are, or nobody can say: one such is worked on at a time.
+    pub fn is_large(&self, id: &ClusterId) -> bool {
+        self.large.contains(id)
     }
 
     /// After how long folders that were not rendered may come to something else; `None` where none will.
@@ -318,6 +338,8 @@ enum Folder {
         kinds: BTreeSet<ApiKind>,
         /// Whether it asks for what it may not have, so that none of it is applied.
         is_refused: bool,
+        /// Whether it is larger than folders are.
+        is_large: bool,
         /// Its objects in their namespaces; `None` where nobody can say where they lie.
         placed: Option<Box<(Rendered, Home)>>,
     },
@@ -338,13 +360,25 @@ fn subjects<'a>(fleet: &Fleet, clusters: impl Iterator<Item = &'a ClusterId>) ->
 fn render_folder(fleet: &Fleet, id: &ClusterId, view: &Viewpoint<'_>) -> Folder {
     let (trial, scopes) = (view.trial, view.scopes);
     let Ok(mut rendered) = trial.render(fleet, id) else { return Folder::Unreadable };
-    let values = rendered.objects.iter().map(|object| object.value.clone()).collect();
-    let digest = SpecDigest::of(&Value::Array(values));
+    let digests =
+        rendered.objects.iter().map(|object| Value::from(SpecDigest::of(&object.value).to_string()));
+    let digest = SpecDigest::of(&Value::Array(digests.collect()));
+    let is_large = rendered.objects.iter().map(|object| size(&object.value)).sum::<usize>() > LARGE;
     let kinds = kinds_of(&rendered.objects);
     let home = place_in_namespaces(&mut rendered, scopes).ok();
     let is_refused = home.as_ref().is_some_and(|home| is_refused(fleet, id, &rendered, home, scopes));
     let placed = home.map(|home| Box::new((rendered, home)));
-    Folder::Rendered { digest, kinds, is_refused, placed }
+    Folder::Rendered { digest, kinds, is_refused, is_large, placed }
+}
+
+/// About how many bytes a value is long, where each value in it counts with 64 besides its text.
+fn size(value: &Value) -> usize {
+    64 + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Object(fields) => fields.iter().map(|(key, field)| key.len() + size(field)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
 }
 
 /// A CamelCase word for a condition.

@@ -14,6 +14,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::settings::RepositorySettings;
 use jiff::civil::Date;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::ports::{TrialFailed, TrialRenders};
 use capstan_fleet::generator::{Fleet, Refused, RenderReads};
@@ -34,6 +35,8 @@ pub struct Trial {
     /// What the renders that did no harm read.
     harmless: RenderReads,
     failed: Mutex<HashMap<Subject, Failed>>,
+    /// Held for as long as a large folder is worked on: what one may take, several may not take at a time.
+    one_large: Arc<Semaphore>,
 }
 
 /// A folder that is not rendered.
@@ -75,7 +78,12 @@ impl fmt::Debug for Trial {
 impl Trial {
     /// Tries with that.
     pub fn new(renders: Arc<dyn TrialRenders>) -> Self {
-        Self { renders, harmless: RenderReads::default(), failed: Mutex::default() }
+        Self {
+            renders,
+            harmless: RenderReads::default(),
+            failed: Mutex::default(),
+            one_large: Arc::new(Semaphore::new(1)),
+        }
     }
 
     /// Opens a tree, under its own settings or those that are given. Blocks.
@@ -144,6 +152,11 @@ impl Trial {
     /// Renders a folder that was tried.
     pub(super) fn render(&self, fleet: &Fleet, id: &ClusterId) -> Result<Rendered, Refused> {
         fleet.render_remembering(id, &self.harmless)
+    }
+
+    /// Room for the one large folder that is worked on at a time; `None` where another one has it.
+    pub fn room(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.one_large).try_acquire_owned().ok()
     }
 
     /// Whether a cluster's render is known, and the same in both.

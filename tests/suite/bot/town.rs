@@ -92,6 +92,7 @@ pub(crate) fn processes(memory: u64) -> Processes {
         count: 2,
         idle: 2,
         memory,
+        share: None,
         stack: STACK,
         patience: Duration::from_secs(120),
         whole: Duration::from_secs(600),

@@ -85,10 +85,15 @@ impl Process {
         }
     }
 
+    /// Its id, where it runs.
+    pub(crate) fn id(&self) -> Option<u32> {
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(child.as_ref()?.id())
+    }
+
     /// The most memory that it had so far, in MiB, where it runs.
     pub(crate) fn peak_memory(&self) -> Option<f64> {
-        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
-        peak_memory(child.as_ref()?.id())
+        peak_memory(self.id()?)
     }
 
     /// What it logged.
@@ -110,7 +115,24 @@ impl Drop for Process {
 
 /// The most memory that a process had so far, in MiB, where it runs.
 pub(crate) fn peak_memory(process: u32) -> Option<f64> {
+    memory(process, "VmHWM")
+}
+
+/// What the kernel says of a process' memory under that name (`VmRSS`, `VmHWM`), in MiB, where it runs.
+pub(crate) fn memory(process: u32, name: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let peak = status.lines().find(|line| line.starts_with("VmHWM"))?;
-    Some(peak.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
+    let line = status.lines().find(|line| line.starts_with(name))?;
+    Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
+}
+
+/// The processes that a process has started and that run.
+pub(crate) fn children(process: u32) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let parent = |id: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // Its name, which may hold anything, stands in parentheses.
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse::<u32>().ok()
+    };
+    ids.filter(|id| parent(id) == Some(process)).collect()
 }

@@ -58,7 +58,8 @@ async fn what_folders_try_and_what_git_does_to_them_on_a_real_api_server() {
     moved_site::settle(&town);
     let by_ssh = sources::settle(&town);
     town.commit("Everything as it should be", &[]);
-    town.until("everything is applied", &["pool", "plane-renamed", "plane-lost"], |name, status| {
+    let unready = ["pool", "plane-renamed", "plane-lost", "waiting"];
+    town.until("everything is applied", &unready, |name, status| {
         let told = rows::told(status);
         if told == ("True Done".to_owned(), Vec::new()) { Ok(()) } else { Err(format!("{name}: {told:?}")) }
     })

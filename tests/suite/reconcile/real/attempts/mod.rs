@@ -1,9 +1,10 @@
-//! What overlays try, an attempt a row: refused by name, nothing of the folder applied, what it reached for as it
+//! What overlays and bases try, an attempt a row: refused by name, nothing of the folder applied, what it reached for as it
 //! was. Behind Capstan's boundary stand the rights of the service account that is impersonated: each row says
 //! whether they would have stopped it too.
 
 #![expect(clippy::print_stdout, reason = "tests say aloud what they skip")]
 
+mod references;
 mod table;
 
 use std::collections::BTreeMap;
@@ -12,9 +13,11 @@ use capstan::app::ports::{As, Contested, ManagementCluster as _, Run, ServiceAcc
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use self::references::{OF_BASES, REFERENCES};
 use self::table::Wall::{None as Nowhere, Rights};
 use self::table::{
-    ATTEMPTS, Attempt, BASES, BY_HAND, FLUX_KINDS, FLUX_RIGHTS, INTRUDER, KINDS, NEIGHBOURS, SERVICE,
+    ATTEMPTS, Attempt, BASES, BY_HAND, FLUX_KINDS, FLUX_RIGHTS, INTRUDER, KINDS, Kind, NEIGHBOURS, SERVICE,
+    WAITING,
 };
 use super::{CUSTOMER, OTHER_CUSTOMER, Statuses, Town, document, rows};
 use crate::plane::tools;
@@ -35,8 +38,17 @@ impl Attempt {
         object
     }
 
+    /// The file in its folder.
+    fn file(&self) -> &'static str {
+        if OF_BASES.iter().any(|of_base| of_base.name == self.name) {
+            "base/a.yaml"
+        } else {
+            "overlay/a.yaml"
+        }
+    }
+
     fn expected(&self) -> (String, Vec<String>) {
-        let file = "overlay/a.yaml";
+        let file = self.file();
         let place = |line: &u32| format!("{CUSTOMER}/{}/{file}:{line}", self.name);
         let say = |(line, says): &(u32, &str)| {
             let reason = if says.contains("belongs to one folder") {
@@ -50,16 +62,17 @@ impl Attempt {
     }
 }
 
+/// All of them.
+fn attempts() -> impl Iterator<Item = &'static Attempt> {
+    ATTEMPTS.iter().chain(REFERENCES).chain(OF_BASES)
+}
+
 /// The folders as they are at first, and two neighbours.
 pub(super) fn settle(town: &Town) {
     let flux = tools().map(|tools| tools.join("flux.crds.yaml")).filter(|file| file.is_file());
     let made = match &flux {
         Some(definitions) => {
             town.plane.apply(&std::fs::read_to_string(definitions).unwrap());
-            for (group, _, _, plural, _) in FLUX_KINDS {
-                let name = format!("crd/{plural}.{group}");
-                town.plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &name]);
-            }
             &[][..]
         }
         None => {
@@ -69,20 +82,23 @@ pub(super) fn settle(town: &Town) {
             FLUX_KINDS
         }
     };
-    for (group, version, kind, plural, scope) in KINDS.iter().chain(made) {
+    let definition = |(group, version, kind, plural, scope): &Kind| {
         let schema =
             json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
-        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": format!("{plural}.{group}"),
                 "annotations": {"api-approved.kubernetes.io": "unapproved, a test"}},
             "spec": {"group": group, "scope": scope,
                 "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
-                "versions": [{"name": version, "served": true, "storage": true, "schema": schema}]}});
-        town.plane.apply(&definition.to_string());
-        let name = format!("crd/{plural}.{group}");
-        town.plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", &name]);
-    }
-    let names = ATTEMPTS.iter().map(|attempt| attempt.name).chain(["neighbour", "second-wall"]);
+                "versions": [{"name": version, "served": true, "storage": true, "schema": schema}]}})
+    };
+    let definitions: Vec<Value> = KINDS.iter().chain(made).map(definition).collect();
+    town.plane.apply(&json!({"apiVersion": "v1", "kind": "List", "items": definitions}).to_string());
+    let kinds = KINDS.iter().chain(FLUX_KINDS);
+    let served: Vec<String> = kinds.map(|(group, _, _, plural, _)| format!("crd/{plural}.{group}")).collect();
+    let served: Vec<&str> = served.iter().map(String::as_str).collect();
+    town.plane.kubectl(&[&["wait", "--for=condition=Established", "--timeout=60s"], &served[..]].concat());
+    let names = attempts().map(|attempt| attempt.name).chain(["neighbour", "second-wall", "waiting"]);
     let folders = names.map(|name| (CUSTOMER, name)).chain([(OTHER_CUSTOMER, "victim")]);
     for (customer, name) in folders {
         let files = rows::plain(customer, name);
@@ -90,7 +106,11 @@ pub(super) fn settle(town: &Town) {
     }
     let [(path, cluster), _] = rows::plain(CUSTOMER, "neighbour");
     let labelled = cluster.replace("namespace: gauss}", "namespace: gauss, labels: {team: neighbour}}");
-    town.write([(path.as_str(), labelled.as_str()), ("gauss/neighbour/base/more.yaml", NEIGHBOURS)]);
+    town.write([
+        (path.as_str(), labelled.as_str()),
+        ("gauss/neighbour/base/more.yaml", NEIGHBOURS),
+        ("gauss/waiting/base/plane.yaml", WAITING),
+    ]);
     town.plane.apply(FLUX_RIGHTS);
     town.plane.apply(BY_HAND);
     for (name, base) in BASES {
@@ -104,7 +124,7 @@ pub(super) fn settle(town: &Town) {
 /// What attempts reach for, and what lies in their folders, as it is now.
 pub(super) async fn aims(town: &Town) -> BTreeMap<String, Option<Value>> {
     let mut aims = BTreeMap::new();
-    for attempt in ATTEMPTS {
+    for attempt in attempts() {
         let mut objects = vec![attempt.aim()];
         for (_, file) in rows::plain(CUSTOMER, attempt.name) {
             for document in capstan_yaml::YamlFile::read(&file).unwrap().documents() {
@@ -131,8 +151,8 @@ pub(super) fn make(town: &Town) {
         let (_, text) = &rows::plain(customer, name)[1];
         town.repository.write(&path, &text.replace("\"1\"", "\"2\""));
     };
-    for attempt in ATTEMPTS {
-        let path = format!("{CUSTOMER}/{}/overlay/a.yaml", attempt.name);
+    for attempt in attempts() {
+        let path = format!("{CUSTOMER}/{}/{}", attempt.name, attempt.file());
         town.repository.write(&path, &attempt.fill(attempt.overlay));
         change(CUSTOMER, attempt.name);
     }
@@ -152,7 +172,7 @@ pub(super) fn wrong(statuses: &Statuses) -> Vec<String> {
         ("False Forbidden".to_owned(), vec![said])
     };
     let mut expected: BTreeMap<String, (String, Vec<String>)> =
-        ATTEMPTS.iter().map(|attempt| (format!("{CUSTOMER}-{}", attempt.name), attempt.expected())).collect();
+        attempts().map(|attempt| (format!("{CUSTOMER}-{}", attempt.name), attempt.expected())).collect();
     expected.insert(
         "gauss-second-wall".to_owned(),
         forbidden(
@@ -205,7 +225,7 @@ pub(super) async fn judge(town: &Town, before: &BTreeMap<String, Option<Value>>,
         .filter(|name| !name.contains("victim-a") && !name.contains("neighbour-a"))
         .collect();
     assert_eq!(moved, [""; 0]);
-    let folders: Vec<&str> = ATTEMPTS.iter().map(|attempt| attempt.name).collect();
+    let folders: Vec<&str> = attempts().map(|attempt| attempt.name).collect();
     let asked: Vec<String> = town
         .asked(since)
         .iter()
@@ -218,7 +238,7 @@ pub(super) async fn judge(town: &Town, before: &BTreeMap<String, Option<Value>>,
     let account = ServiceAccount { namespace: CUSTOMER.to_owned(), name: "capstan-applier".to_owned() };
     let by = As::Impersonated(account);
     let mut wrong = Vec::new();
-    for attempt in ATTEMPTS {
+    for attempt in attempts() {
         let aim = attempt.aim();
         match attempt.wall {
             Rights(words) => {

@@ -4,7 +4,7 @@
 pub(super) struct Attempt {
     /// The folder is `gauss/NAME`.
     pub(super) name: &'static str,
-    /// `overlay/a.yaml`.
+    /// `overlay/a.yaml`; of [`super::references::OF_BASES`], `base/a.yaml`.
     pub(super) overlay: &'static str,
     /// Why it is refused: line, and message.
     pub(super) says: &'static [(u32, &'static str)],
@@ -890,6 +890,22 @@ apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AcmeClusterIdentity
 metadata: {name: two}
 spec: {}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AcmeCluster
+metadata: {name: two}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: DevMachineTemplate
+metadata: {name: two}
+spec: {template: {spec: {backend: {inMemory: {}}}}}
+";
+
+/// What the folder `waiting` brings besides: a control plane, which nobody makes ready.
+pub(super) const WAITING: &str = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: AcmeControlPlane
+metadata: {name: two}
 ";
 
 /// A Cluster of the customer's namespace that stands in no folder.
@@ -951,6 +967,24 @@ pub(super) const KINDS: &[Kind] = &[
         "v1beta2",
         "AcmeClusterIdentity",
         "acmeclusteridentities",
+        "Namespaced",
+    ),
+    ("controlplane.cluster.x-k8s.io", "v1beta2", "AcmeControlPlane", "acmecontrolplanes", "Namespaced"),
+    ("controlplane.cluster.x-k8s.io", "v1beta1", "RKE2ControlPlane", "rke2controlplanes", "Namespaced"),
+    ("infrastructure.cluster.x-k8s.io", "v1alpha1", "ProxmoxCluster", "proxmoxclusters", "Namespaced"),
+    (
+        "infrastructure.cluster.x-k8s.io",
+        "v1beta1",
+        "Metal3MachineTemplate",
+        "metal3machinetemplates",
+        "Namespaced",
+    ),
+    ("infrastructure.cluster.x-k8s.io", "v1beta1", "OpenStackCluster", "openstackclusters", "Namespaced"),
+    (
+        "infrastructure.cluster.x-k8s.io",
+        "v1alpha1",
+        "KubevirtMachineTemplate",
+        "kubevirtmachinetemplates",
         "Namespaced",
     ),
 ];
