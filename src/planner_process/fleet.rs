@@ -52,6 +52,17 @@ impl Planned {
             self.releases.insert(cluster, Err(why));
         }
     }
+
+    /// Of those that nobody got to because all of it took too long; whether there is one.
+    fn exceed_in_all(&mut self, ended: &Ended) -> bool {
+        let without = |cluster: &&ClusterId| {
+            !self.releases.contains_key(*cluster) || !self.values.contains_key(*cluster)
+        };
+        let left: Vec<ClusterId> = ended.open.iter().filter(without).cloned().collect();
+        let is_any = !left.is_empty();
+        left.into_iter().for_each(|cluster| self.exceeds(cluster, ended.told("")));
+        is_any
+    }
 }
 
 impl RemoteFleet {
@@ -68,7 +79,8 @@ impl RemoteFleet {
     ) -> Result<(), Ended> {
         let without = plans.releases.keys().cloned().collect();
         let without_values = plans.values.keys().cloned().collect();
-        let request = Request::Plan { fleet: self.request.clone(), only, without, without_values };
+        let fleet = self.request.clone();
+        let request = Request::Plan { fleet, only: only.clone(), without, without_values };
         let mut planned = Planned::default();
         let asked = self.planner.pool.call(&request, budget, &mut |answer| match answer {
             Answer::Upgrade(cluster, plan) => drop(planned.releases.insert(cluster, plan)),
@@ -77,7 +89,26 @@ impl RemoteFleet {
         });
         plans.releases.append(&mut planned.releases);
         plans.values.append(&mut planned.values);
-        asked
+        asked.map_err(|ended| match ended.extent {
+            // What came is of use. Until it may be begun again, those that nobody got to are left out.
+            Extent::InAll if !ended.is_known => {
+                let left = self.targets(only.as_ref()).map(|(_, cluster)| cluster.clone());
+                let left = left.filter(|cluster| !plans.releases.contains_key(cluster));
+                let open = left.chain(ended.open.iter().cloned()).collect();
+                self.planner.pool.keep(&request, Ended { open, ..ended })
+            }
+            _ => ended,
+        })
+    }
+
+    /// The targets that are planned, or those of them that are wanted, with their ids.
+    fn targets<'f>(
+        &'f self,
+        only: Option<&'f BTreeSet<ClusterId>>,
+    ) -> impl Iterator<Item = (&'f Target, &'f ClusterId)> {
+        let targets = self.opened.scopes.iter().map(|scope| &scope.target);
+        let targets = targets.filter_map(|target| Some((target, target.id()?)));
+        targets.filter(move |(_, id)| only.is_none_or(|only| only.contains(*id)))
     }
 
     /// Plans these, or all: those that are beyond the limits are told as such, and the others are planned all the same.
@@ -86,6 +117,9 @@ impl RemoteFleet {
         let (mut deaths, mut budget) = (0, self.planner.budget());
         'all: while let Err(ended) = self.plan(only.cloned(), &mut budget, &mut plans) {
             if ended.extent == Extent::InAll {
+                if plans.exceed_in_all(&ended) && ended.is_known {
+                    continue;
+                }
                 break;
             }
             if !ended.cause.is_theirs() || ended.open.is_empty() {
@@ -102,13 +136,17 @@ impl RemoteFleet {
                 };
                 if let Err(ended) = found {
                     if ended.extent == Extent::InAll {
+                        plans.exceed_in_all(&ended);
+                        if ended.is_known {
+                            continue;
+                        }
                         break 'all;
                     }
                     if !ended.cause.is_theirs() {
                         return Err(ended.into());
                     }
                     deaths += usize::from(!ended.is_known);
-                    plans.exceeds(suspect.clone(), ended.why);
+                    plans.exceeds(suspect.clone(), ended.told(""));
                 }
             }
             if deaths > MOST_EXCEEDED {
@@ -116,9 +154,6 @@ impl RemoteFleet {
             }
         }
         let Planned { mut releases, values } = plans;
-        let targets = self.opened.scopes.iter().map(|scope| &scope.target);
-        let targets = targets.filter_map(|target| Some((target, target.id()?)));
-        let targets = targets.filter(|(_, id)| only.is_none_or(|only| only.contains(*id)));
         let plan = |(target, cluster): (&Target, &ClusterId)| {
             let unplanned = || {
                 Err(format!(
@@ -128,7 +163,7 @@ impl RemoteFleet {
             };
             (ProposalId::of_release(target.clone()), releases.remove(cluster).unwrap_or_else(unplanned))
         };
-        let mut all: Plans = targets.map(plan).collect();
+        let mut all: Plans = self.targets(only).map(plan).collect();
         let scopes = self.opened.scopes.iter().chain(&self.opened.to_come);
         let known: BTreeMap<&ClusterId, &Target> =
             scopes.filter_map(|scope| Some((scope.target.id()?, &scope.target))).collect();
