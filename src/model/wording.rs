@@ -68,6 +68,15 @@ pub const fn is_invisible(c: char) -> bool {
     )
 }
 
+/// Characters that reorder what stands around them, or end a line: no line of text that others name has them.
+pub const fn is_of_no_line(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
 /// The first of many and, where there are more than `most`, how many: `a`, `b`, `4 more files`.
 pub fn few(all: impl IntoIterator<Item = impl Display>, most: usize, more: &str) -> Vec<String> {
     let mut words: Vec<String> = all.into_iter().map(|one| one.to_string()).collect();
