@@ -53,7 +53,8 @@ impl Planned {
         }
     }
 
-    /// Of those that nobody got to because all of it took too long; whether there is one.
+    /// Of those that were planned when all of it had taken too long; whether there is one. Without them the next look gets
+    /// further.
     fn exceed_in_all(&mut self, ended: &Ended) -> bool {
         let without = |cluster: &&ClusterId| {
             !self.releases.contains_key(*cluster) || !self.values.contains_key(*cluster)
@@ -79,8 +80,7 @@ impl RemoteFleet {
     ) -> Result<(), Ended> {
         let without = plans.releases.keys().cloned().collect();
         let without_values = plans.values.keys().cloned().collect();
-        let fleet = self.request.clone();
-        let request = Request::Plan { fleet, only: only.clone(), without, without_values };
+        let request = Request::Plan { fleet: self.request.clone(), only, without, without_values };
         let mut planned = Planned::default();
         let asked = self.planner.pool.call(&request, budget, &mut |answer| match answer {
             Answer::Upgrade(cluster, plan) => drop(planned.releases.insert(cluster, plan)),
@@ -89,26 +89,7 @@ impl RemoteFleet {
         });
         plans.releases.append(&mut planned.releases);
         plans.values.append(&mut planned.values);
-        asked.map_err(|ended| match ended.extent {
-            // What came is of use. Until it may be begun again, those that nobody got to are left out.
-            Extent::InAll if !ended.is_known => {
-                let left = self.targets(only.as_ref()).map(|(_, cluster)| cluster.clone());
-                let left = left.filter(|cluster| !plans.releases.contains_key(cluster));
-                let open = left.chain(ended.open.iter().cloned()).collect();
-                self.planner.pool.keep(&request, Ended { open, ..ended })
-            }
-            _ => ended,
-        })
-    }
-
-    /// The targets that are planned, or those of them that are wanted, with their ids.
-    fn targets<'f>(
-        &'f self,
-        only: Option<&'f BTreeSet<ClusterId>>,
-    ) -> impl Iterator<Item = (&'f Target, &'f ClusterId)> {
-        let targets = self.opened.scopes.iter().map(|scope| &scope.target);
-        let targets = targets.filter_map(|target| Some((target, target.id()?)));
-        targets.filter(move |(_, id)| only.is_none_or(|only| only.contains(*id)))
+        asked
     }
 
     /// Plans these, or all: those that are beyond the limits are told as such, and the others are planned all the same.
@@ -154,6 +135,9 @@ impl RemoteFleet {
             }
         }
         let Planned { mut releases, values } = plans;
+        let targets = self.opened.scopes.iter().map(|scope| &scope.target);
+        let targets = targets.filter_map(|target| Some((target, target.id()?)));
+        let targets = targets.filter(|(_, id)| only.is_none_or(|only| only.contains(*id)));
         let plan = |(target, cluster): (&Target, &ClusterId)| {
             let unplanned = || {
                 Err(format!(
@@ -163,7 +147,7 @@ impl RemoteFleet {
             };
             (ProposalId::of_release(target.clone()), releases.remove(cluster).unwrap_or_else(unplanned))
         };
-        let mut all: Plans = self.targets(only).map(plan).collect();
+        let mut all: Plans = targets.map(plan).collect();
         let scopes = self.opened.scopes.iter().chain(&self.opened.to_come);
         let known: BTreeMap<&ClusterId, &Target> =
             scopes.filter_map(|scope| Some((scope.target.id()?, &scope.target))).collect();

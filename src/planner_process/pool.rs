@@ -105,16 +105,7 @@ impl Pool {
         Ok(parts)
     }
 
-    /// Remembers that a request was beyond the limits, and says when it is begun again.
-    pub(super) fn keep(&self, request: &Request, ended: Ended) -> Ended {
-        match key(request) {
-            Ok(key) => self.state().exceeded.keep(key, ended, now()),
-            Err(_) => ended,
-        }
-    }
-
-    /// Asks a process, and takes the parts of its answer. What was beyond the limits is not begun again before that may be;
-    /// of a plan that took too long in all, whoever asked knows what is left of it, and [keeps](Self::keep) that.
+    /// Asks a process, and takes the parts of its answer. What was beyond the limits is not begun again before that may be.
     pub(super) fn call(
         &self,
         request: &Request,
@@ -149,7 +140,9 @@ impl Pool {
                 self.ended.fetch_add(1, Ordering::Relaxed);
                 count_failures(self.processes.work, 1);
                 tracing::warn!(why = ended.why, at = ?ended.open, "a planning process ended in the middle");
-                if ended.extent == Extent::InAll && matches!(request, Request::Plan { .. }) {
+                // Of a plan the parts that came are of use. Where there is nobody to be left out, it is tried as a whole.
+                let is_of_nobody = ended.extent == Extent::InAll && ended.open.is_empty();
+                if is_of_nobody && matches!(request, Request::Plan { .. }) {
                     return Err(ended);
                 }
                 Err(self.state().exceeded.keep(key, ended, now()))

@@ -59,7 +59,7 @@ pub(super) fn argo(kind: &str, name: &str, spec: &str) -> String {
 pub(super) fn proposed(files: &[(&str, String)]) -> Proposed {
     let mut files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let proposed = propose(&Files::new(&files)).unwrap();
-    files.push((REPOSITORY_FILE, &proposed.text));
+    files.push((REPOSITORY_FILE, proposed.text.as_str()));
     let path = RepoPath::parse(REPOSITORY_FILE).unwrap();
     let settings = RepositorySettings::read(&path, &proposed.text, &RuleIds::default()).unwrap();
     assert_eq!(settings, proposed.settings);
