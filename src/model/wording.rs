@@ -69,7 +69,7 @@ pub const fn is_invisible(c: char) -> bool {
 }
 
 /// Characters that reorder what stands around them, or end a line: no line of text that others name has them.
-pub const fn is_of_no_line(c: char) -> bool {
+pub fn is_of_no_line(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
