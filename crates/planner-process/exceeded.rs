@@ -1,4 +1,9 @@
 //! What was beyond the limits, by what was asked: kept in a file, so that the next bot does not meet it again.
+//!
+//! *Rule*: what takes too much memory or stack is not begun again until what it reads changes, or the limits do: that hangs
+//! on nothing else. What took too long is, since the machine may have been busy: after each of the [`PAUSES`] once, and then
+//! no more. The day counts as nothing that is read: else all of it began again at midnight. *Assumption*: the file is still
+//! there. A bot without it begins each once more.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::Write as _;
@@ -6,18 +11,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use capstan_model::ids::ClusterId;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Cause, Ended, Extent};
+use super::{Cause, Ended, Extent, Processes};
 
 /// So many requests are remembered.
 const REMEMBERED: usize = 1_000;
 
-/// What took too long is tried again after so many seconds: the machine may have been busy.
-const SLOW_FOR: u64 = 10 * 60;
-
-/// A newer Capstan may have other limits: it tries again.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// What took too long is begun again once each of these has passed since it did, one after the other.
+const PAUSES: [Duration; 3] = [Duration::from_mins(10), Duration::from_hours(1), Duration::from_hours(6)];
 
 /// The requests that were beyond the limits, by the SHA-256 of what was asked.
 #[derive(Default)]
@@ -26,30 +29,65 @@ pub(super) struct Exceeded {
     /// The oldest in front.
     order: VecDeque<String>,
     file: Option<PathBuf>,
+    /// Under another program or other limits it may be otherwise.
+    limits: String,
 }
 
 struct Known {
     ended: Ended,
-    /// When it was found to take too long, in seconds since 1970; `None` where it is beyond the limits whenever it is
-    /// tried.
-    slow_since: Option<u64>,
+    /// Where it was time that it took too much of.
+    slow: Option<Slow>,
 }
 
-impl Known {
-    fn holds(&self) -> bool {
+/// That something took too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Slow {
+    /// When it was found last, in seconds since 1970.
+    since: u64,
+    /// How often it was tried.
+    tries: usize,
+}
+
+impl Slow {
+    /// When it may be begun again, a whole minute; `None` where it was tried often enough.
+    fn until(self) -> Option<u64> {
+        let pause = PAUSES.get(self.tries.saturating_sub(1))?;
+        let until = self.since.saturating_add(pause.as_secs());
+        Some(until.next_multiple_of(60))
+    }
+
+    /// Whether it is not to be begun now.
+    fn holds(self, now: u64) -> bool {
         // A clock that was set back makes no pause longer.
-        self.slow_since.is_none_or(|since| seconds().checked_sub(since).is_some_and(|age| age < SLOW_FOR))
+        self.until().is_none_or(|until| (self.since..until).contains(&now))
+    }
+
+    /// When it is begun again, as a sentence.
+    fn again(self) -> String {
+        let until = self.until().and_then(|until| Timestamp::from_second(i64::try_from(until).ok()?).ok());
+        until.map_or_else(
+            || {
+                format!(
+                    "It took too long {} times and is not begun again until what it reads changes.",
+                    self.tries
+                )
+            },
+            |until| {
+                let until = until.strftime("%Y-%m-%d %H:%M UTC");
+                format!("It is not begun again before {until} unless what it reads changes.")
+            },
+        )
     }
 }
 
 /// Seconds since 1970.
-fn seconds() -> u64 {
+pub(super) fn now() -> u64 {
     SystemTime::UNIX_EPOCH.elapsed().as_ref().map_or(0, Duration::as_secs)
 }
 
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    version: String,
+    limits: String,
     requests: Vec<KeptRequest>,
 }
 
@@ -58,51 +96,58 @@ struct KeptRequest {
     sha256: String,
     why: String,
     open: BTreeSet<ClusterId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    slow_since: Option<u64>,
-    #[serde(default)]
+    slow: Option<Slow>,
     in_all: bool,
 }
 
 impl Exceeded {
-    /// What is kept in a file. One that cannot be read is as none: what it would have said is found out again.
-    pub(super) fn read(file: Option<&Path>) -> Self {
-        let mut exceeded = Self { file: file.map(Path::to_path_buf), ..Self::default() };
-        let kept = file.and_then(|file| std::fs::read(file).ok());
+    /// What is kept for such processes. A file that cannot be read is as none: what it would have said is found out again.
+    pub(super) fn read(processes: &Processes) -> Self {
+        let Processes { memory, stack, patience, whole, remembered: file, .. } = processes;
+        let version = env!("CARGO_PKG_VERSION");
+        let limits = format!("{version} {memory} {stack} {} {}", patience.as_millis(), whole.as_millis());
+        let kept = file.as_ref().and_then(|file| std::fs::read(file).ok());
         let kept: Option<Kept> = kept.and_then(|kept| serde_json::from_slice(&kept).ok());
-        for KeptRequest { sha256, why, open, slow_since, in_all } in
-            kept.filter(|kept| kept.version == VERSION).map(|kept| kept.requests).unwrap_or_default()
-        {
-            let cause = if slow_since.is_some() { Cause::Slow } else { Cause::Content };
+        let kept = kept.filter(|kept| kept.limits == limits).map(|kept| kept.requests).unwrap_or_default();
+        let mut exceeded = Self { file: file.clone(), limits, ..Self::default() };
+        for KeptRequest { sha256, why, open, slow, in_all } in kept {
+            let cause = if slow.is_some() { Cause::Slow } else { Cause::Content };
             let extent = if in_all { Extent::InAll } else { Extent::AtOne };
-            let ended = Ended { extent, ..Ended::of(cause, why, open) };
-            exceeded.insert(sha256, Known { ended, slow_since });
+            exceeded.insert(sha256, Ended { extent, ..Ended::of(cause, why, open) }, slow);
         }
         exceeded
     }
 
-    /// How a request ended, where it was beyond the limits.
-    pub(super) fn get(&self, request: &str) -> Option<Ended> {
-        self.by_request.get(request).filter(|known| known.holds()).map(|known| known.ended.told_again())
+    /// How a request ended, where it is not to be begun now.
+    pub(super) fn get(&self, request: &str, now: u64) -> Option<Ended> {
+        let known = self.by_request.get(request)?;
+        known.slow.is_none_or(|slow| slow.holds(now)).then(|| known.ended.told_again())
     }
 
-    /// Remembers how a request ended, if what was asked of is to blame; that it took too long, for a while.
-    pub(super) fn keep(&mut self, request: String, ended: &Ended) {
-        let slow_since = match ended.cause {
+    /// Remembers how a request ended, if what was asked of is to blame, and says when it is begun again.
+    pub(super) fn keep(&mut self, request: String, ended: Ended, now: u64) -> Ended {
+        let slow = match ended.cause {
             Cause::Content => None,
-            Cause::Slow => Some(seconds()),
-            Cause::Killed | Cause::Others => return,
+            Cause::Slow => {
+                let before = self.by_request.get(&request).and_then(|known| known.slow);
+                Some(Slow { since: now, tries: before.map_or(0, |before| before.tries) + 1 })
+            }
+            Cause::Killed | Cause::Others => return ended,
         };
-        self.insert(request, Known { ended: ended.clone(), slow_since });
+        let ended = self.insert(request, ended, slow);
         if let Some(file) = &self.file
             && let Err(error) = self.write(file)
         {
             tracing::warn!(file = %file.display(), error = %error, "what is beyond the limits cannot be kept");
         }
+        ended
     }
 
-    fn insert(&mut self, request: String, known: Known) {
-        if self.by_request.insert(request.clone(), known).is_none() {
+    fn insert(&mut self, request: String, ended: Ended, slow: Option<Slow>) -> Ended {
+        let again =
+            slow.map_or_else(|| "It is not begun again until what it reads changes.".to_owned(), Slow::again);
+        let ended = Ended { again, ..ended };
+        if self.by_request.insert(request.clone(), Known { ended: ended.clone(), slow }).is_none() {
             self.order.push_back(request);
         }
         while self.order.len() > REMEMBERED {
@@ -110,22 +155,22 @@ impl Exceeded {
                 self.by_request.remove(&oldest);
             }
         }
+        ended
     }
 
     /// All of it or nothing; the file is the owner's alone.
     fn write(&self, file: &Path) -> std::io::Result<()> {
         let request = |sha256: &String| {
-            let Known { ended: Ended { why, open, extent, .. }, slow_since } =
-                self.by_request.get(sha256).filter(|known| known.holds())?;
+            let Known { ended: Ended { why, open, extent, .. }, slow } = self.by_request.get(sha256)?;
             let (why, open) = (why.clone(), open.clone());
             let in_all = *extent == Extent::InAll;
-            Some(KeptRequest { sha256: sha256.clone(), why, open, slow_since: *slow_since, in_all })
+            Some(KeptRequest { sha256: sha256.clone(), why, open, slow: *slow, in_all })
         };
         let requests = self.order.iter().filter_map(request).collect();
         let folder = file.parent().unwrap_or(Path::new("."));
         let name = file.file_name().unwrap_or_default();
         let mut written = tempfile::Builder::new().prefix(name).tempfile_in(folder)?;
-        written.write_all(&serde_json::to_vec(&Kept { version: VERSION.to_owned(), requests })?)?;
+        written.write_all(&serde_json::to_vec(&Kept { limits: self.limits.clone(), requests })?)?;
         written.as_file().sync_all()?;
         written.persist(file)?;
         Ok(())
@@ -136,35 +181,133 @@ impl Exceeded {
 mod tests {
     use super::*;
 
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    /// 2026-11-29 12:00 UTC.
+    const NOON: u64 = 1_795_953_600;
+    const FOREVER: u64 = 100 * 365 * 24 * HOUR;
+
+    fn processes(file: Option<&Path>) -> Processes {
+        Processes {
+            program: PathBuf::new(),
+            work: "Planning",
+            count: 2,
+            idle: 2,
+            memory: 1 << 30,
+            stack: 16 << 20,
+            patience: Duration::from_mins(1),
+            whole: Duration::from_mins(5),
+            remembered: file.map(Path::to_path_buf),
+        }
+    }
+
+    fn ended(cause: Cause) -> Ended {
+        let cluster = ClusterId::new(capstan_model::tree::RepoPath::parse("gauss/peu01").unwrap());
+        Ended::of(cause, "Too much.".to_owned(), [cluster].into())
+    }
+
     #[test]
-    fn what_was_beyond_the_limits_is_known_to_the_next_bot_and_the_oldest_gives_way() {
+    fn what_was_beyond_the_limits_is_begun_again_as_the_rule_says() {
+        const NEVER: &str = "It is not begun again until what it reads changes.";
+        // After so many tries one after the other: until when it is not begun, and what is said.
+        for (cause, tries, pause, says) in [
+            (Cause::Content, 1, FOREVER, NEVER),
+            (
+                Cause::Slow,
+                1,
+                10 * MINUTE,
+                "It is not begun again before 2026-11-29 12:10 UTC unless what it reads changes.",
+            ),
+            (
+                Cause::Slow,
+                2,
+                HOUR,
+                "It is not begun again before 2026-11-29 13:00 UTC unless what it reads changes.",
+            ),
+            (
+                Cause::Slow,
+                3,
+                6 * HOUR,
+                "It is not begun again before 2026-11-29 18:00 UTC unless what it reads changes.",
+            ),
+            (
+                Cause::Slow,
+                4,
+                FOREVER,
+                "It took too long 4 times and is not begun again until what it reads changes.",
+            ),
+            (Cause::Killed, 1, 0, ""),
+            (Cause::Others, 1, 0, ""),
+        ] {
+            let mut exceeded = Exceeded::read(&processes(None));
+            let mut told = ended(cause);
+            for _ in 0..tries {
+                told = exceeded.keep("it".to_owned(), ended(cause), NOON);
+            }
+            assert_eq!(told.again, says, "{cause:?} {tries}");
+            let is_told =
+                |after: u64| exceeded.get("it", NOON + after).map(|known| (known.again, known.is_known));
+            let known = (pause > 0).then(|| (says.to_owned(), true));
+            assert_eq!(is_told(0), known, "{cause:?} {tries}");
+            assert_eq!(is_told(pause.saturating_sub(1)), known, "{cause:?} {tries}");
+            let after = if pause == FOREVER { known } else { None };
+            assert_eq!(is_told(pause), after, "{cause:?} {tries}");
+            assert!(exceeded.get("what it reads is another thing", NOON).is_none());
+        }
+        // Not on the minute: what is said holds. A clock that was set back makes no pause longer.
+        let slow = Slow { since: NOON + 1, tries: 1 };
+        for (after, holds) in
+            [(0, false), (1, true), (10 * MINUTE, true), (11 * MINUTE - 1, true), (11 * MINUTE, false)]
+        {
+            assert_eq!(slow.holds(NOON + after), holds, "{after}");
+        }
+    }
+
+    #[test]
+    fn the_next_bot_knows_it_unless_its_limits_are_others_and_the_oldest_gives_way() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("exceeded.json");
-        let cluster = ClusterId::new(capstan_model::tree::RepoPath::parse("gauss/peu01").unwrap());
-        let ended = Ended::of(Cause::Content, "too much".to_owned(), [cluster.clone()].into());
-        let mut first = Exceeded::read(Some(&file));
-        first.keep("one".to_owned(), &ended);
-        first.keep("slow".to_owned(), &Ended { cause: Cause::Slow, ..ended.clone() });
-        let in_all = Ended { cause: Cause::Slow, extent: Extent::InAll, ..ended.clone() };
-        first.keep("in all".to_owned(), &in_all);
-        first.keep("killed".to_owned(), &Ended { cause: Cause::Killed, ..ended.clone() });
-        assert!(first.get("slow").is_some() && first.get("killed").is_none());
-        let next = Exceeded::read(Some(&file));
-        let known = next.get("one").unwrap();
-        assert_eq!((known.why.as_str(), known.open), ("too much", [cluster].into()));
-        assert_eq!(next.get("slow").unwrap().cause, Cause::Slow);
-        assert_eq!(next.get("in all").unwrap().extent, Extent::InAll);
-        for (age, holds) in
-            [(0, true), (SLOW_FOR - 10, true), (SLOW_FOR, false), (0_u64.wrapping_sub(100), false)]
-        {
-            let slow_since = Some(seconds().wrapping_sub(age));
-            assert_eq!(Known { ended: ended.clone(), slow_since }.holds(), holds, "{age}");
-        }
+        let limits = processes(Some(&file));
+        let mut first = Exceeded::read(&limits);
+        first.keep("one".to_owned(), ended(Cause::Content), NOON);
+        first.keep("slow".to_owned(), ended(Cause::Slow), NOON);
+        first.keep("in all".to_owned(), Ended { extent: Extent::InAll, ..ended(Cause::Slow) }, NOON);
+        first.keep("killed".to_owned(), ended(Cause::Killed), NOON);
+        let mut next = Exceeded::read(&limits);
+        let known = |kept: &Exceeded, which: &str, now: u64| {
+            kept.get(which, now).map(|known| (known.why, known.open, known.cause, known.extent))
+        };
+        let told = |cause, extent| {
+            let Ended { why, open, .. } = ended(cause);
+            Some((why, open, cause, extent))
+        };
+        assert_eq!(known(&next, "one", NOON + FOREVER), told(Cause::Content, Extent::AtOne));
+        assert_eq!(known(&next, "slow", NOON), told(Cause::Slow, Extent::AtOne));
+        assert_eq!(known(&next, "in all", NOON), told(Cause::Slow, Extent::InAll));
+        assert_eq!(known(&next, "killed", NOON), None);
+        // Its tries are counted on, also those that were noted before the pause was over.
+        assert_eq!(known(&next, "slow", NOON + HOUR), None);
+        next.keep("one more".to_owned(), ended(Cause::Content), NOON + HOUR);
+        let mut third = Exceeded::read(&limits);
+        let again = third.keep("slow".to_owned(), ended(Cause::Slow), NOON + HOUR).again;
+        assert_eq!(again, "It is not begun again before 2026-11-29 14:00 UTC unless what it reads changes.");
+
+        let more = |change: fn(&mut Processes)| {
+            let mut limits = limits.clone();
+            change(&mut limits);
+            Exceeded::read(&limits).get("one", NOON).is_none()
+        };
+        assert!(more(|limits| limits.memory *= 2));
+        assert!(more(|limits| limits.stack *= 2));
+        assert!(more(|limits| limits.patience *= 2));
+        assert!(more(|limits| limits.whole *= 2));
+        assert!(!more(|limits| limits.count *= 2), "what one may take is the same");
+
         for number in 0..REMEMBERED {
-            first.insert(number.to_string(), Known { ended: ended.clone(), slow_since: None });
+            first.insert(number.to_string(), ended(Cause::Content), None);
         }
-        assert!(first.get("one").is_none());
+        assert!(first.get("one", NOON).is_none());
         std::fs::write(&file, "not JSON").unwrap();
-        assert!(Exceeded::read(Some(&file)).get("one").is_none());
+        assert!(Exceeded::read(&limits).get("one", NOON).is_none());
     }
 }

@@ -52,6 +52,18 @@ impl Planned {
             self.releases.insert(cluster, Err(why));
         }
     }
+
+    /// Of those that were planned when all of it had taken too long; whether there is one. Without them the next look gets
+    /// further.
+    fn exceed_in_all(&mut self, ended: &Ended) -> bool {
+        let without = |cluster: &&ClusterId| {
+            !self.releases.contains_key(*cluster) || !self.values.contains_key(*cluster)
+        };
+        let left: Vec<ClusterId> = ended.open.iter().filter(without).cloned().collect();
+        let is_any = !left.is_empty();
+        left.into_iter().for_each(|cluster| self.exceeds(cluster, ended.told("")));
+        is_any
+    }
 }
 
 impl RemoteFleet {
@@ -86,6 +98,9 @@ impl RemoteFleet {
         let (mut deaths, mut budget) = (0, self.planner.budget());
         'all: while let Err(ended) = self.plan(only.cloned(), &mut budget, &mut plans) {
             if ended.extent == Extent::InAll {
+                if plans.exceed_in_all(&ended) && ended.is_known {
+                    continue;
+                }
                 break;
             }
             if !ended.cause.is_theirs() || ended.open.is_empty() {
@@ -102,13 +117,17 @@ impl RemoteFleet {
                 };
                 if let Err(ended) = found {
                     if ended.extent == Extent::InAll {
+                        plans.exceed_in_all(&ended);
+                        if ended.is_known {
+                            continue;
+                        }
                         break 'all;
                     }
                     if !ended.cause.is_theirs() {
                         return Err(ended.into());
                     }
                     deaths += usize::from(!ended.is_known);
-                    plans.exceeds(suspect.clone(), ended.why);
+                    plans.exceeds(suspect.clone(), ended.told(""));
                 }
             }
             if deaths > MOST_EXCEEDED {

@@ -2,11 +2,11 @@
 //!
 //! *Guarantee*: whatever stands in a repository, planning it ends in an answer. A process that takes more memory or
 //! stack than it may dies, one that says nothing for too long is ended, and what it was working on is told as
-//! [beyond the limits](PlannerFailed::Exceeded); the targets beside it are planned by another process. What was
-//! beyond the limits is remembered by the content that it was asked of, and not tried again. A question has a budget of
-//! time as a whole, and ends with the job that asks; no repository ever has all processes. *Expected flow*: a call
-//! takes an idle process, that which knows the repository where there is one, and gives it back; [`Processes::count`]
-//! of them at most, and whoever finds none waits.
+//! [beyond the limits](PlannerFailed::Exceeded); the targets beside it are planned by another process. What was beyond
+//! the limits is remembered by the content that it was asked of, and not begun again before `exceeded` lets it. A
+//! question has a budget of time as a whole, and ends with the job that asks; no repository ever has all processes.
+//! *Expected flow*: a call takes an idle process, that which knows the repository where there is one, and gives it back;
+//! [`Processes::count`] of them at most, and whoever finds none waits.
 //!
 //! Deliberately absent: what the processes say ([`process`](capstan_fleet::planner::process)), and planning.
 
@@ -381,6 +381,8 @@ impl Planner for ProcessPlanner {
 struct Ended {
     /// How, as a sentence.
     why: String,
+    /// When it is begun again, as a sentence; empty where nobody remembers it.
+    again: String,
     /// The targets that were begun and not answered.
     open: BTreeSet<ClusterId>,
     cause: Cause,
@@ -400,7 +402,7 @@ enum Extent {
 
 impl Ended {
     const fn of(cause: Cause, why: String, open: BTreeSet<ClusterId>) -> Self {
-        Self { why, open, cause, extent: Extent::AtOne, is_known: false }
+        Self { why, again: String::new(), open, cause, extent: Extent::AtOne, is_known: false }
     }
 
     /// The job that asked has ended.
@@ -412,6 +414,12 @@ impl Ended {
     /// One that is remembered.
     fn told_again(&self) -> Self {
         Self { is_known: true, ..self.clone() }
+    }
+
+    /// What is said of it: how it ended, what `more` there is to say, and when it is begun again.
+    fn told(&self, more: &str) -> String {
+        let said = [self.why.as_str(), more, self.again.as_str()];
+        said.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -441,7 +449,7 @@ impl From<Ended> for PlannerFailed {
             return Self::Unavailable(ended.why);
         }
         let open: Vec<String> = ended.open.iter().map(|cluster| format!("`{cluster}`")).collect();
-        let at = if open.is_empty() { String::new() } else { format!(" It was at {}.", open.join(" and ")) };
-        Self::Exceeded(format!("{}{at}", ended.why))
+        let at = if open.is_empty() { String::new() } else { format!("It was at {}.", open.join(" and ")) };
+        Self::Exceeded(ended.told(&at))
     }
 }

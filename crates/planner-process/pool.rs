@@ -10,7 +10,7 @@ use capstan_model::digest::sha256;
 
 use super::budget::{Budget, LOOK};
 use super::child::{Answer, Answered, Process};
-use super::exceeded::Exceeded;
+use super::exceeded::{Exceeded, now};
 use super::{Cause, Ended, Extent, Processes};
 use capstan_fleet::planner::process::{Request, Response, frame};
 
@@ -65,7 +65,7 @@ fn count_failures(work: &'static str, by: u64) {
 
 impl Pool {
     pub(super) fn new(processes: Processes) -> Self {
-        let exceeded = Exceeded::read(processes.remembered.as_deref());
+        let exceeded = Exceeded::read(&processes);
         let state = Mutex::new(State { exceeded, ..State::default() });
         // Begins at 0, so that the first is seen as a step.
         count_failures(processes.work, 0);
@@ -105,21 +105,18 @@ impl Pool {
         Ok(parts)
     }
 
-    /// Asks a process, and takes the parts of its answer. What was beyond the limits is not asked again.
+    /// Asks a process, and takes the parts of its answer. What was beyond the limits is not begun again before that may be.
     pub(super) fn call(
         &self,
         request: &Request,
         budget: &mut Budget,
         take: &mut dyn FnMut(Answer),
     ) -> Result<(), Ended> {
-        let ended = |cause, why| Ended::of(cause, why, BTreeSet::new());
-        let frame = frame::encode(request, frame::LONGEST_REQUEST).map_err(|error| {
-            ended(Cause::Content, format!("What is to be planned cannot be asked: {error}."))
-        })?;
-        let key = sha256(&frame);
-        if let Some(ended) = self.state().exceeded.get(&key) {
+        let key = key(request)?;
+        if let Some(ended) = self.state().exceeded.get(&key, now()) {
             return Err(ended);
         }
+        let frame = encode(request)?;
         let mirror = request.mirror();
         let mut process = self.take(&mirror, budget)?;
         let begun = Instant::now();
@@ -131,7 +128,7 @@ impl Pool {
                 self.give_back(Some((mirror, process)));
                 match answered {
                     Answered::Whole => Ok(()),
-                    Answered::Unavailable(why) => Err(ended(Cause::Others, why)),
+                    Answered::Unavailable(why) => Err(Ended::of(Cause::Others, why, BTreeSet::new())),
                 }
             }
             Err(ended) => {
@@ -143,11 +140,12 @@ impl Pool {
                 self.ended.fetch_add(1, Ordering::Relaxed);
                 count_failures(self.processes.work, 1);
                 tracing::warn!(why = ended.why, at = ?ended.open, "a planning process ended in the middle");
-                // Of a plan the parts that came are of use, and the next look gets further.
-                if ended.extent == Extent::AtOne || !matches!(request, Request::Plan { .. }) {
-                    self.state().exceeded.keep(key, &ended);
+                // Of a plan the parts that came are of use. Where there is nobody to be left out, it is tried as a whole.
+                let is_of_nobody = ended.extent == Extent::InAll && ended.open.is_empty();
+                if is_of_nobody && matches!(request, Request::Plan { .. }) {
+                    return Err(ended);
                 }
-                Err(ended)
+                Err(self.state().exceeded.keep(key, ended, now()))
             }
         }
     }
@@ -217,9 +215,49 @@ impl Pool {
     }
 }
 
+fn encode(request: &Request) -> Result<Vec<u8>, Ended> {
+    frame::encode(request, frame::LONGEST_REQUEST).map_err(|error| {
+        let why = format!("What is to be planned cannot be asked: {error}.");
+        Ended::of(Cause::Content, why, BTreeSet::new())
+    })
+}
+
+/// What a request is remembered by: all that it reads, which is not the day.
+fn key(request: &Request) -> Result<String, Ended> {
+    Ok(sha256(&encode(&request.on_no_day())?))
+}
+
 #[cfg(test)]
 mod tests {
+    use capstan_model::tree::{MadeTree, RepoPath};
+    use jiff::civil::date;
+
     use super::*;
+    use capstan_fleet::planner::process::{FleetRequest, TreeRef};
+
+    #[test]
+    fn a_request_is_known_on_another_day_and_not_with_another_content() {
+        let tree = |text: &str| {
+            let path = RepoPath::parse("gauss/peu01/base/v").unwrap();
+            TreeRef::of(&MadeTree::of([(path, Ok(text.as_bytes().into()))].into()))
+        };
+        let key = |text: &str, day| {
+            let fleet = FleetRequest::of(tree(text), day);
+            let some = BTreeSet::new();
+            let plan = Request::Plan {
+                fleet: fleet.clone(),
+                only: None,
+                without: some.clone(),
+                without_values: some.clone(),
+            };
+            let onboard = Request::Onboard { tree: tree(text), today: day, unplanned: some };
+            [Request::Open(fleet), plan, onboard].map(|request| super::key(&request).unwrap())
+        };
+        let known = key("one", date(2026, 11, 29));
+        assert_eq!(key("one", date(2026, 11, 30)), known);
+        let others = key("two", date(2026, 11, 29));
+        assert!(known.iter().zip(&others).all(|(known, other)| known != other));
+    }
 
     #[test]
     fn no_repository_has_all_processes() {

@@ -15,8 +15,8 @@ use capstan_reconciler::reconcile::ports::{TrialFailed, TrialRenders};
 impl From<Ended> for TrialFailed {
     fn from(ended: Ended) -> Self {
         match ended.cause {
-            Cause::Content => Self::TooLarge(ended.why),
-            Cause::Slow => Self::TooSlow(ended.why),
+            Cause::Content => Self::TooLarge(ended.told("")),
+            Cause::Slow => Self::TooSlow(ended.told("")),
             Cause::Killed => Self::Killed(ended.why),
             Cause::Others => Self::Unavailable(ended.why),
         }

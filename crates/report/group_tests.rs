@@ -1,7 +1,7 @@
 use super::*;
 use crate::block::BlockPlace;
 use crate::body::tests::upgrade;
-use capstan_plan::proposal::ProposalId;
+use capstan_plan::proposal::{ProposalId, trailer_value};
 use capstan_plan::upgrade::Upgrade;
 
 /// One cluster's, as parts are made from it.
@@ -44,8 +44,17 @@ fn with_group<T>(
     left_out: &[(Target, String)],
     use_it: impl FnOnce(&GroupProposal<'_>) -> T,
 ) -> T {
+    with_group_called("gauss", all, left_out, use_it)
+}
+
+fn with_group_called<T>(
+    name: &str,
+    all: &[One],
+    left_out: &[(Target, String)],
+    use_it: impl FnOnce(&GroupProposal<'_>) -> T,
+) -> T {
     let parts: Vec<Proposal<'_>> = all.iter().map(part).collect();
-    let target = Target::parse("group://gauss").unwrap();
+    let target = Target::parse(&format!("group://{name}")).unwrap();
     let noted: Vec<BlockPart> = all
         .iter()
         .map(|one| BlockPart {
@@ -158,4 +167,62 @@ fn the_commit_tells_each_cluster_and_has_the_trailers_of_all_of_them() {
         PlanDigest::of(&[])
     );
     assert_eq!(message, expected);
+}
+
+/// What groups are called as nobody would call one who means well: in texts, each is a name and nothing else.
+#[test]
+fn a_groups_name_is_a_name_and_nothing_else() {
+    let template = TitleTemplate::parse("{cluster}: {release}").unwrap();
+    let long = "ö".repeat(300);
+    // The name, how a title shows it, and how a body does.
+    for (name, title, shown) in [
+        ("a\u{1b}[31mb", "a\u{fffd}[31mb", "`a\u{fffd}[31mb`"),
+        ("a\u{202e}b", "a\u{fffd}b", "`a\u{fffd}b`"),
+        ("a\u{2028}b", "a\u{fffd}b", "`a\u{fffd}b`"),
+        ("a\r\n\r\n# b", "a\u{fffd}⏎\u{fffd}⏎#\u{200b} b", "`a\u{fffd}⏎\u{fffd}⏎# b`"),
+        ("..a", "..a", "`..a`"),
+        ("@{-1}", "@\u{200b}{-1}", "`@{-1}`"),
+        ("--all", "--all", "`--all`"),
+        ("a.lock", "a.lock", "`a.lock`"),
+        ("@acme/team", "@\u{200b}acme/team", "`@acme/team`"),
+        ("fixes #1 GH-2", "fixes #\u{200b}1 GH\u{200b}-2", "`fixes #1 GH-2`"),
+        ("<img src=x>", "<img src=x>", "`<img src=x>`"),
+        ("</details>", "</details>", "`</details>`"),
+        ("--> b", "--> b", "`--> b`"),
+        ("`b` @acme", "`b` @\u{200b}acme", "`` `b` @acme ``"),
+        ("[a](b.example)", "[a](b.example)", "`[a](b.example)`"),
+        ("{release}", "{release}", "`{release}`"),
+        (
+            "a\n\nCapstan-Source: b/v1@-\nCapstan-Plan: forged",
+            "a⏎⏎Capstan-Source: b/v1@\u{200b}-⏎Capstan-Plan: forged",
+            "`a⏎⏎Capstan-Source: b/v1@-⏎Capstan-Plan: forged`",
+        ),
+        (long.as_str(), format!("{}…", "ö".repeat(90)).as_str(), format!("`{}…`", "ö".repeat(200)).as_str()),
+    ] {
+        let clusters = [one(&format!("{name}/a")), one(&format!("{name}/b"))];
+        with_group_called(name, &clusters, &[(Target::parse(name).unwrap(), name.to_owned())], |group| {
+            let titles = [None, Some(&template)]
+                .map(|template| group_title(template, group.group, group.parts, group.source));
+            let expected =
+                [format!("Upgrade {title} (2 clusters) to aws/v22.0.0"), format!("{title}: aws/v22.0.0")];
+            assert_eq!(titles, expected);
+            for title in &titles {
+                let message = group_commit_message(group, None, title);
+                assert_eq!(trailer_value(&message, TRAILER_SOURCE), Some("aws/v22.0.0@-"), "{message:?}");
+                assert_eq!(trailer_value(&message, TRAILER_PLAN), Some(group.plan.as_str()), "{message:?}");
+                let lines = message.lines().count();
+                assert_eq!(lines, 7, "no line is a name's: {message:?}");
+                assert!(!message.contains("@acme") && !message.contains("#1"), "{message:?}");
+            }
+            let body = group_body(group, 7, Some(12), &TitleDigest::of("x"), &key());
+            let begin = format!("Upgrades 2 clusters of {shown} to `aws/v22.0.0`.\n");
+            assert!(body.starts_with(&begin), "{name:?}: {body}");
+            for summary in body.lines().filter_map(|line| line.strip_prefix("<details><summary>")) {
+                let end = summary.strip_suffix("</summary>");
+                assert!(end.is_some_and(|within| !within.contains(['<', '>'])), "{summary}");
+            }
+            let id = ProposalId::of_release(group.target.clone());
+            assert_eq!(Block::read(&body, &key(), 7, 12, &id).unwrap().parts.len(), 2, "{name:?}");
+        });
+    }
 }

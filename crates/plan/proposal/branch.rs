@@ -140,6 +140,8 @@ fn encode(part: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn id(kind: &str, target: &str) -> ProposalId {
@@ -199,6 +201,11 @@ mod tests {
             ("release", "group://.a/x.lock", "capstan/upgrade/%group/%2Ea%2Fx%2Elock"),
             ("release", "group://größe/@", "capstan/upgrade/%group/gr%C3%B6%C3%9Fe%2F%40"),
             ("release", "group://50% off", "capstan/upgrade/%group/50%25%20off"),
+            ("release", "group://-c", "capstan/upgrade/%group/-c"),
+            ("release", "group://@{-1}/..x", "capstan/upgrade/%group/%40{-1}%2F%2E.x"),
+            ("release", "group://a\u{202e}b", "capstan/upgrade/%group/a%E2%80%AEb"),
+            ("release", "group://a\n\nCapstan-Plan: x", "capstan/upgrade/%group/a%0A%0ACapstan-Plan%3A%20x"),
+            ("values", "group://<b>@acme #1", "capstan/values/%group/<b>@acme%20#1"),
         ] {
             let id = id(kind, group);
             assert_eq!(id.branch(), branch);
@@ -214,6 +221,23 @@ mod tests {
             "capstan/upgrade/%group/gauss/prod-",
         ] {
             assert_eq!(ProposalId::of_branch(branch), None, "{branch}");
+        }
+    }
+
+    #[test]
+    fn no_two_targets_have_one_branch_whatever_they_are_called() {
+        let names =
+            ["g", "G", "g/h", "g%2Fh", "g%252Fh", "%group/g", "%25group/g", "g.", "g%2E", "@", "%40", "g/%"];
+        let targets = names
+            .iter()
+            .flat_map(|name| [(*name).to_owned(), format!("group://{name}"), format!("providers://{name}")]);
+        let mut branches = BTreeSet::new();
+        for target in targets {
+            for kind in ["release", "values"] {
+                let id = id(kind, &target);
+                assert_eq!(ProposalId::of_branch(&id.branch()), Some(id.clone()), "{target}");
+                assert!(branches.insert(id.branch()), "{target}: {}", id.branch());
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The dashboard issue.
 
+use capstan_model::wording::is_of_no_line;
 use schemars::JsonSchema;
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
@@ -34,7 +35,7 @@ impl Default for DashboardSettings {
 
 /// A line of so many characters that says something.
 fn is_line(text: &str, longest: usize) -> bool {
-    !text.trim().is_empty() && text.chars().count() <= longest && !text.chars().any(char::is_control)
+    !text.trim().is_empty() && text.chars().count() <= longest && !text.chars().any(is_of_no_line)
 }
 
 fn title<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

@@ -294,6 +294,10 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
             "1:20: `dashboard.title`: a title is one line of at most 256 characters",
         ),
         (
+            "dashboard: {title: \"a\\u202eb\"}",
+            "1:20: `dashboard.title`: a title is one line of at most 256 characters",
+        ),
+        (
             "dashboard:\n  labels: [\"\"]",
             "2:11: `dashboard.labels`: at most 20 labels of one line and at most 50 characters are taken",
         ),

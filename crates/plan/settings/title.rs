@@ -13,6 +13,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use capstan_model::spelling::hint;
+use capstan_model::wording::is_of_no_line;
 
 /// A template may have so many characters: GitHub takes 256 of a title, and fields take some.
 const MOST_CHARACTERS: usize = 200;
@@ -90,8 +91,10 @@ impl TitleTemplate {
                 "a title has at most {MOST_CHARACTERS} characters before its fields are filled in"
             ));
         }
-        if text.chars().any(char::is_control) {
-            return Err("a title is one line without control characters".to_owned());
+        if text.chars().any(is_of_no_line) {
+            return Err(
+                "a title is one line without control characters or such as change its direction".to_owned()
+            );
         }
         Ok(Self { text: text.to_owned(), parts: parts(text)? })
     }
@@ -201,6 +204,7 @@ mod tests {
     #[test]
     fn what_is_no_title_is_told_with_the_nearest_right_field() {
         let known = "known: cluster, release, releaseVersion, previousRelease, provider, kubernetesVersion";
+        let one_line = "a title is one line without control characters or such as change its direction";
         for (template, expected) in [
             ("", "a title must not be empty; leave the key out for Capstan's own".to_owned()),
             (" ", "a title must not be empty; leave the key out for Capstan's own".to_owned()),
@@ -214,8 +218,11 @@ mod tests {
                 "a `{` begins a field that does not end; `{{` is a brace in the title".to_owned(),
             ),
             ("to release}", "a `}` ends no field; `}}` is a brace in the title".to_owned()),
-            ("one\ntwo", "a title is one line without control characters".to_owned()),
-            ("a\u{7}", "a title is one line without control characters".to_owned()),
+            ("one\ntwo", one_line.to_owned()),
+            ("Upgrade\r\n\r\nCapstan-Plan: forged", one_line.to_owned()),
+            ("a\u{7}", one_line.to_owned()),
+            ("a\u{202e}b {cluster}", one_line.to_owned()),
+            ("a\u{2028}b", one_line.to_owned()),
         ] {
             assert_eq!(filled(template), Err(expected), "{template:?}");
         }

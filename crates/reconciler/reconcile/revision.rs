@@ -400,7 +400,7 @@ fn refused(failed: &TrialFailed) -> String {
         }
         TrialFailed::TooSlow(why) => format!(
             "{why} Nothing of it is applied and nothing deleted: make it smaller, or let whoever runs the reconciler allow it \
-             more time (its setting `render-timeout-seconds`). It is tried again in some minutes"
+             more time (its setting `render-timeout-seconds`)"
         ),
         TrialFailed::Killed(why) | TrialFailed::Unavailable(why) => {
             format!(

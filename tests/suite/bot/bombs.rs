@@ -1,4 +1,7 @@
 //! Small pull requests that ask for much, against the running program: each is told its reason, everybody else is served.
+//!
+//! `CAPSTAN_BOMB_SECONDS` says for how long new ones keep coming (by default those at the beginning are all); then it prints
+//! how long others waited meanwhile.
 
 use capstan_test_support::PATIENCE;
 use std::fmt::Write as _;
@@ -7,7 +10,7 @@ use std::time::{Duration, Instant};
 use capstan_forge::{Edit, Forge, NewPull, Permission};
 use serde_json::{Value, json};
 
-use super::kills::Place;
+use super::kills::{Place, Process};
 use super::sample;
 use super::town::{REPOSITORY, forge};
 
@@ -88,6 +91,122 @@ const BOMBS: [Bomb; 4] = [
     ("generator", generator, "the render holds more than 64 MiB of text"),
     ("kustomizations", kustomizations, "the render builds more than 1000 kustomizations"),
 ];
+
+/// Within every budget, and seconds of work.
+fn large() -> Vec<Edit> {
+    patch(&format!("- {{op: add, path: /spec/large, value: [{}]}}\n", "1,".repeat(900_000)))
+}
+
+/// Bombs that keep coming: each push is another content, so that nothing that is remembered of those before spares anybody
+/// the work.
+struct Barrage {
+    bombs: Vec<(&'static str, String)>,
+    pushed: Vec<String>,
+}
+
+impl Barrage {
+    /// Those, and one that is no more than slow.
+    fn begin(forge: &Forge) -> Self {
+        open(forge, REPOSITORY, "large", &large());
+        let of = |(branch, edits): (&'static str, Vec<Edit>)| {
+            let kustomization = edits.into_iter().find_map(|edit| match edit {
+                Edit::Write { path, content } if path == format!("{BAD}/overlay/kustomization.yaml") => {
+                    Some(String::from_utf8(content).unwrap())
+                }
+                _ => None,
+            });
+            (branch, kustomization.unwrap())
+        };
+        let all = BOMBS.map(|(branch, edits, _)| (branch, edits())).into_iter().chain([("large", large())]);
+        Self { bombs: all.map(of).collect(), pushed: Vec::new() }
+    }
+
+    /// The next of each.
+    fn go_on(&mut self, forge: &Forge) {
+        for (branch, kustomization) in &self.bombs {
+            let path = format!("{BAD}/overlay/kustomization.yaml");
+            let next = Edit::write(path, format!("{kustomization}# {}\n", self.pushed.len()));
+            self.pushed.push(forge.commit(REPOSITORY, branch, "ada", "The next", &[next]).unwrap());
+        }
+    }
+}
+
+/// How long others waited.
+#[derive(Default)]
+struct Waited {
+    each: Vec<Duration>,
+}
+
+impl Waited {
+    fn print(&mut self, what: &str, bar: Duration) {
+        self.each.sort();
+        let count = self.each.len();
+        let at = |share: usize| {
+            let at = (count * share / 100).min(count.saturating_sub(1));
+            self.each.get(at).map_or(0, Duration::as_millis)
+        };
+        let longer = self.each.iter().filter(|waited| **waited > bar).count();
+        println!(
+            "{what}: {count} times, at most {} ms, half within {} ms, 95 of 100 within {} ms; {longer} longer than {} s",
+            at(100),
+            at(50),
+            at(95),
+            bar.as_secs()
+        );
+    }
+}
+
+/// For so long new bombs come every second, while somebody elsewhere asks and pushes, again and again.
+async fn keep_coming(forge: &Forge, elsewhere: u64, bot: &mut Process, place: &Place, length: Duration) {
+    let own = forge.bot_login();
+    let answers = || {
+        let comments = forge.comments(OTHER, elsewhere).unwrap();
+        comments.iter().filter(|said| said.author == own).count()
+    };
+    let is_offered = |release: &str| {
+        let pulls = forge.pulls(OTHER).unwrap();
+        pulls
+            .iter()
+            .any(|pull| pull.head_branch.starts_with("capstan/upgrade/") && pull.title.ends_with(release))
+    };
+    let (begun, mut barrage) = (Instant::now(), Barrage::begin(forge));
+    let (mut helped, mut proposed) = (Waited::default(), Waited::default());
+    let mut next_bombs = Duration::ZERO;
+    while begun.elapsed() < length {
+        let release = format!("v22.{}.0", helped.each.len() + 1);
+        let before = answers();
+        let asked = Instant::now();
+        forge.comment(OTHER, elsewhere, "ada", "/capstan help").unwrap();
+        forge.commit(OTHER, "main", "ada", "Release", &[sample::release(&release, "v1.22.5")]).unwrap();
+        let (mut is_helped, mut is_proposed) = (false, false);
+        // Five seconds a round at least.
+        while !(is_helped && is_proposed && asked.elapsed() > Duration::from_secs(5)) {
+            if begun.elapsed() >= next_bombs {
+                barrage.go_on(forge);
+                next_bombs = begun.elapsed() + Duration::from_secs(1);
+            }
+            if !is_helped && answers() > before {
+                is_helped = true;
+                helped.each.push(asked.elapsed());
+            }
+            if !is_proposed && is_offered(&release) {
+                is_proposed = true;
+                proposed.each.push(asked.elapsed());
+            }
+            assert!(
+                bot.is_alive() && asked.elapsed() < PATIENCE,
+                "{is_helped} {is_proposed}\n{}",
+                place.log()
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    let judged = barrage.pushed.iter().filter(|head| !forge.checks(REPOSITORY, head).unwrap().is_empty());
+    let (judged, pushed) = (judged.count(), barrage.pushed.len());
+    println!("within {} s {pushed} bombs were pushed, and {judged} judged", begun.elapsed().as_secs());
+    helped.print("/capstan help was answered elsewhere", Duration::from_secs(2));
+    proposed.print("a release elsewhere was proposed", Duration::from_secs(5));
+}
 
 fn open(forge: &Forge, repository: &str, branch: &str, edits: &[Edit]) -> u64 {
     forge.commit(repository, branch, "ada", "A change", edits).unwrap();
@@ -212,6 +331,10 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     println!("all were judged after {} ms", asked.elapsed().as_millis());
+    let seconds = std::env::var("CAPSTAN_BOMB_SECONDS").ok().map(|seconds| seconds.parse().unwrap());
+    if let Some(length) = seconds.map(Duration::from_secs) {
+        keep_coming(&forge, elsewhere, &mut bot, &place, length).await;
+    }
 
     // The next start does not meet them again, and what comes afterwards is done.
     drop(bot);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use capstan_forge::Edit;
+use capstan_forge::{Edit, MergeMethod};
 
 use super::sample;
-use super::town::{Town, let_name};
-use crate::components::serving::{Serving, answer};
+use super::town::{REPOSITORY, Town, let_name};
+use crate::components::serving::{Serving, answer, artifact};
 
 const FILE: &str = "mc-eu/providers/base/providers.yaml";
 const RECORD: &str = "mc-eu/providers/capstan.yaml";
@@ -260,6 +260,80 @@ async fn a_version_that_is_something_else_than_recorded_is_never_taken() {
         "the components of infrastructure-own v1.0.0 moved: {}/v1.0.0/infrastructure-components.yaml has others now, of SHA-256 {OLD_SHA256}, and {recorded} is known of that version.",
         url(&host)
     );
+    assert!(readable(&check.summary).contains(&said), "{} {}", check.title, check.summary);
+    assert_eq!(check.conclusion.as_deref(), Some("failure"));
+    town.done();
+}
+
+/// `sha256sum` of what is published later under the tag of v1.0.1.
+const FORGED_SHA256: &str = "90efc60fb66e447bd021b3ddd8b3a5d66d964ad1d7874410217276387fb18557";
+
+/// What was judged is what the record names: whoever moves the tag afterwards changes nothing that is open, and is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tag_that_moves_after_it_was_judged_is_refused_with_both_digests() {
+    let (mut town, _) = town().await;
+    let has_moved = Arc::new(AtomicBool::new(false));
+    let moved = Arc::clone(&has_moved);
+    let registry = Serving::start(move |path| {
+        // Blobs stay where they are: it is the tag that moves.
+        let name = match (path.ends_with("/v1.0.0"), moved.load(Ordering::SeqCst)) {
+            (true, _) => "old",
+            (false, false) => "new",
+            (false, true) => "forged",
+        };
+        let all = ["old", "new", "forged"].map(components);
+        match path.contains("/manifests/") {
+            true => artifact(path, &[("metadata.yaml", METADATA), ("components.yaml", &components(name))]),
+            false => {
+                let blobs = all.iter().map(|text| ("", text.as_str())).chain([("", METADATA)]);
+                artifact(path, &blobs.collect::<Vec<_>>())
+            }
+        }
+    })
+    .await;
+    let_name(&registry.host);
+    let provider = |version: &str| {
+        format!(
+            "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: InfrastructureProvider\nmetadata: {{name: own, namespace: own-system}}\nspec: {{version: {version}, fetchConfig: {{oci: 'http://{}/own'}}}}\n",
+            registry.host
+        )
+    };
+    town.push(
+        "main",
+        &[
+            settings(&[&registry.host]),
+            Edit::write(FILE, provider("v1.0.0")),
+            Edit::write(RECORD, "release: mc/v1.0.0\n"),
+            Edit::write("mc/v1.0.0/base/providers.yaml", provider("v1.0.0")),
+            Edit::write("mc/v2.0.0/base/providers.yaml", provider("v1.0.1")),
+        ],
+    );
+    until_it_is_told(&town).await;
+    let pull = town.open_pulls().remove(0);
+    let judged = format!("version: v1.0.1\n    sha256: {SHA256}\n");
+    assert!(town.file(BRANCH, RECORD).contains(&judged), "{}", town.file(BRANCH, RECORD));
+
+    // Before the merge, whatever makes the bot look.
+    has_moved.store(true, Ordering::SeqCst);
+    town.resync().await;
+    town.restart_without_database().await;
+    assert_eq!(town.pull(pull.number).head, pull.head);
+    assert_eq!(town.check(pull.number).conclusion.as_deref(), Some("success"));
+    // Of a bot that never saw the first: what was judged, in somebody's own pull request.
+    let files = [FILE, RECORD].map(|path| Edit::write(path, town.file(BRANCH, path)));
+    town.forge.close(REPOSITORY, pull.number, "ada").unwrap();
+    town.settle().await;
+    town.restart_with_nothing().await;
+    let mine = town.open("ada", "mine", &files);
+    for _ in 0..600 {
+        town.settle().await;
+        if readable(&town.check(mine).summary).contains("moved") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let check = town.check(mine);
+    let said = format!("of SHA-256 {FORGED_SHA256}, and {SHA256} is known of that version.");
     assert!(readable(&check.summary).contains(&said), "{} {}", check.title, check.summary);
     assert_eq!(check.conclusion.as_deref(), Some("failure"));
     town.done();

@@ -59,7 +59,11 @@ fn is_plain(body: &str) {
             Event::Html(html) | Event::InlineHtml(html) => {
                 let comment = html.trim().strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->"));
                 let is_comment = comment.is_some_and(|within| !within.contains("--"));
-                assert!(is_comment || !(html.contains("<img") || html.contains("forged")), "{html}: {body}");
+                // Where a name stands in a tag's text, no tag is the name's.
+                let tags = ["<details>", "<summary>", "</summary>", "</details>"];
+                let plain = tags.iter().fold(html.to_string(), |plain, tag| plain.replace(tag, ""));
+                assert!(is_comment || !html.contains("forged") || !plain.contains('<'), "{html}: {body}");
+                assert!(!html.contains("<img"), "{html}: {body}");
             }
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                 assert!(!dest_url.contains("evil"), "{dest_url}: {body}");
@@ -83,9 +87,19 @@ fn is_plain_line(line: &str) {
 
 #[tokio::test]
 async fn names_of_clusters_are_names_and_nothing_else() {
-    let settings = "mode: propose\nupgrade: {proposals: {open: 50, perHour: 50}}\n";
+    are_names("open: 50, perHour: 50").await;
+}
+
+#[tokio::test]
+async fn names_of_groups_are_names_and_nothing_else() {
+    are_names("open: 50, perHour: 50, group: {by: 'c/*/'}").await;
+}
+
+/// Each name is that of a folder with a cluster of that name in it, or of the group of that cluster.
+async fn are_names(proposals: &str) {
+    let settings = format!("mode: propose\nupgrade: {{proposals: {{{proposals}}}}}\n");
     let world = World::new(&[
-        (".capstan.yaml", settings),
+        (".capstan.yaml", settings.as_str()),
         ("releases/v1/base/v", "one\n"),
         ("releases/v2/base/v", "two\n"),
     ]);
@@ -160,11 +174,11 @@ async fn the_settings_of_first_contact_find_what_was_found_whatever_it_is_called
         "@acme #1",
         "# forged",
     ];
-    let cluster = |name: &str| {
-        let text = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: one\nspec: {}\n";
-        Edit::write(format!("fleet/{name}/cluster.yaml"), text)
+    let cluster = |name: &str, spec: &str| {
+        let text = "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: one\n";
+        Edit::write(format!("fleet/{name}/cluster.yaml"), format!("{text}spec: {spec}\n"))
     };
-    let mut files: Vec<Edit> = names.map(cluster).into();
+    let mut files: Vec<Edit> = names.map(|name| cluster(name, "{}")).into();
     // A folder that no pattern may take.
     files.push(Edit::write("fleet/other/notes.md", "nothing\n"));
     files.push(Edit::write("fleet/ab/kustomization.yaml", "resources: []\n"));
@@ -178,7 +192,15 @@ async fn the_settings_of_first_contact_find_what_was_found_whatever_it_is_called
     // What was proposed is merged, and finds them.
     town.forge.merge_pull(REPOSITORY, 1, "ada", MergeMethod::Squash).unwrap();
     town.settle().await;
-    let summary = town.file("main", ".capstan.yaml");
-    assert_eq!(summary, settings);
+    assert_eq!(town.file("main", ".capstan.yaml"), settings);
+    // They are in force as they were proposed: these are clusters, and no others.
+    let mut touched: Vec<Edit> = names.map(|name| cluster(name, "{paused: true}")).into();
+    touched.push(Edit::write("fleet/other/notes.md", "something\n"));
+    touched.push(Edit::write("fleet/ab/kustomization.yaml", "resources: []\nnamePrefix: a-\n"));
+    let mine = town.open("ada", "mine", &touched);
+    town.settle().await;
+    let check = town.check(mine);
+    assert!(check.title.contains(" in 10 clusters"), "{check:?}");
+    assert_eq!(town.open_pulls().len(), 1, "it observes, as was proposed");
     town.done();
 }

@@ -13,13 +13,14 @@ use capstan::app::ports::{AllowedHosts, ComponentSource, SourceCredentials};
 use capstan::app::reconcile::Ended;
 use capstan::components::Fetcher;
 use capstan_forge::{CANARY, Forge, Options};
+use capstan_model::digest::sha256;
 use capstan_providers::OciArtifact;
 use serde_json::{Value, json};
 
 use super::providers::{Ground, NAMESPACE, provider};
 use super::world::World;
 use crate::components::registry::{Asks, Registry};
-use crate::components::serving::{Serving, answer};
+use crate::components::serving::{Serving, answer, artifact};
 use crate::components::{COMPONENTS, METADATA, SHA256, limits};
 
 const PATH: &str = "/api/v4/projects/1/packages/generic/own/v1.0.0/infrastructure-components.yaml";
@@ -158,6 +159,55 @@ async fn why_components_are_not_fetched_is_said_and_nothing_is_written() {
         ground.pass().await;
         assert_eq!((ground.live.take_writes(), server.asked().len()), (Vec::new(), asked), "{said}");
     }
+}
+
+/// The tag was judged with other components than it leads to when they are applied, or at a later pass.
+#[tokio::test]
+async fn a_tag_that_moves_is_refused_with_both_digests_and_what_runs_stays() {
+    let has_moved = Arc::new(AtomicBool::new(false));
+    let moved = Arc::clone(&has_moved);
+    let others = COMPONENTS.replace("manager", "forged");
+    let forged = others.clone();
+    let server = Serving::start(move |path| {
+        let components = if moved.load(Ordering::SeqCst) { forged.as_str() } else { COMPONENTS };
+        artifact(path, &[("metadata.yaml", METADATA), ("components.yaml", components)])
+    })
+    .await;
+    let mut object =
+        provider(json!({"version": "v1.0.0", "fetchConfig": {"oci": format!("http://{}/own", server.host)}}));
+    object["metadata"]["annotations"] = json!({"capstan.dev/components": format!("v1.0.0 sha256:{SHA256}")});
+    let said = format!(
+        "provider-digest-differs: http://{}/own:v1.0.0 moved: its components have SHA-256 {}, and {SHA256} was recorded of v1.0.0",
+        server.host,
+        sha256(others.as_bytes())
+    );
+    assert_ne!(others, COMPONENTS);
+
+    // Between the merge and the pass.
+    has_moved.store(true, Ordering::SeqCst);
+    let mut ground = Ground::new(&[&server.host]).await;
+    ground.live.put(object.clone());
+    ground.pass().await;
+    let (reason, message) = ground.condition("ProviderInstalled");
+    assert!(reason == "ComponentsFetchError" && message.contains(&said), "{reason} {message}");
+    assert_eq!(ground.live.names("ServiceAccount"), [""; 0], "nothing of it is applied");
+
+    // Between one pass and another.
+    has_moved.store(false, Ordering::SeqCst);
+    let mut ground = Ground::new(&[&server.host]).await;
+    ground.live.put(object);
+    ground.pass().await;
+    assert_eq!(ground.installed().as_deref(), Some("v1.0.0"), "{:?}", ground.condition("ProviderInstalled"));
+    has_moved.store(true, Ordering::SeqCst);
+    ground.later(24 * 3_600);
+    ground.pass().await;
+    assert_eq!(ground.live.names("ServiceAccount"), ["manager"]);
+    // Somebody removes what was kept of it, and it is fetched again.
+    ground.live.remove("ConfigMap", "infrastructure-own-v1.0.0");
+    ground.pass().await;
+    let (reason, message) = ground.condition("ProviderInstalled");
+    assert!(reason == "ComponentsFetchError" && message.contains(&said), "{reason} {message}");
+    assert_eq!(ground.live.names("ServiceAccount"), ["manager"], "what runs stays");
 }
 
 #[tokio::test]

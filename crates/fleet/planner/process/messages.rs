@@ -173,6 +173,29 @@ impl Request {
         }
     }
 
+    /// The same question, asked on no day: what it costs hangs on what is read, and on the day nearly never.
+    pub fn on_no_day(&self) -> Self {
+        let mut asked = self.clone();
+        let today = match &mut asked {
+            Self::Open(fleet)
+            | Self::Plan { fleet, .. }
+            | Self::Candidates { fleet, .. }
+            | Self::Create { fleet, .. }
+            | Self::Retire { fleet, .. } => &mut fleet.today,
+            Self::Judge(judging) => &mut judging.today,
+            Self::JudgeReleases { today, .. }
+            | Self::InventoryChange { today, .. }
+            | Self::Onboard { today, .. } => today,
+            Self::Touched { .. }
+            | Self::TouchedThroughClasses { .. }
+            | Self::MadeOf { .. }
+            | Self::Scopes { .. }
+            | Self::Try { .. } => return asked,
+        };
+        *today = Date::ZERO;
+        asked
+    }
+
     /// The mirror that it asks about: whoever was asked of that before answers faster.
     pub fn mirror(&self) -> Option<PathBuf> {
         Some(self.tree().stored()?.git_dir.clone())

@@ -1,6 +1,9 @@
 //! What cannot be taken in is told: where it stands, and what to do.
 
+use capstan_model::wording::is_of_no_line;
+
 use super::*;
+use crate::settings::Mode;
 
 const NOTHING_YET: &str = "
 # No folder is a cluster of its own yet. Once each has one, its manifests directly in it, write for example:
@@ -169,6 +172,56 @@ fn names_that_mean_something_in_patterns_or_yaml() {
     let found: Vec<&str> = proposed.clusters.iter().map(|(id, _)| id.as_str()).collect();
     assert_eq!(found, ["odd/\"b\": {c", "odd/[a]"]);
     assert_eq!(told(&proposed), [""; 0]);
+}
+
+/// What folders are called as nobody would call one who means well.
+const HOSTILE: [&str; 24] = [
+    "*",
+    "**",
+    "?",
+    "[!a]",
+    "{a,b}",
+    "!x",
+    "\\",
+    "\\*",
+    "'",
+    "\"",
+    "a: b",
+    "- a",
+    "# forged",
+    "&a",
+    "*a",
+    "null",
+    "~",
+    "a\nmode: propose",
+    "a\r\n\r\nclusters: {paths: []}",
+    "a\tb",
+    "a\u{1b}[31m\u{7f}\u{9b}",
+    "a\u{202e}\u{2028}\u{feff}b",
+    "\u{1f980}\u{300}",
+    "{{ a }} ${B}",
+];
+
+#[test]
+fn hostile_names_are_read_back_as_what_they_are() {
+    let long = "ö".repeat(300);
+    for name in HOSTILE.into_iter().chain([long.as_str()]) {
+        // Beside a folder that no pattern may take, and one that a pattern takes that is read otherwise.
+        for beside in [None, Some("odd/other/web.yaml"), Some("odd/a/web.yaml")] {
+            let own = format!("odd/{name}/c.yaml");
+            let mut files = vec![(own.as_str(), cluster("one")), ("odd/two/c.yaml", cluster("two"))];
+            files.extend(beside.map(|beside| (beside, APP.to_owned())));
+            let proposed = proposed(&files);
+            let found: BTreeSet<&str> = proposed.clusters.iter().map(|(id, _)| id.as_str()).collect();
+            let own = format!("odd/{name}");
+            assert_eq!(found, BTreeSet::from([own.as_str(), "odd/two"]), "{}", proposed.text);
+            assert_eq!(told(&proposed), [""; 0], "{name:?}");
+            assert_eq!(proposed.settings.mode, Mode::Observe, "{}", proposed.text);
+            let line =
+                |line: &str| line.contains(|letter: char| is_of_no_line(letter) || letter == '\u{feff}');
+            assert!(!proposed.text.lines().any(line), "{:?}", proposed.text);
+        }
+    }
 }
 
 #[test]

@@ -6,9 +6,14 @@ mod made_by_others;
 mod real;
 mod shared;
 
+use std::collections::BTreeSet;
+
+use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 
 use super::{Proposed, propose};
+use crate::layout::{Layout, discover};
+use crate::settings::{REPOSITORY_FILE, RepositorySettings, RuleIds};
 
 pub(super) const CLUSTER: &str =
     "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: NAME\nspec: {}\n";
@@ -50,10 +55,22 @@ pub(super) fn argo(kind: &str, name: &str, spec: &str) -> String {
     )
 }
 
-/// What is proposed for these files.
+/// What is proposed for these files: merged, it is read as what it was proposed to be, and finds what it was to find.
 pub(super) fn proposed(files: &[(&str, String)]) -> Proposed {
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    propose(&Files::new(&files)).unwrap()
+    let mut files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let proposed = propose(&Files::new(&files)).unwrap();
+    files.push((REPOSITORY_FILE, proposed.text.as_str()));
+    let path = RepoPath::parse(REPOSITORY_FILE).unwrap();
+    let settings = RepositorySettings::read(&path, &proposed.text, &RuleIds::default()).unwrap();
+    assert_eq!(settings, proposed.settings);
+    let layout = discover(&Files::new(&files), &settings);
+    let found = |layout: &Layout| -> BTreeSet<String> {
+        layout.targets.iter().map(|found| format!("{:?} {}", found.kind, found.id)).collect()
+    };
+    assert_eq!(found(&layout), found(&proposed.layout), "{}", proposed.text);
+    let told: BTreeSet<&str> = proposed.clusters.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(layout.clusters().map(|found| found.id.as_str()).collect::<BTreeSet<_>>(), told);
+    proposed
 }
 
 /// Looks at the file behind its head, at the clusters that it finds, and at who applies each.

@@ -1,6 +1,7 @@
 //! Bases that several build, and templates that somebody fills in.
 
 use super::*;
+use crate::settings::Track;
 
 #[test]
 fn overlays_of_one_base_are_the_clusters_and_the_base_is_none() {
@@ -36,6 +37,36 @@ clusters:
             ("capi/overlays/prod", "Flux Kustomization flux-system/prod"),
         ],
     );
+}
+
+/// To these nothing is offered: a rule that is read otherwise would have an upgrade make a second cluster.
+#[test]
+fn the_rules_of_shared_bases_find_hostile_names() {
+    for name in ["*", "[!a]", "{a,b}", "!x", "\\", "a: b", "a\"b", "a\nb", "a\u{202e}b", "# forged", "null"] {
+        let overlay = format!("odd/{name}/kustomization.yaml");
+        let build =
+            |prefix: &str| kustomization(&format!("resources: [../../base]\nnamePrefix: {prefix}-\n"));
+        let proposed = proposed(&[
+            ("base/kustomization.yaml", kustomization("resources: [cluster.yaml]\n")),
+            ("base/cluster.yaml", cluster("workload")),
+            (&overlay, build("one")),
+            ("odd/two/kustomization.yaml", build("two")),
+            ("odd/own/cluster.yaml", cluster("own")),
+        ]);
+        let tracks: Vec<(&str, Track)> = proposed
+            .clusters
+            .iter()
+            .map(|(id, _)| {
+                let settings = proposed.settings.for_target(&id.clone().into(), None, None).unwrap();
+                (id.as_str(), settings.track)
+            })
+            .collect();
+        let one = format!("odd/{name}");
+        let mut expected =
+            vec![(one.as_str(), Track::None), ("odd/own", Track::Any), ("odd/two", Track::None)];
+        expected.sort_by_key(|(id, _)| *id);
+        assert_eq!(tracks, expected, "{}", proposed.text);
+    }
 }
 
 #[test]
