@@ -77,6 +77,25 @@ pub fn is_of_no_line(c: char) -> bool {
         )
 }
 
+/// A text in double quotes, on one line, in which nothing hides: what messages quote that are kept or sent.
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\0' => quoted.push_str("\\0"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c if c.is_control() || is_invisible(c) => quoted.extend(c.escape_unicode()),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
 /// The first of many and, where there are more than `most`, how many: `a`, `b`, `4 more files`.
 pub fn few(all: impl IntoIterator<Item = impl Display>, most: usize, more: &str) -> Vec<String> {
     let mut words: Vec<String> = all.into_iter().map(|one| one.to_string()).collect();
