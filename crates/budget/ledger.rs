@@ -204,9 +204,14 @@ impl Ledger {
         f64::from(self.count(span, now.as_millisecond())) / f64::from(span.most.max(1))
     }
 
+    /// What counts over a span of so many milliseconds that ends now.
+    fn within(&self, ms: i64, now_ms: i64) -> &[Counted] {
+        let before = self.counted.partition_point(|counted| counted.end_ms + ms <= now_ms);
+        self.counted.get(before..).unwrap_or_default()
+    }
+
     fn count(&self, span: &Span, now_ms: i64) -> u32 {
-        let still = self.counted.iter().filter(|counted| counted.end_ms + span.ms > now_ms);
-        still.map(|counted| (span.of)(counted.cost)).sum()
+        self.within(span.ms, now_ms).iter().map(|counted| (span.of)(counted.cost)).sum()
     }
 
     /// How much may be taken of a limit; else from when.
@@ -222,7 +227,7 @@ impl Ledger {
         let used = self.count(span, now_ms);
         if used + need > most {
             let mut left = used;
-            for counted in self.counted.iter().filter(|counted| counted.end_ms + span.ms > now_ms) {
+            for counted in self.within(span.ms, now_ms) {
                 left -= (span.of)(counted.cost);
                 if left + need <= most {
                     return Err(counted.end_ms + span.ms);
@@ -252,10 +257,7 @@ impl Ledger {
         }
         let (_, last_ms) = self.paced.iter().find(|(known, _)| *known == span.limit)?;
         let last_ms = (*last_ms).max(now_ms - CATCH_UP_MS);
-        let first = self
-            .counted
-            .iter()
-            .find(|counted| counted.end_ms + span.ms > now_ms && (span.of)(counted.cost) > 0);
+        let first = self.within(span.ms, now_ms).iter().find(|counted| (span.of)(counted.cost) > 0);
         let frees_ms = first.map_or(now_ms, |first| first.end_ms + span.ms);
         let (quantum, room) = (i64::from(quantum), i64::from(most.saturating_sub(used)));
         let evenly_ms = (last_ms * room + frees_ms * quantum) / (room + quantum).max(1);
@@ -272,8 +274,7 @@ impl Ledger {
             return Err(until_ms);
         }
         // What others may be using just now, headers do not tell yet.
-        let under_way = self.counted.iter().filter(|counted| counted.end_ms > now_ms);
-        let under_way: u32 = under_way.map(|counted| counted.cost.requests).sum();
+        let under_way: u32 = self.within(0, now_ms).iter().map(|counted| counted.cost.requests).sum();
         let reserve = primary.limit - share_of(primary.limit, ask.priority);
         let room = primary.remaining.saturating_sub(under_way).saturating_sub(reserve);
         if room < ask.cost.requests {
@@ -334,12 +335,12 @@ impl Ledger {
     /// from now on, and not until the clock is there again.
     fn begin_anew_where_the_clock_was_set_back(&mut self, now_ms: i64) {
         let ahead_ms = now_ms + FURTHEST_MS;
-        self.counted.iter_mut().for_each(|counted| {
-            if counted.end_ms > ahead_ms {
+        if self.counted.last().is_some_and(|last| last.end_ms > ahead_ms) {
+            self.counted.iter_mut().filter(|counted| counted.end_ms > ahead_ms).for_each(|counted| {
                 counted.end_ms = slot(now_ms, SLOT_MS);
-            }
-        });
-        self.counted.sort_by_key(|counted| counted.end_ms);
+            });
+            self.counted.sort_by_key(|counted| counted.end_ms);
+        }
         self.waiting.retain(|(.., until_ms)| *until_ms <= ahead_ms);
         self.seats.retain(|(.., until_ms)| *until_ms <= ahead_ms);
         self.paced.iter_mut().for_each(|(_, last_ms)| *last_ms = (*last_ms).min(now_ms));
@@ -364,27 +365,25 @@ impl Ledger {
             counted.end_ms + span > now_ms && !counted.cost.is_nothing()
         };
         self.counted.retain(counts);
-        let mut kept: Vec<Counted> = Vec::with_capacity(self.counted.len());
-        for counted in self.counted.drain(..) {
-            let is_old = counted.end_ms + MINUTE_MS <= now_ms;
-            if is_old {
-                let end_ms = slot(counted.end_ms, OLD_SLOT_MS).min(now_ms - MINUTE_MS);
-                let cost = Cost { content: counted.cost.content, ..Cost::default() };
-                let last = kept.last_mut().filter(|last| {
-                    last.end_ms + MINUTE_MS <= now_ms
-                        && slot(last.end_ms, OLD_SLOT_MS) == slot(counted.end_ms, OLD_SLOT_MS)
-                });
-                match last {
-                    Some(last) => {
-                        *last = Counted { end_ms: end_ms.max(last.end_ms), cost: last.cost.plus(cost) }
-                    }
-                    None => kept.push(Counted { end_ms: end_ms.max(counted.end_ms), cost }),
-                }
-            } else {
-                kept.push(counted);
+        let is_row = |counted: &Counted| {
+            counted.cost == counted.cost.content_alone()
+                && slot(counted.end_ms, OLD_SLOT_MS) == counted.end_ms
+        };
+        let old = self.counted.partition_point(|counted| counted.end_ms + MINUTE_MS <= now_ms);
+        // The rows before are whole; the last of them may be that of what comes next.
+        let rows = self.counted.iter().take(old).position(|counted| !is_row(counted)).unwrap_or(old);
+        let from = rows.saturating_sub(1);
+        let mut kept: Vec<Counted> = Vec::new();
+        for counted in self.counted.drain(from..old) {
+            let row_ms = slot(counted.end_ms, OLD_SLOT_MS);
+            let end_ms = row_ms.min(now_ms - MINUTE_MS);
+            let cost = counted.cost.content_alone();
+            match kept.last_mut().filter(|last| slot(last.end_ms, OLD_SLOT_MS) == row_ms) {
+                Some(last) => *last = Counted { end_ms: end_ms.max(last.end_ms), cost: last.cost.plus(cost) },
+                None => kept.push(Counted { end_ms: end_ms.max(counted.end_ms), cost }),
             }
         }
-        self.counted = kept;
+        drop(self.counted.splice(from..from, kept));
         self.waiting.retain(|(.., until_ms)| *until_ms > now_ms);
         self.seats.retain(|(.., until_ms)| *until_ms > now_ms);
         self.primaries.retain(|(_, primary)| primary.reset_ms > now_ms);

@@ -41,6 +41,11 @@ impl Cost {
         }
     }
 
+    /// What of it counts for longer than a minute.
+    pub(super) const fn content_alone(self) -> Self {
+        Self { requests: 0, points: 0, content: self.content }
+    }
+
     pub(super) const fn is_nothing(self) -> bool {
         self.requests == 0 && self.points == 0 && self.content == 0
     }

@@ -11,8 +11,9 @@ use capstan_model::ids::ClusterId;
 use capstan_model::wording;
 use jiff::Timestamp;
 
-use super::facts::{Load, Member, Memory, Standing, Stop, Verdict, WaveMemory};
+use super::facts::{Load, Member, Memory, Standing, Stop, WaveMemory};
 use super::settings::{CampaignSettings, WaveSettings};
+use super::tally::{Tally, WaveTally};
 use super::time::{Opening, opening};
 
 /// What is known when it is decided.
@@ -121,18 +122,15 @@ pub enum WaveState {
     },
 }
 
-/// How far one cluster is on the way to the wave's end.
-enum Progress {
-    /// Not yet; what it waits for, of the cluster.
-    Waits(String),
-    /// Since then.
-    Verified(Timestamp),
-}
-
 /// Decides.
 pub fn decide(settings: &CampaignSettings, facts: &Facts<'_>) -> Decision {
+    decide_by(settings, facts, &Tally::of(settings, facts.members, &facts.memory.skipped))
+}
+
+/// Decides by what was counted of the members already.
+pub(crate) fn decide_by(settings: &CampaignSettings, facts: &Facts<'_>, tally: &Tally) -> Decision {
     let stopped = facts.memory.stopped.clone();
-    let stopped = stopped.or_else(|| failure(settings, facts)).or_else(|| refusal(settings, facts));
+    let stopped = stopped.or_else(|| failure(settings, facts, tally)).or_else(|| refusal(settings, facts));
     let mut decision = Decision {
         open: Vec::new(),
         waves: Vec::with_capacity(settings.waves.len()),
@@ -141,15 +139,9 @@ pub fn decide(settings: &CampaignSettings, facts: &Facts<'_>) -> Decision {
         ask_webhook: None,
         noted: vec![WaveMemory::default(); settings.waves.len()],
     };
-    let mut of_wave: Vec<Vec<&Member>> = vec![Vec::new(); settings.waves.len()];
-    for member in facts.members.iter().filter(|member| !facts.memory.skipped.contains(&member.cluster)) {
-        if let Some(wave) = of_wave.get_mut(member.wave) {
-            wave.push(member);
-        }
-    }
     let mut waits_for: Option<(&WaveSettings, String)> = None;
-    for (at, (wave, members)) in settings.waves.iter().zip(&of_wave).enumerate() {
-        let mut entered = Entered { settings, wave, members, facts, decision: &mut decision, at };
+    for (at, (wave, tally)) in settings.waves.iter().zip(tally.waves()).enumerate() {
+        let mut entered = Entered { settings, wave, tally, facts, decision: &mut decision, at };
         let state = match &waits_for {
             Some((earlier, what)) => {
                 entered.keep();
@@ -173,32 +165,39 @@ pub fn decide(settings: &CampaignSettings, facts: &Facts<'_>) -> Decision {
 }
 
 /// Whether failures stop the campaign, and which.
-fn failure(settings: &CampaignSettings, facts: &Facts<'_>) -> Option<Stop> {
+fn failure<'f>(settings: &CampaignSettings, facts: &Facts<'f>, tally: &Tally) -> Option<Stop> {
     let is_new = |at: Timestamp| facts.memory.resumed_at.is_none_or(|resumed| at > resumed);
-    let mut ended: Vec<(Timestamp, &Member)> = facts
-        .members
-        .iter()
-        .filter(|member| !facts.memory.skipped.contains(&member.cluster))
-        .filter_map(|member| match member.standing {
-            Standing::Done { at } => Some((at, member)),
-            Standing::Failed { how, at } if settings.stop_on.failures.contains(&how) => Some((at, member)),
-            _ => None,
-        })
-        .filter(|(at, _)| is_new(*at))
-        .collect();
-    ended.sort_by(|(one, a), (other, b)| (one, &a.cluster).cmp(&(other, &b.cluster)));
+    let ended = |member: &'f Member| match member.standing {
+        Standing::Done { at } => Some((at, member)),
+        Standing::Failed { how, at } if settings.stop_on.failures.contains(&how) => Some((at, member)),
+        _ => None,
+    };
+    let ended = |member| ended(member).filter(|(at, _)| is_new(*at));
+    let count = usize::try_from(settings.stop_on.count.max(1)).unwrap_or(usize::MAX);
+    // Who ended last matters only where enough have failed.
+    if tally.failed().filter_map(|place| ended(facts.members.get(place)?)).count() < count {
+        return None;
+    }
+    let members = facts.members.iter().filter(|member| !facts.memory.skipped.contains(&member.cluster));
+    let mut ended: Vec<(Timestamp, &Member)> = members.filter_map(ended).collect();
+    let by_time = |(one, a): &(Timestamp, &Member), (other, b): &(Timestamp, &Member)| {
+        (one, &a.cluster).cmp(&(other, &b.cluster))
+    };
     let among = settings.stop_on.of.map_or(ended.len(), |of| usize::try_from(of).unwrap_or(usize::MAX));
-    let last = ended.split_at(ended.len().saturating_sub(among)).1;
+    let earlier = ended.len().saturating_sub(among);
+    if earlier > 0 && among > 0 {
+        ended.select_nth_unstable_by(earlier, by_time);
+    }
+    let last = ended.split_at(earlier).1;
     let failed: Vec<(Timestamp, &Member)> = last
         .iter()
         .copied()
         .filter(|(_, member)| matches!(member.standing, Standing::Failed { .. }))
         .collect();
-    let count = usize::try_from(settings.stop_on.count.max(1)).unwrap_or(usize::MAX);
     if failed.len() < count {
         return None;
     }
-    let (_, newest) = failed.last()?;
+    let (_, newest) = failed.iter().copied().max_by(by_time)?;
     let Standing::Failed { how, .. } = newest.standing else { return None };
     let besides = match failed.len() - 1 {
         0 => String::new(),
@@ -224,7 +223,7 @@ fn refusal(settings: &CampaignSettings, facts: &Facts<'_>) -> Option<Stop> {
 struct Entered<'a, 'd> {
     settings: &'a CampaignSettings,
     wave: &'a WaveSettings,
-    members: &'a [&'a Member],
+    tally: &'a WaveTally,
     facts: &'a Facts<'a>,
     decision: &'d mut Decision,
     at: usize,
@@ -232,10 +231,8 @@ struct Entered<'a, 'd> {
 
 impl Entered<'_, '_> {
     fn stand(&mut self) -> WaveState {
-        let behind: Vec<&Member> =
-            self.members.iter().copied().filter(|member| member.standing == Standing::Behind).collect();
-        if !behind.is_empty() {
-            return self.begin(&behind);
+        if !self.tally.behind.is_empty() {
+            return self.begin();
         }
         let known = self.known();
         if let Some(at) = known.ended {
@@ -248,19 +245,18 @@ impl Entered<'_, '_> {
     /// What was noted of a wave stands while it waits for those before it, unless it was noted of another one.
     fn keep(&mut self) {
         let known = self.known();
-        let is_behind = self.members.iter().any(|member| member.standing == Standing::Behind);
-        if !is_behind && (known.ended.is_some() || self.unproved().is_none()) {
+        if self.tally.behind.is_empty() && (known.ended.is_some() || self.tally.waiting.is_empty()) {
             self.note(known);
         }
     }
 
     /// Chooses who of those without a pull request gets one.
-    fn begin(&mut self, behind: &[&Member]) -> WaveState {
+    fn begin(&mut self) -> WaveState {
         if self.decision.stopped.is_some() {
             return WaveState::Entered { waits: Some("the campaign stands still".to_owned()) };
         }
         if let Some(shut) = self.shut() {
-            let is_untouched = behind.len() == self.members.len();
+            let is_untouched = self.tally.behind.len() == self.tally.clusters;
             return if is_untouched {
                 WaveState::Waits { why: shut }
             } else {
@@ -268,22 +264,32 @@ impl Entered<'_, '_> {
             };
         }
         let besides = self.facts.besides.get(self.at).copied().unwrap_or_default();
-        let mut load = self.members.iter().fold(besides, |sum, member| sum.and(Load::of(member)));
+        let mut load = besides.and(self.tally.load());
         let limit = self.wave.max_rolling;
         let mut waits = None;
-        for member in behind {
-            let why = if let Some(most) = self.wave.max_open.filter(|most| load.open >= *most) {
-                format!("{} of at most {most} pull requests are open (`maxOpen`)", load.open)
-            } else if let Some(most) = limit.clusters.filter(|most| load.clusters >= *most) {
-                format!("{} of at most {most} clusters may be rolling (`maxRolling.clusters`)", load.clusters)
-            } else if let Some(why) = limit.machines.and_then(|most| no_room(member, load.machines, most)) {
-                why
+        let members = self.facts.members;
+        for member in self.tally.behind.iter().filter_map(|place| members.get(*place)) {
+            let full = if let Some(most) = self.wave.max_open.filter(|most| load.open >= *most) {
+                Some(format!("{} of at most {most} pull requests are open (`maxOpen`)", load.open))
+            } else {
+                limit.clusters.filter(|most| load.clusters >= *most).map(|most| {
+                    format!(
+                        "{} of at most {most} clusters may be rolling (`maxRolling.clusters`)",
+                        load.clusters
+                    )
+                })
+            };
+            if let Some(why) = full {
+                // Whoever comes after waits for the same.
+                waits.get_or_insert(why);
+                break;
+            }
+            if let Some(why) = limit.machines.and_then(|most| no_room(member, load.machines, most)) {
+                waits.get_or_insert_with(|| why.words());
             } else {
                 load = load.and(Load { open: 1, clusters: 1, machines: member.machines });
                 self.decision.open.push(member.cluster.clone());
-                continue;
-            };
-            waits.get_or_insert(why);
+            }
         }
         WaveState::Entered { waits: waits.or_else(|| self.unproved()) }
     }
@@ -312,18 +318,11 @@ impl Entered<'_, '_> {
 
     /// What a wave in which everybody has begun waits for.
     fn prove(&mut self) -> WaveState {
-        let mut verified = Timestamp::MIN;
         if let Some(what) = self.unproved() {
             return WaveState::Entered { waits: Some(what) };
         }
-        for member in self.members {
-            if let Progress::Verified(at) = self.progress(member) {
-                // Of one of whom nobody tells since when it is done, that is now at the latest.
-                let at = if at == Timestamp::MIN { self.facts.now } else { at };
-                verified = verified.max(at);
-            }
-        }
-        if self.wave.verify.webhook.is_some() && !self.members.is_empty() {
+        let mut verified = self.tally.verified(self.facts.now);
+        if self.wave.verify.webhook.is_some() && self.tally.clusters > 0 {
             let word = self.known().webhook;
             self.note(WaveMemory { webhook: word.clone(), ..WaveMemory::default() });
             match word {
@@ -339,7 +338,7 @@ impl Entered<'_, '_> {
                 }
             }
         }
-        if self.members.is_empty() {
+        if self.tally.clusters == 0 {
             return WaveState::Ended { at: verified };
         }
         let known = self.known();
@@ -367,48 +366,8 @@ impl Entered<'_, '_> {
         }
     }
 
-    /// What the first cluster that is not through waits for, and how many others are not either.
     fn unproved(&self) -> Option<String> {
-        let mut waiting = self.members.iter().filter_map(|member| match self.progress(member) {
-            Progress::Waits(what) => Some(what),
-            Progress::Verified(_) => None,
-        });
-        let first = waiting.next()?;
-        Some(match waiting.count() {
-            0 => first,
-            1 => format!("{first}, and 1 other is not through either"),
-            others => format!("{first}, and {others} others are not through either"),
-        })
-    }
-
-    fn progress(&self, member: &Member) -> Progress {
-        let cluster = &member.cluster;
-        let mut verified = match &member.standing {
-            Standing::Behind => return Progress::Waits(format!("`{cluster}` has no pull request yet")),
-            Standing::Barred(why) => return Progress::Waits(format!("`{cluster}` waits: {why}")),
-            Standing::Open => {
-                return Progress::Waits(format!("the pull request of `{cluster}` is not merged"));
-            }
-            Standing::Merged => return Progress::Waits(format!("`{cluster}` is not rolled out")),
-            Standing::Failed { how, .. } => {
-                return Progress::Waits(format!("of `{cluster}` {}", how.words()));
-            }
-            Standing::Done { at } => *at,
-        };
-        for check in &self.wave.verify.checks {
-            match member.checks.get(check).copied().unwrap_or(Verdict::Pending) {
-                Verdict::Passed { at } => verified = verified.max(at),
-                Verdict::Pending => {
-                    return Progress::Waits(format!(
-                        "check `{check}` of the merge of `{cluster}` has not passed"
-                    ));
-                }
-                Verdict::Failed { .. } => {
-                    return Progress::Waits(format!("check `{check}` of the merge of `{cluster}` failed"));
-                }
-            }
-        }
-        Progress::Verified(verified)
+        self.tally.unproved(self.wave, self.facts.members)
     }
 
     fn look_again(&mut self, at: Timestamp) {
@@ -417,22 +376,40 @@ impl Entered<'_, '_> {
     }
 }
 
-/// Why a cluster's machines may not roll beside those that may be rolling; `None` where they may. One of which nobody can
-/// tell how many they are goes alone.
-fn no_room(member: &Member, rolling: Option<u32>, most: u32) -> Option<String> {
-    let cluster = &member.cluster;
-    match (member.machines, rolling) {
-        (Some(own), _) if own > most => Some(format!(
-            "`{cluster}` alone rolls {own} machines, more than `maxRolling.machines` ({most}) ever lets"
-        )),
-        (_, None) => Some(format!(
-            "how many machines are rolling is not known, of at most {most} (`maxRolling.machines`)"
-        )),
-        (None, Some(0)) => None,
-        (None, Some(_)) => Some(format!(
-            "nobody can tell how many machines `{cluster}` rolls, so that it goes alone (`maxRolling.machines`)"
-        )),
-        (Some(own), Some(rolling)) => (rolling.saturating_add(own) > most)
-            .then(|| format!("{rolling} of at most {most} machines may be rolling (`maxRolling.machines`)")),
+/// Why a cluster's machines may not roll beside those that may be rolling.
+struct NoRoom<'a> {
+    member: &'a Member,
+    rolling: Option<u32>,
+    most: u32,
+}
+
+/// `None` where they may. One of which nobody can tell how many they are goes alone.
+fn no_room(member: &Member, rolling: Option<u32>, most: u32) -> Option<NoRoom<'_>> {
+    let has_room = match (member.machines, rolling) {
+        (Some(own), Some(rolling)) => rolling.saturating_add(own) <= most,
+        (None, Some(0)) => true,
+        (None, Some(_)) | (_, None) => false,
+    };
+    (!has_room).then_some(NoRoom { member, rolling, most })
+}
+
+impl NoRoom<'_> {
+    fn words(&self) -> String {
+        let Self { member, rolling, most } = self;
+        let cluster = &member.cluster;
+        match (member.machines, rolling) {
+            (Some(own), _) if own > *most => format!(
+                "`{cluster}` alone rolls {own} machines, more than `maxRolling.machines` ({most}) ever lets"
+            ),
+            (_, None) => format!(
+                "how many machines are rolling is not known, of at most {most} (`maxRolling.machines`)"
+            ),
+            (None, Some(_)) => format!(
+                "nobody can tell how many machines `{cluster}` rolls, so that it goes alone (`maxRolling.machines`)"
+            ),
+            (Some(_), Some(rolling)) => {
+                format!("{rolling} of at most {most} machines may be rolling (`maxRolling.machines`)")
+            }
+        }
     }
 }

@@ -13,8 +13,9 @@
 //! | [`facts`] | what is known of a cluster, and what people said | nothing |
 //! | [`settings`] | a campaign as people write it | `facts`, `time` |
 //! | [`membership`] | which wave a cluster is in, and waves that cannot be meant | `settings`, `time` |
-//! | [`decision`] | who may begin now, and why the others wait | `facts`, `settings`, `time` |
-//! | [`simulation`] | a campaign under a virtual clock: its time line as text and as a picture | `decision`, `facts`, `settings`, `time` |
+//! | [`tally`] | how many clusters of each wave stand where, and what the first of them waits for | `facts`, `settings` |
+//! | [`decision`] | who may begin now, and why the others wait | `facts`, `settings`, `tally`, `time` |
+//! | [`simulation`] | a campaign under a virtual clock: its time line as text and as a picture | `decision`, `facts`, `settings`, `tally`, `time` |
 
 pub mod decision;
 #[cfg(test)]
@@ -25,4 +26,5 @@ pub mod facts;
 pub mod membership;
 pub mod settings;
 pub mod simulation;
+mod tally;
 pub mod time;

@@ -8,7 +8,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::wording::count;
 use jiff::Timestamp;
 
-use super::settings::{CampaignSettings, Membership};
+use super::settings::{CampaignSettings, Membership, WaveSettings};
 use super::time::{Opening, opening};
 
 /// What waves tell clusters apart by.
@@ -120,42 +120,81 @@ impl fmt::Display for What {
     }
 }
 
-/// Whether a wave holds all clusters that an earlier one does: canaries first, then their region, is what people mean.
-fn is_within(settings: &CampaignSettings, fleet: &[Candidate], earlier: usize, later: usize) -> bool {
-    let holds = |wave: usize, candidate: &Candidate| {
-        settings.waves.get(wave).is_some_and(|wave| wave.matches.holds(candidate))
-    };
-    let later_has_more = fleet.iter().any(|candidate| holds(later, candidate) && !holds(earlier, candidate));
-    later_has_more && fleet.iter().filter(|one| holds(earlier, one)).all(|one| holds(later, one))
+/// Which waves match which clusters. Each wave is asked once about each cluster: patterns are slow to match, and what is
+/// doubtful is read from here alone.
+struct Matches {
+    /// By wave, for each cluster of the fleet.
+    by_wave: Vec<Vec<bool>>,
+    /// The wave of each cluster.
+    first: Vec<Option<usize>>,
+}
+
+impl Matches {
+    fn of(
+        waves: &[WaveSettings],
+        fleet: &[Candidate],
+        holds: impl Fn(&WaveSettings, &Candidate) -> bool,
+    ) -> Self {
+        let mut first = vec![None; fleet.len()];
+        let of_wave = |(at, wave): (usize, &WaveSettings)| {
+            let column: Vec<bool> = fleet.iter().map(|candidate| holds(wave, candidate)).collect();
+            for (first, _) in first.iter_mut().zip(&column).filter(|(_, matches)| **matches) {
+                first.get_or_insert(at);
+            }
+            column
+        };
+        let by_wave = waves.iter().enumerate().map(of_wave).collect();
+        Self { by_wave, first }
+    }
+
+    fn wave(&self, at: usize) -> &[bool] {
+        self.by_wave.get(at).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a wave holds all clusters that an earlier one does, and more: canaries first, then their region, is what
+    /// people mean.
+    fn is_within(&self, earlier: usize, later: usize) -> bool {
+        let both = || self.wave(earlier).iter().zip(self.wave(later));
+        both().any(|(earlier, later)| *later && !earlier) && both().all(|(earlier, later)| *later || !earlier)
+    }
 }
 
 /// Everything that cannot be meant, for a fleet as it is.
 pub fn doubts(settings: &CampaignSettings, fleet: &[Candidate], now: Timestamp) -> Vec<Doubt> {
+    doubts_of(settings, fleet, now, |wave, candidate| wave.matches.holds(candidate))
+}
+
+fn doubts_of(
+    settings: &CampaignSettings,
+    fleet: &[Candidate],
+    now: Timestamp,
+    holds: impl Fn(&WaveSettings, &Candidate) -> bool,
+) -> Vec<Doubt> {
     let mut doubts = Vec::new();
+    let matches = Matches::of(&settings.waves, fleet, holds);
     for (at, wave) in settings.waves.iter().enumerate() {
         let mut say = |what| doubts.push(Doubt { wave: Some(at), what });
-        let mut matched = fleet.iter().filter(|candidate| wave.matches.holds(candidate)).peekable();
-        if matched.peek().is_none() {
-            say(What::Empty { pattern: None });
-        } else {
+        if matches.wave(at).contains(&true) {
             for (pattern, glob) in wave.matches.clusters.iter().enumerate() {
                 let is_vain = || !fleet.iter().any(|candidate| glob.matches(candidate.cluster.as_str()));
                 if !glob.is_exclusion() && is_vain() {
                     say(What::Empty { pattern: Some(pattern) });
                 }
             }
+        } else {
+            say(What::Empty { pattern: None });
         }
         if !wave.matches.is_rest() {
-            let mut twice = matched.filter_map(|candidate| {
-                let first = wave_of(settings, candidate).filter(|first| *first < at)?;
-                if is_within(settings, fleet, first, at) {
-                    return None;
-                }
-                Some((candidate.cluster.clone(), first))
+            let is_within: Vec<bool> = (0..at).map(|earlier| matches.is_within(earlier, at)).collect();
+            let matched = fleet.iter().zip(&matches.first).zip(matches.wave(at)).filter(|(_, is_in)| **is_in);
+            let mut twice = matched.filter_map(|((candidate, first), _)| {
+                // Of its own wave there is none among the earlier ones.
+                let earlier = first.filter(|first| is_within.get(*first) == Some(&false))?;
+                Some((&candidate.cluster, earlier))
             });
             if let Some((cluster, earlier)) = twice.next() {
                 let others = twice.count();
-                say(What::Overlaps { cluster, others, earlier });
+                say(What::Overlaps { cluster: cluster.clone(), others, earlier });
             }
         }
         let opens = opening(&wave.windows, &settings.freezes, &settings.time_zone, now);
@@ -163,8 +202,8 @@ pub fn doubts(settings: &CampaignSettings, fleet: &[Candidate], now: Timestamp) 
             say(What::NeverOpen);
         }
     }
-    let mut missed = fleet.iter().filter(|candidate| wave_of(settings, candidate).is_none());
-    if let Some(first) = missed.next() {
+    let mut missed = fleet.iter().zip(&matches.first).filter(|(_, first)| first.is_none());
+    if let Some((first, _)) = missed.next() {
         let what = What::Missed { cluster: first.cluster.clone(), others: missed.count() };
         doubts.push(Doubt { wave: None, what });
     }
@@ -173,6 +212,8 @@ pub fn doubts(settings: &CampaignSettings, fleet: &[Candidate], now: Timestamp) 
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::decision_tests::{at, campaign, id, wave};
     use crate::time::{Cron, Period, Window};
@@ -217,6 +258,28 @@ mod tests {
         assert_eq!(waves(["*/canary*", "eu/*", "*/*"]), 0);
         // The same wave again is not.
         assert_eq!(waves(["*/canary*", "eu/*", "eu/*"]), 2);
+    }
+
+    #[test]
+    fn each_wave_is_asked_once_about_each_cluster_however_many_are_in_several() {
+        let waves = vec![wave("canary", "*/c?"), wave("region", "eu/*"), wave("again", "eu/*")];
+        let settings = campaign(waves);
+        for clusters in [100, 200] {
+            let fleet: Vec<Candidate> =
+                (0..clusters).map(|at| candidate(&format!("eu/c{at}"), "gold")).collect();
+            let asked = Cell::new(0);
+            let told = doubts_of(&settings, &fleet, at("2026-11-24T12:00:00Z"), |wave, candidate| {
+                asked.set(asked.get() + 1);
+                wave.matches.holds(candidate)
+            });
+            let overlaps = |wave, others, earlier, cluster| Doubt {
+                wave: Some(wave),
+                what: What::Overlaps { cluster: id(cluster), others, earlier },
+            };
+            // The first ten are in the first wave, which lies within the third.
+            assert_eq!(told, [overlaps(2, clusters - 11, 1, "eu/c10")]);
+            assert_eq!(asked.get(), 3 * clusters);
+        }
     }
 
     #[test]

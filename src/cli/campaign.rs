@@ -1,5 +1,6 @@
 //! `capstan campaign simulate [FILE]`
 
+use std::convert::Infallible;
 use std::fs;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use super::arguments::{Campaign, CampaignCommand};
 use super::context::progress;
 use super::{Context, Failure, Format, Outcome, output, text};
 use crate::app::budget::{Figures, Limit, Limits, Rehearsal};
-use crate::app::generator::Fleet;
+use crate::app::generator::{Fleet, PlannedWithReasons};
 use crate::app::ports::{Clock as _, SystemClock};
 
 pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, Failure> {
@@ -111,30 +112,33 @@ fn read_fleet(
 ) -> (Vec<Candidate>, Vec<Participant>, Outcome) {
     let bar = progress(clusters.len());
     let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), Outcome::Done);
-    for id in clusters {
-        bar.inc(1);
+    let read = |id: &ClusterId, planned: PlannedWithReasons| {
         let read = fleet.campaign_candidate(id, std::slice::from_ref(settings)).and_then(|candidate| {
-            let upgrade = fleet.plan(id, None)?;
-            Ok((candidate, upgrade))
-        });
-        let (candidate, upgrade) = match read {
-            Ok(read) => read,
-            Err(refused) => {
-                text::complain(id, &refused);
-                outcome = Outcome::PartlyFailed;
-                continue;
-            }
-        };
-        if !upgrade.files.is_empty()
-            && upgrade.to.as_ref().is_some_and(|to| is_of(settings, to.path()))
-            && let Some(wave) = wave_of(settings, &candidate)
-        {
+            let upgrade = planned?.upgrade;
+            let is_offered =
+                !upgrade.files.is_empty() && upgrade.to.as_ref().is_some_and(|to| is_of(settings, to.path()));
             let machines = upgrade.rollouts.iter().map(|rollout| rollout.machines.unwrap_or(1));
             let machines = machines.fold(0, u32::saturating_add);
-            participants.push(Participant { cluster: id.clone(), wave, machines });
+            let wave = wave_of(settings, &candidate).filter(|_| is_offered);
+            let participant = wave.map(|wave| Participant { cluster: id.clone(), wave, machines });
+            Ok((candidate, participant))
+        });
+        read.map_err(|refused| (id.clone(), refused))
+    };
+    let Ok(()) = fleet.plan_each(clusters, None, read, |read| {
+        bar.inc(1);
+        match read {
+            Ok((candidate, participant)) => {
+                candidates.push(candidate);
+                participants.extend(participant);
+            }
+            Err((id, refused)) => {
+                text::complain(&id, &refused);
+                outcome = Outcome::PartlyFailed;
+            }
         }
-        candidates.push(candidate);
-    }
+        Ok::<(), Infallible>(())
+    });
     bar.finish_and_clear();
     (candidates, participants, outcome)
 }

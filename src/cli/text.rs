@@ -316,17 +316,20 @@ fn sides<const N: usize>(object: &ObjectId, path: &FieldPath, values: [&Option<V
 
 /// Rows under headings, columns as wide as their widest cell.
 pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
-        cells.chain(headings.get(column).map(|heading| heading.chars().count())).max().unwrap_or_default()
-    };
+    let mut widths: Vec<usize> = headings.iter().map(|heading| heading.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
     let line = |cells: &[String]| {
         let mut line = String::new();
         for (column, cell) in cells.iter().enumerate() {
-            if column + 1 == cells.len() {
-                line.push_str(cell);
-            } else {
-                let _ = write!(line, "{cell:<width$}  ", width = width(column));
+            match widths.get(column) {
+                Some(&width) if column + 1 < cells.len() => {
+                    let _ = write!(line, "{cell:<width$}  ");
+                }
+                _ => line.push_str(cell),
             }
         }
         format!("{}\n", line.trim_end())

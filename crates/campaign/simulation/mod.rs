@@ -1,7 +1,8 @@
 //! A campaign under a virtual clock: what would happen, before it is switched on.
 //!
 //! People merge and machines roll at a pace that the caller gives; chance comes from a seed, so that the same
-//! question has the same answer. The decisions are those of [`decide`] itself.
+//! question has the same answer. The decisions are those of [`decide`](super::decision::decide)
+//! itself, by a count that is kept up to date.
 
 mod picture;
 #[cfg(test)]
@@ -17,9 +18,10 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use capstan_model::ids::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 
-use super::decision::{Decision, Facts, WaveState, decide};
-use super::facts::{Failure, Member, Memory, Standing, Verdict, WebhookWord};
+use super::decision::{Decision, Facts, WaveState, decide_by};
+use super::facts::{Failure, Load, Member, Memory, Standing, Verdict, WebhookWord};
 use super::settings::CampaignSettings;
+use super::tally::Tally;
 use super::time::Period;
 
 /// How fast people and machines are.
@@ -122,6 +124,8 @@ struct Simulation<'a> {
     pace: Pace,
     opens: Opens<'a>,
     members: Vec<Member>,
+    /// Of the members that nobody skipped, how they stand.
+    tally: Tally,
     places: BTreeMap<ClusterId, usize>,
     asked: BTreeSet<usize>,
     memory: Memory,
@@ -142,12 +146,14 @@ pub fn simulate(settings: &CampaignSettings, fleet: &[Participant], pace: Pace, 
         standing: Standing::Behind,
         checks: BTreeMap::new(),
     };
+    let members: Vec<Member> = fleet.iter().map(member).collect();
     let places = fleet.iter().enumerate().map(|(at, one)| (one.cluster.clone(), at)).collect();
     let mut simulation = Simulation {
         settings,
         pace,
         opens,
-        members: fleet.iter().map(member).collect(),
+        tally: Tally::of(settings, &members, &BTreeSet::new()),
+        members,
         places,
         asked: BTreeSet::new(),
         memory: Memory::default(),
@@ -172,7 +178,7 @@ impl Simulation<'_> {
                 urgent: false,
                 now: self.now,
             };
-            let decision = decide(self.settings, &facts);
+            let decision = decide_by(self.settings, &facts, &self.tally);
             self.tell(&decision);
             self.carry_out(&decision);
             self.sample();
@@ -201,8 +207,7 @@ impl Simulation<'_> {
             if decision.open.is_empty() { Vec::new() } else { (self.opens)(self.now, decision.open.len()) };
         for (nth, cluster) in decision.open.iter().enumerate() {
             let Some(&at) = self.places.get(cluster) else { continue };
-            let Some(member) = self.members.get_mut(at) else { continue };
-            member.standing = Standing::Open;
+            self.change(at, |member| member.standing = Standing::Open);
             // Between no time and twice the average.
             let patience = self.pace.merge_after.duration().as_secs().saturating_mul(2).saturating_add(1);
             let after = i64::try_from(self.draw(u64::try_from(patience).unwrap_or(1))).unwrap_or_default();
@@ -227,7 +232,7 @@ impl Simulation<'_> {
         match coming {
             Coming::Merge(at) => {
                 let machines = self.members.get(at).and_then(|member| member.machines).unwrap_or_default();
-                self.stand(at, Standing::Merged);
+                self.change(at, |member| member.standing = Standing::Merged);
                 let takes = self
                     .pace
                     .machine_takes
@@ -240,14 +245,12 @@ impl Simulation<'_> {
                 let checks = self.members.get(at).and_then(|member| self.settings.waves.get(member.wave));
                 let checks = checks.into_iter().flat_map(|wave| wave.verify.checks.clone());
                 let checks = checks.map(|check| (check, Verdict::Passed { at: now })).collect();
-                if let Some(member) = self.members.get_mut(at) {
-                    member.checks = checks;
-                }
                 let how = Failure::Stuck;
-                self.stand(
-                    at,
-                    if is_stuck { Standing::Failed { how, at: now } } else { Standing::Done { at: now } },
-                );
+                self.change(at, |member| {
+                    member.checks = checks;
+                    member.standing =
+                        if is_stuck { Standing::Failed { how, at: now } } else { Standing::Done { at: now } };
+                });
                 if let Some(patience) = self.pace.resume_after.filter(|_| is_stuck) {
                     self.after(patience.duration(), Coming::Skip(at));
                 }
@@ -261,7 +264,9 @@ impl Simulation<'_> {
             Coming::Skip(at) => {
                 let Some(member) = self.members.get(at) else { return };
                 let what = Happening::Skipped(member.cluster.clone());
-                self.memory.skipped.insert(member.cluster.clone());
+                if self.memory.skipped.insert(member.cluster.clone()) {
+                    self.tally.remove(self.settings, at, member);
+                }
                 self.history.events.push(Event { at: now, what });
                 if self.memory.stopped.take().is_some() {
                     self.memory.resumed_at = Some(now);
@@ -270,9 +275,15 @@ impl Simulation<'_> {
         }
     }
 
-    fn stand(&mut self, at: usize, standing: Standing) {
-        if let Some(member) = self.members.get_mut(at) {
-            member.standing = standing;
+    fn change(&mut self, at: usize, how: impl FnOnce(&mut Member)) {
+        let Some(member) = self.members.get_mut(at) else { return };
+        let is_counted = !self.memory.skipped.contains(&member.cluster);
+        if is_counted {
+            self.tally.remove(self.settings, at, member);
+        }
+        how(member);
+        if is_counted {
+            self.tally.add(self.settings, at, member);
         }
     }
 
@@ -317,28 +328,15 @@ impl Simulation<'_> {
     }
 
     fn sample(&mut self) {
-        let mut sample = Sample {
+        let waves = self.tally.waves();
+        let load = waves.iter().fold(Load::default(), |sum, wave| sum.and(wave.load()));
+        self.history.samples.push(Sample {
             at: self.now,
-            open: 0,
-            rolling: 0,
-            machines: 0,
-            done: vec![0; self.settings.waves.len()],
-        };
-        for member in self.members.iter().filter(|member| !self.memory.skipped.contains(&member.cluster)) {
-            match member.standing {
-                Standing::Open => sample.open += 1,
-                Standing::Merged | Standing::Failed { .. } => sample.rolling += 1,
-                Standing::Done { .. } => {
-                    if let Some(done) = sample.done.get_mut(member.wave) {
-                        *done += 1;
-                    }
-                    continue;
-                }
-                Standing::Behind | Standing::Barred(_) => continue,
-            }
-            sample.machines = sample.machines.saturating_add(member.machines.unwrap_or_default());
-        }
-        self.history.samples.push(sample);
+            open: load.open,
+            rolling: load.clusters - load.open,
+            machines: load.machines.unwrap_or_default(),
+            done: waves.iter().map(|wave| wave.done).collect(),
+        });
     }
 }
 

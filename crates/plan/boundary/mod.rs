@@ -53,7 +53,7 @@ use serde_json::Value;
 
 use self::hosts::HostSecrets;
 use self::kinds::{Family, family, is_identity, may_come_from_overlay};
-use self::neighbours::Whose;
+use self::neighbours::{Beside, Whose};
 use self::origin::Origin;
 use crate::settings::RepositorySettings;
 use capstan_kustomize::render::{Rendered, RenderedObject, diff};
@@ -95,10 +95,10 @@ impl Surroundings<'_> {
 pub fn boundary(rendered: &Rendered, home: &Home, around: &Surroundings<'_>) -> Vec<Outside> {
     let base: HashMap<&ObjectId, &RenderedObject> =
         rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
-    let beside = around.neighbours.map(|all| all.beside(home, around)).unwrap_or_default();
-    let trusted = trusted::Trusted::of(rendered, home, &beside);
+    let beside = Beside::of(home, around);
+    let trusted = trusted::Trusted::of(rendered, home, beside);
     let names = names::Names::of(rendered, home, around, &trusted);
-    let reach = reach::Reach::of(rendered, home, around, &beside);
+    let reach = reach::Reach::of(rendered, home, around, beside);
     let of_hosts = HostSecrets::of(rendered);
     let is_set = around.settings.names_providers(around.folder);
     let left = if is_set { left_over(rendered, home) } else { BTreeSet::new() };
@@ -199,8 +199,8 @@ pub fn strangers(
 ) -> Vec<Outside> {
     let of_base: HashMap<&ObjectId, &RenderedObject> =
         rendered.base_objects().iter().map(|object| (&object.id, object)).collect();
-    let beside = around.neighbours.map(|all| all.beside(home, around)).unwrap_or_default();
-    let reach = reach::Reach::of(rendered, home, around, &beside);
+    let beside = Beside::of(home, around);
+    let reach = reach::Reach::of(rendered, home, around, beside);
     let mut found = Vec::new();
     for object in &rendered.objects {
         let origin = Origin::of(object, &of_base, rendered);

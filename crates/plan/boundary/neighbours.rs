@@ -25,6 +25,51 @@ pub struct Neighbours {
     residents: BTreeMap<String, BTreeSet<ClusterId>>,
     /// Who renders what.
     objects: BTreeMap<ObjectId, BTreeSet<ClusterId>>,
+    /// Whose base brings a Cluster of which name.
+    named: BTreeMap<String, BTreeSet<ClusterId>>,
+}
+
+/// The folders that live in a namespace of another one, and are another owner's. A namespace may hold a whole fleet: nobody
+/// who asks about one folder goes through all others but for selectors, which a name does not lead to.
+#[derive(Clone, Copy)]
+pub(super) struct Beside<'a> {
+    all: Option<&'a Neighbours>,
+    home: &'a Home,
+    around: &'a Surroundings<'a>,
+}
+
+impl<'a> Beside<'a> {
+    pub(super) const fn of(home: &'a Home, around: &'a Surroundings<'a>) -> Self {
+        Self { all: around.neighbours, home, around }
+    }
+
+    /// The first of them, by their ids, in which something is found. What is looked for is asked before whose they are,
+    /// which costs more to tell.
+    pub(super) fn find<T>(&self, found: impl Fn(&'a Brought) -> Option<T>) -> Option<(&'a ClusterId, T)> {
+        let all = self.all?;
+        let residents = self.home.namespaces.iter().filter_map(|namespace| all.residents.get(namespace));
+        let ids: BTreeSet<&ClusterId> = residents.flatten().collect();
+        ids.into_iter().find_map(|id| {
+            let found = found(all.folders.get(id)?)?;
+            is_anothers(id, self.around).then_some((id, found))
+        })
+    }
+
+    /// The last of them, by their ids, whose base brings a Cluster of that name.
+    pub(super) fn with_cluster(&self, name: &str) -> Option<&'a ClusterId> {
+        let all = self.all?;
+        let lives_here = |id: &ClusterId| {
+            let mut residents =
+                self.home.namespaces.iter().filter_map(|namespace| all.residents.get(namespace));
+            residents.any(|residents| residents.contains(id))
+        };
+        let brings = |id: &ClusterId| {
+            let brought = all.folders.get(id);
+            brought.is_some_and(|brought| brought.clusters.iter().any(|cluster| cluster.name == name))
+        };
+        let mut named = all.named.get(name)?.iter().rev();
+        named.find(|id| lives_here(id) && brings(id) && is_anothers(id, self.around))
+    }
 }
 
 /// What one folder brings.
@@ -139,6 +184,9 @@ impl Neighbours {
         for namespace in &brought.namespaces {
             self.residents.entry(namespace.clone()).or_default().insert(folder.clone());
         }
+        for cluster in &brought.clusters {
+            self.named.entry(cluster.name.clone()).or_default().insert(folder.clone());
+        }
         self.folders.insert(folder.clone(), brought);
     }
 
@@ -151,18 +199,9 @@ impl Neighbours {
         for object in brought.objects.keys() {
             self.objects.get_mut(object).map(|folders| folders.remove(folder));
         }
-    }
-
-    /// The folders that live in one of these namespaces and are another owner's.
-    pub(super) fn beside<'n>(
-        &'n self,
-        home: &Home,
-        around: &Surroundings<'_>,
-    ) -> Vec<(&'n ClusterId, &'n Brought)> {
-        let residents = home.namespaces.iter().filter_map(|namespace| self.residents.get(namespace));
-        let ids: BTreeSet<&ClusterId> = residents.flatten().collect();
-        let others = ids.into_iter().filter(|id| is_anothers(id, around));
-        others.filter_map(|id| Some((id, self.folders.get(id)?))).collect()
+        for cluster in &brought.clusters {
+            self.named.get_mut(&cluster.name).map(|folders| folders.remove(folder));
+        }
     }
 
     /// Another owner's folder that brings an object.

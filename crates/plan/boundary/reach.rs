@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Surroundings;
 use super::home::Home;
 use super::names::{CLUSTER_GROUP, id_of};
-use super::neighbours::{Brought, NamedCluster, labels};
+use super::neighbours::{Beside, NamedCluster, labels};
 use super::origin::Origin;
 use super::outside::Beyond;
 use super::selectors::{Labels, Selector, selectors};
 use capstan_kustomize::render::{Rendered, RenderedObject};
-use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{is_cluster, names};
 use capstan_model::object::{FieldPath, ObjectId};
 
@@ -42,7 +41,7 @@ pub(super) struct Reach<'a> {
     around: &'a Surroundings<'a>,
     home: &'a Home,
     /// The other owners' folders in the same namespaces.
-    beside: &'a [(&'a ClusterId, &'a Brought)],
+    beside: Beside<'a>,
     /// What the folder brings itself.
     own: BTreeSet<&'a ObjectId>,
 }
@@ -52,7 +51,7 @@ impl<'a> Reach<'a> {
         rendered: &'a Rendered,
         home: &'a Home,
         around: &'a Surroundings<'a>,
-        beside: &'a [(&'a ClusterId, &'a Brought)],
+        beside: Beside<'a>,
     ) -> Self {
         let own = rendered.objects.iter().map(|object| &object.id).collect();
         Self { around, home, beside, own }
@@ -66,9 +65,7 @@ impl<'a> Reach<'a> {
         outside: &mut impl FnMut(FieldPath, Beyond),
     ) {
         self.selects(object, origin, outside);
-        if !self.beside.is_empty() {
-            self.is_selected(object, origin, outside);
-        }
+        self.is_selected(object, origin, outside);
     }
 
     /// Clusters of others that an object selects.
@@ -91,9 +88,7 @@ impl<'a> Reach<'a> {
                 is_within(&object.id, cluster.namespace.as_deref())
                     && found.selector.selects(cluster.namespace.as_deref(), &cluster.name, labels)
             };
-            let first = self.beside.iter().find_map(|(id, brought)| {
-                Some((*id, brought.clusters.iter().find(|cluster| selects(cluster))?))
-            });
+            let first = self.beside.find(|brought| brought.clusters.iter().find(|cluster| selects(cluster)));
             if let Some((folder, cluster)) = first {
                 let (cluster, folder) = (cluster.name.clone(), folder.clone());
                 outside(found.field, Beyond::SelectsOther { cluster, folder });
@@ -167,20 +162,22 @@ impl<'a> Reach<'a> {
         outside: &mut impl FnMut(FieldPath, Beyond),
     ) {
         let Origin::Changed(base) = origin else { return };
+        if !is_cluster(&object.id) {
+            return;
+        }
         let (before, after): (Labels, Labels) = (labels(&base.value), labels(&object.value));
-        if !is_cluster(&object.id) || before == after {
+        if before == after {
             return;
         }
         let (namespace, name) = (object.id.namespace.as_deref(), object.id.name.as_str());
-        let all = self.beside.iter().flat_map(|(id, brought)| {
-            brought.selectors.iter().map(move |(selecting, selector)| (*id, selecting, selector))
+        let newly = self.beside.find(|brought| {
+            brought.selectors.iter().find(|(selecting, selector)| {
+                is_within(selecting, namespace)
+                    && selector.selects(namespace, name, &after)
+                    && !selector.selects(namespace, name, &before)
+            })
         });
-        let mut newly = all.filter(|(_, selecting, selector)| {
-            is_within(selecting, namespace)
-                && selector.selects(namespace, name, &after)
-                && !selector.selects(namespace, name, &before)
-        });
-        if let Some((folder, by, _)) = newly.next() {
+        if let Some((folder, (by, _))) = newly {
             let field = FieldPath::root().key("metadata").key("labels");
             outside(field, Beyond::SelectedByOther { by: by.clone(), folder: folder.clone() });
         }

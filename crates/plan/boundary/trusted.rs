@@ -5,7 +5,7 @@
 //! as that cluster's. A kubeconfig among them holds inline data, or is refused wherever it comes from: with `tokenFile`
 //! and a server of his own its writer would be sent a controller's token.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::changed_at;
 use super::home::Home;
-use super::neighbours::Brought;
+use super::neighbours::Beside;
 use super::origin::Origin;
 use super::outside::Beyond;
 use super::references::named;
@@ -85,8 +85,8 @@ pub(super) fn brings(object: &RenderedObject) -> Vec<(&str, FieldPath)> {
 /// What is known of such Secrets.
 pub(super) struct Trusted<'a> {
     home: &'a Home,
-    /// The clusters of other owners in the same namespaces, by name.
-    clusters: BTreeMap<&'a str, &'a ClusterId>,
+    /// The folders of other owners in the same namespaces.
+    beside: Beside<'a>,
     /// Secrets whose kubeconfigs the base has controllers use.
     kubeconfigs: BTreeSet<String>,
     /// What the base brings.
@@ -94,19 +94,12 @@ pub(super) struct Trusted<'a> {
 }
 
 impl<'a> Trusted<'a> {
-    pub(super) fn of(
-        rendered: &'a Rendered,
-        home: &'a Home,
-        beside: &[(&'a ClusterId, &'a Brought)],
-    ) -> Self {
-        let clusters = beside
-            .iter()
-            .flat_map(|(id, brought)| brought.clusters.iter().map(|cluster| (cluster.name.as_str(), *id)));
+    pub(super) fn of(rendered: &'a Rendered, home: &'a Home, beside: Beside<'a>) -> Self {
         let base = rendered.base_objects();
         let used = base.iter().flat_map(named).filter(|named| named.is_kubeconfig());
         Self {
             home,
-            clusters: clusters.collect(),
+            beside,
             kubeconfigs: used.map(|named| named.name).collect(),
             base: base.iter().map(|object| &object.id).collect(),
         }
@@ -160,10 +153,10 @@ impl<'a> Trusted<'a> {
     /// everybody's for `prod-user`: where both are there, it is the longer name's, which has no other.
     pub(super) fn named_after<'n>(&self, name: &'n str) -> Option<(&'n str, &'a ClusterId)> {
         let is_own = |cluster: &str| self.home.clusters.contains(cluster);
-        let known =
-            self.clusters_of(name).filter(|cluster| is_own(cluster) || self.clusters.contains_key(*cluster));
+        let is_known = |cluster: &&str| is_own(cluster) || self.beside.with_cluster(cluster).is_some();
+        let known = self.clusters_of(name).filter(is_known);
         let longest = known.max_by_key(|cluster| cluster.len()).filter(|cluster| !is_own(cluster))?;
-        Some((longest, *self.clusters.get(longest)?))
+        Some((longest, self.beside.with_cluster(longest)?))
     }
 
     /// Whether an overlay may have controllers use the kubeconfig in a Secret: that of one of the folder's clusters, or one
