@@ -6,6 +6,7 @@
 //!
 //! | package | owns |
 //! |---|---|
+//! | `src/envsubst` | expressions such as `${NAME}`, as clusterctl and Flux read and compute them |
 //! | `src/model` | names, places, findings, snapshots, the table of kinds |
 //! | `src/yaml` | lossless documents: strict reading, editing behind a gate |
 //! | `src/kustomize` | rendering, schemas, conversion between API versions |

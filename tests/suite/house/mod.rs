@@ -15,6 +15,7 @@ mod circles;
 
 /// The packages, with the table of rooms in each one's `lib.rs`.
 const PACKAGES: &[&str] = &[
+    "src/envsubst",
     "src/model",
     "src/yaml",
     "src/kustomize",
