@@ -62,6 +62,11 @@ pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     capstan_envsubst::tokens(text, &DIALECT)
 }
 
+/// The same where Flux alone reads the text: it knows no white space round names.
+pub(crate) fn tokens_to_flux(text: &str) -> Vec<Token<'_>> {
+    capstan_envsubst::tokens(text, &Dialect::FLUX)
+}
+
 /// Whether any scalar or key below holds an expression or an escaped one.
 pub(crate) fn is_templated(node: &Node) -> bool {
     match &node.kind {
