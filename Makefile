@@ -57,7 +57,7 @@ release: prepare-build ## the program as it is shipped: without the demo and its
 sbom: ## what the released program is made of, as CycloneDX
 	$(CARGO) test --locked --quiet --test sbom
 
-FUZZ_TARGETS ?= commands variables payloads yaml merge inventory template
+FUZZ_TARGETS ?= commands envsubst variables payloads yaml merge inventory template
 FUZZ_SECONDS ?= 60
 FUZZ_RUNS ?= -1
 fuzz: ## each fuzz target for FUZZ_SECONDS (60) or FUZZ_RUNS executions; FUZZ_TARGETS names some

@@ -6,6 +6,7 @@
 //!
 //! | package | owns |
 //! |---|---|
+//! | `crates/envsubst` | expressions such as `${NAME}`, as clusterctl and Flux read and compute them |
 //! | `crates/model` | names, places, findings, snapshots, the table of kinds |
 //! | `crates/yaml` | lossless documents: strict reading, editing behind a gate |
 //! | `crates/kustomize` | rendering, schemas, conversion between API versions |

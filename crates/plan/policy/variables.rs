@@ -8,7 +8,7 @@ use super::filled::misfilled;
 use crate::flux::{Given, PostBuild, passes_over};
 use crate::merge::AppliedBy;
 use crate::substitution::reader::{Cursor, Reader, is_of_the_machine, pointer_of};
-use crate::substitution::{Operation, Token, Variable, may_hold_tokens, tokens};
+use crate::substitution::{Operation, Token, Variable, may_hold_tokens, tokens, tokens_to_flux};
 use capstan_kustomize::render::{Content, Placed, RenderedObject};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, rules};
@@ -93,7 +93,7 @@ impl Search<'_> {
                 let Some(text) = value.as_str().filter(|text| may_hold_tokens(text)) else { return };
                 // Of several lines, it is a script, a file, other software's settings.
                 let reader = if text.contains('\n') { Reader::Other } else { place.reader_of(text) };
-                for token in tokens(text) {
+                for token in if self.by_flux { tokens_to_flux(text) } else { tokens(text) } {
                     let Some(verdict) = self.judge(object, &token, reader) else { continue };
                     let said =
                         |known: &Finding| known.rule == verdict.rule && known.message == verdict.message;

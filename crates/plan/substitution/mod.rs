@@ -1,9 +1,8 @@
-//! Templated scalars ([U3]): reading expressions, binding variables, substituting values.
+//! Templated scalars ([U3]): binding variables, substituting values. What an expression is and what it comes to stands in
+//! [`capstan_envsubst`].
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`expression`] | the grammar, that of clusterctl and Flux, and what of it is not understood |
-//! | [`function`] | functions of a value |
 //! | [`bindings`] | what variables stand for in a cluster, and how that is known |
 //! | [`substitute`] | values into parsed scalars |
 //! | [`reader`] | who reads a text, and hence what `${V}` may mean in it |
@@ -38,8 +37,6 @@
 //! [U3]: self#u3
 
 pub(crate) mod bindings;
-mod expression;
-mod function;
 pub(crate) mod reader;
 mod substitute;
 mod troubles;
@@ -48,14 +45,27 @@ mod unify;
 use std::collections::BTreeMap;
 
 pub(crate) use bindings::{Bindings, Flux, Found};
-pub(crate) use expression::{Operation, Token, Variable, may_hold_tokens, tokens};
+pub(crate) use capstan_envsubst::{Operation, Token, Variable, may_hold_tokens};
 pub(crate) use substitute::{Extent, Scope, Substitution, Trouble, is_collection};
 pub(crate) use troubles::{Missing, expressions, expressions_of_fields, expressions_within, unescaped};
 
-use expression::may_hold_expressions;
+use capstan_envsubst::{Dialect, may_hold_expressions};
 
 use crate::flux::PostBuild;
 use capstan_yaml::{Node, NodeKind};
+
+/// How texts are read and computed: nobody knows whether clusterctl, Flux or Capstan alone substitutes in them.
+const DIALECT: Dialect = Dialect::SCALARS;
+
+/// The tokens of a scalar's text.
+pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
+    capstan_envsubst::tokens(text, &DIALECT)
+}
+
+/// The same where Flux alone reads the text: it knows no white space round names.
+pub(crate) fn tokens_to_flux(text: &str) -> Vec<Token<'_>> {
+    capstan_envsubst::tokens(text, &Dialect::FLUX)
+}
 
 /// Whether any scalar or key below holds an expression or an escaped one.
 pub(crate) fn is_templated(node: &Node) -> bool {

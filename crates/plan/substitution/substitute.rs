@@ -5,17 +5,19 @@
 //! result would be: `${N}` may be a number, a boolean or nothing, and a value that is itself a quoted
 //! string or a collection in brackets is that.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::bindings::{Bindings, Flux};
-use super::expression::{Operation, Token, Variable, may_hold_expressions, may_hold_tokens, tokens};
-use super::function::LONGEST;
+use super::{DIALECT, tokens};
+use capstan_envsubst::{
+    Budget, Evaluator, Operation, Refused, Substituted, Token, Value, Variable, may_hold_expressions,
+    may_hold_tokens,
+};
 use capstan_yaml::scalar::{Reading, read_plain};
 use capstan_yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle, YamlFile};
 
-/// Bytes of all texts of one document that values go into; what goes beyond stays as it is written.
-pub(super) const LONGEST_DOCUMENT: usize = 32 << 20;
+/// Bytes of a text with values in it.
+pub(super) const LONGEST: usize = DIALECT.bounds.text;
 
 /// How variables are substituted in one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +69,10 @@ pub(crate) struct Scope<'a> {
 impl Scope<'_> {
     /// A text with its variables substituted; what has no value stays as it is written.
     pub(crate) fn text(&self, text: &str) -> String {
+        self.text_within(text, &Budget::of(&DIALECT))
+    }
+
+    fn text_within(&self, text: &str, budget: &Budget) -> String {
         let mut out = String::with_capacity(text.len());
         for token in tokens(text) {
             match (&token, self.substitution.extent) {
@@ -78,11 +84,11 @@ impl Scope<'_> {
                         out.push_str(dollar);
                     }
                 }
-                (Token::Variable(variable), Extent::Full) => match self.variable(variable) {
+                (Token::Variable(variable), Extent::Full) => match self.variable_within(variable, budget) {
                     Ok(value) if out.len() + value.len() <= LONGEST => out.push_str(&value),
                     Ok(_) | Err(_) => out.push_str(variable.raw),
                 },
-                (Token::Variable(variable), Extent::OwnOnly) => self.copy(variable, &mut out),
+                (Token::Variable(variable), Extent::OwnOnly) => self.copy(variable, budget, &mut out),
             }
         }
         out
@@ -90,52 +96,52 @@ impl Scope<'_> {
 
     /// An expression's value.
     pub(crate) fn variable(&self, variable: &Variable<'_>) -> Result<String, Trouble> {
-        let name = variable.name;
-        let unsupported = || Trouble::Unsupported(variable.raw.to_owned());
-        let bound = self
-            .own
-            .get(name)
-            .map(String::as_str)
-            .or_else(|| self.bindings.value(name, self.substitution.flux));
-        let is_secret = self.substitution.flux == Flux::Substitutes && self.bindings.flux().is_secret(name);
-        let missing = || {
-            if is_secret { Trouble::Secret(name.to_owned()) } else { Trouble::Unbound(name.to_owned()) }
-        };
-        match &variable.operation {
-            _ if bound.is_some_and(|value| value.len() > LONGEST) => Err(unsupported()),
-            Operation::Value => bound.map(str::to_owned).ok_or_else(missing),
-            Operation::Default { tokens, .. } => match bound.filter(|value| !value.is_empty()) {
-                Some(value) => Ok(value.to_owned()),
-                None if bound.is_none() && is_secret => Err(missing()),
-                None => self.tokens(tokens),
-            },
-            Operation::Function(function) => {
-                bound.ok_or_else(missing).and_then(|value| function.of(value).ok_or_else(unsupported))
-            }
-            Operation::Unsupported => Err(unsupported()),
-        }
+        self.variable_within(variable, &Budget::of(&DIALECT))
+    }
+
+    /// The same as one of several that share a budget.
+    pub(super) fn variable_within(
+        &self,
+        variable: &Variable<'_>,
+        budget: &Budget,
+    ) -> Result<String, Trouble> {
+        self.evaluated(budget, |evaluator, out| evaluator.variable(variable, out))
     }
 
     /// The value of a default, in which there are no escapes.
     pub(super) fn tokens(&self, tokens: &[Token<'_>]) -> Result<String, Trouble> {
-        let mut out = String::new();
-        for token in tokens {
-            match token {
-                Token::Text(text) | Token::Escaped(text) => out.push_str(text),
-                Token::Malformed(raw) => return Err(Trouble::Unsupported((*raw).to_owned())),
-                Token::Variable(variable) => match self.variable(variable)? {
-                    value if out.len() + value.len() <= LONGEST => out.push_str(&value),
-                    _ => return Err(Trouble::Unsupported(variable.raw.to_owned())),
-                },
-            }
+        self.evaluated(&Budget::of(&DIALECT), |evaluator, out| evaluator.tokens(tokens, out))
+    }
+
+    fn evaluated<'t>(
+        &self,
+        budget: &Budget,
+        evaluate: impl FnOnce(Evaluator<'_, '_>, &mut Substituted<&'t str>) -> Result<(), Refused<'t>>,
+    ) -> Result<String, Trouble> {
+        let value = |name: &str| self.value(name);
+        let mut out = Substituted::default();
+        match evaluate(Evaluator::new(&DIALECT, &value, budget), &mut out) {
+            Ok(()) => Ok(out.text),
+            Err(Refused::Unset(name)) => Err(Trouble::Unbound(name.to_owned())),
+            Err(Refused::Secret(name)) => Err(Trouble::Secret(name.to_owned())),
+            Err(Refused::NotComputed { raw, .. }) => Err(Trouble::Unsupported(raw.to_owned())),
         }
-        Ok(out)
+    }
+
+    fn value(&self, name: &str) -> Value<'_> {
+        let flux = self.substitution.flux;
+        let own = self.own.get(name).map(String::as_str);
+        match own.or_else(|| self.bindings.value(name, flux)) {
+            Some(value) => Value::Set(value),
+            None if flux == Flux::Substitutes && self.bindings.flux().is_secret(name) => Value::Secret,
+            None => Value::Unset,
+        }
     }
 
     /// Copies an expression with only the release's own variables substituted.
-    fn copy(&self, variable: &Variable<'_>, out: &mut String) {
+    fn copy(&self, variable: &Variable<'_>, budget: &Budget, out: &mut String) {
         if self.own.contains_key(variable.name)
-            && let Ok(value) = self.variable(variable)
+            && let Ok(value) = self.variable_within(variable, budget)
             && out.len() + value.len() <= LONGEST
         {
             out.push_str(&value);
@@ -151,7 +157,7 @@ impl Scope<'_> {
         for token in tokens {
             match token {
                 Token::Text(text) | Token::Escaped(text) | Token::Malformed(text) => out.push_str(text),
-                Token::Variable(variable) => self.copy(variable, out),
+                Token::Variable(variable) => self.copy(variable, budget, out),
             }
         }
         out.push('}');
@@ -174,20 +180,14 @@ impl Scope<'_> {
 
     /// A tree with its variables substituted, in keys too.
     pub(crate) fn node(&self, node: &Node) -> Node {
-        self.node_within(node, &Cell::new(LONGEST_DOCUMENT))
+        self.node_within(node, &Budget::of(&DIALECT))
     }
 
-    /// `left` are the bytes that values may still go into.
-    fn node_within(&self, node: &Node, left: &Cell<usize>) -> Node {
+    /// What goes beyond the budget stays as it is written.
+    fn node_within(&self, node: &Node, budget: &Budget) -> Node {
         let text = |text: &str| {
-            let new = self.text(text);
-            match left.get().checked_sub(new.len()) {
-                Some(rest) => {
-                    left.set(rest);
-                    new
-                }
-                None => text.to_owned(),
-            }
+            let new = self.text_within(text, budget);
+            if budget.takes_bytes(new.len()) { new } else { text.to_owned() }
         };
         let kind = match &node.kind {
             NodeKind::Scalar(scalar) if may_hold_tokens(&scalar.text) => {
@@ -200,12 +200,12 @@ impl Scope<'_> {
                     .map(|entry| Entry {
                         key: if may_hold_tokens(&entry.key) { text(&entry.key) } else { entry.key.clone() },
                         key_span: entry.key_span.clone(),
-                        value: self.node_within(&entry.value, left),
+                        value: self.node_within(&entry.value, budget),
                     })
                     .collect(),
             ),
             NodeKind::Sequence(items) => {
-                NodeKind::Sequence(items.iter().map(|item| self.node_within(item, left)).collect())
+                NodeKind::Sequence(items.iter().map(|item| self.node_within(item, budget)).collect())
             }
         };
         Node { kind, span: node.span.clone(), shared: node.shared }

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bindings::{Bindings, Flux, Found};
-use super::expression::{Operation, Token, Variable, may_hold_expressions, tokens};
-use super::function::LONGEST;
 use super::reader::{Cursor, Reader, is_of_the_machine, patched_by, texts};
-use super::substitute::{Extent, LONGEST_DOCUMENT, Scope, Trouble, is_collection};
+use super::substitute::{Extent, LONGEST, Scope, Trouble, is_collection};
+use super::{DIALECT, tokens};
+use capstan_envsubst::{Budget, Operation, Token, Variable, may_hold_expressions};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Node, NodeKind};
 
@@ -37,24 +37,29 @@ impl Missing {
 impl Scope<'_> {
     /// What below has no value, by the text that stays in its place.
     pub(crate) fn troubles_below(&self, node: &Node, place: Cursor<'_>, out: &mut BTreeMap<String, Trouble>) {
-        let mut left = LONGEST_DOCUMENT;
+        let budget = Budget::of(&DIALECT);
         texts(node, place, &mut |text, reader| {
-            let length = self.troubles_in(text, reader, out);
-            match left.checked_sub(length) {
-                Some(rest) => left = rest,
+            let length = self.troubles_in(text, reader, &budget, out);
+            if !budget.takes_bytes(length) {
                 // The whole text stays as it is written.
-                None => out.extend(tokens(text).into_iter().filter_map(|token| match token {
+                out.extend(tokens(text).into_iter().filter_map(|token| match token {
                     Token::Variable(variable) => {
                         Some((variable.raw.to_owned(), Trouble::Unsupported(variable.raw.to_owned())))
                     }
                     Token::Text(_) | Token::Escaped(_) | Token::Malformed(_) => None,
-                })),
+                }));
             }
         });
     }
 
     /// The troubles of one text; how long it gets where values go into it.
-    fn troubles_in(&self, text: &str, reader: Reader, out: &mut BTreeMap<String, Trouble>) -> usize {
+    fn troubles_in(
+        &self,
+        text: &str,
+        reader: Reader,
+        budget: &Budget,
+        out: &mut BTreeMap<String, Trouble>,
+    ) -> usize {
         if !may_hold_expressions(text) {
             return 0;
         }
@@ -69,7 +74,7 @@ impl Scope<'_> {
                     length += raw.len();
                     (*raw, Trouble::Unsupported((*raw).to_owned()), false)
                 }
-                Token::Variable(variable) => match self.trouble_within(variable, &mut length) {
+                Token::Variable(variable) => match self.trouble_within(variable, budget, &mut length) {
                     Some(trouble) => (variable.raw, trouble, is_of_the_machine(variable.name)),
                     None => continue,
                 },
@@ -96,11 +101,16 @@ impl Scope<'_> {
     }
 
     /// [`Self::trouble_of`] an expression behind so many bytes: what gets too long has no value either.
-    fn trouble_within(&self, variable: &Variable<'_>, length: &mut usize) -> Option<Trouble> {
+    fn trouble_within(
+        &self,
+        variable: &Variable<'_>,
+        budget: &Budget,
+        length: &mut usize,
+    ) -> Option<Trouble> {
         if self.substitution.extent == Extent::OwnOnly {
             return self.trouble_of(variable);
         }
-        let (trouble, added) = match self.variable(variable) {
+        let (trouble, added) = match self.variable_within(variable, budget) {
             Ok(value) if *length + value.len() <= LONGEST => (None, value.len()),
             Ok(_) => (Some(Trouble::Unsupported(variable.raw.to_owned())), variable.raw.len()),
             Err(trouble) => (Some(trouble), variable.raw.len()),
@@ -210,7 +220,7 @@ impl Scope<'_> {
             }
             Extent::Full => here = known.clone(),
             Extent::OwnOnly => {
-                let _length = self.troubles_in(text, reader, &mut here);
+                let _length = self.troubles_in(text, reader, &Budget::of(&DIALECT), &mut here);
                 return here.into_values().collect();
             }
         }

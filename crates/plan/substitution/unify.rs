@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use super::bindings::{Bindings, Found};
-use super::expression::{Operation, Token, may_hold_expressions, tokens};
 use super::reader::is_of_the_machine;
 use super::substitute::{Scope, Substitution};
+use super::tokens;
+use capstan_envsubst::{Operation, Token, may_hold_expressions};
 
 impl Bindings {
     /// Learns from a release's scalar and the cluster's text in the same place. Only one unknown in

@@ -15,6 +15,7 @@ mod circles;
 
 /// The packages. One without a table of rooms in its `lib.rs` is one room.
 const PACKAGES: &[&str] = &[
+    "crates/envsubst",
     "crates/model",
     "crates/yaml",
     "crates/kustomize",

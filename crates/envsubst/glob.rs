@@ -2,19 +2,27 @@
 //! (<https://github.com/drone/envsubst/blob/master/path/match.go>): `*` is any text, `?` a character, `[a-z]` and
 //! `[^a-z]` classes, `\` an escape; on bytes.
 
-/// A pattern that is none.
+use crate::dialect::Budget;
+
+/// Why nothing can be said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BadPattern;
+pub(crate) enum Trouble {
+    /// A pattern that is none.
+    BadPattern,
+    /// It takes more steps than there are.
+    OutOfSteps,
+}
 
 /// Whether a pattern fits a whole text.
-pub(super) fn matches(mut pattern: &[u8], mut text: &[u8]) -> Result<bool, BadPattern> {
+pub(crate) fn matches(mut pattern: &[u8], mut text: &[u8], budget: &Budget) -> Result<bool, Trouble> {
+    spend(budget, pattern.len())?;
     'pattern: while !pattern.is_empty() {
         let (star, chunk, rest) = split(pattern);
         pattern = rest;
         if star && chunk.is_empty() {
             return Ok(true);
         }
-        if let Some(left) = match_chunk(chunk, text)?
+        if let Some(left) = match_chunk(chunk, text, budget)?
             && (left.is_empty() || !pattern.is_empty())
         {
             text = left;
@@ -22,7 +30,7 @@ pub(super) fn matches(mut pattern: &[u8], mut text: &[u8]) -> Result<bool, BadPa
         }
         if star {
             for at in 1..=text.len() {
-                if let Some(left) = match_chunk(chunk, &text[at..])? {
+                if let Some(left) = match_chunk(chunk, &text[at..], budget)? {
                     if pattern.is_empty() && !left.is_empty() {
                         continue;
                     }
@@ -34,6 +42,10 @@ pub(super) fn matches(mut pattern: &[u8], mut text: &[u8]) -> Result<bool, BadPa
         return Ok(false);
     }
     Ok(text.is_empty())
+}
+
+fn spend(budget: &Budget, steps: usize) -> Result<(), Trouble> {
+    if budget.takes_steps(steps) { Ok(()) } else { Err(Trouble::OutOfSteps) }
 }
 
 /// Leading stars, then everything up to the next star.
@@ -55,8 +67,13 @@ fn split(pattern: &[u8]) -> (bool, &[u8], &[u8]) {
 }
 
 /// What is left of a text whose start a chunk without stars fits.
-fn match_chunk<'t>(mut chunk: &[u8], mut text: &'t [u8]) -> Result<Option<&'t [u8]>, BadPattern> {
+fn match_chunk<'t>(
+    mut chunk: &[u8],
+    mut text: &'t [u8],
+    budget: &Budget,
+) -> Result<Option<&'t [u8]>, Trouble> {
     while let Some(first) = chunk.first() {
+        spend(budget, 1)?;
         if text.is_empty() {
             return Ok(None);
         }
@@ -71,6 +88,7 @@ fn match_chunk<'t>(mut chunk: &[u8], mut text: &'t [u8]) -> Result<Option<&'t [u
                 }
                 let (mut fits, mut ranges) = (false, 0);
                 while ranges == 0 || chunk.first() != Some(&b']') {
+                    spend(budget, 1)?;
                     let (low, rest) = in_class(chunk)?;
                     chunk = rest;
                     let mut high = low;
@@ -91,7 +109,7 @@ fn match_chunk<'t>(mut chunk: &[u8], mut text: &'t [u8]) -> Result<Option<&'t [u
             }
             byte => {
                 let wanted = match (byte, chunk.get(1)) {
-                    (b'\\', None) => return Err(BadPattern),
+                    (b'\\', None) => return Err(Trouble::BadPattern),
                     (b'\\', Some(escaped)) => {
                         chunk = &chunk[1..];
                         escaped
@@ -109,15 +127,15 @@ fn match_chunk<'t>(mut chunk: &[u8], mut text: &'t [u8]) -> Result<Option<&'t [u
 }
 
 /// A character of a class; something must follow it.
-fn in_class(chunk: &[u8]) -> Result<(u32, &[u8]), BadPattern> {
+fn in_class(chunk: &[u8]) -> Result<(u32, &[u8]), Trouble> {
     let chunk = match chunk {
-        [] | [b'-' | b']', ..] | [b'\\'] => return Err(BadPattern),
+        [] | [b'-' | b']', ..] | [b'\\'] => return Err(Trouble::BadPattern),
         [b'\\', rest @ ..] => rest,
         chunk => chunk,
     };
     let (character, length) = character(chunk);
     let rest = &chunk[length..];
-    if rest.is_empty() { Err(BadPattern) } else { Ok((character, rest)) }
+    if rest.is_empty() { Err(Trouble::BadPattern) } else { Ok((character, rest)) }
 }
 
 /// The first character, and how many bytes it has; a byte that begins none is Go's replacement character.
