@@ -7,7 +7,7 @@
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use capstan_model::wording::with_causes;
 use gix::ObjectId;
@@ -20,9 +20,15 @@ use gix::protocol::{Handshake, LsRefsCommand};
 
 use super::access::{Access, Connection, connect};
 use super::mirror_limits::MirrorLimits;
+use super::remote::Bounds;
 
 /// What Capstan calls itself.
 const AGENT: &str = concat!("capstan/", env!("CARGO_PKG_VERSION"));
+
+/// What it may cost to ask where a branch is.
+const BRANCH: Bounds = Bounds { bytes: 32 << 20, within: Duration::from_secs(120) };
+/// What a fetch may bring beside its pack, which is bounded by itself.
+const BESIDE_PACK_BYTES: u64 = 32 << 20;
 
 /// Why a commit was not fetched.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +80,11 @@ impl Fetch<'_> {
     }
 
     fn transfer(&self, packs: &Path, exceeded: &mut Option<String>) -> Result<Received, FetchFailure> {
-        let mut connection = connect(self.url, self.access).map_err(FetchFailure::Remote)?;
+        let bounds = Bounds {
+            bytes: self.limits.fetch_bytes.saturating_add(BESIDE_PACK_BYTES),
+            within: self.limits.fetch_timeout,
+        };
+        let mut connection = connect(self.url, self.access, bounds).map_err(FetchFailure::Remote)?;
         let mut handshake = greet(&mut connection, self.access)?;
         let deadline = Instant::now() + self.limits.fetch_timeout;
         let mut negotiation = Negotiation { commits: self.commits, haves: &self.haves };
@@ -156,7 +166,7 @@ pub(super) fn resolve_branch(
     branch: &str,
 ) -> Result<Option<ObjectId>, FetchFailure> {
     let name = format!("refs/heads/{branch}");
-    let mut connection = connect(url, access).map_err(FetchFailure::Remote)?;
+    let mut connection = connect(url, access, BRANCH).map_err(FetchFailure::Remote)?;
     let handshake = greet(&mut connection, access)?;
     let references = match handshake.refs {
         Some(references) => references,
