@@ -72,21 +72,30 @@ impl Fetch<'_> {
     pub(super) fn run(self) -> Result<Received, FetchFailure> {
         let packs = self.repository.objects.store_ref().path().join("pack");
         let mut exceeded = None;
-        let result = self.transfer(&packs, &mut exceeded);
+        let deadline = Instant::now() + self.limits.fetch_timeout;
+        let result = self.transfer(&packs, deadline, &mut exceeded);
         match exceeded {
             Some(limit) => Err(FetchFailure::Limit(limit)),
+            // Whatever of it took so long, the handshake for one.
+            None if result.is_err() && Instant::now() > deadline => {
+                Err(FetchFailure::Limit(self.limits.took_too_long()))
+            }
             None => result,
         }
     }
 
-    fn transfer(&self, packs: &Path, exceeded: &mut Option<String>) -> Result<Received, FetchFailure> {
+    fn transfer(
+        &self,
+        packs: &Path,
+        deadline: Instant,
+        exceeded: &mut Option<String>,
+    ) -> Result<Received, FetchFailure> {
         let bounds = Bounds {
             bytes: self.limits.fetch_bytes.saturating_add(BESIDE_PACK_BYTES),
             within: self.limits.fetch_timeout,
         };
         let mut connection = connect(self.url, self.access, bounds).map_err(FetchFailure::Remote)?;
         let mut handshake = greet(&mut connection, self.access)?;
-        let deadline = Instant::now() + self.limits.fetch_timeout;
         let mut negotiation = Negotiation { commits: self.commits, haves: &self.haves };
         let mut received = Received { objects: 0, keep: None };
         gix::protocol::fetch(
@@ -233,7 +242,7 @@ struct Bounded<'a> {
 impl Bounded<'_> {
     fn check(&mut self) -> io::Result<()> {
         let limit = if Instant::now() > self.deadline {
-            format!("the fetch took longer than {} s", self.limits.fetch_timeout.as_secs())
+            self.limits.took_too_long()
         } else if self.taken > self.limits.fetch_bytes {
             format!("the fetch brought more than {} bytes", self.limits.fetch_bytes)
         } else {
