@@ -8,21 +8,19 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::time::Duration;
 
 use base64::Engine as _;
 use capstan_model::plain_http;
 use capstan_model::wording::with_causes;
+use capstan_outbound::{Reach, configure_blocking, host_of};
 use gix::protocol::transport::Protocol;
 use gix::protocol::transport::client::TransportWithoutIO as _;
 use gix::protocol::transport::client::blocking_io::{Transport, http, ssh};
 use secrecy::{ExposeSecret as _, SecretString};
 use tempfile::TempDir;
+use url::Url;
 
-use capstan_outbound::shared_config;
-
-/// A server that says nothing for that long is given up.
-const STALLED: Duration = Duration::from_secs(60);
+use super::remote::{Bounds, Remote, STALLED};
 
 /// The file beside the key that gets what `ssh` says.
 const SAID: &str = "said";
@@ -82,8 +80,8 @@ fn last_words(text: &str, folder: &Path) -> Option<String> {
     (!words.is_empty()).then_some(words)
 }
 
-/// Opens the way to a remote; nothing is sent yet.
-pub(super) fn connect(url: &str, access: &Access) -> Result<Connection, String> {
+/// Opens the way to a remote; nothing is sent yet. Over HTTP an answer is bounded.
+pub(super) fn connect(url: &str, access: &Access, bounds: Bounds) -> Result<Connection, String> {
     let explained = |error: gix::Error| with_causes(&error);
     let parsed = gix::url::parse(url).map_err(explained)?;
     if let Access::Key { key, known_hosts } = access {
@@ -102,23 +100,18 @@ pub(super) fn connect(url: &str, access: &Access) -> Result<Connection, String> 
             gix::protocol::transport::client::blocking_io::file::connect(parsed.path, Protocol::V2, false);
         return Ok(Connection { transport: Box::new(transport), key: None });
     }
-    let mut transport = http::connect::<http::reqwest::Remote>(parsed, Protocol::V2, false);
-    transport.configure(&http_options(url, access)).map_err(explained)?;
+    let address = Url::parse(url).map_err(|error| error.to_string())?;
+    let remote = Remote::new(&host_of(&address), bounds);
+    let mut transport = http::Transport::new_http(remote, parsed, Protocol::V2, false);
+    transport.configure(&http_options(address, access)).map_err(explained)?;
     Ok(Connection { transport: Box::new(transport), key: None })
 }
 
-fn http_options(url: &str, access: &Access) -> http::Options {
-    let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(plain_http::is_private));
-    let is_private = host.unwrap_or(false);
+fn http_options(url: Url, access: &Access) -> http::Options {
     let client = http::reqwest::Options {
         configure_client: Some(Box::new(move |client| {
-            let client = client.timeout(STALLED);
-            let client = match shared_config() {
-                Some(config) => client.tls_backend_preconfigured(config),
-                None => client,
-            };
-            // Nobody asks a proxy for this machine or this cluster, as for the API.
-            Ok(if is_private { client.no_proxy() } else { client })
+            // Who runs Capstan names the remote, or GitHub's API that names it: forges lie in private networks, too.
+            Ok(configure_blocking(client, &url, &Reach::Network, STALLED))
         })),
         configure_request: None,
     };
@@ -126,14 +119,15 @@ fn http_options(url: &str, access: &Access) -> http::Options {
         Access::Basic { user, password } => {
             let credentials = format!("{user}:{}", password.expose_secret());
             let credentials = base64::engine::general_purpose::STANDARD.encode(credentials);
-            // In memory only. Such a header also makes the transport refuse redirects, so that the token
-            // goes nowhere else.
+            // In memory only.
             vec![format!("Authorization: Basic {credentials}")]
         }
         Access::Public | Access::Key { .. } => Vec::new(),
     };
     http::Options {
         extra_headers,
+        // `Remote` follows, where it may.
+        follow_redirects: http::options::FollowRedirects::None,
         backend: Some(std::sync::Arc::new(std::sync::Mutex::new(client))),
         user_agent: Some(concat!("git/capstan-", env!("CARGO_PKG_VERSION")).to_owned()),
         ..http::Options::default()
@@ -175,7 +169,7 @@ pub(super) fn check_url(url: &str, access: &Access) -> Result<(), String> {
         }
         return Ok(());
     }
-    let parsed = url::Url::parse(url).map_err(|error| error.to_string())?;
+    let parsed = Url::parse(url).map_err(|error| error.to_string())?;
     if !parsed.username().is_empty() || parsed.password().is_some() {
         return Err("a clone URL must not carry credentials".to_owned());
     }
@@ -192,7 +186,7 @@ pub(super) fn check_url(url: &str, access: &Access) -> Result<(), String> {
 pub(super) fn without_credentials(url: &str) -> String {
     let unreadable = || "<a clone URL that cannot be read>".to_owned();
     // `git@host:path` is no URL, and holds no secret.
-    let Ok(mut parsed) = url::Url::parse(url) else {
+    let Ok(mut parsed) = Url::parse(url) else {
         return if url.contains("//") || url.matches('@').count() > 1 {
             unreadable()
         } else {

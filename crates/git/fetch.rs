@@ -7,7 +7,7 @@
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use capstan_model::wording::with_causes;
 use gix::ObjectId;
@@ -20,9 +20,15 @@ use gix::protocol::{Handshake, LsRefsCommand};
 
 use super::access::{Access, Connection, connect};
 use super::mirror_limits::MirrorLimits;
+use super::remote::Bounds;
 
 /// What Capstan calls itself.
 const AGENT: &str = concat!("capstan/", env!("CARGO_PKG_VERSION"));
+
+/// What it may cost to ask where a branch is.
+const BRANCH: Bounds = Bounds { bytes: 32 << 20, within: Duration::from_secs(120) };
+/// What a fetch may bring beside its pack, which is bounded by itself.
+const BESIDE_PACK_BYTES: u64 = 32 << 20;
 
 /// Why a commit was not fetched.
 #[derive(Debug, thiserror::Error)]
@@ -66,17 +72,30 @@ impl Fetch<'_> {
     pub(super) fn run(self) -> Result<Received, FetchFailure> {
         let packs = self.repository.objects.store_ref().path().join("pack");
         let mut exceeded = None;
-        let result = self.transfer(&packs, &mut exceeded);
+        let deadline = Instant::now() + self.limits.fetch_timeout;
+        let result = self.transfer(&packs, deadline, &mut exceeded);
         match exceeded {
             Some(limit) => Err(FetchFailure::Limit(limit)),
+            // Whatever of it took so long, the handshake for one.
+            None if result.is_err() && Instant::now() > deadline => {
+                Err(FetchFailure::Limit(self.limits.took_too_long()))
+            }
             None => result,
         }
     }
 
-    fn transfer(&self, packs: &Path, exceeded: &mut Option<String>) -> Result<Received, FetchFailure> {
-        let mut connection = connect(self.url, self.access).map_err(FetchFailure::Remote)?;
+    fn transfer(
+        &self,
+        packs: &Path,
+        deadline: Instant,
+        exceeded: &mut Option<String>,
+    ) -> Result<Received, FetchFailure> {
+        let bounds = Bounds {
+            bytes: self.limits.fetch_bytes.saturating_add(BESIDE_PACK_BYTES),
+            within: self.limits.fetch_timeout,
+        };
+        let mut connection = connect(self.url, self.access, bounds).map_err(FetchFailure::Remote)?;
         let mut handshake = greet(&mut connection, self.access)?;
-        let deadline = Instant::now() + self.limits.fetch_timeout;
         let mut negotiation = Negotiation { commits: self.commits, haves: &self.haves };
         let mut received = Received { objects: 0, keep: None };
         gix::protocol::fetch(
@@ -156,7 +175,7 @@ pub(super) fn resolve_branch(
     branch: &str,
 ) -> Result<Option<ObjectId>, FetchFailure> {
     let name = format!("refs/heads/{branch}");
-    let mut connection = connect(url, access).map_err(FetchFailure::Remote)?;
+    let mut connection = connect(url, access, BRANCH).map_err(FetchFailure::Remote)?;
     let handshake = greet(&mut connection, access)?;
     let references = match handshake.refs {
         Some(references) => references,
@@ -223,7 +242,7 @@ struct Bounded<'a> {
 impl Bounded<'_> {
     fn check(&mut self) -> io::Result<()> {
         let limit = if Instant::now() > self.deadline {
-            format!("the fetch took longer than {} s", self.limits.fetch_timeout.as_secs())
+            self.limits.took_too_long()
         } else if self.taken > self.limits.fetch_bytes {
             format!("the fetch brought more than {} bytes", self.limits.fetch_bytes)
         } else {

@@ -22,6 +22,7 @@ mod mirror_limits;
 mod mirror_lock;
 mod objects;
 mod packs;
+mod remote;
 mod stored_trees;
 mod tidying;
 mod trailers;

@@ -19,6 +19,12 @@ pub struct MirrorLimits {
     pub mirror_bytes: u64,
 }
 
+impl MirrorLimits {
+    pub(super) fn took_too_long(&self) -> String {
+        format!("the fetch took longer than {} s", self.fetch_timeout.as_secs())
+    }
+}
+
 impl Default for MirrorLimits {
     fn default() -> Self {
         Self {

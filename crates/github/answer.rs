@@ -18,6 +18,10 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(60);
 /// GitHub's limits end within an hour; a longer wait is a clock that is wrong.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_660);
 
+/// Of a redirect that is still there.
+const NOT_FOLLOWED: &str =
+    "it leads to another server, or on and on, where it is not followed: look at --github-api-url";
+
 /// An answer with its whole body.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -97,7 +101,10 @@ impl Answer {
             status if status.is_server_error() => {
                 CodeHostError::Unreachable { doing, reason: format!("{} {reason}", status.as_u16()) }
             }
-            status => CodeHostError::Unexpected { doing, status: status.as_u16(), reason },
+            status => {
+                let reason = if status.is_redirection() { NOT_FOLLOWED.to_owned() } else { reason };
+                CodeHostError::Unexpected { doing, status: status.as_u16(), reason }
+            }
         }
     }
 }

@@ -3,16 +3,15 @@
 //! code is what is believed.
 
 use async_trait::async_trait;
-use http::StatusCode;
+use capstan_outbound::{Client, Question};
 use http::header::{ACCEPT, CONTENT_LENGTH};
-use http_body_util::{BodyExt as _, Limited};
-use reqwest::{Body, Client};
+use http::{HeaderValue, Method, StatusCode};
 use serde::Deserialize;
 use url::Url;
 
 use super::answer::cut;
-use super::http_client::{ConnectError, explain, http_client};
-use super::transport::{API_VERSION, GitHubLimits};
+use super::connect::{ConnectError, ask, http_client, versioned};
+use super::transport::GitHubLimits;
 use capstan_ports::{AppManifests, CreatedApp, ManifestError};
 
 /// The answer is a few kilobytes, most of them the key.
@@ -71,32 +70,22 @@ impl AppManifests for GitHubManifests {
         if code.is_empty() || code.len() > CODE_CHARACTERS || !code.bytes().all(is_word) {
             return Err(ManifestError::Refused("it is no code of GitHub's".to_owned()));
         }
-        let request = self
-            .client
-            .post(self.address(code))
-            .header(ACCEPT, "application/vnd.github+json")
-            .header("x-github-api-version", API_VERSION)
-            .header(CONTENT_LENGTH, "0");
-        let exchange = async {
-            // The address holds the code.
-            let response = request.send().await.map_err(|error| explain(&error.without_url()))?;
-            let (head, body) = http::Response::<Body>::from(response).into_parts();
-            let body = Limited::new(body, ANSWER_BYTES).collect().await.map_err(|error| error.to_string())?;
-            Ok::<_, String>((head.status, body.to_bytes()))
-        };
-        let answered = tokio::time::timeout(self.limits.timeout, exchange).await;
-        let (status, body) = answered
-            .map_err(|_| ManifestError::Unreachable("no answer in time".to_owned()))?
-            .map_err(|reason| ManifestError::Unreachable(cut(&reason)))?;
+        // The address holds the code: nobody is followed with it.
+        let question = versioned(Question::new(Method::POST, self.address(code)))
+            .header(ACCEPT, HeaderValue::from_static("application/vnd.github+json"))
+            .header(CONTENT_LENGTH, HeaderValue::from_static("0"));
+        let asked = ask(&self.client, question, ANSWER_BYTES, self.limits.timeout).await;
+        let answer = asked.map_err(ManifestError::Unreachable)?;
+        let status = answer.status;
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
             return Err(ManifestError::Unreachable(format!("it answers {}", status.as_u16())));
         }
         if !status.is_success() {
-            let refusal: RefusalPayload = serde_json::from_slice(&body).unwrap_or_default();
+            let refusal: RefusalPayload = serde_json::from_slice(&answer.body).unwrap_or_default();
             return Err(ManifestError::Refused(cut(&format!("{} {}", status.as_u16(), refusal.message))));
         }
         // Serde's message may quote what was sent: secrets stand there.
-        let app: AppPayload = serde_json::from_slice(&body)
+        let app: AppPayload = serde_json::from_slice(&answer.body)
             .map_err(|_| ManifestError::Unexpected("it holds no whole App".to_owned()))?;
         let page = app
             .html_url

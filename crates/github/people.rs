@@ -9,10 +9,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use aws_lc_rs::digest::{SHA256, digest};
-use http::StatusCode;
-use http::header::{ACCEPT, CONTENT_TYPE};
-use http_body_util::{BodyExt as _, Limited};
-use reqwest::Body;
+use capstan_outbound::Question;
+use http::header::ACCEPT;
+use http::{HeaderValue, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -20,7 +19,7 @@ use url::{Url, form_urlencoded};
 
 use super::answer::cut;
 use super::call::{Call, Identity};
-use super::http_client::explain;
+use super::connect::ask;
 use super::transport::GitHub;
 use capstan_ports::{CodeHostError, Permission, SignIn, SignInError};
 
@@ -162,28 +161,16 @@ impl SignIn for GitHubSignIn {
             .append_pair("redirect_uri", self.callback.as_str())
             .append_pair("code_verifier", proof_key.expose_secret())
             .finish();
-        let request = self
-            .github
-            .client
-            .post(self.address(&["login", "oauth", "access_token"]))
-            .header(ACCEPT, "application/json")
-            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .body(form);
-        let exchange = async {
-            let response = request.send().await.map_err(|error| explain(&error.without_url()))?;
-            let (head, body) = http::Response::<Body>::from(response).into_parts();
-            let body = Limited::new(body, ANSWER_BYTES).collect().await.map_err(|error| error.to_string())?;
-            Ok::<_, String>((head.status, body.to_bytes()))
-        };
-        let answered = tokio::time::timeout(self.github.limits.timeout, exchange).await;
-        let (status, body) = answered
-            .map_err(|_| unreachable("no answer in time".to_owned()))?
-            .map_err(|reason| unreachable(cut(&reason)))?;
-        if status != StatusCode::OK {
-            return Err(unreachable(format!("GitHub answers {}", status.as_u16())).into());
+        let question = Question::new(Method::POST, self.address(&["login", "oauth", "access_token"]))
+            .header(ACCEPT, HeaderValue::from_static("application/json"))
+            .body("application/x-www-form-urlencoded", form.into_bytes());
+        let asked = ask(&self.github.client, question, ANSWER_BYTES, self.github.limits.timeout).await;
+        let answer = asked.map_err(unreachable)?;
+        if answer.status != StatusCode::OK {
+            return Err(unreachable(format!("GitHub answers {}", answer.status.as_u16())).into());
         }
         // Serde's message may quote what was sent: the token stands there.
-        let payload: ExchangePayload = serde_json::from_slice(&body)
+        let payload: ExchangePayload = serde_json::from_slice(&answer.body)
             .map_err(|_| unreachable("the answer is not as documented".to_owned()))?;
         match (payload.access_token, payload.error) {
             (Some(token), None) if !token.is_empty() => Ok(token.into()),

@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LINK};
-use http::{HeaderMap, HeaderValue, Request, StatusCode};
-use http_body_util::{BodyExt as _, Limited};
-use reqwest::{Body, Client};
+use capstan_outbound::{self as outbound, Client, Question};
+use http::header::{ACCEPT, AUTHORIZATION, ETAG, IF_NONE_MATCH, InvalidHeaderValue, LINK};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
@@ -19,15 +18,13 @@ use url::Url;
 use capstan_budget::{Limit, Meter, Priority, present_priority};
 use capstan_ports::CodeHostError;
 
-use super::answer::{Answer, asked_to_wait, cut, primary_limit};
+use super::answer::{Answer, asked_to_wait, primary_limit};
 use super::call::{Call, CountedFor, GRAPHQL, Identity, Keep};
 use super::conditional::{Memory, Remembered};
+use super::connect::{ConnectError, ask, http_client, versioned};
 use super::credentials::AppCredentials;
-use super::http_client::{ConnectError, explain, http_client};
 use super::lane::Lane;
 use super::tokens::{Rights, Tokens};
-
-pub(super) const API_VERSION: &str = "2022-11-28";
 
 /// Bounds of what a call may cost.
 #[derive(Debug, Clone)]
@@ -337,8 +334,7 @@ impl GitHub {
         if let Some(retry_after) = lane.still_quiet() {
             return Err(CodeHostError::RateLimited { doing: call.doing.clone(), retry_after });
         }
-        let unreachable =
-            |reason: String| CodeHostError::Unreachable { doing: call.doing.clone(), reason: cut(&reason) };
+        let unreachable = |reason: String| CodeHostError::Unreachable { doing: call.doing.clone(), reason };
         if lane.is_down() {
             return Err(unreachable("the calls before were not answered either".to_owned()));
         }
@@ -349,23 +345,11 @@ impl GitHub {
             CountedFor::Person(digest) => format!("person {digest:016x} {url}"),
         };
         let remembered = if call.keep == Keep::ForNextTime { self.memory.recall(&key) } else { None };
-        let request = build_request(call, &url, token, remembered.as_ref())
-            .map_err(|error| unreachable(error.to_string()))?;
-        let exchange = async {
-            let response =
-                self.client.execute(request).await.map_err(|error| explain(&error.without_url()))?;
-            let (head, body) = http::Response::<Body>::from(response).into_parts();
-            let body = Limited::new(body, self.limits.answer_bytes).collect().await.map_err(|error| {
-                format!("the answer broke off, or is above {} bytes: {error}", self.limits.answer_bytes)
-            })?;
-            Ok::<_, String>((head.status, head.headers, Arc::<[u8]>::from(&*body.to_bytes())))
-        };
-        let result = match tokio::time::timeout(self.limits.timeout, exchange).await {
-            Ok(result) => result,
-            Err(_) => Err(format!("no answer within {} s", self.limits.timeout.as_secs())),
-        };
-        count(call, result.as_ref().ok().map(|(status, ..)| *status));
-        let (status, headers, body) = result.map_err(unreachable)?;
+        let question = question(call, url, token, remembered.as_ref())
+            .map_err(|_secret| unreachable("the token cannot be sent".to_owned()))?;
+        let asked = ask(&self.client, question, self.limits.answer_bytes, self.limits.timeout).await;
+        count(call, asked.as_ref().ok().map(|answer| answer.status));
+        let outbound::Answer { status, headers, body } = asked.map_err(unreachable)?;
         if let (Some(meter), Some(account)) = (&self.meter, call.identity.counted_for().account())
             && let Some(primary) = primary_limit(&headers)
         {
@@ -378,7 +362,7 @@ impl GitHub {
         let mut answer = Answer {
             doing: call.doing.clone(),
             status,
-            body,
+            body: body.into(),
             more: more_pages(&headers),
             cursor: next_cursor(&headers),
         };
@@ -465,42 +449,28 @@ fn graphql_url(rest: &Url) -> Url {
     url
 }
 
-fn build_request(
+/// A repository that was renamed is at another path of the same API, to which GitHub leads reads and writes alike.
+fn question(
     call: &Call,
-    url: &Url,
+    url: Url,
     token: &SecretString,
     remembered: Option<&Remembered>,
-) -> Result<reqwest::Request, Unsendable> {
-    let mut authorization =
-        HeaderValue::from_str(&format!("Bearer {}", token.expose_secret())).map_err(http::Error::from)?;
+) -> Result<Question, InvalidHeaderValue> {
+    let mut authorization = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()))?;
     authorization.set_sensitive(true);
-    let mut request = Request::builder()
-        .method(call.method.clone())
-        .uri(url.as_str())
-        .header(ACCEPT, call.accept)
-        .header("x-github-api-version", API_VERSION)
+    let mut question = versioned(Question::new(call.method.clone(), url))
+        .follow()
+        .header(ACCEPT, HeaderValue::from_static(call.accept))
         .header(AUTHORIZATION, authorization);
     if let Some(remembered) = remembered {
-        request = request.header(IF_NONE_MATCH, &remembered.etag);
+        question = question.header(IF_NONE_MATCH, HeaderValue::from_str(&remembered.etag)?);
     }
-    let json = |request: http::request::Builder, body: String| {
-        request.header(CONTENT_TYPE, "application/json").body(Body::from(body))
+    let body = match &call.body {
+        Some(body) => body.to_string(),
+        None if call.effect.writes() => "{}".to_owned(),
+        None => return Ok(question),
     };
-    let request = match &call.body {
-        Some(body) => json(request, body.to_string()),
-        None if call.effect.writes() => json(request, "{}".to_owned()),
-        None => request.body(Body::default()),
-    };
-    Ok(request?.try_into()?)
-}
-
-/// A request that cannot be made.
-#[derive(Debug, thiserror::Error)]
-enum Unsendable {
-    #[error(transparent)]
-    Parts(#[from] http::Error),
-    #[error(transparent)]
-    Url(#[from] reqwest::Error),
+    Ok(question.body("application/json", body.into_bytes()))
 }
 
 /// Whether `Link` names a next page; `None` without the header.

@@ -1,5 +1,6 @@
 //! Finding the API server: a kubeconfig that is named, `KUBECONFIG`, or the service account of the pod.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ pub struct Connection {
     pub(super) rest: Rest,
     /// The namespace of the pod or of the kubeconfig's context.
     pub namespace: String,
+    /// Whether the API server is on the same machine, as it never is for a pod.
+    pub(super) is_on_this_machine: bool,
 }
 
 /// Finds the API server: the kubeconfig that is named, else the files of `KUBECONFIG`, else the pod's service
@@ -66,9 +69,17 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Connection, ConnectErr
     config.read_timeout = Some(Duration::from_secs(6 * 60));
     config.reset_reader_on_write = true;
     let namespace = config.default_namespace.clone();
+    let host = config.cluster_url.host().unwrap_or_default();
+    let is_on_this_machine =
+        host == "localhost" || address_of(host).is_some_and(|address| address.is_loopback());
     let client =
         Client::try_from(config).map_err(|error| ConnectError::Unusable { reason: error.to_string() })?;
-    Ok(Connection { rest: Rest::new(client, PATIENCE), namespace })
+    Ok(Connection { rest: Rest::new(client, PATIENCE), namespace, is_on_this_machine })
+}
+
+/// The address that a host of a URL is, where it is no name.
+pub(super) fn address_of(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
 async fn from_file(path: &Path, read: Result<Kubeconfig, KubeconfigError>) -> Result<Config, ConnectError> {

@@ -3,12 +3,21 @@
 //! Whoever may write that Secret decides what stands in it, and kube obeys all that a kubeconfig can say: programs that are
 //! run, files that are read, proxies. So it is not handed to kube as it is: what names anything but the API server and
 //! data of its own is refused by name ([`InlineKubeconfig`]), and what is left is put together anew.
+//!
+//! Its server is whoever's, too: an address of the link, of a metadata service or of this machine is called neither as it
+//! is nor by a name, but for this machine's where the management cluster's own API server is there.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use capstan_outbound::Reach;
 use capstan_plan::kubeconfig::InlineKubeconfig;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
+use hyper_util::rt::TokioExecutor;
+use kube::client::{ClientBuilder, ConfigExt as _};
 use kube::config::{
     AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, KubeconfigError, NamedAuthInfo, NamedCluster,
     NamedContext,
@@ -18,6 +27,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::bounds::Bounds;
 use super::cluster::KubeCluster;
+use super::connect::{Connection, address_of};
 use super::rest::Rest;
 use capstan_ports::{KubeconfigRefused, ManagementCluster, WorkloadClusters};
 
@@ -25,8 +35,18 @@ use capstan_ports::{KubeconfigRefused, ManagementCluster, WorkloadClusters};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens workload clusters over https.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct KubeWorkloadClusters;
+#[derive(Debug, Clone)]
+pub struct KubeWorkloadClusters {
+    /// Where their servers may be.
+    reach: Reach,
+}
+
+impl KubeWorkloadClusters {
+    /// The clusters of a management cluster.
+    pub const fn new(management: &Connection) -> Self {
+        Self { reach: if management.is_on_this_machine { Reach::Machine } else { Reach::Network } }
+    }
+}
 
 #[async_trait]
 impl WorkloadClusters for KubeWorkloadClusters {
@@ -36,21 +56,45 @@ impl WorkloadClusters for KubeWorkloadClusters {
         let inline = put_together(inline);
         let unusable = |why: &str| refused(format!("its certificates or key cannot be used ({why})"));
         // Errors of kube's quote what they could not read: only what sort of thing it was is told.
-        let mut config = Config::from_custom_kubeconfig(inline, &KubeConfigOptions::default())
+        let config = Config::from_custom_kubeconfig(inline, &KubeConfigOptions::default())
             .await
             .map_err(|error| unusable(sort(&error)))?;
-        // A proxy of the environment is one to the world outside of this process' clusters.
-        config.proxy_url = None;
         let port = config.cluster_url.port_u16().unwrap_or(443);
-        let host = format!("{}:{port}", config.cluster_url.host().unwrap_or_default());
-        config.connect_timeout = Some(PATIENCE);
-        config.read_timeout = Some(PATIENCE);
-        config.write_timeout = Some(PATIENCE);
-        let client =
-            Client::try_from(config).map_err(|_quotes_them| unusable("no TLS client can be made of them"))?;
+        let host = config.cluster_url.host().unwrap_or_default();
+        if address_of(host).is_some_and(|address| !self.reach.holds(address)) {
+            return Err(refused(
+                "its server is at an address of this machine, its link or a metadata service: no cluster is there",
+            ));
+        }
+        let host = format!("{host}:{port}");
+        let client = client(&config, self.reach.clone())
+            .map_err(|_quotes_them| unusable("no TLS client can be made of them"))?;
         let rest = Rest::new(client, PATIENCE).of_stranger(&host, Bounds::WORKLOAD);
         Ok(Arc::new(KubeCluster::of(rest)))
     }
+}
+
+/// As [`Client::try_from`] makes it, but that names lead no further than `reach`, and nobody asks a proxy: one of the
+/// environment is one to the world outside of this process' clusters. How long a request may take is for [`Rest`].
+fn client(config: &Config, reach: Reach) -> Result<Client, kube::Error> {
+    let look_up = move |name: Name| {
+        let reach = reach.clone();
+        async move {
+            let found = reach.look_up(name.as_str()).await?;
+            Ok::<_, Box<dyn Error + Send + Sync>>(found.into_iter())
+        }
+    };
+    let mut connector = HttpConnector::new_with_resolver(tower::service_fn(look_up));
+    // It is TLS that goes through.
+    connector.enforce_http(false);
+    let connector = config.rustls_https_connector_with_connector(connector)?;
+    let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector);
+    let service = tower::ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .map_err(Box::<dyn Error + Send + Sync>::from)
+        .service(http);
+    Ok(ClientBuilder::new(service, config.default_namespace.clone()).build())
 }
 
 fn refused(why: impl Into<String>) -> KubeconfigRefused {
@@ -109,10 +153,64 @@ mod tests {
     const SERVER: &str = "server: 'https://10.0.0.1:6443'";
 
     async fn refusal(text: String) -> String {
-        match KubeWorkloadClusters.open(&SecretString::from(text)).await {
+        refusal_within(Reach::Network, text).await
+    }
+
+    async fn refusal_within(reach: Reach, text: String) -> String {
+        match (KubeWorkloadClusters { reach }).open(&SecretString::from(text)).await {
             Ok(_) => "taken".to_owned(),
             Err(refused) => refused.why,
         }
+    }
+
+    #[tokio::test]
+    async fn a_server_is_neither_this_machine_nor_its_link_nor_a_metadata_service() {
+        let no_cluster = "its server is at an address of this machine, its link or a metadata service: no cluster is there";
+        for (host, in_a_pod, beside_the_management_cluster) in [
+            ("10.0.0.1:6443", true, true),
+            ("workload.example.com", true, true),
+            ("[fd12::1]:6443", true, true),
+            ("127.0.0.1:6443", false, true),
+            ("[::1]:6443", false, true),
+            ("[::ffff:127.0.0.1]", false, true),
+            ("169.254.169.254", false, false),
+            ("[::ffff:169.254.169.254]", false, false),
+            ("[fe80::1]:6443", false, false),
+            ("0.0.0.0:6443", false, false),
+        ] {
+            for (reach, taken) in
+                [(Reach::Network, in_a_pod), (Reach::Machine, beside_the_management_cluster)]
+            {
+                let why = refusal_within(
+                    reach.clone(),
+                    kubeconfig(&format!("server: 'https://{host}'"), "token: t"),
+                );
+                assert_eq!(why.await, if taken { "taken" } else { no_cluster }, "{host} {reach:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_of_a_server_does_not_lead_to_this_machine() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let called = async |reach: Reach| {
+            let server = format!("server: 'https://localhost:{port}'");
+            let text = SecretString::from(kubeconfig(&server, "token: t"));
+            let config = put_together(InlineKubeconfig::read(text.expose_secret()).unwrap());
+            let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap();
+            let client = client(&config, reach).unwrap();
+            let asked = tokio::spawn(async move { client.apiserver_version().await.map(drop) });
+            tokio::select! {
+                _connected = listener.accept() => true,
+                ended = asked => {
+                    assert!(ended.unwrap().is_err());
+                    false
+                }
+            }
+        };
+        assert!(!called(Reach::Network).await);
+        assert!(called(Reach::Machine).await);
     }
 
     #[tokio::test]

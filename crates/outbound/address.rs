@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use capstan_model::plain_http;
 use url::Url;
 
 /// Where an address lies. The order is that of what is let: whoever may reach one may reach those above it.
@@ -11,8 +12,10 @@ pub(crate) enum Place {
     Internet,
     /// In a private network.
     Network,
-    /// This machine, its link, or a cloud's metadata service, which gives credentials to whoever asks; or no address at all.
+    /// This machine.
     Machine,
+    /// Its link, or a cloud's metadata service, which gives credentials to whoever asks; or no address at all.
+    Link,
 }
 
 impl Place {
@@ -21,7 +24,7 @@ impl Place {
         match self {
             Self::Internet => "of the Internet",
             Self::Network => "of a private network",
-            Self::Machine => "of this machine, its link or a metadata service",
+            Self::Machine | Self::Link => "of this machine, its link or a metadata service",
         }
     }
 }
@@ -37,8 +40,9 @@ pub(crate) fn place(address: IpAddr) -> Place {
 
 fn place_v4(address: Ipv4Addr) -> Place {
     match address.octets() {
+        [127, ..] => Place::Machine,
         // Alibaba's metadata service lies among the addresses that carriers share.
-        [0 | 127 | 224.., ..] | [169, 254, ..] | [100, 100, 100, 200] => Place::Machine,
+        [0 | 224.., ..] | [169, 254, ..] | [100, 100, 100, 200] => Place::Link,
         [10, ..]
         | [192, 168, ..]
         | [172, 16..=31, ..]
@@ -58,8 +62,9 @@ fn place_v6(address: Ipv6Addr) -> Place {
     };
     match address.segments() {
         // The metadata service of AWS.
-        [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254] | [0xfe80..=0xfebf | 0xff00.., ..] => Place::Machine,
-        // Mapped, compatible (`::` and `::1` are of these), and translated addresses.
+        [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254] | [0xfe80..=0xfebf | 0xff00.., ..] => Place::Link,
+        [0, 0, 0, 0, 0, 0, 0, 1] => Place::Machine,
+        // Mapped, compatible (`::` is of these), and translated addresses.
         [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
             v4(g, h)
         }
@@ -69,9 +74,14 @@ fn place_v6(address: Ipv6Addr) -> Place {
         // Unique local addresses, and the site-local ones of old.
         _ if (0xfc00..=0xfdff).contains(&a) || (0xfec0..=0xfeff).contains(&a) => Place::Network,
         // Teredo carries the address of whom it leads to, scrambled: nobody publishes anything there.
-        _ if (a, b) == (0x2001, 0) => Place::Machine,
+        _ if (a, b) == (0x2001, 0) => Place::Link,
         _ => Place::Internet,
     }
+}
+
+/// Whether nobody asks a proxy for it: this machine, or this cluster.
+pub(crate) fn is_near(url: &Url) -> bool {
+    url.host_str().is_some_and(plain_http::is_private)
 }
 
 /// Host and port, where that is not the scheme's own: as lists of hosts write it.
@@ -118,22 +128,22 @@ mod tests {
             ("2002:0a00:0001::1", Place::Network),
             ("127.0.0.1", Place::Machine),
             ("127.1.2.3", Place::Machine),
-            ("0.0.0.0", Place::Machine),
-            ("169.254.169.254", Place::Machine),
-            ("100.100.100.200", Place::Machine),
-            ("224.0.0.1", Place::Machine),
-            ("255.255.255.255", Place::Machine),
+            ("0.0.0.0", Place::Link),
+            ("169.254.169.254", Place::Link),
+            ("100.100.100.200", Place::Link),
+            ("224.0.0.1", Place::Link),
+            ("255.255.255.255", Place::Link),
             ("::1", Place::Machine),
-            ("::", Place::Machine),
-            ("fe80::1", Place::Machine),
-            ("ff02::1", Place::Machine),
-            ("fd00:ec2::254", Place::Machine),
+            ("::", Place::Link),
+            ("fe80::1", Place::Link),
+            ("ff02::1", Place::Link),
+            ("fd00:ec2::254", Place::Link),
             ("::ffff:127.0.0.1", Place::Machine),
             ("::127.0.0.1", Place::Machine),
             ("::ffff:0:127.0.0.1", Place::Machine),
-            ("64:ff9b::169.254.169.254", Place::Machine),
+            ("64:ff9b::169.254.169.254", Place::Link),
             ("2002:7f00:0001::1", Place::Machine),
-            ("2001:0:4136:e378:8000:63bf:3fff:fdd2", Place::Machine),
+            ("2001:0:4136:e378:8000:63bf:3fff:fdd2", Place::Link),
         ] {
             assert_eq!(place(address.parse().unwrap()), expected, "{address}");
         }

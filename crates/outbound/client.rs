@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use capstan_model::plain_http;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use reqwest::Certificate;
+use reqwest::{Certificate, Response};
 use url::Url;
 
+use crate::address::is_near;
+use crate::redirect::{self, MOST_REDIRECTS};
 use crate::resolver::{Reach, Resolver};
 use crate::tls::share_tls;
 use crate::trouble::Trouble;
@@ -61,12 +62,21 @@ pub struct Question {
     pub headers: HeaderMap,
     /// The body, where there is one.
     pub body: Option<Vec<u8>>,
+    /// Whether it is asked again, as it was, where its answer leads within the same scheme, host and port.
+    pub follows: bool,
 }
 
 impl Question {
-    /// Without headers and body.
+    /// Without headers and body, for one server and one place alone.
     pub fn new(method: Method, url: Url) -> Self {
-        Self { method, url, headers: HeaderMap::new(), body: None }
+        Self { method, url, headers: HeaderMap::new(), body: None, follows: false }
+    }
+
+    /// Asked again where the answer leads within the same scheme, host and port; a few times.
+    #[must_use]
+    pub const fn follow(mut self) -> Self {
+        self.follows = true;
+        self
     }
 
     /// With a header more.
@@ -98,7 +108,7 @@ pub struct Bounds {
 /// What is answered, whatever its status.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The status: redirects are not followed.
+    /// The status. That of a redirect where nobody was followed.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
@@ -144,14 +154,8 @@ impl Client {
     /// # Errors
     /// See [`Trouble`].
     pub async fn ask(&self, question: Question, bounds: Bounds) -> Result<Answer, Trouble> {
-        let near = question.url.host_str().is_some_and(plain_http::is_private);
-        let client = if near { &self.near } else { &self.far };
-        let mut request = client.request(question.method, question.url).headers(question.headers);
-        if let Some(body) = question.body {
-            request = request.body(body);
-        }
         let exchange = async {
-            let mut response = request.send().await.map_err(trouble)?;
+            let mut response = self.send(question).await?;
             let (status, headers) = (response.status(), response.headers().clone());
             let mut body = Vec::new();
             if status.is_success() || bounds.of_failures {
@@ -166,6 +170,24 @@ impl Client {
         };
         tokio::time::timeout(bounds.within, exchange).await.unwrap_or(Err(Trouble::TooSlow(bounds.within)))
     }
+
+    async fn send(&self, question: Question) -> Result<Response, Trouble> {
+        let Question { method, mut url, headers, body, follows } = question;
+        let client = if is_near(&url) { &self.near } else { &self.far };
+        let mut redirects = if follows { 0..MOST_REDIRECTS } else { 0..0 };
+        loop {
+            let mut request = client.request(method.clone(), url.clone()).headers(headers.clone());
+            if let Some(body) = &body {
+                request = request.body(body.clone());
+            }
+            let response = request.send().await.map_err(trouble)?;
+            let next = redirect::next(&method, &url, response.status(), response.headers());
+            match next.filter(|_| redirects.next().is_some()) {
+                Some(next) => url = next,
+                None => return Ok(response),
+            }
+        }
+    }
 }
 
 /// Whoever runs Capstan reads the whole of it in the log.
@@ -177,6 +199,9 @@ fn trouble(error: reqwest::Error) -> Trouble {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
@@ -224,6 +249,66 @@ mod tests {
         let all = Bounds { of_failures: true, ..BOUNDS };
         let answer = client.ask(get(&format!("http://127.0.0.1:{port}/")), all).await.unwrap();
         assert_eq!(answer.body, b"you");
+    }
+
+    /// A server that leads from `/to?LOCATION` to there, and elsewhere says what it was asked; and how often it was.
+    async fn leads() -> (u16, Arc<AtomicUsize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (port, asked) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)));
+        let counted = Arc::clone(&asked);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::SeqCst);
+                let mut buffer = [0; 4_096];
+                let read = stream.read(&mut buffer).await.unwrap();
+                let text = String::from_utf8_lossy(&buffer[..read]).into_owned();
+                let line = text.lines().next().unwrap().trim_end_matches(" HTTP/1.1");
+                let answer = match line.split_once("/to?") {
+                    Some((_, location)) => {
+                        let (status, location) = location.split_at(3);
+                        format!("{status} Moved\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n")
+                    }
+                    None => {
+                        let token = text.lines().find_map(|line| line.strip_prefix("authorization: "));
+                        let said = format!("{line} {} {}", token.unwrap_or("nobody"), text.ends_with("body"));
+                        format!("200 OK\r\ncontent-length: {}\r\n\r\n{said}", said.len())
+                    }
+                };
+                stream.write_all(format!("HTTP/1.1 {answer}").as_bytes()).await.unwrap();
+            }
+        });
+        (port, asked)
+    }
+
+    #[tokio::test]
+    async fn who_is_followed_stays_at_the_server_and_is_asked_the_same() {
+        let client = client(Reach::Network);
+        let ((port, asked), (other, never)) = (leads().await, leads().await);
+        let ask = async |method: Method, rest: &str, follows: bool| {
+            let url = format!("http://127.0.0.1:{port}{rest}").parse().unwrap();
+            let token = HeaderValue::from_static("Bearer t0ken");
+            let question = Question::new(method, url).header(http::header::AUTHORIZATION, token);
+            let question = question.body("text/plain", b"body".to_vec());
+            let question = if follows { question.follow() } else { question };
+            let answer = client.ask(question, BOUNDS).await.unwrap();
+            (answer.status.as_u16(), String::from_utf8(answer.body).unwrap())
+        };
+        let unsaid = |status| (status, String::new());
+        let told = |text: &str| (200, text.to_owned());
+        assert_eq!(ask(Method::GET, "/to?301/new", true).await, told("GET /new Bearer t0ken true"));
+        assert_eq!(ask(Method::POST, "/to?307/new", true).await, told("POST /new Bearer t0ken true"));
+        assert_eq!(ask(Method::POST, "/to?302/new", true).await, unsaid(302));
+        assert_eq!(ask(Method::GET, "/to?301/new", false).await, unsaid(301));
+        for elsewhere in
+            [format!("http://127.0.0.1:{other}/"), format!("http://localhost:{port}/"), "//[::1]/".to_owned()]
+        {
+            assert_eq!(ask(Method::GET, &format!("/to?307{elsewhere}"), true).await, unsaid(307));
+        }
+        assert_eq!(never.load(Ordering::SeqCst), 0);
+        asked.store(0, Ordering::SeqCst);
+        // Each leads to the same path again.
+        assert_eq!(ask(Method::GET, "/to?307", true).await, unsaid(307));
+        assert_eq!(asked.load(Ordering::SeqCst), 1 + MOST_REDIRECTS);
     }
 
     #[tokio::test]

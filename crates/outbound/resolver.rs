@@ -8,7 +8,7 @@
 
 use std::env;
 use std::error::Error;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -27,6 +27,31 @@ pub enum Reach {
     /// Into private networks, too: whoever runs Capstan names every host. Never to this machine, its link or a metadata
     /// service by a name that is not that of this machine.
     Network,
+    /// To this machine, too. Never to its link or a metadata service.
+    Machine,
+}
+
+impl Reach {
+    const fn most(&self) -> Place {
+        match self {
+            Self::Internet { .. } => Place::Internet,
+            Self::Network => Place::Network,
+            Self::Machine => Place::Machine,
+        }
+    }
+
+    /// Whether an address lies within it that stands in a URL, where not whoever runs Capstan wrote that.
+    pub fn holds(&self, address: IpAddr) -> bool {
+        place(address) <= self.most()
+    }
+
+    /// The addresses within it to which a name leads, for clients that are not made here.
+    ///
+    /// # Errors
+    /// There is none: the name leads nowhere, or beyond.
+    pub async fn look_up(&self, name: &str) -> Result<Vec<SocketAddr>, Box<dyn Error + Send + Sync>> {
+        Resolver::new(self).look_up(name).await
+    }
 }
 
 /// A name that leads out of reach, and where to.
@@ -48,20 +73,20 @@ pub(crate) struct Resolver {
 
 impl Resolver {
     pub(crate) fn new(reach: &Reach) -> Self {
-        let (most, but) = match reach {
-            Reach::Internet { but } => (Place::Internet, but.as_slice()),
-            Reach::Network => (Place::Network, [].as_slice()),
+        let but = match reach {
+            Reach::Internet { but } => but.as_slice(),
+            Reach::Network | Reach::Machine => &[],
         };
         let free = but.iter().map(|name| name.to_ascii_lowercase()).chain(proxies());
-        Self { most, free: free.collect() }
+        Self { most: reach.most(), free: free.collect() }
     }
 
     fn reaches(&self, name: &str, address: SocketAddr) -> bool {
         place(address.ip()) <= self.most || self.free.iter().any(|free| free.eq_ignore_ascii_case(name))
     }
 
-    async fn look_up(self, name: Name) -> Result<Addrs, Box<dyn Error + Send + Sync>> {
-        let name = name.as_str().trim_end_matches('.');
+    async fn look_up(&self, name: &str) -> Result<Vec<SocketAddr>, Box<dyn Error + Send + Sync>> {
+        let name = name.trim_end_matches('.');
         let found = tokio::net::lookup_host((name, 0)).await.map_err(|error| {
             tracing::debug!(%error, "a name is not resolved");
             Nowhere
@@ -74,14 +99,18 @@ impl Resolver {
             found.into_iter().partition(|found| self.reaches(name, *found));
         match beyond.iter().map(|found| place(found.ip())).max() {
             Some(beyond) if within.is_empty() => Err(OutOfReach(beyond).into()),
-            _ => Ok(Box::new(within.into_iter())),
+            _ => Ok(within),
         }
     }
 }
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(self.clone().look_up(name))
+        let resolver = self.clone();
+        Box::pin(async move {
+            let found = resolver.look_up(name.as_str()).await?;
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
     }
 }
 
@@ -99,6 +128,26 @@ fn proxies() -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_in_a_url_that_a_stranger_wrote_is_judged_too() {
+        for (address, by_internet, by_network, by_machine) in [
+            ("140.82.121.3", true, true, true),
+            ("10.0.0.7", false, true, true),
+            ("127.0.0.1", false, false, true),
+            ("::1", false, false, true),
+            ("::ffff:127.0.0.1", false, false, true),
+            ("0.0.0.0", false, false, false),
+            ("169.254.169.254", false, false, false),
+            ("fd00:ec2::254", false, false, false),
+            ("fe80::1", false, false, false),
+        ] {
+            let address = address.parse().unwrap();
+            let internet = Reach::Internet { but: Vec::new() };
+            let found = [internet, Reach::Network, Reach::Machine].map(|reach| reach.holds(address));
+            assert_eq!(found, [by_internet, by_network, by_machine], "{address}");
+        }
+    }
 
     #[test]
     fn a_name_leads_where_it_may() {

@@ -16,7 +16,7 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 
 /// The builder of a client that shares the process's configuration. Where that cannot be made, the client reads the
 /// certificates itself, and says what is wrong with them.
-pub fn share_tls(builder: ClientBuilder) -> ClientBuilder {
+pub(crate) fn share_tls(builder: ClientBuilder) -> ClientBuilder {
     match shared_config() {
         Some(config) => builder.tls_backend_preconfigured(config),
         None => builder,
@@ -25,7 +25,7 @@ pub fn share_tls(builder: ClientBuilder) -> ClientBuilder {
 
 /// The process's configuration, for [`ClientBuilder::tls_backend_preconfigured`] and its twin for blocking clients;
 /// `None` where the machine has no root certificates that can be read (it is tried anew then).
-pub fn shared_config() -> Option<ClientConfig> {
+pub(crate) fn shared_config() -> Option<ClientConfig> {
     static SHARED: OnceLock<ClientConfig> = OnceLock::new();
     if let Some(config) = SHARED.get() {
         return Some(config.clone());

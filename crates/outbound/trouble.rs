@@ -42,6 +42,16 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// What an error comes to of a client that [`configure_blocking`](crate::configure_blocking) made, with that `stalled`;
+    /// `None` where it is none of such a client, or a status.
+    pub fn of_client(error: &(dyn Error + 'static), stalled: Duration) -> Option<Self> {
+        let error = error.downcast_ref::<reqwest::Error>().filter(|error| !error.is_status())?;
+        match Self::of(error) {
+            Self::Silent if !error.is_connect() => Some(Self::TooSlow(stalled)),
+            trouble => Some(trouble),
+        }
+    }
+
     /// What an error of the client comes to.
     pub(crate) fn of(error: &reqwest::Error) -> Self {
         let mut cause: Option<&(dyn Error + 'static)> = Some(error);

@@ -46,7 +46,8 @@ impl HttpClient for Sender {
         let url = Url::parse(&head.uri.to_string())?;
         let (client, headers) = (self.client.clone(), head.headers);
         let sending = async move {
-            let question = Question { method: head.method, url, headers, body: Some(body.to_vec()) };
+            let mut question = Question::new(head.method, url);
+            (question.headers, question.body) = (headers, Some(body.to_vec()));
             let answer = client.ask(question, BOUNDS).await?;
             let mut response = Response::new(Bytes::from(answer.body));
             (*response.status_mut(), *response.headers_mut()) = (answer.status, answer.headers);

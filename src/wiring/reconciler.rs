@@ -102,7 +102,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
                 clouds.clone(),
                 Arc::new(NoteFile::clouds(&config.state_dir)),
             )),
-            workloads: Arc::new(Workloads::new(Arc::new(KubeWorkloadClusters))),
+            workloads: Arc::new(Workloads::new(Arc::new(KubeWorkloadClusters::new(&connection)))),
             cloud_credentials: Arc::new(CloudCredentials::new(clouds)),
             owners_keys: Arc::default(),
             rolling: Arc::default(),

@@ -81,6 +81,11 @@ impl Fleet {
 }
 
 pub(crate) fn connect(forge: &Forge) -> GitHub {
+    connect_at(forge, forge.url())
+}
+
+/// The same, of an API that stands before the forge.
+pub(crate) fn connect_at(forge: &Forge, url: &str) -> GitHub {
     let app = forge.app();
     let key = SecretString::from(app.private_key);
     let credentials = AppCredentials::from_pem(app.id, &key, "the forge's key").unwrap();
@@ -89,5 +94,5 @@ pub(crate) fn connect(forge: &Forge) -> GitHub {
         timeout: Duration::from_secs(10),
         ..GitHubLimits::default()
     };
-    GitHub::connect(&forge.url().parse().unwrap(), credentials, limits).unwrap()
+    GitHub::connect(&url.parse().unwrap(), credentials, limits).unwrap()
 }

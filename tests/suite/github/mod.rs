@@ -7,5 +7,6 @@ mod calls;
 mod credentials;
 mod fleet;
 mod mirror;
+mod redirects;
 mod tokens;
 mod trouble;

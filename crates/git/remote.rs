@@ -1,0 +1,383 @@
+//! Git over HTTP: gix' client, asked within the rules of `capstan_outbound`.
+//!
+//! gix by itself would follow to any host. Here nobody is followed beyond scheme, host and port of the remote, so that a
+//! token never leaves it; and an answer ends, whatever the other side does.
+
+use std::any::Any;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use capstan_model::wording::with_causes;
+use capstan_outbound::{MOST_REDIRECTS, Trouble, within_origin};
+use gix::protocol::transport::client::blocking_io::http::{
+    self, GetResponse, Http, PostBodyDataKind, PostResponse,
+};
+use url::Url;
+
+type Client = http::reqwest::Remote;
+type Outcome<T> = Result<T, gix::Error>;
+
+/// The most bytes of a handshake: what the server can do, and of an old one every reference.
+const HANDSHAKE_BYTES: u64 = 32 << 20;
+
+/// A server that says nothing for that long is given up.
+pub(super) const STALLED: Duration = Duration::from_secs(60);
+
+/// What an answer may cost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// The most bytes of it; of a handshake less.
+    pub(super) bytes: u64,
+    /// How long it may take from the question to its last byte.
+    pub(super) within: Duration,
+}
+
+/// A remote over HTTP.
+pub(super) struct Remote {
+    client: Client,
+    /// As sentences begin.
+    host: Arc<str>,
+    bounds: Bounds,
+    /// Where it led, without the end that Git puts to it.
+    base: Option<String>,
+}
+
+impl Remote {
+    pub(super) fn new(host: &str, bounds: Bounds) -> Self {
+        Self { client: Client::default(), host: host.into(), bounds, base: None }
+    }
+
+    fn ending<A>(&self, answer: A, bounds: Bounds, until: Instant) -> Ending<A> {
+        Ending { answer, host: Arc::clone(&self.host), taken: 0, bounds, until }
+    }
+}
+
+impl Http for Remote {
+    type Headers = Box<dyn BufRead + Send + Unpin>;
+    type ResponseBody = Ending<<Client as Http>::ResponseBody>;
+    type PostBody = <Client as Http>::PostBody;
+
+    fn get(
+        &mut self,
+        url: &str,
+        base_url: &str,
+        headers: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Outcome<GetResponse<Self::Headers, Self::ResponseBody>> {
+        let sent: Vec<String> = headers.into_iter().map(|header| header.as_ref().to_owned()).collect();
+        let bounds = Bounds { bytes: self.bounds.bytes.min(HANDSHAKE_BYTES), ..self.bounds };
+        let until = Instant::now() + bounds.within;
+        let (mut url, mut base) = (url.to_owned(), base_url.to_owned());
+        let mut redirects = 0..MOST_REDIRECTS;
+        loop {
+            let GetResponse { mut headers, body } = self.client.get(&url, &base, &sent)?;
+            let body = self.ending(body, bounds, until);
+            let mut read = Vec::new();
+            if let Err(error) = headers.read_to_end(&mut read) {
+                // A status of failure is told apart by whoever reads the headers.
+                let failed = Failed(Some(told(&self.host, error)));
+                return Ok(GetResponse { headers: Box::new(BufReader::new(failed)), body });
+            }
+            let Some(location) = leads(&read) else {
+                return Ok(GetResponse { headers: Box::new(Cursor::new(read)), body });
+            };
+            let next = redirects.next().and_then(|_| led_to(&url, &base, &location));
+            let Some((next, next_base)) = next else {
+                let reason = "it leads to another server, or on and on, where it is not followed: name the address where \
+                              the repository is";
+                return Err(gix::Error::from_error(gix::error::message(reason)));
+            };
+            self.base = Some(next_base.clone());
+            (url, base) = (next, next_base);
+        }
+    }
+
+    fn post(
+        &mut self,
+        url: &str,
+        base_url: &str,
+        headers: impl IntoIterator<Item = impl AsRef<str>>,
+        kind: PostBodyDataKind,
+    ) -> Outcome<PostResponse<Self::Headers, Self::ResponseBody, Self::PostBody>> {
+        let until = Instant::now() + self.bounds.within;
+        let PostResponse { post_body, headers, body } = self.client.post(url, base_url, headers, kind)?;
+        let body = self.ending(body, self.bounds, until);
+        let headers = self.ending(headers, self.bounds, until);
+        Ok(PostResponse { post_body, headers: Box::new(headers), body })
+    }
+
+    fn configure(&mut self, config: &dyn Any) -> Outcome<()> {
+        self.client.configure(config)
+    }
+
+    fn redirected_base_url(&self) -> Option<String> {
+        self.base.clone()
+    }
+}
+
+/// Where headers lead that are no answer of Git's: the status is not told.
+fn leads(headers: &[u8]) -> Option<String> {
+    let headers = String::from_utf8_lossy(headers);
+    let value = |wanted: &str| {
+        let named = headers.lines().filter_map(|line| line.split_once(':'));
+        let mut values = named.filter(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value);
+        values.next().map(|value| value.trim().to_owned())
+    };
+    let is_git = value("content-type").is_some_and(|kind| kind.starts_with("application/x-git-"));
+    value("location").filter(|_| !is_git)
+}
+
+/// The address to which `url` is led, and its beginning there; it has to end in the same way.
+fn led_to(url: &str, base: &str, location: &str) -> Option<(String, String)> {
+    let end = url.strip_prefix(base)?;
+    let next = String::from(within_origin(&Url::parse(url).ok()?, location)?);
+    let base = next.strip_suffix(end)?.to_owned();
+    Some((next, base))
+}
+
+/// A failure of the client's as a kind, without a word that the other side chose; the rest is in the log. What else failed
+/// stays as it is, a status above all.
+fn told(host: &str, error: io::Error) -> io::Error {
+    let trouble = error.get_ref().and_then(|inner| match inner.downcast_ref::<gix::Error>() {
+        Some(several) => several.iter_errors().find_map(|error| Trouble::of_client(error, STALLED)),
+        None => Trouble::of_client(inner, STALLED),
+    });
+    let Some(trouble) = trouble else { return error };
+    tracing::debug!(error = %with_causes(&error), "a call of Git's failed");
+    io::Error::other(format!("{host} {trouble}"))
+}
+
+/// Headers that did not come.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+/// An answer that ends.
+pub(super) struct Ending<A> {
+    answer: A,
+    host: Arc<str>,
+    taken: u64,
+    bounds: Bounds,
+    until: Instant,
+}
+
+impl<A> Ending<A> {
+    fn check(&self) -> io::Result<()> {
+        if Instant::now() > self.until {
+            let seconds = self.bounds.within.as_secs();
+            return Err(io::Error::other(format!("{} does not answer within {seconds} s", self.host)));
+        }
+        if self.taken > self.bounds.bytes {
+            return Err(io::Error::other(format!(
+                "{} answers more than {} bytes",
+                self.host, self.bounds.bytes
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl<A: Read> Read for Ending<A> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.check()?;
+        let count = self.answer.read(buffer).map_err(|error| told(&self.host, error))?;
+        self.taken += count as u64;
+        Ok(count)
+    }
+}
+
+impl<A: BufRead> BufRead for Ending<A> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.check()?;
+        self.answer.fill_buf().map_err(|error| told(&self.host, error))
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.taken += count as u64;
+        self.answer.consume(count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::Mutex;
+    use std::thread;
+
+    use secrecy::SecretString;
+
+    use super::*;
+    use crate::access::Access;
+    use crate::fetch::{FetchFailure, resolve_branch};
+
+    const TIP: &str = "9d1f000000000000000000000000000000000000";
+    const END: &str = "/info/refs?service=git-upload-pack";
+
+    /// A server that has `/new.git`, leads from some paths elsewhere, and never ends `/endless.git`.
+    struct Server {
+        port: u16,
+        /// Method and path, and whether a token came along.
+        asked: Arc<Mutex<Vec<(String, bool)>>>,
+    }
+
+    impl Server {
+        fn start(leads: Vec<(&'static str, String)>) -> Self {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let (port, asked) = (listener.local_addr().unwrap().port(), Arc::<Mutex<Vec<_>>>::default());
+            let noted = Arc::clone(&asked);
+            thread::spawn(move || {
+                for stream in listener.incoming() {
+                    let (noted, leads) = (Arc::clone(&noted), leads.clone());
+                    thread::spawn(move || answer(stream.unwrap(), &noted, &leads));
+                }
+            });
+            Self { port, asked }
+        }
+
+        fn ask(&self, path: &str, access: &Access) -> Result<String, String> {
+            match resolve_branch(&format!("http://127.0.0.1:{}{path}", self.port), access, "main") {
+                Ok(tip) => Ok(tip.unwrap().to_string()),
+                Err(FetchFailure::Remote(reason)) => Err(reason),
+                Err(other) => Err(format!("another failure: {other}")),
+            }
+        }
+
+        fn take_asked(&self) -> Vec<(String, bool)> {
+            std::mem::take(&mut self.asked.lock().unwrap())
+        }
+    }
+
+    fn answer(mut stream: TcpStream, noted: &Mutex<Vec<(String, bool)>>, leads: &[(&str, String)]) {
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let lines = reader.by_ref().lines().map_while(Result::ok);
+        let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+        let value = |name: &str| {
+            let named = head.iter().filter_map(|line| line.split_once(": "));
+            named.filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+        };
+        let length = value("content-length").map_or(0, |value| value.parse().unwrap());
+        reader.read_exact(&mut vec![0; length]).unwrap();
+        let asked = head[0].trim_end_matches(" HTTP/1.1").to_owned();
+        noted.lock().unwrap().push((asked.clone(), value("authorization").is_some()));
+
+        let packet = |line: &str| format!("{:04x}{line}", line.len() + 4);
+        let said = |kind: &str, text: &str| {
+            let kind = format!("content-type: application/x-git-upload-pack-{kind}");
+            format!("HTTP/1.1 200 OK\r\n{kind}\r\nconnection: close\r\n\r\n{text}")
+        };
+        let begins = format!("{}0000{}", packet("# service=git-upload-pack\n"), packet("version 2\n"));
+        let led = leads.iter().find(|(path, _)| asked == format!("GET {path}{END}"));
+        let text = match led {
+            Some((_, location)) => {
+                let location = format!("location: {location}\r\ncontent-length: 0");
+                format!("HTTP/1.1 301 Moved\r\n{location}\r\nconnection: close\r\n\r\n")
+            }
+            None if asked.starts_with("GET /endless.git") => {
+                let mut text = said("advertisement", &begins);
+                let more = packet(&format!("{}\n", "x".repeat(60_000)));
+                while stream.write_all(text.as_bytes()).is_ok() {
+                    text.clone_from(&more);
+                }
+                return;
+            }
+            None if asked.starts_with("GET ") => {
+                let can = packet("ls-refs\n") + &packet("fetch=shallow\n");
+                said("advertisement", &format!("{begins}{can}0000"))
+            }
+            None => said("result", &format!("{}0000", packet(&format!("{TIP} refs/heads/main\n")))),
+        };
+        stream.write_all(text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn nobody_is_followed_to_another_server_with_a_token_or_without() {
+        let other = Server::start(Vec::new());
+        let server = Server::start(vec![
+            ("/old.git", format!("/new.git{END}")),
+            ("/older.git", format!("/old.git{END}")),
+            ("/elsewhere.git", format!("http://127.0.0.1:{}/new.git{END}", other.port)),
+            ("/by-another-name.git", format!("http://localhost:{}/new.git{END}", other.port)),
+            ("/metadata.git", format!("http://169.254.169.254/new.git{END}")),
+            ("/round.git", format!("/round.git{END}")),
+            ("/another-end.git", "/latest/meta-data".to_owned()),
+        ]);
+        let token = Access::token(&SecretString::from("s3cret"));
+        for (access, has_token) in [(Access::Public, false), (token, true)] {
+            for path in ["/new.git", "/old.git", "/older.git"] {
+                assert_eq!(server.ask(path, &access).as_deref(), Ok(TIP), "{path} {access:?}");
+                let asked = server.take_asked();
+                let last = [format!("GET /new.git{END}"), "POST /new.git/git-upload-pack".to_owned()];
+                assert!(asked.ends_with(&last.map(|asked| (asked, has_token))), "{asked:?}");
+            }
+            for (path, questions) in [
+                ("/elsewhere.git", 1),
+                ("/by-another-name.git", 1),
+                ("/metadata.git", 1),
+                ("/another-end.git", 1),
+                ("/round.git", 1 + MOST_REDIRECTS),
+            ] {
+                let reason = server.ask(path, &access).unwrap_err();
+                assert!(reason.contains("name the address where the repository is"), "{path}: {reason}");
+                assert!(!reason.contains("new.git"), "it quotes where it leads: {reason}");
+                assert_eq!(server.take_asked().len(), questions, "{path}");
+            }
+        }
+        assert_eq!(other.take_asked(), []);
+    }
+
+    #[test]
+    fn a_failure_says_its_kind_and_no_word_of_the_other_side() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let ask = |scheme: &str| {
+            let asked =
+                resolve_branch(&format!("{scheme}://127.0.0.1:{port}/a.git"), &Access::Public, "main");
+            asked.unwrap_err().to_string()
+        };
+        let speaking = thread::spawn(move || {
+            for _ in 0..2 {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.write_all(b"220 inside.example ESMTP\r\n").unwrap();
+                let _rest = stream.read(&mut [0; 4_096]);
+            }
+        });
+        for (scheme, expected) in
+            [("http", "breaks off"), ("https", "does not speak TLS, or none that is taken here")]
+        {
+            let reason = ask(scheme);
+            assert!(reason.ends_with(&format!("127.0.0.1:{port} {expected}")), "{reason}");
+            assert!(!reason.contains("inside"), "{reason}");
+        }
+        speaking.join().unwrap();
+        let reason = ask("http");
+        assert!(reason.ends_with("refuses the connection"), "{reason}");
+    }
+
+    #[test]
+    fn a_handshake_ends() {
+        let server = Server::start(Vec::new());
+        let reason = server.ask("/endless.git", &Access::Public).unwrap_err();
+        assert!(reason.contains("answers more than 33554432 bytes"), "{reason}");
+    }
+
+    #[test]
+    fn an_answer_ends_by_bytes_and_by_time() {
+        let ending = |bytes, until| {
+            let bounds = Bounds { bytes, within: Duration::from_secs(7) };
+            let mut text = String::new();
+            let mut answer =
+                Remote::new("git.example.com", bounds).ending(Cursor::new("ten bytes."), bounds, until);
+            answer.read_to_string(&mut text).map(|_| text).map_err(|error| error.to_string())
+        };
+        let later = Instant::now() + Duration::from_secs(3_600);
+        assert_eq!(ending(10, later).as_deref(), Ok("ten bytes."));
+        assert_eq!(ending(9, later).unwrap_err(), "git.example.com answers more than 9 bytes");
+        let before = Instant::now().checked_sub(Duration::from_millis(1)).unwrap();
+        assert_eq!(ending(10, before).unwrap_err(), "git.example.com does not answer within 7 s");
+    }
+}

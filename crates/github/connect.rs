@@ -1,0 +1,69 @@
+//! GitHub's API as a server that is called: in the ways that keep tokens secret.
+
+use std::time::Duration;
+
+use capstan_model::plain_http;
+use capstan_outbound::{Answer, Bounds, Client, Question, Reach, Setup, host_of};
+use http::{HeaderName, HeaderValue};
+use url::Url;
+
+use super::answer::cut;
+
+/// Why no connection can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The URL would show tokens to the network, or is none.
+    #[error("{url}: {reason}")]
+    Url {
+        /// The API's URL.
+        url: String,
+        /// Why it is refused.
+        reason: &'static str,
+    },
+    /// The HTTP client cannot be made.
+    #[error("cannot make an HTTP client: {0}")]
+    Client(String),
+}
+
+/// A client for the API at `api_url`.
+pub(super) fn http_client(api_url: &Url, timeout: Duration) -> Result<Client, ConnectError> {
+    let refuse = |reason| ConnectError::Url { url: api_url.to_string(), reason };
+    if api_url.cannot_be_a_base() || !api_url.username().is_empty() || api_url.password().is_some() {
+        return Err(ConnectError::Url {
+            url: "the API's URL".to_owned(),
+            reason: "must be like https://api.github.com, without credentials",
+        });
+    }
+    let private = api_url.host_str().is_some_and(plain_http::is_private);
+    if api_url.scheme() != "https" && !(api_url.scheme() == "http" && private) {
+        return Err(refuse(
+            "only https (and http within the cluster (*.svc) and on this machine) keeps tokens secret",
+        ));
+    }
+    let setup = Setup {
+        agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
+        connect: timeout.min(Duration::from_secs(10)),
+        // Whoever starts the bot names it, and GitHub Enterprise Server lies in private networks.
+        reach: Reach::Network,
+        authorities: None,
+    };
+    Client::new(&setup).map_err(|error| ConnectError::Client(error.to_string()))
+}
+
+/// Of the API as it was described at that day.
+pub(super) fn versioned(question: Question) -> Question {
+    question.header(HeaderName::from_static("x-github-api-version"), HeaderValue::from_static("2022-11-28"))
+}
+
+/// Asks GitHub once. A failure is a sentence that begins with the host.
+pub(super) async fn ask(
+    client: &Client,
+    question: Question,
+    bytes: usize,
+    within: Duration,
+) -> Result<Answer, String> {
+    let host = host_of(&question.url);
+    // Why something is refused stands in the body.
+    let answer = client.ask(question, Bounds { bytes, within, of_failures: true }).await;
+    answer.map_err(|trouble| cut(&format!("{host} {trouble}")))
+}
