@@ -85,6 +85,7 @@ fn measure(clusters: usize) {
             patience: Duration::from_secs(600),
             whole: Duration::from_secs(600),
             remembered: None,
+            share: None,
         });
         planner.start_ahead();
         let mut both = commits.iter().map(|commit| {

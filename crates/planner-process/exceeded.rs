@@ -198,6 +198,7 @@ mod tests {
             patience: Duration::from_mins(1),
             whole: Duration::from_mins(5),
             remembered: file.map(Path::to_path_buf),
+            share: None,
         }
     }
 

@@ -251,7 +251,7 @@ mod tests {
                 without_values: some.clone(),
             };
             let onboard = Request::Onboard { tree: tree(text), today: day, unplanned: some };
-            [Request::Open(fleet), plan, onboard].map(|request| super::key(&request).unwrap())
+            [Request::Open(fleet), plan, onboard].map(|request| key(&request).unwrap())
         };
         let known = key("one", date(2026, 11, 29));
         assert_eq!(key("one", date(2026, 11, 30)), known);

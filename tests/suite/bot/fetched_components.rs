@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use capstan_forge::{Edit, MergeMethod};
+use capstan_forge::Edit;
 
 use super::sample;
 use super::town::{REPOSITORY, Town, let_name};
