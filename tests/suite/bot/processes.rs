@@ -67,7 +67,7 @@ async fn a_poisoned_pull_request_is_told_and_the_others_are_judged() {
     assert_eq!(town.check(harmless).conclusion.as_deref(), Some("success"));
     // What was beyond the limits is not met again, whatever makes the bot look.
     let ended = planner.ended();
-    assert!(ended >= 1);
+    assert!(ended >= 1, "{:?}", town.standing(POISONED).await);
     town.push("main", &[Edit::write("README.md", "hello\n")]);
     town.sync_with(&ports).await.unwrap();
     town.sync_with(&ports).await.unwrap();
@@ -116,34 +116,6 @@ async fn what_takes_too_long_in_all_is_told_and_the_others_are_judged() {
         summary.contains("Planning took more than the 4 s that it may in all and was ended."),
         "{summary}"
     );
-}
-
-/// On the default branch: what came is of use, what is left is told and not begun at each look.
-#[tokio::test(flavor = "multi_thread")]
-async fn what_a_plan_takes_too_long_for_is_left_out_until_it_may_be_begun_again() {
-    let town = Town::new("mode: propose\n", &[POISONED, NEIGHBOUR]).await;
-    let limits = Processes { count: 1, whole: Duration::from_secs(4), ..processes(4 << 30) };
-    let planner = ProcessPlanner::new(limits);
-    let ports = Ports { planner: Arc::new(planner.clone()), ..town.ports().clone() };
-    town.push("main", &overlay(&format!("[{}]", "1,".repeat(900_000))));
-    town.push("main", &[sample::release("v22.0.0", "v1.22.7")]);
-    town.sync_with(&ports).await.unwrap();
-    let ended = planner.ended();
-    assert!(ended >= 1);
-    for _ in 0..2 {
-        town.sync_with(&ports).await.unwrap();
-        assert_eq!(planner.ended(), ended, "it is not begun again");
-        let open: Vec<String> = town.pulls().into_iter().map(|pull| pull.head_branch).collect();
-        assert_eq!(open, [PLANNED]);
-        let (_, why) = town.standing(POISONED).await;
-        assert!(
-            why.contains(
-                "took more than the 4 s that it may in all and was ended. It is not begun again before 20"
-            ),
-            "{why}"
-        );
-    }
-    town.done();
 }
 
 /// A job that ended holds no process: whoever asks next has it.

@@ -29,10 +29,24 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("k8s/crd/managed_cluster.rs", "a column's heading"),
 ];
 
-/// The rooms that are read. In the others such words mean something else or only play a part: GitHub's stand-in, pages,
+/// The packages that are read. In the others such words mean something else or only play a part: GitHub's stand-in, pages,
 /// metrics.
-const ROOMS: &[&str] =
-    &["agent_client", "app", "cli", "k8s", "kustomize", "live", "model", "plan", "report", "yaml"];
+const ROOMS: &[&str] = &[
+    "../src/cli",
+    "agent-client",
+    "bot",
+    "budget",
+    "fleet",
+    "k8s",
+    "kustomize",
+    "live",
+    "model",
+    "plan",
+    "ports",
+    "reconciler",
+    "report",
+    "yaml",
+];
 
 #[test]
 fn no_other_product_file_writes_the_name_of_a_kind() {
@@ -40,7 +54,7 @@ fn no_other_product_file_writes_the_name_of_a_kind() {
     for (name, text) in product_files() {
         if !EXCEPTIONS.iter().any(|(exception, _)| name.starts_with(exception)) {
             let lines = product_lines(&text).filter(|(_, line)| names_a_kind(line));
-            found.extend(lines.map(|(number, line)| format!("src/{name}:{number}: {}", line.trim())));
+            found.extend(lines.map(|(number, line)| format!("crates/{name}:{number}: {}", line.trim())));
         }
     }
     assert_eq!(found, [""; 0], "ask `kinds` what an object is:\n{}", found.join("\n"));
@@ -117,7 +131,7 @@ fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     .filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
-/// Product files of the rooms: their names below `src`, and their texts.
+/// Product files of the packages: their names below `crates`, and their texts.
 fn product_files() -> Vec<(String, String)> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut folders: Vec<PathBuf> = ROOMS.iter().map(|room| source.join(room)).collect();
