@@ -1,7 +1,7 @@
 //! Tracing and metrics: how they are set up, and nothing of what is said.
 //!
 //! `CAPSTAN_LOG` (or `RUST_LOG`) says what is logged: a level, or directives such as
-//! `info,capstan::app=debug`. `CAPSTAN_LOG_FORMAT` is `text` or `json`. With the feature `otlp` Capstan's own spans go to a
+//! `info,capstan_bot=debug`. `CAPSTAN_LOG_FORMAT` is `text` or `json`. With the feature `otlp` Capstan's own spans go to a
 //! collector: one for each delivery, job, proposal and check.
 
 mod catalogue;
