@@ -10,8 +10,8 @@
 //! - nothing is sent twice: what may be repeated is decided by the caller;
 //! - a failure says what kind it is, and no word that the other side chose ([`Trouble`]).
 //!
-//! Git's client is gix' own: it is made as [`configure_blocking`] says, and `src/git` asks it within these rules. Workload
-//! clusters are asked by kube's client (`src/k8s`), programs that Git runs (`ssh`) by themselves.
+//! Git's client is gix' own: it is made as [`configure_blocking`] says, and `crates/git` asks it within these rules. Workload
+//! clusters are asked by kube's client (`crates/k8s`), programs that Git runs (`ssh`) by themselves.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

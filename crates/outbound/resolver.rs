@@ -19,7 +19,7 @@ use crate::address::{Place, place};
 /// Where the names of a client may lead.
 #[derive(Debug, Clone)]
 pub enum Reach {
-    /// Into the Internet. These names are whoever's who runs Capstan, and lead wherever he lets them; without ports.
+    /// Into the Internet. These names are whoever's who runs Capstan, and lead into private networks and to this machine, too; without ports.
     Internet {
         /// Such names.
         but: Vec<String>,
@@ -45,12 +45,12 @@ impl Reach {
         place(address) <= self.most()
     }
 
-    /// The addresses within it to which a name leads, for clients that are not made here.
+    /// The addresses within it to which a name leads, for clients that are not made here and ask no proxy.
     ///
     /// # Errors
     /// There is none: the name leads nowhere, or beyond.
     pub async fn look_up(&self, name: &str) -> Result<Vec<SocketAddr>, Box<dyn Error + Send + Sync>> {
-        Resolver::new(self).look_up(name).await
+        Resolver::freeing(self, std::iter::empty()).look_up(name).await
     }
 }
 
@@ -67,22 +67,30 @@ pub(crate) struct Nowhere;
 #[derive(Clone)]
 pub(crate) struct Resolver {
     most: Place,
-    /// Lead wherever they do.
+    /// Lead into private networks and to this machine, too.
     free: Arc<[String]>,
 }
 
 impl Resolver {
+    /// For a client that may ask a proxy of the environment, whose name leads wherever it does.
     pub(crate) fn new(reach: &Reach) -> Self {
+        Self::freeing(reach, proxies())
+    }
+
+    fn freeing(reach: &Reach, more: impl Iterator<Item = String>) -> Self {
         let but = match reach {
             Reach::Internet { but } => but.as_slice(),
             Reach::Network | Reach::Machine => &[],
         };
-        let free = but.iter().map(|name| name.to_ascii_lowercase()).chain(proxies());
+        let free = but.iter().map(|name| name.to_ascii_lowercase()).chain(more);
         Self { most: reach.most(), free: free.collect() }
     }
 
     fn reaches(&self, name: &str, address: SocketAddr) -> bool {
-        place(address.ip()) <= self.most || self.free.iter().any(|free| free.eq_ignore_ascii_case(name))
+        let place = place(address.ip());
+        let is_free = || self.free.iter().any(|free| free.eq_ignore_ascii_case(name));
+        // Nobody means a metadata service, whose answers are credentials.
+        place <= self.most || place <= Place::Machine && is_free()
     }
 
     async fn look_up(&self, name: &str) -> Result<Vec<SocketAddr>, Box<dyn Error + Send + Sync>> {
