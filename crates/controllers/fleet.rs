@@ -470,7 +470,7 @@ impl FleetLoop {
                 requeue(outcome)
             }
             Ok(Ran::Over) => Requeue::Now,
-            Ok(Ran::NotYet(_)) => Requeue::Usual,
+            Ok(Ran::NotYet(_)) => Requeue::NotBegun,
             Err(error) => {
                 tracing::warn!(cluster = %id, %error, "the ManagedCluster cannot be read or written");
                 metrics::counter!("capstan_reconciler_failures_total", "cause" => error.kind()).increment(1);

@@ -43,7 +43,7 @@ pub struct Connection {
     pub(super) rest: Rest,
     /// The namespace of the pod or of the kubeconfig's context.
     pub namespace: String,
-    /// Whether the API server is on the same machine, as it never is for a pod.
+    /// Whether the API server is on the same machine, as it is not for a pod with a network of its own.
     pub(super) is_on_this_machine: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The management cluster behind `app`'s ports, on the Kubernetes API: objects read, applied, deleted and
+//! The management cluster behind the ports, on the Kubernetes API: objects read, applied, deleted and
 //! watched; Capstan's own kinds with their status; a Lease for leadership; events.
 //!
 //! Requests are made and answers read in one place (`rest`), so that bounds (`bounds`), impersonation and what may be

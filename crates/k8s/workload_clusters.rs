@@ -16,7 +16,8 @@ use capstan_outbound::Reach;
 use capstan_plan::kubeconfig::InlineKubeconfig;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use kube::client::retry::RetryPolicy;
 use kube::client::{ClientBuilder, ConfigExt as _};
 use kube::config::{
     AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, KubeconfigError, NamedAuthInfo, NamedCluster,
@@ -24,6 +25,7 @@ use kube::config::{
 };
 use kube::{Client, Config};
 use secrecy::{ExposeSecret as _, SecretString};
+use tower::retry::RetryLayer;
 
 use super::bounds::Bounds;
 use super::cluster::KubeCluster;
@@ -88,9 +90,15 @@ fn client(config: &Config, reach: Reach) -> Result<Client, kube::Error> {
     // It is TLS that goes through.
     connector.enforce_http(false);
     let connector = config.rustls_https_connector_with_connector(connector)?;
-    let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector);
+    let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
+        // A server that never closes keeps nothing open here.
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(PATIENCE)
+        .build(connector);
+    let retries = config.default_retry.then(|| RetryLayer::new(RetryPolicy::server_retry()));
     let service = tower::ServiceBuilder::new()
         .layer(config.base_uri_layer())
+        .option_layer(retries)
         .option_layer(config.auth_layer()?)
         .map_err(Box::<dyn Error + Send + Sync>::from)
         .service(http);

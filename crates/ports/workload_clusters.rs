@@ -26,17 +26,3 @@ pub trait WorkloadClusters: Send + Sync {
     /// The cluster behind a kubeconfig. Nothing is sent yet.
     async fn open(&self, kubeconfig: &SecretString) -> Result<Arc<dyn ManagementCluster>, KubeconfigRefused>;
 }
-
-/// None are opened.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoWorkloadClusters;
-
-#[async_trait]
-impl WorkloadClusters for NoWorkloadClusters {
-    async fn open(
-        &self,
-        _kubeconfig: &SecretString,
-    ) -> Result<Arc<dyn ManagementCluster>, KubeconfigRefused> {
-        Err(KubeconfigRefused { why: "this reconciler opens no workload clusters".to_owned() })
-    }
-}

@@ -4,7 +4,7 @@
 //! Those of the inventory (`inventory`) take and refuse what `capstan_inventory::kinds` takes and refuses in files.
 //!
 //! The documentation of a field is what `kubectl explain` shows. Rules that a schema can state (bounds, CEL)
-//! stand here and nowhere else; what they mean for a pass is decided in `app::reconcile`.
+//! stand here and nowhere else; what they mean for a pass is decided in [`capstan_reconciler::reconcile`].
 
 mod cloud_credentials;
 #[expect(clippy::duplicated_attributes, reason = "each column of a table says its type")]
