@@ -35,6 +35,8 @@ pub(super) enum Requeue {
     Now,
     /// Ever more seldom: it failed.
     Retry,
+    /// At its interval, unless it is put off: it was not begun, which says nothing of how it would have ended.
+    NotBegun,
 }
 
 /// Turns of all clusters of a Fleet.
@@ -166,9 +168,13 @@ impl Schedule {
         let Some(entry) = self.entries.get_mut(id) else { return };
         let again = entry.state == State::RunningAgain;
         entry.state = State::Waiting;
-        entry.failures = if need == Requeue::Retry { entry.failures.saturating_add(1) } else { 0 };
+        entry.failures = match need {
+            Requeue::Retry => entry.failures.saturating_add(1),
+            Requeue::NotBegun => entry.failures,
+            Requeue::Usual | Requeue::Soon | Requeue::Now => 0,
+        };
         let pause = match need {
-            Requeue::Usual => spread(interval, chance),
+            Requeue::Usual | Requeue::NotBegun => spread(interval, chance),
             Requeue::Soon => spread(SOON.min(interval), chance),
             Requeue::Now => Duration::ZERO,
             Requeue::Retry => spread(backoff(entry.failures).min(interval.max(FIRST_BACKOFF)), chance),

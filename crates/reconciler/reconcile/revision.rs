@@ -215,6 +215,9 @@ impl Revision {
                 let live = live_of(id, &|object| owners.is_rendered_by(id, object));
                 owners.renders(id, &live);
                 known.insert(id.clone());
+                if base.is_some_and(|base| base.is_large(id)) {
+                    large.insert(id.clone());
+                }
                 prints.insert(id.clone(), print.clone());
                 continue;
             }
@@ -238,7 +241,7 @@ impl Revision {
                 }
                 Folder::Rendered { digest, kinds, is_refused, is_large, placed } => {
                     print.rendered = digest;
-                    if is_refused || is_large {
+                    if is_large {
                         large.insert(id.clone());
                     }
                     let is_unknown = |kind: &ApiKind| view.scopes.of(&kind.group, &kind.kind).is_none();

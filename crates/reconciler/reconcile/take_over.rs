@@ -35,11 +35,10 @@ impl Reconciliation<'_> {
     pub(super) fn adopted(&self, observed: &Observation) -> BTreeMap<ObjectId, Vec<String>> {
         let inventory = &self.status.inventory;
         let is_known = |object: &RenderedObject, live: &Value| {
-            inventory.get(&object.id).is_some_and(|entry| match entry.uid.as_deref() {
-                Some(known) => uid(live) == Some(known),
-                // Killed after the apply and before it was noted.
-                None => may_be_applied_without_fields(&object.value, live),
-            })
+            // Without a UID: killed after the apply and before it was noted.
+            let is_noted = |known: Option<&str>| known.is_none_or(|known| uid(live) == Some(known));
+            inventory.get(&object.id).is_some_and(|entry| is_noted(entry.uid.as_deref()))
+                && may_be_applied_without_fields(&object.value, live)
         };
         observed
             .objects

@@ -2,7 +2,7 @@
 //! status store of its own custom resources.
 //!
 //! `k8s` implements [`StatusStore`] (and [`ManagementCluster`](capstan_ports::ManagementCluster)), `git` and
-//! `agent_client` implement [`TreeSource`], `agent_client` implements [`Bot`], `planner_process` [`TrialRenders`],
+//! `agent-client` implement [`TreeSource`], `agent-client` implements [`Bot`], `planner-process` [`TrialRenders`],
 //! `state_folder` [`Notes`]. The inventory of the cluster itself is a [`TreeSource`] of the use cases' own
 //! (`live_inventory`): all that it needs is the management cluster.
 
