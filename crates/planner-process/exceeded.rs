@@ -1,9 +1,9 @@
-//! What was beyond the limits, by what was asked: kept in a file, so that the next bot does not meet it again.
+//! What was beyond the limits, by what was asked: kept in a file, so that whoever starts next does not meet it again.
 //!
 //! *Rule*: what takes too much memory or stack is not begun again until what it reads changes, or the limits do: that hangs
 //! on nothing else. What took too long is, since the machine may have been busy: after each of the [`PAUSES`] once, and then
 //! no more. The day counts as nothing that is read: else all of it began again at midnight. *Assumption*: the file is still
-//! there. A bot without it begins each once more.
+//! there. Whoever starts without it begins each once more.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::Write as _;
@@ -103,9 +103,10 @@ struct KeptRequest {
 impl Exceeded {
     /// What is kept for such processes. A file that cannot be read is as none: what it would have said is found out again.
     pub(super) fn read(processes: &Processes) -> Self {
-        let Processes { memory, stack, patience, whole, remembered: file, .. } = processes;
+        let Processes { memory, stack, patience, whole, remembered: file, share, .. } = processes;
         let version = env!("CARGO_PKG_VERSION");
-        let limits = format!("{version} {memory} {stack} {} {}", patience.as_millis(), whole.as_millis());
+        let (patience, whole, share) = (patience.as_millis(), whole.as_millis(), share.unwrap_or(*memory));
+        let limits = format!("{version} {memory} {stack} {patience} {whole} {share}");
         let kept = file.as_ref().and_then(|file| std::fs::read(file).ok());
         let kept: Option<Kept> = kept.and_then(|kept| serde_json::from_slice(&kept).ok());
         let kept = kept.filter(|kept| kept.limits == limits).map(|kept| kept.requests).unwrap_or_default();

@@ -8,7 +8,7 @@
 //! [`Response`]s, the last of which [is the end](Response::is_end), and waits for the next request. It ends with its
 //! input. Before it works on a target it says so: what was begun and not answered when it ended is to blame.
 //!
-//! Deliberately absent: starting and ending processes (`planner_process`).
+//! Deliberately absent: starting and ending processes (`planner-process`).
 
 pub mod frame;
 mod messages;

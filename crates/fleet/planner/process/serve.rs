@@ -257,6 +257,10 @@ fn answer(
             let today = Date::default();
             let fleet = Fleet::with_settings(opened(tree, trees)?, settings, true, today);
             let watch = Watch { out, unrendered: BTreeSet::new(), one_by_one: true };
+            if clusters.iter().any(|cluster| fleet.layout().target(cluster.as_str()).is_none()) {
+                // What all of an inventory share is read before the first of them is begun: it is not what that one takes.
+                let _read = fleet.folders_to_make().is_ok();
+            }
             for cluster in &clusters {
                 watch.begun(cluster);
                 fleet.try_folder(cluster);
