@@ -30,7 +30,7 @@ pub struct Neighbours {
 }
 
 /// The folders that live in a namespace of another one, and are another owner's. A namespace may hold a whole fleet: nobody
-/// who asks about one folder goes through all others but for selectors, which a name does not lead to.
+/// who asks about one folder goes through all others but for selectors.
 #[derive(Clone, Copy)]
 pub(super) struct Beside<'a> {
     all: Option<&'a Neighbours>,
@@ -43,15 +43,23 @@ impl<'a> Beside<'a> {
         Self { all: around.neighbours, home, around }
     }
 
-    /// The first of them, by their ids, in which something is found. What is looked for is asked before whose they are,
-    /// which costs more to tell.
-    pub(super) fn find<T>(&self, found: impl Fn(&'a Brought) -> Option<T>) -> Option<(&'a ClusterId, T)> {
-        let all = self.all?;
-        let residents = self.home.namespaces.iter().filter_map(|namespace| all.residents.get(namespace));
-        let ids: BTreeSet<&ClusterId> = residents.flatten().collect();
-        ids.into_iter().find_map(|id| {
-            let found = found(all.folders.get(id)?)?;
-            is_anothers(id, self.around).then_some((id, found))
+    /// Who lives there, whoever's it is, by their ids.
+    pub(super) fn residents(&self) -> Vec<&'a ClusterId> {
+        let namespaces = self.home.namespaces.iter();
+        let residents = namespaces.filter_map(|namespace| self.all?.residents.get(namespace));
+        residents.flatten().collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The first of these residents that are another owner's in which something is found. What is looked for is asked
+    /// before whose they are, which costs more to tell.
+    pub(super) fn find<T>(
+        &self,
+        residents: &[&'a ClusterId],
+        found: impl Fn(&'a Brought) -> Option<T>,
+    ) -> Option<(&'a ClusterId, T)> {
+        residents.iter().find_map(|id| {
+            let found = found(self.all?.folders.get(*id)?)?;
+            is_anothers(id, self.around).then_some((*id, found))
         })
     }
 
@@ -59,16 +67,11 @@ impl<'a> Beside<'a> {
     pub(super) fn with_cluster(&self, name: &str) -> Option<&'a ClusterId> {
         let all = self.all?;
         let lives_here = |id: &ClusterId| {
-            let mut residents =
-                self.home.namespaces.iter().filter_map(|namespace| all.residents.get(namespace));
-            residents.any(|residents| residents.contains(id))
-        };
-        let brings = |id: &ClusterId| {
             let brought = all.folders.get(id);
-            brought.is_some_and(|brought| brought.clusters.iter().any(|cluster| cluster.name == name))
+            brought.is_some_and(|brought| !brought.namespaces.is_disjoint(&self.home.namespaces))
         };
         let mut named = all.named.get(name)?.iter().rev();
-        named.find(|id| lives_here(id) && brings(id) && is_anothers(id, self.around))
+        named.find(|id| lives_here(id) && is_anothers(id, self.around))
     }
 }
 

@@ -3,16 +3,18 @@
 //! A base is judged by what other bases bring, an overlay by all that others do: so no overlay can make a
 //! folder refused that says nothing new.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Surroundings;
 use super::home::Home;
 use super::names::{CLUSTER_GROUP, id_of};
-use super::neighbours::{Beside, NamedCluster, labels};
+use super::neighbours::{Beside, Brought, NamedCluster, labels};
 use super::origin::Origin;
 use super::outside::Beyond;
 use super::selectors::{Labels, Selector, selectors};
 use capstan_kustomize::render::{Rendered, RenderedObject};
+use capstan_model::ids::ClusterId;
 use capstan_model::kinds::{is_cluster, names};
 use capstan_model::object::{FieldPath, ObjectId};
 
@@ -42,6 +44,8 @@ pub(super) struct Reach<'a> {
     home: &'a Home,
     /// The other owners' folders in the same namespaces.
     beside: Beside<'a>,
+    /// Whoever lives in these namespaces, once a selector asks.
+    residents: OnceCell<Vec<&'a ClusterId>>,
     /// What the folder brings itself.
     own: BTreeSet<&'a ObjectId>,
 }
@@ -54,7 +58,7 @@ impl<'a> Reach<'a> {
         beside: Beside<'a>,
     ) -> Self {
         let own = rendered.objects.iter().map(|object| &object.id).collect();
-        Self { around, home, beside, own }
+        Self { around, home, beside, residents: OnceCell::new(), own }
     }
 
     /// What an object reaches for.
@@ -66,6 +70,11 @@ impl<'a> Reach<'a> {
     ) {
         self.selects(object, origin, outside);
         self.is_selected(object, origin, outside);
+    }
+
+    /// The first of the other owners' folders in the same namespaces in which something is found.
+    fn first_beside<T>(&self, found: impl Fn(&'a Brought) -> Option<T>) -> Option<(&'a ClusterId, T)> {
+        self.beside.find(self.residents.get_or_init(|| self.beside.residents()), found)
     }
 
     /// Clusters of others that an object selects.
@@ -88,7 +97,7 @@ impl<'a> Reach<'a> {
                 is_within(&object.id, cluster.namespace.as_deref())
                     && found.selector.selects(cluster.namespace.as_deref(), &cluster.name, labels)
             };
-            let first = self.beside.find(|brought| brought.clusters.iter().find(|cluster| selects(cluster)));
+            let first = self.first_beside(|brought| brought.clusters.iter().find(|cluster| selects(cluster)));
             if let Some((folder, cluster)) = first {
                 let (cluster, folder) = (cluster.name.clone(), folder.clone());
                 outside(found.field, Beyond::SelectsOther { cluster, folder });
@@ -170,7 +179,7 @@ impl<'a> Reach<'a> {
             return;
         }
         let (namespace, name) = (object.id.namespace.as_deref(), object.id.name.as_str());
-        let newly = self.beside.find(|brought| {
+        let newly = self.first_beside(|brought| {
             brought.selectors.iter().find(|(selecting, selector)| {
                 is_within(selecting, namespace)
                     && selector.selects(namespace, name, &after)

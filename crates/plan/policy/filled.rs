@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::facts::Values;
 use super::fitting::Trail;
 use crate::flux::{PostBuild, passes_over};
-use crate::substitution::{Bindings, Scope, Substitution, Token, tokens};
+use crate::substitution::{Bindings, Scope, Substitution, Token, tokens, tokens_to_flux};
 use crate::upgrade::{hide_beside, name_beside, redact};
 use capstan_kustomize::render::{Content, Placed, RenderedObject};
 use capstan_kustomize::schema::{Schema, Schemas};
@@ -77,7 +77,7 @@ impl Walk<'_> {
                 // What has several lines is printed as a block, in which every value is text.
                 let text = value.as_str().filter(|text| text.contains("${") && !text.contains('\n'));
                 if let Some((text, filled)) =
-                    text.and_then(|text| Some((text, filled(&printed(text), &self.scope)?)))
+                    text.and_then(|text| Some((text, filled(&tokens_to_flux(&printed(text)), &self.scope)?)))
                 {
                     self.judge(known, value, text, &filled, path);
                 }
@@ -127,7 +127,7 @@ impl Walk<'_> {
             redact(&self.object.id, &path, Some(&value)).to_string()
         };
         let becomes = becomes.map_or_else(String::new, |value| format!(" becomes {}", noun(&value, &said)));
-        let names = tokens(text).into_iter().filter_map(|token| match token {
+        let names = tokens_to_flux(text).into_iter().filter_map(|token| match token {
             Token::Variable(variable) => self.flux.given(variable.name).map(|given| (variable.name, given)),
             _ => None,
         });
@@ -151,13 +151,13 @@ impl Walk<'_> {
 }
 
 /// A text with the values of its variables; `None` where one is not known.
-fn filled(text: &str, scope: &Scope<'_>) -> Option<String> {
+fn filled(tokens: &[Token<'_>], scope: &Scope<'_>) -> Option<String> {
     let of = |token: &Token<'_>| match token {
         Token::Text(text) | Token::Escaped(text) => Some((*text).to_owned()),
         Token::Variable(variable) => scope.variable(variable).ok(),
         Token::Malformed(_) => None,
     };
-    tokens(text).iter().map(of).collect()
+    tokens.iter().map(of).collect()
 }
 
 /// An object with the values of its variables, as whoever applies it puts them there; a text of which one is not known
@@ -186,9 +186,13 @@ fn substitute(value: &mut Value, scope: &Scope<'_>, by_flux: bool) {
     match value {
         Value::String(text) if text.contains("${") => {
             let is_block = text.contains('\n');
-            let read = || filled(&printed(text), scope).and_then(|text| read(&text));
+            let whole = |tokens: &[Token<'_>]| filled(tokens, scope);
             // What is no YAML to Flux is told by another rule.
-            let becomes = if by_flux && !is_block { read() } else { filled(text, scope).map(Value::String) };
+            let becomes = match by_flux {
+                true if is_block => whole(&tokens_to_flux(text)).map(Value::String),
+                true => whole(&tokens_to_flux(&printed(text))).and_then(|text| read(&text)),
+                false => whole(&tokens(text)).map(Value::String),
+            };
             if let Some(becomes) = becomes {
                 *value = becomes;
             }

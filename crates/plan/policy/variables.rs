@@ -109,13 +109,17 @@ impl Search<'_> {
         match token {
             Token::Text(_) | Token::Escaped(_) => None,
             // Flux fails on it, and applies nothing of the folder.
-            Token::Malformed(raw) if self.by_flux => Some(Finding::new(
-                rules::UNSUPPORTED_SUBSTITUTION,
-                format!(
-                    "`{raw}` is no expression to Flux, which substitutes where it applies this cluster and fails on it: write `$${}` for the text itself",
-                    raw.trim_start_matches('$')
-                ),
-            )),
+            Token::Malformed(raw) if self.by_flux => {
+                let is_blank = matches!(tokens(raw)[..], [Token::Variable(_)]);
+                Some(Finding::new(
+                    rules::UNSUPPORTED_SUBSTITUTION,
+                    format!(
+                        "`{raw}` is no expression to Flux, which substitutes where it applies this cluster and fails on it: {}write `$${}` for the text itself",
+                        if is_blank { "take out the white space round the name, or " } else { "" },
+                        raw.trim_start_matches('$')
+                    ),
+                ))
+            }
             Token::Malformed(_) => None,
             Token::Variable(variable) => self.judge_variable(object, variable, reader),
         }

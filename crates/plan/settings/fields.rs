@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 pub use capstan_model::track::Track;
 use capstan_model::tree::RepoPath;
+use capstan_model::wording::is_of_no_line;
 
 macro_rules! text_type {
     ($(#[$doc:meta])* $name:ident, $check:expr, $expected:literal) => {
@@ -90,7 +91,7 @@ impl ManagementClusterUid {
 text_type!(
     /// A label of an issue or pull request, as long as GitHub takes it.
     LabelName,
-    |text| text.trim() == text && (1..=50).contains(&text.chars().count()) && !text.chars().any(char::is_control),
+    |text| text.trim() == text && (1..=50).contains(&text.chars().count()) && !text.chars().any(is_of_no_line),
     "the name of a label (1 to 50 characters on one line, no blank at its ends)"
 );
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::fields::text_type;
 use capstan_model::dns_name::{is_label, is_subdomain};
 use capstan_model::tree::RepoPath;
+use capstan_model::wording::is_of_no_line;
 
 pub use capstan_kustomize::render::SERVICES_FOLDER;
 
@@ -32,7 +33,7 @@ text_type!(
 text_type!(
     /// The name of a cloud, as `clouds.yaml` calls it.
     CloudName,
-    |text| text.trim() == text && (1..=100).contains(&text.chars().count()) && !text.chars().any(char::is_control),
+    |text| text.trim() == text && (1..=100).contains(&text.chars().count()) && !text.chars().any(is_of_no_line),
     "the name of a cloud (1 to 100 characters on one line, no blank at its ends)"
 );
 
@@ -55,7 +56,7 @@ text_type!(
 text_type!(
     /// Why something is done that nobody should do without a reason, on one line.
     ForceReason,
-    |text| text.trim() == text && (1..=500).contains(&text.chars().count()) && !text.chars().any(char::is_control),
+    |text| text.trim() == text && (1..=500).contains(&text.chars().count()) && !text.chars().any(is_of_no_line),
     "a reason (1 to 500 characters on one line, no blank at its ends)"
 );
 

@@ -28,7 +28,11 @@ pub(crate) fn may_differ(text: &str, values: &BTreeMap<String, String>) -> bool 
             Operation::Value | Operation::Function(_) => !values.contains_key(variable.name),
         }
     }
-    text.contains("$${") || tokens(text, &Dialect::SCALARS).iter().any(|token| differs(token, values))
+    let is_too_deep =
+        || read(text, &Dialect::SCALARS).is_err_and(|broken| broken.message.contains("too deeply"));
+    text.contains("$${")
+        || tokens(text, &Dialect::SCALARS).iter().any(|token| differs(token, values))
+        || is_too_deep()
 }
 
 /// Parts between NUL bytes: the text, then the values of `A`, `B`, `NAME` and so on.
