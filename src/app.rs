@@ -1,7 +1,4 @@
-//! Use cases: gather facts, ask the domain, perform effects.
-//!
-//! Nothing is decided here that a pure function could decide, and nothing of GitHub's, Git's or the
-//! database's own words gets past [`ports`].
+//! The packages of the use cases under one name.
 
 pub use capstan_bot::{agents, intake, retention, setup, sync, visitors, wave_webhooks, worker};
 pub use capstan_budget as budget;

@@ -29,7 +29,8 @@
 //! | `crates/bot` | what came in, what becomes of proposals, what is done on GitHub |
 //! | `crates/reconciler` | providers, hosts and clusters of a management cluster |
 //!
-//! Adapters stand before the outside world. Each may name the packages above it that it serves, and none of the others here:
+//! Adapters stand before the outside world. Each may name the packages above it that it serves, and none
+//! of the others here but `outbound` and `listener`:
 //!
 //! | package | owns |
 //! |---|---|
@@ -164,8 +165,8 @@
 //!
 //! # The rule
 //!
-//! Arrows run one way: `heart <- use cases <- adapters <- program`, and adapters never import one another. Cargo holds the
-//! first, `tests/suite/house` the rest: it reads the imports and the manifests.
+//! Arrows run one way: `heart <- use cases <- adapters <- program`, and adapters never import one another. Cargo holds
+//! that there is no circle, `tests/suite/house` the rest: it reads the imports and the manifests.
 
 pub mod app;
 pub mod cli;
@@ -180,10 +181,9 @@ pub use capstan_dry_run as dry_run;
 pub use capstan_git as git;
 pub use capstan_github as github;
 pub use capstan_k8s as k8s;
-pub use capstan_listener as listener;
 pub use capstan_openstack as openstack;
 pub use capstan_planner_process as planner_process;
-pub use capstan_registries as components;
+pub use capstan_registries as registries;
 pub use capstan_server as server;
 pub use capstan_vault as vault;
-pub use capstan_webhooks as wave_webhooks;
+pub use capstan_webhooks as webhooks;

@@ -7,7 +7,7 @@
 //! *Durability.* A write is on disk when its method returns: `synchronous = FULL` in SQLite's WAL mode,
 //! `synchronous_commit = on` in PostgreSQL.
 //!
-//! Not here: what the records mean (`app`), and when jobs are run (`app`).
+//! Not here: what the records mean, and when jobs are run (the bot).
 
 mod agents;
 mod budget;

@@ -83,8 +83,8 @@ impl Http for Remote {
             };
             let next = redirects.next().and_then(|_| led_to(&url, &base, &location));
             let Some((next, next_base)) = next else {
-                let reason = "it leads to another server, or on and on, where it is not followed: name the address where \
-                              the repository is";
+                let reason = "it leads to another server, to what is no repository, or on and on, where it is not \
+                              followed: name the address where the repository is";
                 return Err(gix::Error::from_error(gix::error::message(reason)));
             };
             self.base = Some(next_base.clone());

@@ -2,8 +2,8 @@
 //!
 //! [`GitHub`] implements the [`CodeHost`](capstan_ports::CodeHost) port. Owned here: tokens, paging,
 //! conditional reads, limits, what of an answer is an expected outcome and what an error. Deliberately
-//! absent: when to call and what to make of it (`app`), and webhooks (`server` checks their signatures,
-//! `app::intake` reads them).
+//! absent: when to call and what to make of it (the bot), and webhooks (`server` checks their signatures,
+//! the bot's `intake` reads them).
 
 mod access;
 mod answer;

@@ -121,7 +121,7 @@ const fn patience(priority: Priority) -> Duration {
 
 impl GitHub {
     /// Prepares to talk to the API at `api_url` (`https://api.github.com`, `https://ghes.example/api/v3`);
-    /// plain HTTP is taken on this machine only. Nothing is sent yet, but a Tokio runtime must be there.
+    /// plain HTTP is taken on this machine and within the cluster only. Nothing is sent yet, but a Tokio runtime must be there.
     pub fn connect(
         api_url: &Url,
         credentials: AppCredentials,

@@ -120,7 +120,7 @@ pub use vault::{
     VaultToken, Vaults, ends_at,
 };
 pub use wave_webhook::{WaveWebhook, WebhookAnswer, WebhookCall, WebhookError, WebhookResult};
-pub use workload_clusters::{KubeconfigRefused, NoWorkloadClusters, WorkloadClusters};
+pub use workload_clusters::{KubeconfigRefused, WorkloadClusters};
 pub use workspace::{PastFolder, Workspace, WorkspaceError};
 
 /// What time it is. A port, so that decisions about limits and holds can be tested.

@@ -77,7 +77,7 @@ pub struct Config {
     pub wave_webhooks: Vec<WaveWebhookHost>,
     /// What an operator should know of these settings, a sentence each.
     pub warnings: Vec<String>,
-    /// Hosts that repositories may name for components of providers; `http://` before those without TLS.
+    /// Hosts that repositories may name for components of providers.
     pub provider_hosts: Vec<OperatorHost>,
 }
 

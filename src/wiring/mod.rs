@@ -18,13 +18,13 @@ use capstan::app::ports::{
     AllowedHosts, ComponentSource, FetchError, FetchLimits, Workspace, WorkspaceError,
 };
 use capstan::cli::{self, Failure, Service};
-use capstan::components::Fetcher;
 use capstan::config::{
     Config, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig, traces_of,
 };
 use capstan::git::Checkout;
 use capstan::k8s::crd;
 use capstan::planner_process::STACK;
+use capstan::registries::Fetcher;
 use capstan::server::SetUp;
 use capstan::telemetry;
 use capstan_report::Refusal;

@@ -1,5 +1,5 @@
 //! Webhook payload -> delivery: of each only what the intake needs. Pure, and named by its file in `fuzz/`, so
-//! that it imports nothing of this package but the name of a repository.
+//! that it imports nothing of this package, and of others only the name of a repository.
 
 use std::borrow::Cow;
 

@@ -21,7 +21,7 @@ pub enum Reader {
     CloudPreflight,
     /// For which objects of the cloud machines wait (`capstan_live::applying`).
     CloudObjects,
-    /// Who works with a cluster's credential of its cloud (`app::reconcile::credentials`).
+    /// Who works with a cluster's credential of its cloud (`crates/reconciler/reconcile/credentials`).
     CloudCredentials,
     /// Whether a tenant cluster keeps to its hosts, its load balancer and its issuer (`capstan_hosts::findings`).
     Hosts,

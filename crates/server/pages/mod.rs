@@ -3,7 +3,7 @@
 //! They are made here as HTML, work without JavaScript, and show only what whoever looks may see: what that is, and what
 //! a form must carry, stands in [`access`]. Filters live in the address.
 //!
-//! Deliberately absent: what states mean (`capstan_report`), and who people are (`app::visitors`).
+//! Deliberately absent: what states mean (`capstan_report`), and who people are ([`capstan_bot::visitors`]).
 
 mod access;
 mod audit;

@@ -20,15 +20,15 @@ use capstan::app::ports::{
 use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan::app::wave_webhooks::{WaveWebhooks, WebhookHost, WebhookParts};
 use capstan::app::worker::{Heartbeats, perform, resync};
-use capstan::components::{CacheLimits, Fetcher, FolderCache};
 use capstan::config::{Intake, Mode};
 use capstan::database::Database;
 use capstan::git::{MirrorLimits, Mirrors};
 use capstan::github::{AppCredentials, GitHub, GitHubLimits};
 use capstan::planner_process::{ProcessPlanner, Processes, STACK};
+use capstan::registries::{CacheLimits, Fetcher, FolderCache};
 use capstan::server::{self, Listeners, Parts, Probe};
 use capstan::telemetry;
-use capstan::wave_webhooks::HttpWebhooks;
+use capstan::webhooks::HttpWebhooks;
 use capstan_forge::{CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, Selection};
 use capstan_plan::settings::OperatorHost;
 use capstan_report::BlockKey;

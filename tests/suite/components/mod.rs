@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use capstan::app::ports::{
     AllowedHosts, ComponentSource, FetchError, FetchLimits, SourceCredentials, WantedComponents,
 };
-use capstan::components::Fetcher;
+use capstan::registries::Fetcher;
 use capstan_model::tree::RepoPath;
 use capstan_providers::{ProviderSet, Published};
 use capstan_test_support::Files;

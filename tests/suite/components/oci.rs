@@ -2,7 +2,7 @@
 
 use capstan::app::components::layers;
 use capstan::app::ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials};
-use capstan::components::Fetcher;
+use capstan::registries::Fetcher;
 use capstan_forge::CANARY;
 use capstan_providers::OciArtifact;
 use capstan_test_support::tally;

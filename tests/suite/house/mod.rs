@@ -213,24 +213,44 @@ fn the_heart_names_nothing_of_the_outside_world() {
     }
 }
 
-/// What Cargo does not hold: it lets any package name any other.
+/// The packages of this workspace that one names in its manifest, its tests apart, as `crates/<name>`.
+fn named_packages(package: &str) -> Vec<String> {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join(package).join("Cargo.toml");
+    let manifest = fs::read_to_string(manifest).unwrap();
+    let dependencies = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+    let dependencies = dependencies.take_while(|line| !line.starts_with('['));
+    let names = dependencies.filter_map(|line| line.strip_prefix("capstan-")?.split([' ', '.']).next());
+    names.map(|name| format!("crates/{name}")).collect()
+}
+
+/// What Cargo does not hold: it lets any package name any other, as long as there is no circle.
 #[test]
-fn adapters_name_no_other_adapter() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
-    let named = |package: &str| {
-        let manifest = fs::read_to_string(crates.join(package).join("Cargo.toml")).unwrap();
-        let dependencies = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
-        let names = dependencies.take_while(|line| !line.starts_with('[')).filter_map(|line| {
-            let (name, _) = line.strip_prefix("capstan-")?.split_once(' ')?;
-            Some(name.to_owned())
-        });
-        names.collect::<Vec<_>>()
-    };
-    for adapter in ADAPTERS {
-        let others: Vec<String> =
-            named(adapter).into_iter().filter(|name| ADAPTERS.contains(&name.as_str())).collect();
-        assert!(others.is_empty(), "crates/{adapter} names {others:?}");
+fn packages_name_those_before_them_and_adapters_no_other_adapter() {
+    let is_adapter = |package: &str| ADAPTERS.iter().any(|name| package == format!("crates/{name}"));
+    let mut named = 0;
+    for (at, package) in PACKAGES.iter().enumerate().filter(|(_, package)| **package != "src") {
+        for other in named_packages(package) {
+            named += 1;
+            assert!(
+                PACKAGES[..at].contains(&other.as_str()),
+                "{package} names {other}, which is not before it"
+            );
+            assert!(
+                !(is_adapter(package) && is_adapter(&other)),
+                "{package} names {other}: both are adapters"
+            );
+        }
     }
+    assert!(named > 100, "{named} packages are named: the others are not seen");
+}
+
+#[test]
+fn every_package_is_held() {
+    let crates = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates")).unwrap();
+    let there: BTreeSet<String> =
+        crates.map(|folder| format!("crates/{}", folder.unwrap().file_name().to_string_lossy())).collect();
+    let held = PACKAGES.iter().filter(|package| **package != "src").map(|package| (*package).to_owned());
+    assert_eq!(there, held.collect());
 }
 
 /// What tests start is counted, so that `tests/budget` can hold it: through `tally::command`.

@@ -29,7 +29,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan::app::components::{config_map, layers};
 use capstan::app::ports::{AllowedHosts, ComponentSource, FetchLimits, SourceCredentials};
-use capstan::components::Fetcher;
+use capstan::registries::Fetcher;
 use capstan_model::tree::RepoPath;
 use capstan_providers::{Inputs, OciArtifact, ProviderSet, Published, Values, render};
 use capstan_test_support::Files;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capstan::app::components::layers;
 use capstan::app::ports::{AllowedHosts, ComponentSource as _, FetchLimits, SourceCredentials};
-use capstan::components::Fetcher;
+use capstan::registries::Fetcher;
 use capstan_providers::{OciArtifact, Published};
 use jiff::Timestamp;
 use serde_json::{Value, json};

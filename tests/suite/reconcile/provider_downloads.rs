@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan::app::ports::{AllowedHosts, ComponentSource, SourceCredentials};
 use capstan::app::reconcile::Ended;
-use capstan::components::Fetcher;
+use capstan::registries::Fetcher;
 use capstan_forge::{CANARY, Forge, Options};
 use capstan_model::digest::sha256;
 use capstan_providers::OciArtifact;

@@ -7,7 +7,7 @@ use capstan::app::components::{DownloadLimits, Downloads};
 use capstan::app::gate::Gate;
 use capstan::app::ports::{AllowedHosts, Clock, Scope, ServiceAccount};
 use capstan::app::providers::{Memory, Outcome, Ports, pass, preview};
-use capstan::components::Fetcher;
+use capstan::registries::Fetcher;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::sync::watch;

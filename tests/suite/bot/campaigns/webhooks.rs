@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use capstan::app::ports::{WaveWebhook as _, WebhookAnswer, WebhookCall, WebhookResult};
 use capstan::app::wave_webhooks::WebhookHost;
-use capstan::wave_webhooks::HttpWebhooks;
+use capstan::webhooks::HttpWebhooks;
 use capstan_plan::settings::Glob;
 use serde_json::{Value, json};
 
