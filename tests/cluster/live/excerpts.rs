@@ -2,7 +2,7 @@
 //! later ones as merge patches (RFC 7386). Conditions are maps by type, so that a patch names the one that changed.
 //!
 //! ```text
-//! CAPSTAN_RECORD=FOLDER cargo test --test suite live::excerpts -- --ignored
+//! CAPSTAN_RECORD=FOLDER cargo test --test cluster live::excerpts -- --ignored
 //! ```
 
 use std::collections::BTreeMap;

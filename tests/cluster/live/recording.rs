@@ -2,7 +2,7 @@
 //! object that a watch shows. Tests of verdicts replay excerpts. It proves nothing, so it runs only when asked:
 //!
 //! ```text
-//! CAPSTAN_RECORD=FOLDER cargo test --test suite live::recording -- --ignored
+//! CAPSTAN_RECORD=FOLDER cargo test --test cluster live::recording -- --ignored
 //! ```
 
 use std::path::Path;
