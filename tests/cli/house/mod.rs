@@ -13,6 +13,7 @@ use capstan_test_parts::sources::{is_test, walk};
 use syn::visit::Visit;
 
 mod circles;
+mod shape;
 
 /// The packages. One without a table of rooms in its `lib.rs` is one room.
 const PACKAGES: &[&str] = &[
@@ -302,7 +303,7 @@ fn the_test_fails_when_the_heart_reads_a_file_or_a_clock() {
 }
 
 /// Whether something is compiled for tests alone.
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+pub(super) fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
