@@ -303,7 +303,7 @@ fn the_test_fails_when_the_heart_reads_a_file_or_a_clock() {
 }
 
 /// Whether something is compiled for tests alone.
-pub(super) fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
