@@ -19,7 +19,7 @@ demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on
 REAL := operator::
 CLOUD := openstack::real
 MANAGERS := live::providers
-VAULT := reconcile::secrets::rusty
+VAULT := running::secrets::rusty
 CHART := deploy::chart::
 
 test: ## everything that CI runs: format, lints, docs, audit, all tests; prints how long each part took
@@ -32,7 +32,7 @@ test: ## everything that CI runs: format, lints, docs, audit, all tests; prints 
 test-real: prepare-test plane components helm operator openstack orc vault ## what takes long to build: the chart rendered by Helm, providers held against the Cluster API operator itself and upgraded with their real managers, preflights against OpenStack itself, secrets out of a real server; needs Go and Python, once, for some minutes
 	$(CARGO) test --locked -p capstan-providers --test operator -- --nocapture
 	for part in $(CHART) $(REAL) $(MANAGERS) $(CLOUD) $(VAULT); do \
-	  $(CARGO) test --locked --features otlp --test suite "$$part" -- --nocapture; \
+	  $(CARGO) test --locked --features otlp --test cluster "$$part" -- --nocapture; \
 	done
 
 check: ## the quick inner loop: format, lints, unit tests of the packages that were changed

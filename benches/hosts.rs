@@ -10,10 +10,6 @@
     reason = "a benchmark prints figures and stops where it cannot go on"
 )]
 
-#[path = "../tests/suite/plane/mod.rs"]
-#[expect(dead_code, reason = "the tests use more of it")]
-mod plane;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,7 +18,7 @@ use capstan::app::gate::Gate;
 use capstan::app::hosts::{Memory, Ports, turn};
 use capstan::app::ports::SystemClock;
 use capstan::k8s::{self, KubeCluster};
-use plane::{Parts, Plane, metal, reconciler};
+use capstan_test_parts::plane::{Parts, Plane, metal, reconciler};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

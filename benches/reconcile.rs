@@ -19,9 +19,6 @@
 
 mod flux;
 mod inside;
-#[path = "../tests/suite/plane/mod.rs"]
-#[expect(dead_code, reason = "the tests use more of it")]
-mod plane;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,11 +27,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use capstan_test_parts::plane::audit::Request;
+use capstan_test_parts::plane::reconciler::{self, HOME};
+use capstan_test_parts::plane::{self, Parts, Plane};
 use flux::Flux;
 use jiff::{SignedDuration, Timestamp};
-use plane::audit::Request;
-use plane::reconciler::{self, HOME};
-use plane::{Parts, Plane};
 
 /// The program's own.
 #[global_allocator]

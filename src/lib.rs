@@ -97,7 +97,7 @@
 //! | deliveries that did not arrive | `bot/intake/missed.rs` |
 //! | a page for people, who sees it, its buttons | `server/pages`; what it reads, `ports/pages.rs` and `database/pages.rs` |
 //! | what is stored | `migrations`, `database` |
-//! | what users read | `README.md`, `docs` (a rule's page is compiled in); `tests/suite/docs` holds them against the programs |
+//! | what users read | `README.md`, `docs` (a rule's page is compiled in); `tests/cli/docs` holds them against the programs |
 //!
 //! # The walk of a push
 //!
@@ -166,7 +166,7 @@
 //! # The rule
 //!
 //! Arrows run one way: `heart <- use cases <- adapters <- program`, and adapters never import one another. Cargo holds
-//! that there is no circle, `tests/suite/house` the rest: it reads the imports and the manifests.
+//! that there is no circle, `tests/cli/house` the rest: it reads the imports and the manifests.
 
 pub mod app;
 pub mod cli;

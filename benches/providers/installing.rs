@@ -13,10 +13,10 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::figures::{Figures, Side, down};
-use crate::plane::reconciler::HOME;
-use crate::plane::tools;
 use crate::running::{ACCOUNT, Running, operate};
 use crate::town::{BOOTSTRAP, CONTROL_PLANE, CORE, IPAM, Row, Town};
+use capstan_test_parts::plane::reconciler::HOME;
+use capstan_test_parts::plane::tools;
 
 const RUNS: usize = 3;
 const OLD: [(Row, &str); 4] =

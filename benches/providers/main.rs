@@ -12,20 +12,17 @@
     reason = "a benchmark prints figures and stops where it cannot go on"
 )]
 
-#[path = "../../tests/suite/operator/figures.rs"]
+#[path = "../../tests/cluster/operator/figures.rs"]
 mod figures;
 mod installing;
-#[path = "../../tests/suite/plane/mod.rs"]
-#[expect(dead_code, reason = "the tests use more of it")]
-mod plane;
 mod planning;
-#[path = "../../tests/suite/operator/running.rs"]
+#[path = "../../tests/cluster/operator/running.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod running;
-#[path = "../../tests/suite/installing/stub.rs"]
+#[path = "../../tests/cluster/installing/stub.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod stub;
-#[path = "../../tests/suite/installing/town.rs"]
+#[path = "../../tests/cluster/installing/town.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod town;
 

@@ -46,7 +46,7 @@ const fn row(
 }
 
 pub(crate) fn measure_planning() {
-    let Some(tools) = crate::plane::tools() else { return };
+    let Some(tools) = capstan_test_parts::plane::tools() else { return };
     let components = tools.join("components");
     if !components.join("complete").is_file() {
         println!("SKIPPED: no real components (tests/components/build makes them where Go is)");

@@ -3,7 +3,7 @@
 //! Nothing is decided here that a pure function could decide, and no word of GitHub's, Git's or the database's own gets past
 //! the ports. Nothing is known of Kubernetes' API.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

@@ -10,7 +10,7 @@
 //! Not here: what a call costs (the adapter knows its routes), and what becomes of the work that waits
 //! (the worker says).
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

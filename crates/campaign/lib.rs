@@ -5,7 +5,7 @@
 //! until when. Nothing is stored but what people said, that the campaign was stopped, and since when waves are well
 //! ([`Memory`](facts::Memory)): everything else is read anew from Git, GitHub and the reconcilers' reports.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

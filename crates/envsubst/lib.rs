@@ -21,7 +21,7 @@
 //! An argument of a function is one word or one expression. What the tools crash on, or make half a character of, is not
 //! computed. Of names that are not ASCII, digits are refused and letters taken as Rust has them: no value has such a name.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

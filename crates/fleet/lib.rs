@@ -2,7 +2,7 @@
 //!
 //! The bot asks through [`planner`] and mostly in processes with limits; the command line asks [`generator`] itself.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

@@ -23,7 +23,7 @@
 //! Deliberately absent: persistence, rate limits that count (they come on demand, see [`Fault`]), webhooks other
 //! than the App's, and everything that Capstan does not call.
 //!
-//! A room may import the rooms that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

@@ -4,7 +4,7 @@
 //! one of them has from here on, or why it cannot have what it wishes. Nothing is stored but the choice itself, in the
 //! status: everything else is read anew.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

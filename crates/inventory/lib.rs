@@ -3,7 +3,7 @@
 //! Files go in as texts, values and objects come out, each with the place that it comes from. Knows nothing of
 //! upgrades and proposals.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

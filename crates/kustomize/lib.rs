@@ -1,6 +1,6 @@
 //! What a folder of manifests comes to. Knows Kubernetes and kustomize, and nothing of releases and upgrades.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

@@ -1,6 +1,6 @@
 //! Live clusters: what a change does to machines, what goes to a management cluster, and what is seen there.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

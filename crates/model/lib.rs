@@ -6,7 +6,7 @@
 //! numbers. Facts come in as values, decisions go out as values. Content is reached through [`tree::Tree`], a snapshot
 //! that gives the same bytes for the same path for ever, so that laziness costs no purity.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

@@ -1,7 +1,7 @@
 //! The planner: given a cluster folder and a source of change, what should change, and why? And what is offered to whom,
 //! when, and what becomes of the pull request.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

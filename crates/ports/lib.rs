@@ -4,7 +4,7 @@
 //! the program wires them. Expected outcomes (a pull request that exists already, a reference that moved)
 //! are values here, not errors.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

@@ -9,7 +9,7 @@
 //! Deliberately absent: the network (what is fetched comes in as files) and the management cluster (what it holds comes in
 //! as facts).
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

@@ -3,7 +3,7 @@
 //! Nothing is decided here that a pure function could decide. When which object gets its turn is said by the loops of the
 //! program (`crates/controllers`), and the Kubernetes API is behind a port. Nothing is known of GitHub.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

@@ -6,7 +6,7 @@
 //!
 //! Deliberately absent: decisions. These texts say what was decided elsewhere.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

@@ -6,7 +6,7 @@
 //!
 //! Deliberately absent: pretty-printing of what was not touched, and guesses.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

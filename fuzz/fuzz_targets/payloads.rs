@@ -2,7 +2,7 @@
 //! bot is built here.
 #![no_main]
 
-#[path = "../../tests/suite/server/fuzzed_payloads.rs"]
+#[path = "../../tests/bot/server/fuzzed_payloads.rs"]
 mod fuzzed_payloads;
 #[path = "../../crates/bot/intake/payload.rs"]
 mod payload;

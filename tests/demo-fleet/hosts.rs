@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::plane::{Plane, metal, reconciler};
 use crate::story::{heading, say};
+use capstan_test_parts::plane::{Plane, metal, reconciler};
 
 const NAMESPACE: &str = "metal";
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -13,10 +13,6 @@
     reason = "a demo tells what it does, and stops where it does not go as it should"
 )]
 
-#[path = "../suite/plane/mod.rs"]
-#[expect(dead_code, reason = "the tests use more of it")]
-mod plane;
-
 mod hosts;
 #[expect(dead_code, reason = "the tests use more of it")]
 mod live;

@@ -10,8 +10,8 @@ use capstan_forge::Edit;
 use crate::live::sample::Sample;
 use crate::live::town::{REPOSITORY, SHORT, Town};
 use crate::live::waiting::{Look, holds, until};
-use crate::plane::Plane;
 use crate::story::{heading, plain, say};
+use capstan_test_parts::plane::Plane;
 
 /// How long the cluster's signer lets certificates be valid, beside the five minutes before they are made: two thirds of both
 /// are over half a minute after they were.

@@ -14,8 +14,8 @@ use crate::live::sample::Sample;
 use crate::live::town::{SHORT, Town, condition};
 use crate::live::waiting::{holds, until};
 use crate::owners::{self, Place, SIGNED_FOR};
-use crate::plane::{Parts, Plane};
 use crate::story::{heading, plain, say};
+use capstan_test_parts::plane::{Parts, Plane};
 
 /// The cluster.
 pub(super) fn cluster() -> Sample {

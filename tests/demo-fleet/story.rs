@@ -8,8 +8,8 @@ use capstan_forge::Edit;
 use crate::live::sample::Sample;
 use crate::live::town::{REPOSITORY, SHORT, Town, condition};
 use crate::live::waiting::{Look, holds, until};
-use crate::plane::reconciler::HOME;
-use crate::plane::world::Machine;
+use capstan_test_parts::plane::reconciler::HOME;
+use capstan_test_parts::plane::world::Machine;
 
 const OLD: &str = "v1.34.3";
 const NEW: &str = "v1.35.1";

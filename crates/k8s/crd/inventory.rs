@@ -1,7 +1,7 @@
 //! The kinds of an inventory, as the API server knows them.
 //!
 //! They take and refuse what `capstan_inventory::kinds` takes and refuses in files: one table of files is tried on both
-//! (`tests/suite/k8s/inventory_definitions.rs`). What is between objects, a name that is nowhere say, no definition can
+//! (`tests/cluster/k8s/inventory_definitions.rs`). What is between objects, a name that is nowhere say, no definition can
 //! tell. The `status` is written where a Fleet has them as its source, and nowhere else.
 
 use capstan_inventory::kinds::SETTINGS;

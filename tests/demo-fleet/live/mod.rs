@@ -1,14 +1,14 @@
 //! The harness of the live tests: the same town, with ten clusters.
 
-#[path = "../../suite/live/ground.rs"]
+#[path = "../../cluster/live/ground.rs"]
 pub(crate) mod ground;
-#[path = "../../suite/live/prediction.rs"]
+#[path = "../../cluster/live/prediction.rs"]
 pub(crate) mod prediction;
-#[path = "../../suite/live/sample.rs"]
+#[path = "../../cluster/live/sample.rs"]
 pub(crate) mod sample;
-#[path = "../../suite/live/setting.rs"]
+#[path = "../../cluster/live/setting.rs"]
 mod setting;
-#[path = "../../suite/live/town.rs"]
+#[path = "../../cluster/live/town.rs"]
 pub(crate) mod town;
-#[path = "../../suite/live/waiting.rs"]
+#[path = "../../cluster/live/waiting.rs"]
 pub(crate) mod waiting;

@@ -1,0 +1,52 @@
+//! A live cluster that answers in the very moment in which it is asked.
+
+use std::time::Duration;
+
+use capstan_live::agent::{ClusterAnswer, PreflightAnswer, PreflightVerdict};
+use sqlx::Connection as _;
+
+use super::{EU, SETTINGS, cluster, enrolled};
+use crate::running::sample;
+use crate::running::town::Town;
+
+/// What a check was made from is noted with it, and it is not written again while that is the same. A pending check whose
+/// question was answered before that was noted stood for the answer once, and stayed pending for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_was_pending_when_the_answer_came_tells_it_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", folder.path().join("capstan.sqlite").display());
+    let town = Town::on(SETTINGS, &["gauss/peu01"], Some(&url)).await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let bigger = |replicas| [sample::machine_pool("gauss/peu01", "v1.21.4", replicas)];
+    let number = town.open("ada", "more", &bigger(5));
+    town.settle().await;
+    let question = agent.work(None, Duration::ZERO).await.unwrap().preflights.remove(0);
+    let accepted = ClusterAnswer {
+        cluster: cluster("gauss/peu01"),
+        verdict: PreflightVerdict::Accepted,
+        reasons: vec![],
+        names: vec![],
+    };
+    agent.answer(&question.id, &PreflightAnswer { clusters: vec![accepted], duration_ms: 12 }).await.unwrap();
+    town.settle().await;
+    assert_eq!(town.check(number).conclusion.as_deref(), Some("success"));
+
+    // From now on every question is answered as the first one was, as soon as it stands in the database.
+    let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+    for statement in [
+        "CREATE TABLE first AS SELECT answer FROM preflights WHERE state = 'answered'",
+        "CREATE TRIGGER at_once AFTER INSERT ON preflights BEGIN
+           UPDATE preflights SET state = 'answered', answer = (SELECT answer FROM first) WHERE id = NEW.id;
+         END",
+    ] {
+        sqlx::query(statement).execute(&mut connection).await.unwrap();
+    }
+    town.push("more", &bigger(3));
+    town.settle().await;
+    assert_eq!(town.check(number).status, "in_progress", "the run that asked says what it knew");
+    town.pass(10);
+    town.settle().await;
+    assert_eq!(town.check(number).conclusion.as_deref(), Some("success"), "{}", town.check(number).summary);
+    town.done();
+}

@@ -1,0 +1,90 @@
+//! Pull requests that write campaigns into `.capstan.yaml`: what cannot be meant stands in the check, at its place.
+
+use capstan_forge::{Edit, MergeMethod};
+
+use super::{CLUSTERS, WAVES, open};
+use crate::running::sample;
+use crate::running::town::{REPOSITORY, Town};
+
+const DOUBTFUL: &str = "\
+mode: propose
+dashboard: {title: Fleet}
+campaigns:
+- name: fleet
+  waves:
+  - name: canary
+    match:
+      clusters:
+      - a/canary
+      - a/kanary
+    verify:
+      webhook:
+        url: https://judge.example/well
+  - name: gold
+    match: {clusters: [\"a/*\"]}
+    windows: [{cron: \"0 9 30 2 *\", duration: 8h}]
+  - name: silver
+    match: {labels: {tier: silver}}
+- name: other
+  releases: [\"openstack/*\"]
+  waves:
+  - {name: all, match: {clusters: [\"a/gold?\"]}}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_that_edits_campaigns_is_told_what_cannot_be_meant_and_where() {
+    let town = Town::with(&sample::repository("mode: propose\n", &CLUSTERS), None).await;
+    let settings = |branch: &str, text: &str| town.open("ada", branch, &[Edit::write(".capstan.yaml", text)]);
+    let doubtful = settings("doubtful", DOUBTFUL);
+    let wrong = settings("wrong", &WAVES.replace("soak: 2h", "soak: tomorrow"));
+    let right = settings("right", WAVES);
+    town.settle().await;
+    let told = |number: u64| {
+        let check = town.check(number);
+        let line = |one: &serde_json::Value| {
+            let (path, message) = (one["path"].as_str().unwrap(), one["message"].as_str().unwrap());
+            format!(
+                "{path}:{} {} {}",
+                one["start_line"],
+                one["annotation_level"].as_str().unwrap(),
+                message.lines().next().unwrap()
+            )
+        };
+        let mut told: Vec<String> = check.annotations.iter().map(line).collect();
+        told.sort();
+        (check.conclusion.unwrap(), told.join("\n"))
+    };
+    let (conclusion, told_of_doubtful) = told(doubtful);
+    let expected = "\
+.capstan.yaml:10 warning wave `canary` of campaign `fleet`: this pattern matches no cluster
+.capstan.yaml:13 failure wave `canary` of campaign `fleet` never ends: `judge.example` is not among the hosts that this Capstan asks for this repository (whoever runs it names them in the file of its setting `wave-webhooks-file`)
+.capstan.yaml:16 failure wave `gold` of campaign `fleet`: no window of it comes that is not frozen: it would wait for ever
+.capstan.yaml:18 warning wave `silver` of campaign `fleet`: no cluster is in this wave";
+    assert_eq!(told_of_doubtful, expected);
+    assert_eq!(conclusion, "failure", "what waits for ever is an error");
+    let (conclusion, told_of_wrong) = told(wrong);
+    assert_eq!(conclusion, "failure");
+    assert!(
+        told_of_wrong.starts_with(
+            ".capstan.yaml:6 failure `campaigns[0].waves[0].soak`: `tomorrow` is not a duration from 0s to 2160h"
+        ),
+        "{told_of_wrong}"
+    );
+    let (conclusion, told_of_right) = told(right);
+    // Nobody has the label yet.
+    assert_eq!(conclusion, "success");
+    assert_eq!(
+        told_of_right,
+        ".capstan.yaml:8 warning wave `gold` of campaign `fleet`: no cluster is in this wave"
+    );
+
+    // What stands on the default branch is nobody's news, and an empty wave holds nobody up.
+    town.forge.merge_pull(REPOSITORY, right, "ada", MergeMethod::Merge).unwrap();
+    town.settle().await;
+    let again = settings("again", &format!("{WAVES}# a remark\n"));
+    town.release("v22.0.0", "v1.22.0");
+    town.settle().await;
+    assert_eq!(told(again).1, "");
+    assert_eq!(open(&town), ["a/canary"]);
+    town.done();
+}

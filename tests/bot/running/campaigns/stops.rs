@@ -1,0 +1,151 @@
+//! What stops a campaign for all: something that was refused, something that was rolled back; who has it go on, by word
+//! and by box.
+
+use capstan_forge::{Edit, Permission};
+use capstan_live::agent::RolloutState;
+
+use super::limits::{say, tip};
+use super::{CLUSTERS, WAVES, dashboard, merge, open, statuses, town};
+use crate::agents::{EU, commit, delivered, enrolled, report};
+use crate::running::sample;
+use crate::running::town::{REPOSITORY, Town};
+
+/// Somebody ticks the box of the dashboard whose line holds these words.
+async fn tick(town: &Town, by: &str, words: &str) {
+    let (number, body) = dashboard(town);
+    let line = body.lines().find(|line| line.contains(words) && line.contains("- [ ]"));
+    let line = line.unwrap_or_else(|| panic!("no box has {words:?}: {body}"));
+    let ticked = body.replacen(line, &line.replacen("[ ]", "[x]", 1), 1);
+    town.forge.edit_body(REPOSITORY, number, by, &ticked).unwrap();
+    town.settle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_refused_and_what_is_rolled_back_stops_it_for_all_and_running_machines_go_on() {
+    let settings = WAVES.replace("soak: 2h", "soak: 0s")
+        + "managementClusters:\n- {name: mc-eu, uid: 6f1c2d3e-0000-4000-8000-000000000001, clusters: [\"a/*\"]}\n";
+    let mut town = town(&settings).await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    for id in CLUSTERS {
+        agent.report(report(id, &commit(&tip(&town)), RolloutState::Done, 2)).await.unwrap();
+    }
+    delivered(&agent).await;
+    town.release("v22.0.0", "v1.22.0");
+    let release = tip(&town);
+    town.settle().await;
+    merge(&town, "a/canary").await;
+    say(&town, &agent, "a/canary", RolloutState::Refused).await;
+    assert_eq!(open(&town), [""; 0]);
+    let told = |words: &str| ("failure".to_owned(), format!("campaign-stopped: aws/v22.0.0: of {words}."));
+    let refused = told("`a/canary` what was merged was refused");
+    assert_eq!(statuses(&town, &release), std::slice::from_ref(&refused));
+
+    // It is mended; a tick has it go on, of whoever may decide for the whole repository.
+    say(&town, &agent, "a/canary", RolloutState::Done).await;
+    tick(&town, "ada", "`campaign resume`").await;
+    let (_, body) = dashboard(&town);
+    assert!(body.contains("`ada` ticked `campaign`: `/capstan campaign` was not carried out"), "{body}");
+    assert_eq!(open(&town), [""; 0]);
+    tick(&town, "olga", "`campaign resume`").await;
+    assert_eq!(open(&town), ["a/gold1"]);
+    let goes_on = ("success".to_owned(), "aws/v22.0.0 goes on".to_owned());
+    assert_eq!(statuses(&town, &release).last(), Some(&goes_on));
+
+    // Another one is merged, rolls, and is taken back: what is open, and what rolls, is nobody's business.
+    merge(&town, "a/gold1").await;
+    say(&town, &agent, "a/gold1", RolloutState::Done).await;
+    assert_eq!(open(&town), ["a/gold2"]);
+    let back = [
+        Edit::write("a/gold1/capstan.yaml", "release: aws/v21.0.0\n"),
+        sample::machine_pool("a/gold1", "v1.21.4", 2),
+    ];
+    town.push("main", &back);
+    town.settle().await;
+    let rolled_back = told("`a/gold1` it was rolled back");
+    assert_eq!(statuses(&town, &release).last(), Some(&rolled_back));
+    assert_eq!(open(&town), ["a/gold2"], "what is open stays open");
+    merge(&town, "a/gold2").await;
+    say(&town, &agent, "a/gold2", RolloutState::Done).await;
+    assert_eq!(open(&town), [""; 0]);
+    town.restart_without_database().await;
+    assert_eq!(open(&town), [""; 0]);
+    let (_, body) = dashboard(&town);
+    assert!(body.contains("**campaign-stopped**: since "), "{body}");
+    assert!(body.contains("of `a/gold1` it was rolled back."), "{body}");
+    let failures = statuses(&town, &release).into_iter().filter(|status| *status == rolled_back).count();
+    assert_eq!(failures, 1, "told once, whatever is lost");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_release_supersedes_and_only_the_whole_repositorys_word_steers_it() {
+    let settings = WAVES.to_owned()
+        + "\
+commands:
+  permissions:
+  - {verbs: [campaign], allow: [\"@rolf\"]}
+  - {match: \"a/gold*\", verbs: [campaign], allow: [write]}
+";
+    let town = town(&settings).await;
+    for person in ["rolf", "wanda"] {
+        town.forge.create_user(person).unwrap();
+        town.forge.grant(REPOSITORY, person, Permission::Write).unwrap();
+    }
+    town.release("v22.0.0", "v1.22.0");
+    let older = tip(&town);
+    town.settle().await;
+    merge(&town, "a/canary").await;
+    super::pass(&town, 2 * 3_600 + 60).await;
+    merge(&town, "a/gold1").await;
+    assert_eq!(open(&town), ["a/gold2"]);
+
+    // Who may say it of some clusters may not say it of all.
+    let (issue, _) = dashboard(&town);
+    let gold = town.open_pulls().into_iter().find(|pull| pull.head_branch.ends_with("gold2")).unwrap().number;
+    for (place, order) in [(issue, "stop"), (issue, "resume"), (issue, "skip a/gold2"), (gold, "stop")] {
+        town.comment(place, "wanda", &format!("/capstan campaign {order}")).await;
+        let answers = town.answers(place);
+        let answer = answers.last().unwrap();
+        assert!(
+            answer.contains("was not carried out") && answer.contains("administrator"),
+            "{order}: {answer}"
+        );
+    }
+    let (_, body) = dashboard(&town);
+    assert!(!body.contains("campaign-stopped") && !body.contains("goes on without"), "{body}");
+
+    // A newer one: what is open follows it, and whoever had the older one begins at the first wave again.
+    town.release("v22.1.0", "v1.22.3");
+    let newer = tip(&town);
+    town.settle().await;
+    assert_eq!(open(&town), ["a/canary", "a/gold2"]);
+    let body_of = |town: &Town, id: &str| {
+        let branch = format!("capstan/upgrade/{id}");
+        town.open_pulls().into_iter().find(|pull| pull.head_branch == branch).unwrap().body
+    };
+    assert!(body_of(&town, "a/gold2").contains("aws/v22.1.0"));
+    let (_, why) = town.standing("a/gold1").await;
+    assert!(
+        why.contains("Wave `gold` of campaign `fleet` waits for wave `canary`: the pull request of `a/canary` is not merged"),
+        "{why}"
+    );
+    let (_, body) = dashboard(&town);
+    assert!(body.contains("- `aws/v22.1.0` through campaign `fleet`"), "{body}");
+
+    // What is told of the newer one is told where that was seen first.
+    tick(&town, "wanda", "`campaign stop`").await;
+    let (_, body) = dashboard(&town);
+    assert!(body.contains("`wanda` ticked `campaign`: `/capstan campaign` was not carried out"), "{body}");
+    assert_eq!((statuses(&town, &older).len(), statuses(&town, &newer).len()), (0, 0));
+    tick(&town, "rolf", "`campaign stop`").await;
+    let (_, body) = dashboard(&town);
+    assert!(body.contains("**campaign-stopped**: since ") && body.contains("`rolf` stopped it"), "{body}");
+    assert_eq!((statuses(&town, &older).len(), statuses(&town, &newer).len()), (0, 1));
+    town.comment(issue, "olga", "/capstan campaign resume").await;
+    merge(&town, "a/canary").await;
+    super::pass(&town, 2 * 3_600 + 60).await;
+    assert_eq!(open(&town), ["a/gold2"], "one at a time, and that one is open");
+    merge(&town, "a/gold2").await;
+    assert_eq!(open(&town), ["a/gold1"]);
+    town.done();
+}
