@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{Campaign, CampaignCommand};
 use super::context::progress;
+use super::progress::say;
 use super::{Context, Failure, Format, Outcome, output, text};
 use crate::app::budget::{Figures, Limit, Limits, Rehearsal};
 use crate::app::generator::{Fleet, PlannedWithReasons};
@@ -35,7 +36,7 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
     let (candidates, participants, mut outcome) = read_fleet(&fleet, &clusters, &settings);
     let begins = command.begins.unwrap_or_else(|| SystemClock.now());
     for doubt in doubts(&settings, &candidates, begins) {
-        anstream::eprintln!("warning: {}", doubtful(&settings, &doubt));
+        say!("warning: {}", doubtful(&settings, &doubt));
     }
     if participants.is_empty() {
         return Err(Failure::Failed(
@@ -58,7 +59,6 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
         Format::Text => output::print(&(time_line(&settings, &history) + &within_limits(&figures)))?,
         Format::Json => output::print_json(&to_json(&settings, &history, &figures))?,
         Format::Yaml => output::print_yaml(&to_json(&settings, &history, &figures))?,
-        other => return Err(output::unsupported("campaign simulate", other, "text, json or yaml")),
     }
     if let Some(file) = &command.svg {
         write(file, &picture(&settings, &history))?;

@@ -22,6 +22,7 @@ mod providers;
 mod refusals;
 pub(crate) mod sandbox;
 mod services;
+mod typed;
 mod unknown_releases;
 mod validating;
 mod writing;
