@@ -14,8 +14,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::arguments::{Campaign, CampaignCommand};
-use super::context::progress;
-use super::progress::say;
+use super::progress::{self, say};
 use super::{Context, Failure, Format, Outcome, output, text};
 use crate::app::budget::{Figures, Limit, Limits, Rehearsal};
 use crate::app::generator::{Fleet, PlannedWithReasons};
@@ -110,7 +109,7 @@ fn read_fleet(
     clusters: &[ClusterId],
     settings: &CampaignSettings,
 ) -> (Vec<Candidate>, Vec<Participant>, Outcome) {
-    let bar = progress(clusters.len());
+    progress::count_clusters(clusters.len());
     let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), Outcome::Done);
     let read = |id: &ClusterId, planned: PlannedWithReasons| {
         let read = fleet.campaign_candidate(id, std::slice::from_ref(settings)).and_then(|candidate| {
@@ -126,7 +125,7 @@ fn read_fleet(
         read.map_err(|refused| (id.clone(), refused))
     };
     let Ok(()) = fleet.plan_each(clusters, None, read, |read| {
-        bar.inc(1);
+        progress::cluster_done();
         match read {
             Ok((candidate, participant)) => {
                 candidates.push(candidate);
@@ -139,7 +138,6 @@ fn read_fleet(
         }
         Ok::<(), Infallible>(())
     });
-    bar.finish_and_clear();
     (candidates, participants, outcome)
 }
 

@@ -67,7 +67,7 @@ fn wanted(workspace: &dyn Workspace, command: &Create) -> Result<ClusterFrom, Fa
     let folder = folder.ok_or_else(|| {
         Failure::Usage(
             Refusal::NotCreatedHere,
-            format!("`{typed}` is no path of a folder in the repository, e.g. gauss/peu01"),
+            format!("`{}` is no path of a folder in the repository, e.g. gauss/peu01", command.cluster),
         )
     })?;
     let release = ReleaseName::parse(command.from.trim_end_matches('/')).ok_or_else(|| {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::arguments::Render;
 use super::progress::say;
-use super::{Context, Failure, ObjectFormat, Outcome, output, text};
+use super::{Context, Failure, Outcome, output, text};
 use crate::app::generator::Fleet;
 
 pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Failure> {

@@ -4,9 +4,9 @@ use capstan_inventory::bootstrap::Bootstrap;
 use capstan_inventory::origin::LevelKind;
 use capstan_report::Refusal;
 
-use super::super::progress::say;
 use super::super::{Failure, Outcome, output};
 use super::{Opened, complain, named};
+use crate::cli::progress::say;
 
 pub(super) fn run(opened: Opened<'_>, name: &str) -> Result<Outcome, Failure> {
     let (member, values) = named(opened, name)?;

@@ -8,9 +8,9 @@ use capstan_report::Refusal;
 use serde_json::Value;
 
 use super::super::arguments::InventoryImport;
-use super::super::progress::say;
-use super::super::{Failure, Format, Outcome, output};
+use super::super::{Failure, Format, Outcome};
 use super::print_value;
+use crate::cli::progress::say;
 
 pub(super) fn run(command: &InventoryImport) -> Result<Outcome, Failure> {
     let typed = command.file.display();

@@ -16,12 +16,12 @@ use capstan_model::tree::RepoPath;
 use capstan_report::Refusal;
 use serde_json::{Value, json};
 
-use super::super::progress::say;
 use super::arguments::{Inventory, InventoryCommand};
 use super::{Context, Failure, Format, Outcome, output, text, typed};
 use crate::app::generator::Fleet;
 use crate::app::inventory;
 use crate::app::ports::Workspace;
+use crate::cli::progress::say;
 
 pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome, Failure> {
     match &command.command {

@@ -7,9 +7,9 @@ use capstan_model::finding::Severity;
 use capstan_report::Refusal;
 
 use super::super::arguments::InventoryRender;
-use super::super::progress::say;
 use super::super::{Failure, Outcome, output};
 use super::{Opened, id, named, told};
+use crate::cli::progress::say;
 
 pub(super) fn run(opened: Opened<'_>, command: &InventoryRender) -> Result<Outcome, Failure> {
     let survey = opened.survey;

@@ -11,12 +11,12 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use super::super::progress::say;
 use super::set::{failed, of_file, set};
 use crate::app::components::{NotFetched, config_map, fetch, files, layers};
 use crate::app::generator::Fleet;
 use crate::app::ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials, Workspace};
 use crate::cli::arguments::ProvidersFetch;
+use crate::cli::progress::say;
 use crate::cli::{Connect, Context, Failure, Format, Outcome, output, typed};
 
 /// Where files go if nothing else was typed.

@@ -9,9 +9,9 @@ use capstan_providers::{Inputs, Overrides, ProviderSet, Rendered, Values, render
 use capstan_report::Refusal;
 use capstan_yaml::YamlFile;
 
-use super::super::progress::say;
 use crate::app::ports::Workspace;
 use crate::cli::arguments::ProviderInputs;
+use crate::cli::progress::say;
 use crate::cli::typed::file_or_folder;
 use crate::cli::{Context, Failure};
 

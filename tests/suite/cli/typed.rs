@@ -50,14 +50,18 @@ fn a_cluster_is_named_from_where_one_stands_as_git_names_paths() {
         ("", "lone", vec!["shop/lone"]),
         ("blog", "lone", vec!["shop/lone"]),
     ] {
-        let folder = if folder.is_empty() { sandbox.repository.path().to_owned() } else { sandbox.at(folder) };
+        let folder =
+            if folder.is_empty() { sandbox.repository.path().to_owned() } else { sandbox.at(folder) };
         let said = capstan(&folder, &["plan", typed, "-o", "json"]);
         assert_eq!(planned(&said), expected, "{typed} in {}", folder.display());
     }
     // `--repo` is where one stands, where it is given.
     let elsewhere = tempfile::tempdir().unwrap();
     let shop = sandbox.at("shop").display().to_string();
-    assert_eq!(planned(&capstan(elsewhere.path(), &["--repo", &shop, "plan", "web", "-o", "json"])), ["shop/web"]);
+    assert_eq!(
+        planned(&capstan(elsewhere.path(), &["--repo", &shop, "plan", "web", "-o", "json"])),
+        ["shop/web"]
+    );
 }
 
 #[test]
@@ -65,7 +69,10 @@ fn what_no_cluster_is_named_by_is_refused_with_what_is_near() {
     let sandbox = teams();
     let see = "`capstan clusters` lists what was found";
     for (typed, said) in [
-        ("web", "error: `web` may mean several clusters: `blog/web`, `shop/web`. Name one of them".to_owned()),
+        (
+            "web",
+            "error: `web` may mean several clusters: `blog/web`, `shop/web`. Name one of them".to_owned(),
+        ),
         ("shop/wbe", format!("error: there is no cluster `shop/wbe`; did you mean `shop/web`? {see}")),
         ("lnoe", format!("error: there is no cluster `lnoe`; did you mean `shop/lone`? {see}")),
         ("shop/web/nowhere", format!("error: there is no cluster `shop/web/nowhere`; {see}")),
@@ -75,10 +82,9 @@ fn what_no_cluster_is_named_by_is_refused_with_what_is_near() {
     ] {
         sandbox.capstan(&["plan", typed]).refused(2, &said);
     }
-    sandbox.capstan(&["render", "shop"]).refused(
-        2,
-        "error: `shop` holds several clusters: `shop/lone`, `shop/web`. This command takes one",
-    );
+    sandbox
+        .capstan(&["render", "shop"])
+        .refused(2, "error: `shop` holds several clusters: `shop/lone`, `shop/web`. This command takes one");
 }
 
 #[test]
