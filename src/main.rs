@@ -5,7 +5,6 @@ mod wiring;
 use std::process::ExitCode;
 
 use capstan::cli::{self, AnyCommand, Arguments, Failure, Offline, Outside};
-use clap::Parser;
 
 /// A plan makes and drops a hundred thousand small values: the C library's allocator takes a third of
 /// its time, this one a tenth.
@@ -13,7 +12,7 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let Arguments { repo, at, releases, command } = match Arguments::try_parse() {
+    let Arguments { repo, at, releases, command } = match cli::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => return Failure::report_arguments(&error),
     };

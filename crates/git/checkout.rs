@@ -1,9 +1,9 @@
 //! The checkout that the command line works on.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use capstan_model::tree::{BlobId, CommitId, Tree, TreeId};
+use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 use capstan_model::wording::with_causes;
 use gix::bstr::BStr;
 
@@ -17,6 +17,8 @@ pub struct Checkout {
     pub(super) objects: Arc<Objects>,
     root: Option<PathBuf>,
     git_dir: PathBuf,
+    /// The directory that it was found around.
+    opened_in: PathBuf,
 }
 
 impl std::fmt::Debug for Checkout {
@@ -53,12 +55,33 @@ impl Checkout {
             None => None,
         };
         let git_dir = shared.git_dir().to_owned();
-        Ok(Self { objects: Objects::new(shared), root, git_dir })
+        Ok(Self { objects: Objects::new(shared), root, git_dir, opened_in: directory })
     }
 
     /// The work tree's root, an absolute path; `None` for a bare repository.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
+    }
+
+    /// The path in the repository of one as it was typed: absolute, or relative to the directory in which the checkout was
+    /// opened; `None` where it leads elsewhere. Nothing has to be there, and links in it are not followed.
+    pub(super) fn path_of(&self, typed: &Path) -> Option<RepoPath> {
+        let below = match &self.root {
+            // The end of a path may be missing, and what there is of it may be named by links, as /tmp is on some systems.
+            Some(root) => {
+                let whole = plain(&self.opened_in.join(typed))?;
+                let there =
+                    whole.ancestors().find_map(|there| there.canonicalize().ok().map(|real| (there, real)));
+                let within = |path: &Path| path.strip_prefix(root).ok().map(Path::to_owned);
+                within(&whole).or_else(|| {
+                    let (there, real) = there?;
+                    within(&real.join(whole.strip_prefix(there).ok()?))
+                })?
+            }
+            // A bare repository has no directories: its root is where paths begin.
+            None => plain(typed).filter(|path| path.is_relative())?,
+        };
+        RepoPath::parse(below.to_str()?).ok()
     }
 
     /// The files on disk: what `git add -A` would take.
@@ -139,4 +162,21 @@ impl Checkout {
             Err(CheckoutError::NotACommit { path: path(), revision: revision.to_owned(), kind })
         }
     }
+}
+
+/// A path without `.` and `..`, by its words alone; `None` where `..` leads above its beginning.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let mut whole = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !whole.pop() {
+                    return None;
+                }
+            }
+            part => whole.push(part),
+        }
+    }
+    Some(whole)
 }

@@ -1,5 +1,6 @@
 //! A checkout as the command line's workspace.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use capstan_model::file_change::FileChange;
@@ -10,6 +11,10 @@ use super::{Checkout, CheckoutError, write_all_or_nothing};
 use capstan_ports::{PastFolder, Workspace, WorkspaceError};
 
 impl Workspace for Checkout {
+    fn path(&self, typed: &str) -> Option<RepoPath> {
+        self.path_of(Path::new(typed))
+    }
+
     fn work_tree(&self) -> Result<Arc<dyn Tree>, WorkspaceError> {
         Ok(Self::work_tree(self)?)
     }

@@ -26,8 +26,20 @@ const SETTINGS: [&str; 8] =
     ["apiVersion", "kind", "providers", "images", "cert-manager", "overridesFolder", "variables", "metadata"];
 
 /// Parts of names of variables that hold credentials.
-const SECRETS: [&str; 8] =
-    ["PASSWORD", "SECRET", "TOKEN", "CREDENTIAL", "PRIVATE_KEY", "ACCESS_KEY", "CLOUD_YAML", "KUBECONFIG"];
+const SECRETS: [&str; 12] = [
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "SECRET",
+    "TOKEN",
+    "CREDENTIAL",
+    "PRIVATE_KEY",
+    "ACCESS_KEY",
+    "API_KEY",
+    "APIKEY",
+    "CLOUD_YAML",
+    "KUBECONFIG",
+];
 
 /// Reads a file.
 ///
@@ -79,8 +91,12 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
             note(format!("`{}` has no value and is left out", entry.key));
             continue;
         }
-        if SECRETS.iter().any(|part| entry.key.to_ascii_uppercase().contains(part)) {
-            note(format!("`{}` looks like a credential: an inventory is no place for one", entry.key));
+        if holds_a_secret(&entry.key, &scalar.text) {
+            note(format!(
+                "`{}` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                entry.key
+            ));
+            continue;
         }
         if scalar.text.contains("${") {
             note(format!("`{}` names a variable, and nothing is substituted in values", entry.key));
@@ -98,6 +114,18 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
         imported.values.insert(entry.key.clone(), value);
     }
     Ok(imported)
+}
+
+/// Whether a variable's name, or its value, is that of a credential: a private key, or a URL with a password.
+fn holds_a_secret(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let has_password = |url: &str| {
+        let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
+        authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+    };
+    SECRETS.iter().any(|part| name.contains(part))
+        || value.contains("PRIVATE KEY-----")
+        || value.split_once("://").is_some_and(|(_, rest)| has_password(rest))
 }
 
 /// A text that an inventory reads as itself, and not as an expression (I8).
@@ -181,13 +209,22 @@ mod tests {
             ),
             (
                 "A: [1]\nB:\nC: {d: 1}\nE: ${F}\nOPENSTACK_PASSWORD: x\nBLOCK: |\n  one\n  two\n",
-                r#"{"E":"${F}","OPENSTACK_PASSWORD":"x","BLOCK":"one\ntwo\n"}"#,
+                r#"{"E":"${F}","BLOCK":"one\ntwo\n"}"#,
                 vec![
                     "clusterctl.yaml:1:4 `A` is no variable's value and is left out: variables hold scalars",
                     "clusterctl.yaml:2:3 `B` has no value and is left out",
                     "clusterctl.yaml:3:4 `C` is no variable's value and is left out: variables hold scalars",
                     "clusterctl.yaml:4:4 `E` names a variable, and nothing is substituted in values",
-                    "clusterctl.yaml:5:21 `OPENSTACK_PASSWORD` looks like a credential: an inventory is no place for one",
+                    "clusterctl.yaml:5:21 `OPENSTACK_PASSWORD` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                ],
+            ),
+            (
+                "HTTP_PROXY: http://proxy:3128\nREGISTRY: https://user:hidden@registry.example\nIBMCLOUD_API_KEY: hidden\nKEY: |\n  -----BEGIN PRIVATE KEY-----\n",
+                r#"{"HTTP_PROXY":"http://proxy:3128"}"#,
+                vec![
+                    "clusterctl.yaml:2:11 `REGISTRY` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:3:19 `IBMCLOUD_API_KEY` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:4:6 `KEY` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
                 ],
             ),
         ] {

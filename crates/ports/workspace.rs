@@ -29,6 +29,9 @@ pub struct PastFolder {
 
 /// A checkout: its work tree, its commits, and a way to write to it.
 pub trait Workspace {
+    /// A path of the repository as it was typed: absolute, or relative to the folder in which the checkout was opened.
+    /// `None` where it leads out of the repository. Nothing has to be there.
+    fn path(&self, typed: &str) -> Option<RepoPath>;
     /// What `git add -A` would take.
     fn work_tree(&self) -> Result<Arc<dyn Tree>, WorkspaceError>;
     /// The content of a revision: a branch, a tag, an id, `HEAD~2`.

@@ -18,12 +18,9 @@ const SHOWN: usize = 5;
 type Answer = Result<Inferred, Refused>;
 
 pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Failure> {
-    if !matches!(command.output, Format::Text | Format::Json | Format::Yaml) {
-        return Err(output::unsupported("adopt", command.output, "text, json or yaml"));
-    }
     let workspace = context.workspace()?;
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
-    let clusters = context.clusters(&fleet, &command.clusters)?;
+    let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
     let results: Vec<(ClusterId, Answer)> =
         clusters.into_iter().map(|cluster| (cluster.clone(), fleet.infer_release(&cluster))).collect();
     if command.write {

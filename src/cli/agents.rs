@@ -13,6 +13,8 @@ use serde_json::json;
 
 use super::arguments::{AgentsCommand, Format};
 use super::failure::Failure;
+use super::output;
+use super::progress::say;
 use crate::app::agents::{Invitee, NotInvited, invite};
 use crate::app::ports::{Agent, Clock, Enrolment, RecordsError};
 
@@ -41,7 +43,7 @@ pub async fn run(
                 error => Failure::Usage(Refusal::Agents, error.to_string()),
             })?;
             let until = invited.expires_at.strftime("%Y-%m-%d %H:%M UTC");
-            anstream::eprintln!(
+            say!(
                 "This join code is good once, until {until}. It is not shown again: put it into the Secret that \
                  the Fleet names, under `joinCode`."
             );
@@ -49,7 +51,7 @@ pub async fn run(
         }
         AgentsCommand::List { output } => {
             let agents = records.agents().await.map_err(failed)?;
-            Ok(write!(anstream::stdout(), "{}", list(&agents, *output)?)?)
+            Ok(write!(anstream::stdout(), "{}", list(&agents, *output))?)
         }
         AgentsCommand::Revoke { agent } => {
             let id = AgentId::parse(agent).map_err(|error| {
@@ -85,10 +87,9 @@ fn agent_name(text: &str) -> Result<String, Failure> {
     }
 }
 
-fn list(agents: &[Agent], output: Format) -> Result<String, Failure> {
+fn list(agents: &[Agent], output: Format) -> String {
     let time = |at: Option<jiff::Timestamp>| at.map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-    let wrong = |error: &dyn std::fmt::Display| Failure::Failed(Refusal::Agents, error.to_string());
-    let items = || -> Vec<serde_json::Value> {
+    let items = || -> serde_json::Value {
         agents
             .iter()
             .map(|agent| {
@@ -106,14 +107,9 @@ fn list(agents: &[Agent], output: Format) -> Result<String, Failure> {
             .collect()
     };
     match output {
-        Format::Json => {
-            let text = serde_json::to_string_pretty(&items()).map_err(|error| wrong(&error))?;
-            Ok(text + "\n")
-        }
-        Format::Text => Ok(table(agents)),
-        Format::Yaml | Format::Markdown | Format::Diff => {
-            Err(Failure::Usage(Refusal::Agents, "agents are listed as text or json".to_owned()))
-        }
+        Format::Json => format!("{:#}\n", items()),
+        Format::Yaml => output::yaml(&items()),
+        Format::Text => table(agents),
     }
 }
 

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::arguments::{Campaign, CampaignCommand};
-use super::context::progress;
+use super::progress::{self, say};
 use super::{Context, Failure, Format, Outcome, output, text};
 use crate::app::budget::{Figures, Limit, Limits, Rehearsal};
 use crate::app::generator::{Fleet, PlannedWithReasons};
@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
     let (candidates, participants, mut outcome) = read_fleet(&fleet, &clusters, &settings);
     let begins = command.begins.unwrap_or_else(|| SystemClock.now());
     for doubt in doubts(&settings, &candidates, begins) {
-        anstream::eprintln!("warning: {}", doubtful(&settings, &doubt));
+        say!("warning: {}", doubtful(&settings, &doubt));
     }
     if participants.is_empty() {
         return Err(Failure::Failed(
@@ -58,7 +58,6 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
         Format::Text => output::print(&(time_line(&settings, &history) + &within_limits(&figures)))?,
         Format::Json => output::print_json(&to_json(&settings, &history, &figures))?,
         Format::Yaml => output::print_yaml(&to_json(&settings, &history, &figures))?,
-        other => return Err(output::unsupported("campaign simulate", other, "text, json or yaml")),
     }
     if let Some(file) = &command.svg {
         write(file, &picture(&settings, &history))?;
@@ -110,7 +109,7 @@ fn read_fleet(
     clusters: &[ClusterId],
     settings: &CampaignSettings,
 ) -> (Vec<Candidate>, Vec<Participant>, Outcome) {
-    let bar = progress(clusters.len());
+    progress::count_clusters(clusters.len());
     let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), Outcome::Done);
     let read = |id: &ClusterId, planned: PlannedWithReasons| {
         let read = fleet.campaign_candidate(id, std::slice::from_ref(settings)).and_then(|candidate| {
@@ -126,7 +125,7 @@ fn read_fleet(
         read.map_err(|refused| (id.clone(), refused))
     };
     let Ok(()) = fleet.plan_each(clusters, None, read, |read| {
-        bar.inc(1);
+        progress::cluster_done();
         match read {
             Ok((candidate, participant)) => {
                 candidates.push(candidate);
@@ -139,7 +138,6 @@ fn read_fleet(
         }
         Ok::<(), Infallible>(())
     });
-    bar.finish_and_clear();
     (candidates, participants, outcome)
 }
 

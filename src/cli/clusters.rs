@@ -6,29 +6,27 @@ use capstan_model::target::TargetKind;
 use serde_json::{Value, json};
 
 use super::arguments::List;
-use super::context::progress;
-use super::{Context, Failure, Format, Outcome, output, refusal, text};
+use super::{Context, Failure, Format, Outcome, output, progress, refusal, text};
 use crate::app::generator::{Refused, Summary};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
-    let ids = context.clusters(&fleet, &[])?;
+    let ids = context.clusters(workspace.as_ref(), &fleet, &[])?;
     // What blocks is not offered, and only a plan tells; a release that only history has is no unknown one.
     context.find_old_releases(workspace.as_ref(), &mut fleet, &ids);
     let mut summaries: Vec<(String, Result<Summary, Refused>)> = Vec::with_capacity(ids.len());
-    let bar = progress(ids.len());
+    progress::count_clusters(ids.len());
     let Ok(()) = fleet.plan_each(
         &ids,
         None,
         |id, planned| (id.to_string(), fleet.summary(id, &planned.map(|planned| planned.upgrade))),
         |summary| {
-            bar.inc(1);
+            progress::cluster_done();
             summaries.push(summary);
             Ok::<(), Infallible>(())
         },
     );
-    bar.finish_and_clear();
     match command.output {
         Format::Text => {
             let rows: Vec<Vec<String>> = summaries.iter().map(row).collect();
@@ -36,7 +34,6 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
         }
         Format::Json => output::print_json(&summaries.iter().map(to_json).collect())?,
         Format::Yaml => output::print_yaml(&summaries.iter().map(to_json).collect())?,
-        other => return Err(output::unsupported("clusters", other, "text, json or yaml")),
     }
     let failed = summaries.iter().any(|(_, summary)| !matches!(summary, Ok(one) if !one.failed));
     Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })

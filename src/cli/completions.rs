@@ -1,13 +1,11 @@
 //! `capstan completions SHELL`
 
-use clap::CommandFactory;
-
-use super::arguments::{Arguments, Completions};
-use super::{Failure, Outcome, output};
+use super::arguments::Completions;
+use super::{Failure, Outcome, examples, output};
 
 pub(super) fn run(command: &Completions) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(command.shell, &mut Arguments::command(), "capstan", &mut script);
+    clap_complete::generate(command.shell, &mut examples::command(), "capstan", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
     Ok(Outcome::Done)
 }

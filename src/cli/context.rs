@@ -3,18 +3,16 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
-use capstan_model::spelling;
 use capstan_model::tree::{CommitId, RepoPath, Tree};
 use capstan_plan::release::ReleaseContent;
 use capstan_report::Refusal;
-use indicatif::{ProgressBar, ProgressStyle};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::{Failure, Offline, Open};
+use super::progress::say;
+use super::{Failure, Offline, Open, progress, typed};
 use crate::app::generator::{Fleet, PastRelease, PlannedWithReasons};
 use crate::app::inventory;
 use crate::app::ports::{Clock, SystemClock, Workspace};
@@ -23,8 +21,6 @@ use crate::app::ports::{Clock, SystemClock, Workspace};
 pub(super) fn today() -> Date {
     SystemClock.now().to_zoned(TimeZone::UTC).date()
 }
-
-const WHAT_A_CLUSTER_IS: &str = "a cluster is a folder that holds `base/` with Cluster API objects";
 
 /// What every command may use.
 pub(super) struct Context<'a> {
@@ -85,29 +81,22 @@ impl Context<'_> {
     }
 
     /// The clusters that were typed, or all of them; ordered, each once.
-    pub(super) fn clusters(&self, fleet: &Fleet, typed: &[String]) -> Result<Vec<ClusterId>, Failure> {
+    pub(super) fn clusters(
+        &self,
+        workspace: &dyn Workspace,
+        fleet: &Fleet,
+        typed: &[String],
+    ) -> Result<Vec<ClusterId>, Failure> {
         if typed.is_empty() {
-            if fleet.layout().targets.is_empty() {
-                anstream::eprintln!("no cluster was found: {WHAT_A_CLUSTER_IS}");
-            }
-            // A folder that is passed over would else be missed without a word.
-            for problem in fleet.layout().problems.iter().chain(&fleet.outside()) {
-                anstream::eprintln!("warning: {problem}");
-            }
-            return Ok(fleet.targets().cloned().collect());
+            return Ok(all(fleet));
         }
-        let mut clusters = typed
-            .iter()
-            .map(|name| self.cluster(fleet, name))
-            .collect::<Result<Vec<ClusterId>, Failure>>()?;
-        clusters.sort();
-        clusters.dedup();
-        Ok(clusters)
+        self.typed(workspace, fleet, typed, &fleet.targets().collect::<Vec<_>>())
     }
 
     /// The same, and those that the inventory defines and that have no folder yet, which nobody else asks for.
     pub(super) fn clusters_and_to_come(
         &self,
+        workspace: &dyn Workspace,
         fleet: &Fleet,
         typed: &[String],
     ) -> Result<(Vec<ClusterId>, Vec<ClusterId>), Failure> {
@@ -115,40 +104,37 @@ impl Context<'_> {
             fleet.scopes_to_come().into_iter().filter_map(|scope| scope.target.id().cloned()).collect();
         if typed.is_empty() {
             let none = fleet.layout().targets.is_empty() && !to_come.is_empty();
-            let clusters = if none { Vec::new() } else { self.clusters(fleet, typed)? };
-            return Ok((clusters, to_come));
+            return Ok((if none { Vec::new() } else { all(fleet) }, to_come));
         }
-        let is_to_come =
-            |name: &str, id: &ClusterId| name.trim_start_matches("./").trim_end_matches('/') == id.as_str();
-        let named = |id: &&ClusterId| typed.iter().any(|name| is_to_come(name, id));
-        let named: Vec<ClusterId> = to_come.iter().filter(named).cloned().collect();
-        let others: Vec<String> =
-            typed.iter().filter(|name| !named.iter().any(|id| is_to_come(name, id))).cloned().collect();
-        let others = if others.is_empty() { Vec::new() } else { self.clusters(fleet, &others)? };
-        Ok((others, named))
+        let known: Vec<&ClusterId> = fleet.targets().chain(&to_come).collect();
+        let meant = self.typed(workspace, fleet, typed, &known)?;
+        Ok(meant.into_iter().partition(|id| !to_come.contains(id)))
+    }
+
+    fn typed(
+        &self,
+        workspace: &dyn Workspace,
+        fleet: &Fleet,
+        typed: &[String],
+        known: &[&ClusterId],
+    ) -> Result<Vec<ClusterId>, Failure> {
+        let mut clusters = Vec::new();
+        for name in typed {
+            clusters.extend(typed::clusters(workspace, fleet.tree().as_ref(), known, name)?);
+        }
+        clusters.sort();
+        clusters.dedup();
+        Ok(clusters)
     }
 
     /// The cluster that was typed.
-    pub(super) fn cluster(&self, fleet: &Fleet, typed: &str) -> Result<ClusterId, Failure> {
-        let name = typed.trim_start_matches("./").trim_end_matches('/');
-        let folder = fleet.layout().target(name).ok_or_else(|| self.no_such_cluster(fleet, typed))?;
-        Ok(folder.id.clone())
-    }
-
-    /// The failure for a cluster that does not exist.
-    pub(super) fn no_such_cluster(&self, fleet: &Fleet, typed: &str) -> Failure {
-        let nearest = spelling::nearest(typed, fleet.targets().map(ClusterId::as_str));
-        let hint = match nearest {
-            Some(nearest) => format!("did you mean `{nearest}`? "),
-            None if fleet.layout().targets.is_empty() => {
-                format!("no cluster was found at all: {WHAT_A_CLUSTER_IS}; ")
-            }
-            None => String::new(),
-        };
-        Failure::Usage(
-            Refusal::NotFound,
-            format!("there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found"),
-        )
+    pub(super) fn cluster(
+        &self,
+        workspace: &dyn Workspace,
+        fleet: &Fleet,
+        typed: &str,
+    ) -> Result<ClusterId, Failure> {
+        typed::cluster(workspace, fleet.tree().as_ref(), &fleet.targets().collect::<Vec<_>>(), typed)
     }
 
     /// What `--to` means for these clusters; `None` where nothing was typed.
@@ -226,7 +212,7 @@ impl Context<'_> {
             .collect()
     }
 
-    /// Plans the clusters with a progress bar on a terminal.
+    /// Plans the clusters, and tells how far it is.
     pub(super) fn plan_all(
         &self,
         workspace: &dyn Workspace,
@@ -236,45 +222,27 @@ impl Context<'_> {
     ) -> Vec<PlannedWithReasons> {
         self.find_old_releases(workspace, fleet, clusters);
         let mut all = Vec::with_capacity(clusters.len());
-        let bar = progress(clusters.len());
+        progress::count_clusters(clusters.len());
         let take = |planned| {
-            bar.inc(1);
+            progress::cluster_done();
             all.push(planned);
             Ok::<(), Infallible>(())
         };
         let Ok(()) = fleet.plan_each(clusters, target, |_, planned| planned, take);
-        bar.finish_and_clear();
         all
     }
 }
 
-/// A file or folder that was typed, in whichever of the trees has it.
-pub(super) fn path_in(trees: &[&dyn Tree], typed: &str) -> Result<RepoPath, Failure> {
-    let missing = || {
-        Failure::Usage(
-            Refusal::NotFound,
-            format!("there is no file or folder `{typed}` in the repository (paths start at its root)"),
-        )
-    };
-    let path = match typed.trim_start_matches("./").trim_end_matches('/') {
-        "" | "." if !typed.starts_with('/') => return Ok(RepoPath::root()),
-        trimmed => RepoPath::parse(trimmed).map_err(|_| missing())?,
-    };
-    let exists = |tree: &&dyn Tree| tree.entry(&path).is_some() || !tree.entries_in(&path).is_empty();
-    if trees.iter().any(exists) { Ok(path) } else { Err(missing()) }
-}
-
-/// How many clusters of so many are done. Draws nothing where standard error is no terminal.
-pub(super) fn progress(clusters: usize) -> ProgressBar {
-    if clusters <= 20 {
-        return ProgressBar::hidden();
+/// All clusters; it is told where there is none, and what was passed over.
+fn all(fleet: &Fleet) -> Vec<ClusterId> {
+    if fleet.layout().targets.is_empty() {
+        say!("no cluster was found: {}", typed::WHAT_A_CLUSTER_IS);
     }
-    let bar = ProgressBar::new(u64::try_from(clusters).unwrap_or(u64::MAX));
-    if let Ok(style) = ProgressStyle::with_template("planning {wide_bar} {pos}/{len}") {
-        bar.set_style(style);
+    // A folder that is passed over would else be missed without a word.
+    for problem in fleet.layout().problems.iter().chain(&fleet.outside()) {
+        say!("warning: {problem}");
     }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+    fleet.targets().cloned().collect()
 }
 
 /// A release's content by its ids, from whatever commits left it.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use capstan_model::finding::Severity;
 use capstan_model::ids::{ClusterId, ReleaseName};
-use capstan_model::tree::RepoPath;
 use capstan_model::wording::count;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::verbs::ClusterFrom;
@@ -13,8 +12,10 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Create;
-use super::{Context, Failure, Format, Outcome, output, text};
+use super::progress::say;
+use super::{ChangeFormat, Context, Failure, Outcome, output, text, typed};
 use crate::app::generator::NotPossible;
+use crate::app::ports::Workspace;
 
 impl From<NotPossible> for Failure {
     fn from(why: NotPossible) -> Self {
@@ -26,35 +27,32 @@ impl From<NotPossible> for Failure {
 }
 
 pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<Outcome, Failure> {
-    if command.output == Format::Markdown {
-        return Err(output::unsupported("create", command.output, "diff, text, json or yaml"));
-    }
-    let wanted = wanted(command)?;
     let workspace = context.workspace()?;
+    let wanted = wanted(workspace.as_ref(), command)?;
     let fleet = context.fleet_with_releases(workspace.as_ref())?;
     let created = fleet.create_cluster(&wanted)?;
     if command.write {
         workspace.write(&created.files)?;
     }
     match command.output {
-        Format::Diff if command.write => {}
-        Format::Diff => output::print(&patch::unified(&created.files))?,
-        Format::Json => output::print_json(&element(&created, command.write))?,
-        Format::Yaml => output::print_yaml(&element(&created, command.write))?,
-        Format::Text | Format::Markdown => {
+        ChangeFormat::Diff if command.write => {}
+        ChangeFormat::Diff => output::print(&patch::unified(&created.files))?,
+        ChangeFormat::Json => output::print_json(&element(&created, command.write))?,
+        ChangeFormat::Yaml => output::print_yaml(&element(&created, command.write))?,
+        ChangeFormat::Text => {
             for file in &created.files {
                 output::print(&format!("{}\n", file.path))?;
             }
         }
     }
     for finding in &created.findings {
-        anstream::eprintln!("{}", text::finding(finding));
+        say!("{}", text::finding(finding));
     }
     for note in &created.notes {
-        anstream::eprintln!("note: {note}");
+        say!("note: {note}");
     }
     let done = if command.write { "is written" } else { "would be made (`--write` does)" };
-    anstream::eprintln!(
+    say!(
         "{} {done}: {} of {}, and planning it to that release changes nothing",
         created.cluster,
         count(created.objects.len(), "object", "objects"),
@@ -64,13 +62,12 @@ pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<Outcome, Fa
     Ok(if errors { Outcome::ErrorsStand } else { Outcome::Done })
 }
 
-fn wanted(command: &Create) -> Result<ClusterFrom, Failure> {
-    let typed = command.cluster.trim_start_matches("./").trim_end_matches('/');
-    let folder = RepoPath::parse(typed).ok().filter(|path| !path.is_root());
+fn wanted(workspace: &dyn Workspace, command: &Create) -> Result<ClusterFrom, Failure> {
+    let folder = typed::new_folder(workspace, &command.cluster);
     let folder = folder.ok_or_else(|| {
         Failure::Usage(
             Refusal::NotCreatedHere,
-            format!("`{typed}` is no path of a folder in the repository, e.g. gauss/peu01"),
+            format!("`{}` is no path of a folder in the repository, e.g. gauss/peu01", command.cluster),
         )
     })?;
     let release = ReleaseName::parse(command.from.trim_end_matches('/')).ok_or_else(|| {

@@ -5,6 +5,7 @@ use std::path::Path;
 use capstan_report::Refusal;
 
 use super::failure::{Failure, Outcome};
+use super::progress::say;
 use crate::app::ports::{DatabaseCheck, Transferred};
 
 /// A database that is not as it must be.
@@ -36,7 +37,7 @@ fn told(check: &DatabaseCheck) -> String {
 
 /// Says what was written where.
 pub fn print_exported(done: Transferred, file: &Path) {
-    anstream::eprintln!(
+    say!(
         "exported {} rows of schema {} to {}; who reads it together with the key file has the bot's keys",
         done.rows,
         done.schema,
@@ -46,7 +47,7 @@ pub fn print_exported(done: Transferred, file: &Path) {
 
 /// Says what was read.
 pub fn print_imported(done: Transferred) {
-    anstream::eprintln!(
+    say!(
         "imported {} rows of schema {}; give the bot this database, and the key file that it had before",
         done.rows,
         done.schema

@@ -1,12 +1,15 @@
 //! `capstan diff CLUSTER --from REV [--to REV]`
 
+use std::collections::BTreeSet;
+
 use capstan_kustomize::render::{self, FieldDifference, Rendered};
+use capstan_model::ids::ClusterId;
 use capstan_plan::upgrade::{hide_beside, redact};
 use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Diff;
-use super::{Context, Failure, Format, Outcome, output, text};
+use super::{Context, Failure, Format, Outcome, output, text, typed};
 use crate::app::generator::Fleet;
 
 pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Failure> {
@@ -14,11 +17,10 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
     let before = context.fleet_at(workspace.as_ref(), Some(&command.from))?;
     let after = context.fleet_at(workspace.as_ref(), command.to.as_deref())?;
     // A cluster that came or went has nothing on one side; one that is in neither is a mistake.
-    let known = [&before, &after].iter().any(|fleet| fleet.layout().target(&command.cluster).is_some());
-    if !known {
-        return Err(context.no_such_cluster(&after, &command.cluster));
-    }
-    let (before, after) = (rendered(&before, &command.cluster)?, rendered(&after, &command.cluster)?);
+    let known: BTreeSet<&ClusterId> = before.targets().chain(after.targets()).collect();
+    let known: Vec<&ClusterId> = known.into_iter().collect();
+    let cluster = typed::cluster(workspace.as_ref(), after.tree().as_ref(), &known, &command.cluster)?;
+    let (before, after) = (rendered(&before, &cluster)?, rendered(&after, &cluster)?);
     let differences = render::diff(&before.objects, &after.objects);
     match command.output {
         Format::Text => {
@@ -53,7 +55,6 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
                 output::print_yaml(&value)?
             }
         }
-        other => return Err(output::unsupported("diff", other, "text, json or yaml")),
     }
     Ok(Outcome::Done)
 }
@@ -63,8 +64,8 @@ fn hidden(difference: &FieldDifference, value: &Option<Value>) -> Option<Value> 
     value.clone().map(|value| hide_beside(&difference.path, difference.beside.as_deref(), value))
 }
 
-fn rendered(fleet: &Fleet, cluster: &str) -> Result<Rendered, Failure> {
-    match fleet.layout().target(cluster) {
+fn rendered(fleet: &Fleet, cluster: &ClusterId) -> Result<Rendered, Failure> {
+    match fleet.layout().target(cluster.as_str()) {
         Some(folder) => {
             fleet.render(&folder.id).map_err(|error| Failure::Failed(Refusal::NotRendered, error.to_string()))
         }

@@ -11,16 +11,19 @@ use serde_json::{Value, json};
 
 use super::arguments::Init;
 use super::context::today;
-use super::{Context, Failure, Format, Outcome, init_release, output, text};
+use super::progress::say;
+use super::{ChangeFormat, Context, Failure, Outcome, init_release, output, text};
 use crate::app::generator::{NoWatch, onboard, templates_alone};
 
 pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Failure> {
     if let (Some(release), Some(from)) = (&command.release, &command.from) {
         return init_release::run(context, command, release, from);
     }
-    let format = command.output.unwrap_or(Format::Text);
-    if !matches!(format, Format::Text | Format::Json | Format::Yaml) {
-        return Err(output::unsupported("init", format, "text, json or yaml"));
+    let format = command.output.unwrap_or(ChangeFormat::Text);
+    if format == ChangeFormat::Diff {
+        let message =
+            "`capstan init` prints text, json or yaml; with `--release` it prints a diff".to_owned();
+        return Err(Failure::Usage(Refusal::Usage, message));
     }
     let workspace = context.workspace()?;
     let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
@@ -39,16 +42,14 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
         return Err(Failure::Usage(Refusal::NotBegun, nothing_here(tree.as_ref())));
     };
     if exists {
-        anstream::eprintln!(
-            "warning: {REPOSITORY_FILE} is there already; this is what would be written if it were not"
-        );
+        say!("warning: {REPOSITORY_FILE} is there already; this is what would be written if it were not");
     }
     if command.write {
         workspace.write(&[FileChange { path, before: None, after: Some(onboarding.settings.clone()) }])?;
     }
     match format {
-        Format::Json => output::print_json(&element(&onboarding, command.write))?,
-        Format::Yaml => output::print_yaml(&element(&onboarding, command.write))?,
+        ChangeFormat::Json => output::print_json(&element(&onboarding, command.write))?,
+        ChangeFormat::Yaml => output::print_yaml(&element(&onboarding, command.write))?,
         _ => output::print(&in_words(&onboarding, command.write))?,
     }
     Ok(Outcome::Done)

@@ -6,7 +6,8 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Init;
-use super::{Context, Failure, Format, Outcome, output};
+use super::progress::say;
+use super::{ChangeFormat, Context, Failure, Outcome, output};
 use crate::app::generator::{FirstReleaseFailed, MadeRelease};
 
 impl From<FirstReleaseFailed> for Failure {
@@ -28,34 +29,31 @@ pub(super) fn run(
     release: &str,
     from: &str,
 ) -> Result<Outcome, Failure> {
-    let format = command.output.unwrap_or(Format::Diff);
-    if format == Format::Markdown {
-        return Err(output::unsupported("init --release", format, "diff, text, json or yaml"));
-    }
+    let format = command.output.unwrap_or(ChangeFormat::Diff);
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
-    let cluster = context.cluster(&fleet, from)?;
+    let cluster = context.cluster(workspace.as_ref(), &fleet, from)?;
     let made = fleet.first_release(workspace.as_ref(), &cluster, release)?;
     if command.write {
         workspace.write(&made.changes)?;
     }
     let element = || element(&made, cluster.as_str(), command.write);
     match format {
-        Format::Diff if command.write => {}
-        Format::Diff => output::print(&patch::unified(&made.changes))?,
-        Format::Json => output::print_json(&element())?,
-        Format::Yaml => output::print_yaml(&element())?,
-        Format::Text | Format::Markdown => {
+        ChangeFormat::Diff if command.write => {}
+        ChangeFormat::Diff => output::print(&patch::unified(&made.changes))?,
+        ChangeFormat::Json => output::print_json(&element())?,
+        ChangeFormat::Yaml => output::print_yaml(&element())?,
+        ChangeFormat::Text => {
             for change in &made.changes {
                 output::print(&format!("{}\n", change.path))?;
             }
         }
     }
     for left in &made.left {
-        anstream::eprintln!("not copied: {left}");
+        say!("not copied: {left}");
     }
     let done = if command.write { "is written" } else { "would be made (`--write` does)" };
-    anstream::eprintln!(
+    say!(
         "{} {done}, with {CLUSTER_NAME} for `{}`; {cluster} is at it, and planning it to that release changes nothing",
         made.release,
         made.name

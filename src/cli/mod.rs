@@ -17,6 +17,7 @@ mod crds;
 mod create;
 mod database;
 mod diff;
+mod examples;
 mod explain;
 mod failure;
 mod init;
@@ -25,6 +26,7 @@ mod inventory;
 mod output;
 mod path;
 mod plan;
+mod progress;
 mod providers;
 mod refusal;
 mod releases;
@@ -32,6 +34,7 @@ mod render;
 mod rules;
 mod schema;
 mod text;
+mod typed;
 mod upgrade;
 mod validate;
 
@@ -42,11 +45,13 @@ pub use agents::run as run_agents;
 #[cfg(feature = "demo")]
 pub use arguments::Demo;
 pub use arguments::{
-    Agents, AgentsCommand, AnyCommand, Arguments, Command, Crds, DatabaseArguments, DatabaseCommand,
-    DatabasePlace, Format, Offline, PlannerProcess, Service,
+    Agents, AgentsCommand, AnyCommand, Arguments, ChangeFormat, Command, Crds, DatabaseArguments,
+    DatabaseCommand, DatabasePlace, Format, ObjectFormat, Offline, PlanFormat, PlannerProcess, RulesFormat,
+    Service,
 };
 pub use crds::print_definitions;
 pub use database::{database_failure, print_database_check, print_exported, print_imported};
+pub use examples::{command, parse};
 pub use failure::{Failure, Outcome};
 
 use capstan_report::Refusal;
@@ -71,7 +76,10 @@ pub struct Outside<'a> {
 
 /// Runs one offline command and prints its result.
 pub fn run(arguments: &Offline, outside: Outside<'_>) -> ExitCode {
-    match dispatch(arguments, outside) {
+    progress::begin(arguments.command.doing());
+    let done = dispatch(arguments, outside);
+    progress::end();
+    match done {
         Ok(outcome) => outcome.report(),
         Err(failure) => failure.report(),
     }

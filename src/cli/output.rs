@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use capstan_report::Refusal;
 use serde_json::Value;
 
-use super::{Failure, Format};
+use super::{Failure, ObjectFormat, PlanFormat, progress};
 
 /// Prints text as it is; colours are dropped where standard output is no terminal.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
+    progress::end_before_result();
     let written = anstream::stdout().lock().write_all(text.as_bytes());
     match written {
         // Somebody piped into `head`: what was wanted was read. The command goes on all the same, for its exit code
@@ -23,28 +23,44 @@ pub(super) fn print_json(value: &Value) -> Result<(), Failure> {
     print(&format!("{value:#}\n"))
 }
 
+/// A value as YAML.
+pub(super) fn yaml(value: &Value) -> String {
+    capstan_yaml::write(&capstan_yaml::Node::from_value(value))
+}
+
 /// Prints a value as YAML.
 pub(super) fn print_yaml(value: &Value) -> Result<(), Failure> {
-    print(&capstan_yaml::write(&capstan_yaml::Node::from_value(value)))
+    print(&yaml(value))
+}
+
+/// Prints Kubernetes objects.
+pub(super) fn print_objects(format: ObjectFormat, objects: &[&Value]) -> Result<(), Failure> {
+    match format {
+        ObjectFormat::Json => print_json(&objects.iter().copied().cloned().collect()),
+        ObjectFormat::Yaml => objects.iter().try_for_each(|object| {
+            print("---\n")?;
+            print_yaml(object)
+        }),
+    }
 }
 
 /// An array of JSON or YAML that is printed element by element, or texts one after the other: what
 /// [`print_json`], [`print_yaml`] and [`print`] print of the whole.
 pub(super) struct Elements {
-    format: Format,
+    format: PlanFormat,
     count: usize,
 }
 
 impl Elements {
-    pub(super) fn new(format: Format) -> Self {
+    pub(super) fn new(format: PlanFormat) -> Self {
         Self { format, count: 0 }
     }
 
     /// How one of JSON or YAML is written; other formats have none.
-    pub(super) fn written(format: Format, value: Value) -> String {
+    pub(super) fn written(format: PlanFormat, value: Value) -> String {
         match format {
             // Texts in it have no line ends of their own.
-            Format::Json => format!("  {}", format!("{value:#}").replace('\n', "\n  ")),
+            PlanFormat::Json => format!("  {}", format!("{value:#}").replace('\n', "\n  ")),
             _ => capstan_yaml::write(&capstan_yaml::Node::from_value(&Value::Array(vec![value]))),
         }
     }
@@ -63,25 +79,19 @@ impl Elements {
 
     fn before_next(&self) -> &'static str {
         match (self.format, self.count) {
-            (Format::Json, 0) => "[\n",
-            (Format::Json, _) => ",\n",
+            (PlanFormat::Json, 0) => "[\n",
+            (PlanFormat::Json, _) => ",\n",
             _ => "",
         }
     }
 
     fn after_last(&self) -> &'static str {
         match (self.format, self.count) {
-            (Format::Json | Format::Yaml, 0) => "[]\n",
-            (Format::Json, _) => "\n]\n",
+            (PlanFormat::Json | PlanFormat::Yaml, 0) => "[]\n",
+            (PlanFormat::Json, _) => "\n]\n",
             _ => "",
         }
     }
-}
-
-/// The failure for a format that a command does not print.
-pub(super) fn unsupported(command: &str, format: Format, supported: &str) -> Failure {
-    let name = format!("{format:?}").to_lowercase();
-    Failure::Usage(Refusal::Usage, format!("`capstan {command}` does not print {name}; use -o {supported}"))
 }
 
 #[cfg(test)]
@@ -97,8 +107,8 @@ mod tests {
         for count in 0..=all.len() {
             let array = Value::Array(all[..count].to_vec());
             let wholes = [
-                (Format::Json, format!("{array:#}\n")),
-                (Format::Yaml, capstan_yaml::write(&capstan_yaml::Node::from_value(&array))),
+                (PlanFormat::Json, format!("{array:#}\n")),
+                (PlanFormat::Yaml, capstan_yaml::write(&capstan_yaml::Node::from_value(&array))),
             ];
             for (format, whole) in wholes {
                 let mut elements = Elements::new(format);

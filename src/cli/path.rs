@@ -10,7 +10,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::refusal::refusal;
-use super::{Failure, Format, Outcome, output, text};
+use super::{Failure, Outcome, PlanFormat, output, text};
 use crate::app::generator::{Fleet, Refused};
 
 const BOLD: Style = Style::new().bold();
@@ -21,12 +21,12 @@ pub(super) fn run(
     fleet: &Fleet,
     clusters: &[ClusterId],
     target: Option<&ReleaseName>,
-    format: Format,
+    format: PlanFormat,
 ) -> Result<Outcome, Failure> {
-    if format == Format::Diff {
+    if format == PlanFormat::Diff {
         return Err(Failure::Usage(
             Refusal::Usage,
-            "a way is no diff: `plan --path` prints text, json, yaml or markdown".to_owned(),
+            "`plan --path` prints text, json, yaml or markdown: a path is no diff".to_owned(),
         ));
     }
     let ways: Vec<(&ClusterId, Planned)> =
@@ -35,13 +35,13 @@ pub(super) fn run(
         ways.iter().try_for_each(|(cluster, told)| output::print(&say(cluster, told)))
     };
     match format {
-        Format::Json => output::print_json(&elements(&ways))?,
-        Format::Yaml => output::print_yaml(&elements(&ways))?,
-        Format::Markdown => each(&|cluster, told| match told {
+        PlanFormat::Json => output::print_json(&elements(&ways))?,
+        PlanFormat::Yaml => output::print_yaml(&elements(&ways))?,
+        PlanFormat::Markdown => each(&|cluster, told| match told {
             Ok(path) => markdown(path),
             Err(refused) => format!("## {cluster}\n\nCannot be planned: {refused}\n\n"),
         })?,
-        Format::Text | Format::Diff => each(&|cluster, told| match told {
+        PlanFormat::Text | PlanFormat::Diff => each(&|cluster, told| match told {
             Ok(path) => in_words(path),
             Err(refused) => text::refused(cluster, refused),
         })?,

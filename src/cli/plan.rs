@@ -1,34 +1,29 @@
 //! `capstan plan [CLUSTER…]`
 
-use std::io::{self, IsTerminal};
-
 use capstan_model::ids::ClusterId;
 use capstan_plan::patch;
 use capstan_plan::settings::TitleTemplate;
 use capstan_plan::upgrade::{self, Explanation};
-use indicatif::ProgressBar;
 use serde_json::Value;
 
 use super::arguments::Plan;
-use super::context::progress;
 use super::output::Elements;
 use super::refusal::refusal;
-use super::{Context, Failure, Format, Outcome, explain, path, text};
+use super::{Context, Failure, Outcome, PlanFormat, explain, path, progress, text};
 use crate::app::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
 use crate::app::inventory::tell_restore;
 
 pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
-    let (clusters, to_come) = context.clusters_and_to_come(&fleet, &command.clusters)?;
+    let (clusters, to_come) = context.clusters_and_to_come(workspace.as_ref(), &fleet, &command.clusters)?;
     let target = context.target(&fleet, &clusters, command.to.as_deref())?;
     if command.path {
         return path::run(&fleet, &clusters, target.as_ref(), command.output);
     }
     context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
     fleet.allow_overwriting(command.overwriting.allowed());
-    // What is printed stands on a terminal by itself; a bar would be drawn over it.
-    let bar = if io::stdout().is_terminal() { ProgressBar::hidden() } else { progress(clusters.len()) };
+    progress::count_clusters(clusters.len());
     let title = fleet.settings().upgrade.proposals.title.clone();
     let mut output = Elements::new(command.output);
     let mut outcome = Outcome::Done;
@@ -55,7 +50,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
             all
         },
         |all| {
-            bar.inc(1);
+            progress::cluster_done();
             all.into_iter().try_for_each(|(said, of_one)| {
                 outcome = outcome.max(of_one);
                 print(&mut output, said)
@@ -68,7 +63,6 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
         print(&mut output, said(command.output, cluster, &planned, None, title.as_ref()))?;
     }
     output.end()?;
-    bar.finish_and_clear();
     Ok(outcome)
 }
 
@@ -95,22 +89,24 @@ enum Said {
 }
 
 fn said(
-    format: Format,
+    format: PlanFormat,
     cluster: &ClusterId,
     planned: &Planned,
     explained: Option<&Explanation>,
     title: Option<&TitleTemplate>,
 ) -> Said {
     Said::Printed(match (format, planned) {
-        (Format::Json | Format::Yaml, _) => Elements::written(format, element(cluster, planned, explained)),
-        (Format::Text, Ok(upgrade)) => {
+        (PlanFormat::Json | PlanFormat::Yaml, _) => {
+            Elements::written(format, element(cluster, planned, explained))
+        }
+        (PlanFormat::Text, Ok(upgrade)) => {
             text::upgrade(upgrade) + &explained.map(explain::text).unwrap_or_default()
         }
-        (Format::Text, Err(refused)) => text::refused(cluster, refused),
-        (Format::Markdown, Ok(upgrade)) => text::markdown(upgrade, title),
-        (Format::Markdown, Err(refused)) => format!("## {cluster}\n\nCannot be planned: {refused}\n\n"),
-        (Format::Diff, Ok(upgrade)) => patch::unified(&upgrade.files),
-        (Format::Diff, Err(refused)) => return Said::Complained(cluster.clone(), refused.clone()),
+        (PlanFormat::Text, Err(refused)) => text::refused(cluster, refused),
+        (PlanFormat::Markdown, Ok(upgrade)) => text::markdown(upgrade, title),
+        (PlanFormat::Markdown, Err(refused)) => format!("## {cluster}\n\nCannot be planned: {refused}\n\n"),
+        (PlanFormat::Diff, Ok(upgrade)) => patch::unified(&upgrade.files),
+        (PlanFormat::Diff, Err(refused)) => return Said::Complained(cluster.clone(), refused.clone()),
     })
 }
 

@@ -4,6 +4,7 @@ use capstan_plan::release::Release;
 use serde_json::{Value, json};
 
 use super::arguments::List;
+use super::progress::say;
 use super::{Context, Failure, Format, Outcome, output, text};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
@@ -16,10 +17,9 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
         }
         Format::Json => output::print_json(&releases.iter().map(to_json).collect())?,
         Format::Yaml => output::print_yaml(&releases.iter().map(to_json).collect())?,
-        other => return Err(output::unsupported("releases", other, "text, json or yaml")),
     }
     for (id, error) in fleet.catalogue().unreadable() {
-        anstream::eprintln!("error: the release {id} cannot be read and is not offered: {error}");
+        say!("error: the release {id} cannot be read and is not offered: {error}");
     }
     Ok(if fleet.catalogue().unreadable().is_empty() { Outcome::Done } else { Outcome::PartlyFailed })
 }

@@ -11,15 +11,14 @@ use capstan_report::Refusal;
 use serde_json::Value;
 
 use super::arguments::Render;
-use super::{Context, Failure, Format, Outcome, output, text};
+use super::progress::say;
+use super::{Context, Failure, Outcome, output, text};
 use crate::app::generator::Fleet;
 
 pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Failure> {
-    if !matches!(command.output, Format::Json | Format::Yaml) {
-        return Err(output::unsupported("render", command.output, "yaml or json"));
-    }
-    let fleet = context.fleet()?;
-    let cluster = context.cluster(&fleet, &command.cluster)?;
+    let workspace = context.workspace()?;
+    let fleet = context.fleet_of(workspace.as_ref())?;
+    let cluster = context.cluster(workspace.as_ref(), &fleet, &command.cluster)?;
     let names = names(&fleet, &cluster, command.names.as_deref())?;
     let mut rendered =
         fleet.render(&cluster).map_err(|error| Failure::Failed(Refusal::NotRendered, error.to_string()))?;
@@ -29,19 +28,12 @@ pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Fa
         .name_templates(&cluster, &mut rendered, &names)
         .map_err(|error| Failure::Failed(Refusal::NotRendered, error.to_string()))?;
     let objects: Vec<&Value> = rendered.objects.iter().map(|object| &object.value).collect();
-    if command.output == Format::Json {
-        output::print_json(&Value::Array(objects.into_iter().cloned().collect()))?;
-    } else {
-        for object in objects {
-            output::print("---\n")?;
-            output::print_yaml(object)?;
-        }
-    }
+    output::print_objects(command.output, &objects)?;
     for note in rendered.notes.iter().cloned().chain(rendered.note_of_passed_over()) {
-        anstream::eprintln!("note: {note}");
+        say!("note: {note}");
     }
     for finding in &lost {
-        anstream::eprintln!("{}", text::finding(finding));
+        say!("{}", text::finding(finding));
     }
     Ok(if lost.iter().any(|finding| finding.severity() == Severity::Error) {
         Outcome::ErrorsStand

@@ -6,7 +6,7 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Rules;
-use super::{Failure, Format, Outcome, output, text};
+use super::{Failure, Outcome, RulesFormat, output, text};
 
 pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
     let rules: Vec<&About> = match &command.id {
@@ -14,22 +14,23 @@ pub(super) fn run(command: &Rules) -> Result<Outcome, Failure> {
         None => policy::catalogue().iter().map(|rule| rule.about()).collect(),
     };
     match (command.output, &command.id) {
-        (Format::Text, None) => {
+        (RulesFormat::Text, None) => {
             let rows: Vec<Vec<String>> = rules
                 .iter()
                 .map(|rule| vec![rule.entry.id().to_owned(), severity(rule).to_owned(), rule.summary()])
                 .collect();
             output::print(&text::table(&["rule", "severity", "finds"], &rows))?;
         }
-        (Format::Text | Format::Markdown, _) => {
+        (RulesFormat::Text | RulesFormat::Markdown, _) => {
             for rule in rules {
                 output::print(&page(rule))?;
             }
         }
-        (Format::Json, _) => output::print_json(&Value::Array(rules.into_iter().map(to_json).collect()))?,
-        (Format::Yaml, _) => output::print_yaml(&Value::Array(rules.into_iter().map(to_json).collect()))?,
-        (Format::Diff, _) => {
-            return Err(output::unsupported("rules", Format::Diff, "text, markdown, json or yaml"));
+        (RulesFormat::Json, _) => {
+            output::print_json(&Value::Array(rules.into_iter().map(to_json).collect()))?
+        }
+        (RulesFormat::Yaml, _) => {
+            output::print_yaml(&Value::Array(rules.into_iter().map(to_json).collect()))?
         }
     }
     Ok(Outcome::Done)

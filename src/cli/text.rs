@@ -19,6 +19,7 @@ use capstan_report::ExcerptForm;
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
+use super::progress::say;
 use crate::app::generator::Refused;
 
 const BOLD: Style = Style::new().bold();
@@ -378,7 +379,7 @@ pub(super) fn refused(cluster: &ClusterId, refused: &Refused) -> String {
 /// The same on standard error.
 pub(super) fn complain(cluster: &ClusterId, refused: &Refused) {
     let red = AnsiColor::Red.on_default().bold();
-    anstream::eprintln!("{red}error{red:#}: {cluster} cannot be planned: {refused}");
+    say!("{red}error{red:#}: {cluster} cannot be planned: {refused}");
 }
 
 /// What stands besides the diff of an upgrade, on standard error.
@@ -387,16 +388,16 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
     let red = AnsiColor::Red.on_default().bold();
     let mut others = upgrade.reasons_beside_findings().peekable();
     if others.peek().is_none() && !upgrade.blocked.is_empty() {
-        anstream::eprintln!("{red}blocked{red:#}: {name}: nothing is written; the findings say why");
+        say!("{red}blocked{red:#}: {name}: nothing is written; the findings say why");
     }
     for reason in others {
-        anstream::eprintln!("{red}blocked{red:#}: {name}: {reason}");
+        say!("{red}blocked{red:#}: {name}: {reason}");
     }
     for note in upgrade.notes.iter().filter(|_| upgrade.to.is_some()) {
-        anstream::eprintln!("{name}: {note}");
+        say!("{name}: {note}");
     }
     for item in &upgrade.findings {
-        anstream::eprintln!("{}", finding(item));
+        say!("{}", finding(item));
     }
     for (at, item) in upgrade.conflicts.iter().enumerate().filter(|(_, item)| !item.blocks) {
         let (source, from) = brought_from(upgrade, at);
@@ -412,14 +413,14 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
             }
             Basis::Known | Basis::Inferred => String::new(),
         };
-        anstream::eprintln!("conflict: {}: {} {path}: {values}{kept}", item.place, item.object);
+        say!("conflict: {}: {} {path}: {values}{kept}", item.place, item.object);
     }
     if let Some(hint) = overwriting(upgrade) {
-        anstream::eprintln!("{name}: {hint}");
+        say!("{name}: {hint}");
     }
     if upgrade.files.is_empty() && upgrade.blocked.is_empty() {
-        anstream::eprintln!("{name}: nothing to change");
+        say!("{name}: nothing to change");
     } else if written && upgrade.blocked.is_empty() {
-        anstream::eprintln!("{name}: {} file(s) written", upgrade.files.len());
+        say!("{name}: {} file(s) written", upgrade.files.len());
     }
 }

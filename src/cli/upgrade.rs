@@ -1,4 +1,4 @@
-//! `capstan upgrade CLUSTER… --to RELEASE [--write]`
+//! `capstan upgrade CLUSTER… [--to RELEASE] [--write]`
 //!
 //! All plans are made and kept before the first file is written: all files are written or none. So this takes
 //! memory by the number of clusters, where `plan` lets each plan go.
@@ -9,7 +9,7 @@ use capstan_plan::patch;
 use capstan_plan::upgrade::Explanation;
 
 use super::arguments::Upgrade;
-use super::{Context, Failure, Format, Outcome, explain, output, plan, text};
+use super::{ChangeFormat, Context, Failure, Outcome, explain, output, plan, text};
 use crate::app::generator::Planned;
 use crate::app::inventory::tell_restore;
 
@@ -17,7 +17,8 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let (clusters, planned, explained) = if command.inventory {
-        let (mut clusters, to_come) = context.clusters_and_to_come(&fleet, &command.clusters)?;
+        let (mut clusters, to_come) =
+            context.clusters_and_to_come(workspace.as_ref(), &fleet, &command.clusters)?;
         context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
         fleet.allow_overwriting(command.overwriting.allowed());
         if command.retarget {
@@ -35,7 +36,7 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
         let unexplained = planned.iter().map(|_| None).collect();
         (clusters, planned, unexplained)
     } else {
-        let clusters = context.clusters(&fleet, &command.clusters)?;
+        let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
         fleet.allow_overwriting(command.overwriting.allowed());
         if command.retarget {
             clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget(cluster));
@@ -53,20 +54,17 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
     }
     let elements = || plan::elements(&clusters, &planned, &explained);
     match command.output {
-        Format::Diff if command.write => {}
-        Format::Diff => output::print(&patch::unified(&changes))?,
-        Format::Json => output::print_json(&elements())?,
-        Format::Yaml => output::print_yaml(&elements())?,
-        Format::Text => {
+        ChangeFormat::Diff if command.write => {}
+        ChangeFormat::Diff => output::print(&patch::unified(&changes))?,
+        ChangeFormat::Json => output::print_json(&elements())?,
+        ChangeFormat::Yaml => output::print_yaml(&elements())?,
+        ChangeFormat::Text => {
             planned.iter().flatten().try_for_each(|upgrade| output::print(&text::upgrade(upgrade)))?;
-        }
-        Format::Markdown => {
-            return Err(output::unsupported("upgrade", Format::Markdown, "diff, text, json or yaml"));
         }
     }
     say(&clusters, &planned, command.write);
     // Where the explanation is not part of the output it goes to standard error too.
-    if matches!(command.output, Format::Diff | Format::Text) {
+    if matches!(command.output, ChangeFormat::Diff | ChangeFormat::Text) {
         explained
             .iter()
             .flatten()

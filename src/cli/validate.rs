@@ -11,7 +11,9 @@ use capstan_report::{sarif, workflow_command};
 use serde_json::Value;
 
 use super::arguments::{FindingsFormat, Validate};
-use super::context::{self, today};
+use super::context::today;
+use super::progress::say;
+use super::typed::file_or_folder;
 use super::{Context, Failure, Outcome, output, text};
 use crate::app::generator::Fleet;
 use crate::app::inventory::{self, Difference};
@@ -28,7 +30,7 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
     let asked = command
         .paths
         .iter()
-        .map(|typed| context::path_in(&trees, typed))
+        .map(|typed| file_or_folder(workspace.as_ref(), &trees, typed))
         .collect::<Result<Vec<_>, Failure>>()?;
     let mut checked = check(&now, before.as_ref());
     for finding in checked.findings.iter_mut().filter(|finding| finding.rule == rules::VALUES_EDITED) {
@@ -130,7 +132,7 @@ fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Resu
                 output::print(&format!("{}\n", workflow_command(finding)))?;
             }
             // Standard output holds commands alone.
-            anstream::eprintln!("{summary}");
+            say!("{summary}");
             Ok(())
         }
         FindingsFormat::Text => {

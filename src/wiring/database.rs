@@ -1,6 +1,7 @@
 //! `capstan database`: the bot's database as a whole, and the files that it is written to and read from.
 
-use std::io::{BufReader, BufWriter, Write as _};
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write as _, stdin, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -36,20 +37,31 @@ fn run_on_database(arguments: &DatabaseArguments) -> Result<Outcome, Failure> {
                 Ok(cli::print_database_check(&check))
             }
             DatabaseCommand::Export { file } => {
-                let written = export(url, clock, file).await?;
+                let written = match is_stream(file) {
+                    // What is cut off lacks its last line, and is refused by `import`.
+                    true => Database::export(url, clock, &mut stdout()).await.map_err(failed)?,
+                    false => export(url, clock, file).await?,
+                };
                 cli::print_exported(written, file);
                 Ok(Outcome::Done)
             }
             DatabaseCommand::Import { file } => {
-                let opened = std::fs::File::open(file).map_err(|error| about(file, &error))?;
-                let mut from = BufReader::new(opened);
+                let mut from: Box<dyn BufRead + Send> = match is_stream(file) {
+                    true => Box::new(BufReader::new(stdin())),
+                    false => Box::new(BufReader::new(File::open(file).map_err(|error| about(file, &error))?)),
+                };
                 let read =
-                    Database::import(url, clock, &mut from).await.map_err(|error| about(file, &error))?;
+                    Database::import(url, clock, from.as_mut()).await.map_err(|error| about(file, &error))?;
                 cli::print_imported(read);
                 Ok(Outcome::Done)
             }
         }
     })
+}
+
+/// Whether standard input or output is meant.
+fn is_stream(file: &Path) -> bool {
+    file == Path::new("-")
 }
 
 /// Whole, on disk and readable by its owner alone when it has its name; never over another file.

@@ -169,13 +169,13 @@ pub enum DatabaseCommand {
     Check,
     /// Write all of it to a new file, which either engine can read; the bot may go on meanwhile
     Export {
-        /// The file
+        /// The file; `-` is standard output
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
     /// Read all of a file that was exported into an empty database
     Import {
-        /// The file
+        /// The file; `-` is standard input
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
@@ -244,6 +244,21 @@ pub enum Command {
 }
 
 impl Command {
+    /// What it does, as long as it does it.
+    pub(super) const fn doing(&self) -> &'static str {
+        match self {
+            Self::Plan(_) | Self::Upgrade(_) | Self::Clusters(_) => "planning",
+            Self::Render(_) | Self::Diff(_) => "rendering",
+            Self::Validate(_) => "validating",
+            Self::Campaign(_) => "simulating",
+            Self::Providers(_) => "reading providers",
+            Self::Inventory(_) => "reading the inventory",
+            Self::Adopt(_) => "comparing with releases",
+            Self::Create(_) | Self::Init(_) | Self::Releases(_) => "reading the repository",
+            Self::Schema(_) | Self::Rules(_) | Self::Completions(_) => "printing",
+        }
+    }
+
     /// Whether releases play a part, so that a checkout of theirs is of use.
     pub(super) const fn asks_for_releases(&self) -> bool {
         matches!(
@@ -268,10 +283,56 @@ pub enum Format {
     Json,
     /// For programs and people.
     Yaml,
+}
+
+/// How plans are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlanFormat {
+    /// For people.
+    Text,
+    /// For programs: an array.
+    Json,
+    /// For programs and people: an array.
+    Yaml,
     /// For pull requests and wikis.
     Markdown,
     /// A unified diff of files.
     Diff,
+}
+
+/// How changes of files are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ChangeFormat {
+    /// A unified diff of files.
+    Diff,
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For programs and people.
+    Yaml,
+}
+
+/// How Kubernetes objects are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ObjectFormat {
+    /// Documents, as `kubectl apply` takes them.
+    Yaml,
+    /// An array.
+    Json,
+}
+
+/// How rules are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RulesFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For programs and people.
+    Yaml,
+    /// The pages of the rules.
+    Markdown,
 }
 
 /// How findings are printed.
@@ -292,7 +353,7 @@ pub enum FindingsFormat {
 /// `capstan plan`
 #[derive(Debug, Args)]
 pub struct Plan {
-    /// Clusters by id, e.g. gauss/peu01
+    /// Clusters by id or path, e.g. gauss/peu01, . or ./peu01; a folder means all clusters below it
     #[arg(value_name = "CLUSTER")]
     pub clusters: Vec<String>,
     /// Plan for this release instead of the offered one
@@ -311,7 +372,7 @@ pub struct Plan {
     pub overwriting: Overwriting,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Format,
+    pub output: PlanFormat,
 }
 
 /// What may be overwritten in a cluster of which nobody recorded the release.
@@ -344,11 +405,11 @@ fn field(text: &str) -> Result<FieldPath, String> {
 /// `capstan upgrade`
 #[derive(Debug, Args)]
 pub struct Upgrade {
-    /// Clusters by id
+    /// Clusters by id or path
     #[arg(value_name = "CLUSTER", required = true)]
     pub clusters: Vec<String>,
-    /// The release to go to
-    #[arg(long, value_name = "RELEASE", required_unless_present = "inventory")]
+    /// The release to go to [default: the offered one]
+    #[arg(long, value_name = "RELEASE")]
     pub to: Option<String>,
     /// Take what the inventory says now, under the release that each cluster has; make clusters that it defines
     #[arg(long, conflicts_with = "to")]
@@ -366,13 +427,13 @@ pub struct Upgrade {
     pub explain: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value = "diff")]
-    pub output: Format,
+    pub output: ChangeFormat,
 }
 
 /// `capstan render`
 #[derive(Debug, Args)]
 pub struct Render {
-    /// Cluster by id
+    /// Cluster by id or path
     #[arg(value_name = "CLUSTER")]
     pub cluster: String,
     /// Live names of the templates of a claimed cluster, as the reconciler reports them
@@ -381,7 +442,7 @@ pub struct Render {
     pub names: Option<PathBuf>,
     /// Output format
     #[arg(short, long, value_enum, default_value = "yaml")]
-    pub output: Format,
+    pub output: ObjectFormat,
 }
 
 /// `capstan validate`
@@ -401,7 +462,7 @@ pub struct Validate {
 /// `capstan diff`
 #[derive(Debug, Args)]
 pub struct Diff {
-    /// Cluster by id
+    /// Cluster by id or path
     #[arg(value_name = "CLUSTER")]
     pub cluster: String,
     /// The commit before
@@ -426,7 +487,7 @@ pub struct List {
 /// `capstan adopt`
 #[derive(Debug, Args)]
 pub struct Adopt {
-    /// Clusters by id [default: all of them]
+    /// Clusters by id or path [default: all of them]
     #[arg(value_name = "CLUSTER")]
     pub clusters: Vec<String>,
     /// Record what was found in the clusters' capstan.yaml: all files or none
@@ -451,13 +512,13 @@ pub struct Init {
     pub write: bool,
     /// Output format [default: text, of a release diff]
     #[arg(short, long, value_enum)]
-    pub output: Option<Format>,
+    pub output: Option<ChangeFormat>,
 }
 
 /// `capstan create`
 #[derive(Debug, Args)]
 pub struct Create {
-    /// The new cluster's folder, e.g. gauss/peu01
+    /// The new cluster's folder, relative to the working directory, e.g. gauss/peu01
     #[arg(value_name = "CLUSTER")]
     pub cluster: String,
     /// The release that it is made from, e.g. aws/v21.0.0
@@ -471,7 +532,7 @@ pub struct Create {
     pub write: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value = "diff")]
-    pub output: Format,
+    pub output: ChangeFormat,
 }
 
 /// `capstan schema`
@@ -486,7 +547,7 @@ pub struct Rules {
     pub id: Option<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Format,
+    pub output: RulesFormat,
 }
 
 /// `capstan providers`
@@ -507,7 +568,7 @@ pub enum ProvidersCommand {
         inputs: ProviderInputs,
         /// Output format
         #[arg(short, long, value_enum, default_value = "yaml")]
-        output: Format,
+        output: ObjectFormat,
     },
     /// Fetch the components of all providers below a path into a folder, ConfigMaps or a registry
     Fetch(ProvidersFetch),
@@ -541,8 +602,9 @@ pub struct ProvidersFetch {
     #[arg(value_name = "PATH")]
     pub path: Option<String>,
     /// The folder of the repository that files go into, laid out as clusterctl's local repository
-    #[arg(long, value_name = "FOLDER", default_value = ".capstan/providers")]
-    pub into: String,
+    /// [default: .capstan/providers at the root]
+    #[arg(long, value_name = "FOLDER")]
+    pub into: Option<String>,
     /// Print ConfigMaps for the operator instead
     #[arg(long, conflicts_with_all = ["into", "push"])]
     pub config_maps: bool,

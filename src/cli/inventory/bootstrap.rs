@@ -5,12 +5,11 @@ use capstan_inventory::origin::LevelKind;
 use capstan_report::Refusal;
 
 use super::super::{Failure, Outcome, output};
-use super::{complain, named, open_in};
-use crate::app::generator::Fleet;
+use super::{Opened, complain, named};
+use crate::cli::progress::say;
 
-pub(super) fn run(fleet: &Fleet, name: &str) -> Result<Outcome, Failure> {
-    let survey = open_in(fleet)?;
-    let (member, values) = named(&survey, name)?;
+pub(super) fn run(opened: Opened<'_>, name: &str) -> Result<Outcome, Failure> {
+    let (member, values) = named(opened, name)?;
     if member.definition.level.kind != LevelKind::ManagementClusterDefinition {
         return Err(Failure::Usage(
             Refusal::NotFound,
@@ -21,7 +20,8 @@ pub(super) fn run(fleet: &Fleet, name: &str) -> Result<Outcome, Failure> {
         ));
     }
     let outcome = complain(&values);
-    let objects = fleet
+    let objects = opened
+        .fleet
         .bootstrap(member.name())
         .map_err(|why| Failure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{why}")))?;
     let bootstrap = Bootstrap::of(objects);
@@ -30,7 +30,7 @@ pub(super) fn run(fleet: &Fleet, name: &str) -> Result<Outcome, Failure> {
         output::print_yaml(object)?;
     }
     for id in &bootstrap.left_out {
-        anstream::eprintln!(
+        say!(
             "{id} is left out: it holds values, which are not printed. Make it by hand, or let a VaultSecret bring it"
         );
     }

@@ -26,7 +26,6 @@ pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<Outc
     match command.output {
         Format::Text => output::print(&told(&difference))?,
         Format::Json | Format::Yaml => print_value(&as_json(&difference), command.output)?,
-        other => return Err(output::unsupported("inventory diff", other, "text, json or yaml")),
     }
     Ok(outcome(&difference))
 }

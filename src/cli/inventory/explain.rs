@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 
 use super::super::arguments::{InventoryExplain, InventoryUses};
 use super::super::{Failure, Format, Outcome, output};
-use super::{complain, explained, id, named, origin, place, print_value, refused};
+use super::{Opened, complain, explained, id, named, origin, place, print_value, refused};
 
-pub(super) fn explain_one(survey: &Survey, command: &InventoryExplain) -> Result<Outcome, Failure> {
-    let (member, values) = named(survey, &command.cluster)?;
+pub(super) fn explain_one(opened: Opened<'_>, command: &InventoryExplain) -> Result<Outcome, Failure> {
+    let survey = opened.survey;
+    let (member, values) = named(opened, &command.cluster)?;
     let rendered = survey.render(&member, &values);
     let path = pointer(command.pointer.as_deref().unwrap_or_default())?;
     if let Some(object) = &command.object {
@@ -56,7 +57,6 @@ pub(super) fn explain_one(survey: &Survey, command: &InventoryExplain) -> Result
                 _ => print_value(&Value::Array(told), command.output)?,
             }
         }
-        other => return Err(output::unsupported("inventory explain", other, "text, json or yaml")),
     }
     Ok(complain(&values))
 }
@@ -171,7 +171,6 @@ fn explain_object(
         }
         Format::Text => {}
         Format::Json | Format::Yaml => print_value(&Value::Array(told), command.output)?,
-        other => return Err(output::unsupported("inventory explain", other, "text, json or yaml")),
     }
     Ok(complain(values))
 }
@@ -236,7 +235,6 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Out
             let all = json!({"path": path, "has": told(&has), "overridden": told(&overridden)});
             print_value(&all, command.output)?;
         }
-        other => return Err(output::unsupported("inventory uses", other, "text, json or yaml")),
     }
     Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
 }

@@ -8,8 +8,9 @@ use capstan_report::Refusal;
 use serde_json::Value;
 
 use super::super::arguments::InventoryImport;
-use super::super::{Failure, Format, Outcome, output};
+use super::super::{Failure, Format, Outcome};
 use super::print_value;
+use crate::cli::progress::say;
 
 pub(super) fn run(command: &InventoryImport) -> Result<Outcome, Failure> {
     let typed = command.file.display();
@@ -21,13 +22,12 @@ pub(super) fn run(command: &InventoryImport) -> Result<Outcome, Failure> {
     let path = RepoPath::parse(&name).unwrap_or_default();
     let imported = import(&path, &bytes).map_err(|error| failed(error.to_string()))?;
     for (place, note) in &imported.notes {
-        anstream::eprintln!("{place}: warning: {note}");
+        say!("{place}: warning: {note}");
     }
     let values = Value::Object(imported.values);
     match command.output {
         Format::Text => print_value(&values, Format::Yaml)?,
         Format::Json | Format::Yaml => print_value(&values, command.output)?,
-        other => return Err(output::unsupported("inventory import", other, "text, json or yaml")),
     }
     Ok(Outcome::Done)
 }

@@ -17,24 +17,44 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::{Inventory, InventoryCommand};
-use super::{Context, Failure, Format, Outcome, output, text};
+use super::{Context, Failure, Format, Outcome, output, text, typed};
 use crate::app::generator::Fleet;
 use crate::app::inventory;
+use crate::app::ports::Workspace;
+use crate::cli::progress::say;
 
 pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome, Failure> {
-    let survey = || open_in(&context.fleet()?);
     match &command.command {
-        InventoryCommand::List { output } => list(&survey()?, *output),
+        InventoryCommand::List { output } => opened(context, |opened| list(opened.survey, *output)),
         InventoryCommand::Values { cluster, origins, output } => {
-            values(&survey()?, cluster, *origins, *output)
+            opened(context, |opened| values(opened, cluster, *origins, *output))
         }
-        InventoryCommand::Explain(command) => explain::explain_one(&survey()?, command),
-        InventoryCommand::Uses(command) => explain::print_uses(&survey()?, command),
-        InventoryCommand::Render(command) => render::run(&survey()?, command),
+        InventoryCommand::Explain(command) => opened(context, |opened| explain::explain_one(opened, command)),
+        InventoryCommand::Uses(command) => {
+            opened(context, |opened| explain::print_uses(opened.survey, command))
+        }
+        InventoryCommand::Render(command) => opened(context, |opened| render::run(opened, command)),
         InventoryCommand::Diff(command) => diff::run(context, command),
         InventoryCommand::Import(command) => import::run(command),
-        InventoryCommand::Bootstrap { name } => bootstrap::run(&context.fleet()?, name),
+        InventoryCommand::Bootstrap { name } => opened(context, |opened| bootstrap::run(opened, name)),
     }
+}
+
+/// An inventory, and the checkout that it is in.
+#[derive(Clone, Copy)]
+struct Opened<'a> {
+    workspace: &'a dyn Workspace,
+    fleet: &'a Fleet,
+    survey: &'a Survey,
+}
+
+fn opened(
+    context: &Context<'_>,
+    run: impl FnOnce(Opened<'_>) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    let workspace = context.workspace()?;
+    let fleet = context.fleet_of(workspace.as_ref())?;
+    run(Opened { workspace: workspace.as_ref(), fleet: &fleet, survey: &open_in(&fleet)? })
 }
 
 /// The inventory that `.capstan.yaml` of a snapshot names.
@@ -48,7 +68,7 @@ fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
     };
     let survey = inventory::survey(fleet, settings);
     for finding in &survey.inventory.findings {
-        anstream::eprintln!("{}", told(finding));
+        say!("{}", told(finding));
     }
     match &survey.inventory.unreadable {
         Some(place) => Err(Failure::Failed(
@@ -62,8 +82,9 @@ fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
 }
 
 /// The definition that was typed, by its name or its folder, with its values.
-fn named<'s>(survey: &'s Survey, typed: &str) -> Result<(Member<'s>, ClusterValues), Failure> {
-    let typed = typed.trim_start_matches("./").trim_end_matches('/');
+fn named<'s>(opened: Opened<'s>, typed: &str) -> Result<(Member<'s>, ClusterValues), Failure> {
+    let survey = opened.survey;
+    let paths = typed::paths(opened.workspace, typed);
     let by_name = survey.member(typed);
     let member = match by_name {
         Some(member) => member,
@@ -71,7 +92,7 @@ fn named<'s>(survey: &'s Survey, typed: &str) -> Result<(Member<'s>, ClusterValu
             .inventory
             .clusters()
             .filter_map(|cluster| Member::of(&survey.inventory, cluster).ok())
-            .find(|member| survey.folder(member).is_ok_and(|folder| folder.as_str() == typed))
+            .find(|member| survey.folder(member).is_ok_and(|folder| paths.contains(&folder)))
             .map(Ok)
             .ok_or_else(|| {
                 let names: Vec<&str> =
@@ -102,7 +123,7 @@ fn told(finding: &Finding) -> String {
 /// Prints what is wrong with values to standard error.
 fn complain(values: &ClusterValues) -> Outcome {
     for finding in &values.findings {
-        anstream::eprintln!("{}", told(finding));
+        say!("{}", told(finding));
     }
     let errors = values.findings.iter().any(|finding| finding.severity() == Severity::Error);
     if errors { Outcome::ErrorsStand } else { Outcome::Done }
@@ -167,13 +188,13 @@ fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
         }
         Format::Json => output::print_json(&Value::Array(all))?,
         Format::Yaml => output::print_yaml(&Value::Array(all))?,
-        other => return Err(output::unsupported("inventory list", other, "text, json or yaml")),
     }
     Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
 }
 
-fn values(survey: &Survey, typed: &str, origins: bool, format: Format) -> Result<Outcome, Failure> {
-    let (member, values) = named(survey, typed)?;
+fn values(opened: Opened<'_>, typed: &str, origins: bool, format: Format) -> Result<Outcome, Failure> {
+    let survey = opened.survey;
+    let (member, values) = named(opened, typed)?;
     match (origins, format) {
         (true, Format::Text) => {
             let all = capstan_inventory::trace::explain(&member, &values, &Default::default());
@@ -193,7 +214,6 @@ fn values(survey: &Survey, typed: &str, origins: bool, format: Format) -> Result
         }
         (false, Format::Json) => output::print_json(&values.value())?,
         (false, Format::Yaml | Format::Text) => output::print_yaml(&values.value())?,
-        (_, other) => return Err(output::unsupported("inventory values", other, "text, json or yaml")),
     }
     Ok(complain(&values))
 }

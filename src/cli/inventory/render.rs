@@ -3,15 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use capstan_inventory::survey::Survey;
 use capstan_model::finding::Severity;
 use capstan_report::Refusal;
 
 use super::super::arguments::InventoryRender;
 use super::super::{Failure, Outcome, output};
-use super::{id, named, told};
+use super::{Opened, id, named, told};
+use crate::cli::progress::say;
 
-pub(super) fn run(survey: &Survey, command: &InventoryRender) -> Result<Outcome, Failure> {
+pub(super) fn run(opened: Opened<'_>, command: &InventoryRender) -> Result<Outcome, Failure> {
+    let survey = opened.survey;
     let names: Vec<String> = match (command.all, command.clusters.is_empty()) {
         (true, _) => survey.inventory.clusters().map(|cluster| cluster.level.name.clone()).collect(),
         (false, false) => command.clusters.clone(),
@@ -22,10 +23,10 @@ pub(super) fn run(survey: &Survey, command: &InventoryRender) -> Result<Outcome,
     };
     let mut outcome = Outcome::Done;
     for name in names {
-        let (member, values) = match named(survey, &name) {
+        let (member, values) = match named(opened, &name) {
             Ok(found) => found,
             Err(Failure::Failed(_, message)) => {
-                anstream::eprintln!("{message}");
+                say!("{message}");
                 outcome = outcome.max(Outcome::PartlyFailed);
                 continue;
             }
@@ -35,7 +36,7 @@ pub(super) fn run(survey: &Survey, command: &InventoryRender) -> Result<Outcome,
             Ok(rendered) => rendered,
             Err(findings) => {
                 for finding in findings.iter().filter(|finding| finding.severity() == Severity::Error) {
-                    anstream::eprintln!("{name}: {}", told(finding));
+                    say!("{name}: {}", told(finding));
                 }
                 outcome = outcome.max(Outcome::PartlyFailed);
                 continue;

@@ -16,7 +16,11 @@ use crate::app::components::{NotFetched, config_map, fetch, files, layers};
 use crate::app::generator::Fleet;
 use crate::app::ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials, Workspace};
 use crate::cli::arguments::ProvidersFetch;
-use crate::cli::{Connect, Context, Failure, Format, Outcome, output};
+use crate::cli::progress::say;
+use crate::cli::{Connect, Context, Failure, Format, Outcome, output, typed};
+
+/// Where files go if nothing else was typed.
+const KEPT_IN: &str = ".capstan/providers";
 
 /// A provider's components, and what became of them.
 struct Row<'a> {
@@ -31,16 +35,19 @@ pub(super) fn run(
     connect: Connect<'_>,
     command: &ProvidersFetch,
 ) -> Result<Outcome, Failure> {
-    if !matches!(command.output, Format::Text | Format::Json) {
-        return Err(output::unsupported("providers fetch", command.output, "text or json"));
-    }
     let values = credentials(command)?;
     let fleet = context.fleet()?;
     let workspace = context.workspace()?;
     let tree = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
-    let set = set(tree.as_ref(), command.path.as_deref())?;
-    let into = RepoPath::parse(command.into.trim_start_matches("./").trim_end_matches('/'));
-    let into = into.map_err(|error| Failure::Usage(Refusal::Usage, format!("--into: {error}")))?;
+    let set = set(workspace.as_ref(), tree.as_ref(), command.path.as_deref())?;
+    let into = match &command.into {
+        Some(into) => typed::new_folder(workspace.as_ref(), into),
+        None => RepoPath::parse(KEPT_IN).ok(),
+    };
+    let into = into.ok_or_else(|| {
+        let message = "--into: this is no folder below the root of the repository".to_owned();
+        Failure::Usage(Refusal::Usage, message)
+    })?;
     let of_settings = fleet.settings().providers.hosts.iter().map(|host| host.as_str().to_owned());
     let typed = typed_hosts(command)?;
     // A checkout is a stranger's until somebody types its hosts.
@@ -65,7 +72,7 @@ pub(super) fn run(
         for row in &rows {
             output::print("---\n")?;
             output::print_yaml(&config_map(row.provider, &row.published))?;
-            anstream::eprintln!("note: {}", line(row));
+            say!("note: {}", line(row));
         }
         return Ok(Outcome::Done);
     }
@@ -73,10 +80,10 @@ pub(super) fn run(
         Some(address) => work.push(address, &mut rows)?,
         None => write(workspace.as_ref(), tree.as_ref(), &into, &mut rows)?,
     }
-    if command.output == Format::Json {
-        output::print_json(&rows.iter().map(as_json).collect::<Value>())?;
-    } else {
-        rows.iter().try_for_each(|row| output::print(&format!("{}\n", line(row))))?;
+    match command.output {
+        Format::Json => output::print_json(&rows.iter().map(as_json).collect::<Value>())?,
+        Format::Yaml => output::print_yaml(&rows.iter().map(as_json).collect::<Value>())?,
+        Format::Text => rows.iter().try_for_each(|row| output::print(&format!("{}\n", line(row))))?,
     }
     Ok(Outcome::Done)
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use self::set::rendered;
 use super::arguments::{ProviderInputs, Providers, ProvidersCommand};
-use super::{Connect, Context, Failure, Format, Outcome, output};
+use super::{Connect, Context, Failure, Format, ObjectFormat, Outcome, output};
 
 pub(super) fn run(
     context: &Context<'_>,
@@ -27,33 +27,24 @@ pub(super) fn run(
     }
 }
 
-fn print_objects(context: &Context<'_>, inputs: &ProviderInputs, format: Format) -> Result<Outcome, Failure> {
-    if !matches!(format, Format::Json | Format::Yaml) {
-        return Err(output::unsupported("providers render", format, "yaml or json"));
-    }
+fn print_objects(
+    context: &Context<'_>,
+    inputs: &ProviderInputs,
+    format: ObjectFormat,
+) -> Result<Outcome, Failure> {
     let (_, rendered) = rendered(context, inputs)?;
-    let objects: Vec<Value> = rendered.into_iter().flat_map(|provider| provider.objects).collect();
-    if format == Format::Json {
-        output::print_json(&Value::Array(objects))?;
-    } else {
-        for object in &objects {
-            output::print("---\n")?;
-            output::print_yaml(object)?;
-        }
-    }
+    let objects: Vec<&Value> = rendered.iter().flat_map(|provider| &provider.objects).collect();
+    output::print_objects(format, &objects)?;
     Ok(Outcome::Done)
 }
 
 fn print_images(context: &Context<'_>, inputs: &ProviderInputs, format: Format) -> Result<Outcome, Failure> {
-    if !matches!(format, Format::Json | Format::Text) {
-        return Err(output::unsupported("providers images", format, "text or json"));
-    }
     let (_, rendered) = rendered(context, inputs)?;
     let images: BTreeSet<String> = rendered.into_iter().flat_map(|provider| provider.images).collect();
-    if format == Format::Json {
-        output::print_json(&images.into_iter().collect())?;
-    } else {
-        images.iter().try_for_each(|image| output::print(&format!("{image}\n")))?;
+    match format {
+        Format::Json => output::print_json(&images.into_iter().collect())?,
+        Format::Yaml => output::print_yaml(&images.into_iter().collect())?,
+        Format::Text => images.iter().try_for_each(|image| output::print(&format!("{image}\n")))?,
     }
     Ok(Outcome::Done)
 }

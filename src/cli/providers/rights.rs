@@ -14,9 +14,6 @@ pub(super) fn run(
     from: Option<&str>,
     format: Format,
 ) -> Result<Outcome, Failure> {
-    if !matches!(format, Format::Json | Format::Yaml | Format::Text) {
-        return Err(output::unsupported("providers rights", format, "yaml, json or text"));
-    }
     let now = rendered_at(context, inputs, context.arguments.at.as_deref())?;
     let mut before = Before { objects: Vec::new(), versions: now.versions };
     if let Some(from) = from {
@@ -35,7 +32,7 @@ pub(super) fn run(
             output::print("---\n")?;
             output::print_yaml(object)
         })?,
-        _ => {
+        Format::Text => {
             for provider in &providers {
                 let word = |key: &str| provider[key].as_str().unwrap_or_default().to_owned();
                 output::print(&format!("{} {}\n", word("label"), word("subject")))?;

@@ -4,18 +4,27 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use capstan_model::tree::Tree;
+use capstan_model::tree::{RepoPath, Tree};
 use capstan_providers::{Inputs, Overrides, ProviderSet, Rendered, Values, render, versions_at_hand};
 use capstan_report::Refusal;
 use capstan_yaml::YamlFile;
 
+use crate::app::ports::Workspace;
 use crate::cli::arguments::ProviderInputs;
-use crate::cli::context::path_in;
+use crate::cli::progress::say;
+use crate::cli::typed::file_or_folder;
 use crate::cli::{Context, Failure};
 
 /// The set below a path, which has providers.
-pub(super) fn set(tree: &dyn Tree, typed: Option<&str>) -> Result<ProviderSet, Failure> {
-    let path = path_in(&[tree], typed.unwrap_or_default())?;
+pub(super) fn set(
+    workspace: &dyn Workspace,
+    tree: &dyn Tree,
+    typed: Option<&str>,
+) -> Result<ProviderSet, Failure> {
+    let path = match typed {
+        Some(typed) => file_or_folder(workspace, &[tree], typed)?,
+        None => RepoPath::root(),
+    };
     let set = ProviderSet::read(tree, &path).map_err(|refused| failed(&refused))?;
     if set.providers().is_empty() {
         return Err(Failure::Usage(
@@ -55,7 +64,7 @@ pub(super) fn rendered_at(
     let configuration = typed.clusterctl_config.as_deref().map(configuration).transpose()?;
     let workspace = context.workspace()?;
     let tree = context.tree(workspace.as_ref(), revision)?;
-    let set = set(tree.as_ref(), typed.path.as_deref())?;
+    let set = set(workspace.as_ref(), tree.as_ref(), typed.path.as_deref())?;
     let inputs = Inputs {
         tree: tree.as_ref(),
         set: &set,
@@ -67,7 +76,7 @@ pub(super) fn rendered_at(
         match render(provider, inputs) {
             Ok(rendered) => {
                 for note in &rendered.notes {
-                    anstream::eprintln!("note: {}: {note}", provider.subject());
+                    say!("note: {}: {note}", provider.subject());
                 }
                 all.push(rendered);
             }

@@ -1,5 +1,6 @@
 //! `capstan database` as it is typed.
 
+use std::io::{Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Output;
@@ -13,6 +14,20 @@ fn capstan(arguments: &[&str]) -> Output {
         .arg("database")
         .args(arguments)
         .env_clear()
+        .output()
+        .unwrap()
+}
+
+/// The same, with something on standard input.
+fn piped(arguments: &[&str], input: &[u8]) -> Output {
+    let mut from = tempfile::tempfile().unwrap();
+    from.write_all(input).unwrap();
+    from.rewind().unwrap();
+    tally::command(env!("CARGO_BIN_EXE_capstan"))
+        .arg("database")
+        .args(arguments)
+        .env_clear()
+        .stdin(from)
         .output()
         .unwrap()
 }
@@ -61,6 +76,20 @@ async fn a_backup_is_made_checked_and_restored() {
         "{}",
         said(&twice)
     );
+
+    let streamed = capstan(&["export", "--state-dir", state, "-"]);
+    assert_eq!(streamed.status.code(), Some(0), "{}", said(&streamed));
+    let streamed = String::from_utf8(streamed.stdout).unwrap();
+    // The first line says when it was made, and the last one is its digest.
+    let rows =
+        |text: &str| text.lines().filter(|line| line.starts_with('[')).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(rows(&streamed), rows(&std::fs::read_to_string(file).unwrap()));
+    let third = format!("sqlite://{}", folder.path().join("third.sqlite").display());
+    let taken = piped(&["import", "--database-url", &third, "-"], streamed.as_bytes());
+    assert_eq!(taken.status.code(), Some(0), "{}", said(&taken));
+    let cut_off =
+        piped(&["import", "--database-url", &third, "-"], &streamed.as_bytes()[..streamed.len() / 2]);
+    assert_eq!(cut_off.status.code(), Some(1), "{}", said(&cut_off));
 
     execute(&elsewhere, "UPDATE jobs SET state = 'running'").await;
     let odd = capstan(&["check", "--database-url", &elsewhere]);

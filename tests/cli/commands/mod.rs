@@ -21,6 +21,7 @@ mod provider_sets;
 mod providers;
 mod refusals;
 mod services;
+mod typed;
 mod unknown_releases;
 mod validating;
 mod writing;

@@ -33,8 +33,9 @@ fn a_cluster_release_revision_path_or_rule_that_does_not_exist() {
         (&["rules", "kubernetes-minor-skp"], "did you mean `kubernetes-minor-skip`?"),
         (&["diff", "acme/c", "--from", "HEAD"], "there is no cluster `acme/c`"),
         (&["plan", "-o", "xml"], "possible values: text, json, yaml, markdown, diff"),
-        (&["render", "acme/a", "-o", "markdown"], "use -o yaml or json"),
-        (&["upgrade", "acme/a"], "--to <RELEASE>"),
+        (&["render", "acme/a", "-o", "markdown"], "possible values: yaml, json"),
+        (&["upgrade"], "<CLUSTER>..."),
+        (&["serve", "--at", "HEAD"], "`--at` is for commands on a checkout"),
         (&["upgrade", "acme/a", "--to", "aws/v1.1.0", "--write", "--at", "HEAD"], "cannot be used with"),
         (&["uprgade"], "similar subcommand exists: 'upgrade'"),
     ] {

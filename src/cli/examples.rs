@@ -1,0 +1,366 @@
+//! Examples at the end of each command's help. A test parses each of them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _, Subcommand as _, value_parser};
+
+use super::{AnyCommand, Arguments, Service};
+
+/// Commands by their words, each with its examples: what is typed, and what it does.
+const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "plan",
+        &[
+            ("capstan plan", "what would be proposed, for every cluster"),
+            ("capstan plan gauss/peu01 --to aws/v21.0.0", "one cluster, to a release of your choice"),
+            ("capstan plan . --path", "each step to the newest release, for the clusters below this folder"),
+        ],
+    ),
+    (
+        "upgrade",
+        &[
+            ("capstan upgrade gauss/peu01", "the diff to the offered release"),
+            ("capstan upgrade gauss/peu01 --to aws/v21.0.0 --write", "change the work tree"),
+            (
+                "capstan upgrade gauss --inventory --write",
+                "take what the inventory says now, for a folder of clusters",
+            ),
+        ],
+    ),
+    (
+        "render",
+        &[
+            ("capstan render gauss/peu01", "the objects as they would be applied"),
+            ("capstan render . -o json", "the cluster of this folder, as a JSON array"),
+        ],
+    ),
+    (
+        "validate",
+        &[
+            ("capstan validate", "the whole repository"),
+            (
+                "capstan validate --from origin/main -o github",
+                "in a workflow: annotate what a pull request brings",
+            ),
+            ("capstan validate gauss", "report on one folder alone"),
+        ],
+    ),
+    (
+        "diff",
+        &[
+            ("capstan diff gauss/peu01 --from main", "the work tree beside a branch"),
+            ("capstan diff gauss/peu01 --from v1 --to v2 -o json", "two commits, for a program"),
+        ],
+    ),
+    (
+        "releases",
+        &[
+            ("capstan releases", "the releases of this repository"),
+            ("capstan releases -o json", "the same, for a program"),
+        ],
+    ),
+    (
+        "clusters",
+        &[
+            ("capstan clusters", "each cluster with its current and its offered release"),
+            ("capstan clusters --releases ../releases", "where the releases are in another repository"),
+        ],
+    ),
+    (
+        "adopt",
+        &[
+            ("capstan adopt", "which release each cluster without a record comes from"),
+            ("capstan adopt gauss/peu01 --write", "record it"),
+        ],
+    ),
+    (
+        "init",
+        &[
+            ("capstan init", "the .capstan.yaml that fits, and what was found"),
+            ("capstan init --write", "write it"),
+            (
+                "capstan init --release aws/v1.0.0 --from gauss/peu01 --write",
+                "make the first release out of a cluster",
+            ),
+        ],
+    ),
+    (
+        "create",
+        &[
+            (
+                "capstan create gauss/peu02 --from aws/v21.0.0 --set CLUSTER_NAME=peu02",
+                "show the files of a new cluster",
+            ),
+            ("capstan create gauss/peu02 --from aws/v21.0.0 --write", "write them"),
+        ],
+    ),
+    ("schema", &[("capstan schema", "for an editor: the JSON Schema of .capstan.yaml")]),
+    (
+        "rules",
+        &[
+            ("capstan rules", "all rules"),
+            ("capstan rules kubernetes-minor-skip", "one rule, its reason and what to do"),
+        ],
+    ),
+    (
+        "providers render",
+        &[
+            ("capstan providers render management/providers", "the objects of all providers of a set"),
+            (
+                "capstan providers render --variable GITHUB_TOKEN=none -o json",
+                "with a value that the Secrets of the repository lack",
+            ),
+        ],
+    ),
+    (
+        "providers fetch",
+        &[
+            ("capstan providers fetch management/providers", "fetch components into .capstan/providers"),
+            ("capstan providers fetch --config-maps", "print ConfigMaps for the Cluster API operator"),
+            ("capstan providers fetch --push registry.example.com/capi", "mirror them into a registry"),
+        ],
+    ),
+    (
+        "providers rights",
+        &[
+            ("capstan providers rights management/providers", "the RBAC rules that installing takes"),
+            ("capstan providers rights --from main -o text", "also what an upgrade takes, in words"),
+        ],
+    ),
+    ("providers images", &[("capstan providers images", "one image a line, for a mirror")]),
+    ("inventory list", &[("capstan inventory list", "all definitions, and what is wrong with them")]),
+    (
+        "inventory values",
+        &[
+            ("capstan inventory values web --origins", "each value with the level that it comes from"),
+            ("capstan inventory values ./web -o json", "by the folder of the cluster"),
+        ],
+    ),
+    (
+        "inventory explain",
+        &[
+            ("capstan inventory explain web /network/cidr", "where a value comes from and what it overrides"),
+            (
+                "capstan inventory explain web /spec/replicas --object MachineDeployment/web-md",
+                "from a field back to its values",
+            ),
+        ],
+    ),
+    ("inventory uses", &[("capstan inventory uses /network/cidr", "which clusters have a value")]),
+    (
+        "inventory render",
+        &[
+            ("capstan inventory render web", "the objects that templates make for a cluster"),
+            ("capstan inventory render --all --out /tmp/rendered", "those of all clusters, as files"),
+        ],
+    ),
+    (
+        "inventory diff",
+        &[(
+            "capstan inventory diff --from main",
+            "which clusters a change reaches, and which machines it replaces",
+        )],
+    ),
+    (
+        "inventory import",
+        &[(
+            "capstan inventory import clusterctl.yaml",
+            "variables of clusterctl as values, without credentials",
+        )],
+    ),
+    (
+        "inventory bootstrap",
+        &[("capstan inventory bootstrap mc-eu", "the objects that make an API server a management cluster")],
+    ),
+    (
+        "campaign simulate",
+        &[
+            ("capstan campaign simulate", "the waves of .capstan.yaml over the fleet as it is"),
+            (
+                "capstan campaign simulate draft.yaml --stuck-per-thousand 20 --svg waves.svg",
+                "a draft, with failures, as a picture",
+            ),
+        ],
+    ),
+    (
+        "completions",
+        &[("capstan completions bash > /etc/bash_completion.d/capstan", "for every shell of this machine")],
+    ),
+    (
+        "serve",
+        &[
+            ("capstan serve", "as a GitHub App that exists, or with a page to make one"),
+            ("capstan serve --config /etc/capstan/bot.yaml", "with settings out of a file"),
+        ],
+    ),
+    (
+        "reconcile",
+        &[
+            ("capstan reconcile", "in the cluster of the Pod"),
+            ("capstan reconcile --kubeconfig ~/.kube/config", "from outside"),
+        ],
+    ),
+    ("crds", &[("capstan crds | kubectl apply --server-side -f -", "install the kinds of Capstan")]),
+    (
+        "agents invite",
+        &[(
+            "capstan agents invite --management-cluster 6f1c9d0e-8a44-4c7b-9f0e-2d7a1b3c4d5e",
+            "a join code for one management cluster",
+        )],
+    ),
+    ("agents list", &[("capstan agents list", "the reconcilers, and when each was last seen")]),
+    (
+        "agents revoke",
+        &[("capstan agents revoke 01JD9Z6Q3V8K2M4N6P8R0S2T4V", "believe nothing more of one of them")],
+    ),
+    ("database check", &[("capstan database check", "whether the database is well")]),
+    (
+        "database export",
+        &[
+            ("capstan database export backup.jsonl", "a copy, while the bot runs"),
+            ("capstan database export - | gzip > backup.jsonl.gz", "to standard output"),
+        ],
+    ),
+    (
+        "database import",
+        &[(
+            "capstan database import backup.jsonl --database-url postgres://db/capstan",
+            "into an empty database",
+        )],
+    ),
+    ("demo", &[("capstan demo", "until Ctrl-C"), ("capstan demo --once", "print what happened and leave")]),
+];
+
+/// The commands as they are parsed, with examples. A flag is shown where it works: those of a checkout are of no use to a
+/// service.
+pub fn command() -> Command {
+    let mut command = Arguments::command();
+    for (words, examples) in EXAMPLES {
+        command = with(command, &words.split(' ').collect::<Vec<_>>(), &told(examples));
+    }
+    for service in services() {
+        command = command.mut_subcommand(service, |service| {
+            service
+                .arg(Arg::new("repo").long("repo").value_parser(value_parser!(PathBuf)).hide(true))
+                .arg(Arg::new("releases").long("releases").value_parser(value_parser!(PathBuf)).hide(true))
+                .arg(Arg::new("at").long("at").hide(true))
+        });
+    }
+    command
+}
+
+fn services() -> Vec<String> {
+    let services = Service::augment_subcommands(Command::new("capstan"));
+    services.get_subcommands().map(|service| service.get_name().to_owned()).collect()
+}
+
+/// What was typed.
+///
+/// # Errors
+/// It is no command, with clap's words; hidden commands are never suggested.
+pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Arguments, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(words).map_err(|error| without_hidden(&command, error))?;
+    let arguments = Arguments::from_arg_matches(&matches)?;
+    let of_a_checkout = [
+        ("--repo", arguments.repo.is_some()),
+        ("--at", arguments.at.is_some()),
+        ("--releases", arguments.releases.is_some()),
+    ];
+    let given = of_a_checkout.iter().find(|(_, given)| *given);
+    if let (AnyCommand::Service(_), Some((flag, _))) = (&arguments.command, given) {
+        let message = format!("`{flag}` is for commands on a checkout; this one reads none");
+        return Err(command.error(ErrorKind::ArgumentConflict, message));
+    }
+    Ok(arguments)
+}
+
+fn without_hidden(command: &Command, mut error: clap::Error) -> clap::Error {
+    let is_shown =
+        |name: &String| command.find_subcommand(name).is_none_or(|suggested| !suggested.is_hide_set());
+    match error.remove(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(names)) => {
+            let shown: Vec<String> = names.into_iter().filter(is_shown).collect();
+            if !shown.is_empty() {
+                error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(shown));
+            }
+        }
+        Some(ContextValue::String(name)) if is_shown(&name) => {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(name));
+        }
+        _ => {}
+    }
+    error
+}
+
+fn with(command: Command, words: &[&str], examples: &str) -> Command {
+    match words {
+        [] => command.after_help(examples.to_owned()),
+        // A command that this build does not have has no examples either.
+        [first, ..] if command.find_subcommand(first).is_none() => command,
+        [first, rest @ ..] => command.mut_subcommand(*first, |below| with(below, rest, examples)),
+    }
+}
+
+fn told(examples: &[(&str, &str)]) -> String {
+    let lines = examples.iter().map(|(typed, does)| format!("  {typed}\n      {does}"));
+    format!("Examples:\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Every command that people type, by its words.
+    fn leaves(command: &Command, words: &str, found: &mut BTreeSet<String>) {
+        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+            let words = format!("{words} {}", below.get_name()).trim().to_owned();
+            if below.has_subcommands() {
+                leaves(below, &words, found);
+            } else {
+                found.insert(words);
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_has_examples_that_it_takes() {
+        let mut commands = BTreeSet::new();
+        leaves(&Arguments::command(), "", &mut commands);
+        let with_examples: BTreeSet<String> = EXAMPLES.iter().map(|(words, _)| (*words).to_owned()).collect();
+        let missing: Vec<_> = commands.difference(&with_examples).collect();
+        assert!(missing.is_empty(), "without examples: {missing:?}");
+        for (words, examples) in EXAMPLES.iter().filter(|(words, _)| commands.contains(*words)) {
+            for (typed, _) in *examples {
+                let own = typed.split(['|', '>']).next().unwrap().trim();
+                assert!(own.starts_with(&format!("capstan {words}")), "{typed} is no example of {words}");
+                let parsed = parse(own.split(' '));
+                assert!(parsed.is_ok(), "{typed}: {}", parsed.unwrap_err());
+            }
+        }
+    }
+
+    #[test]
+    fn a_flag_is_shown_and_taken_where_it_works() {
+        let help = |words: &[&str]| parse(words).unwrap_err().to_string();
+        assert!(help(&["capstan", "plan", "--help"]).contains("--at <REV>"));
+        for service in ["serve", "reconcile", "crds"] {
+            assert!(!help(&["capstan", service, "--help"]).contains("--at"), "{service}");
+        }
+        let refused = "error: `--at` is for commands on a checkout; this one reads none";
+        assert!(help(&["capstan", "--at", "main", "crds"]).starts_with(refused));
+        assert!(help(&["capstan", "crds", "--at", "main"]).starts_with(refused));
+        assert!(help(&["capstan", "clusters", "-o", "diff"]).contains("[possible values: text, json, yaml]"));
+    }
+
+    #[test]
+    fn hidden_commands_are_not_suggested() {
+        let said = |word: &str| parse(["capstan", word]).unwrap_err().to_string();
+        assert!(!said("planner-proces").contains("planner-process"), "{}", said("planner-proces"));
+        assert!(said("validte").contains("a similar subcommand exists: 'validate'"), "{}", said("validte"));
+    }
+}

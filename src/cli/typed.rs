@@ -1,0 +1,142 @@
+//! Clusters, folders and files as people type them: by a path, relative to the folder in which the command was called or
+//! absolute, as Git takes them; or by an id, from the root of the repository.
+
+use capstan_model::ids::ClusterId;
+use capstan_model::spelling::nearest;
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_report::Refusal;
+
+use super::Failure;
+use crate::app::ports::Workspace;
+
+/// Names in a message: more than these would hide what is wrong.
+const NAMED: usize = 5;
+
+/// The paths that may be meant, the likeliest first.
+pub(super) fn paths(workspace: &dyn Workspace, typed: &str) -> Vec<RepoPath> {
+    let near = workspace.path(typed);
+    // `./web`, `../web` and `/srv/fleet/web` say where they begin.
+    let says_where = typed.starts_with(['.', '/']);
+    let from_root = RepoPath::parse(typed.trim_end_matches('/')).ok().filter(|_| !says_where);
+    near.into_iter().chain(from_root).collect()
+}
+
+/// The clusters that are meant: the one whose folder this is, the one in whose folder it is, or all below it; else the
+/// only one whose id ends so.
+pub(super) fn clusters(
+    workspace: &dyn Workspace,
+    tree: &dyn Tree,
+    known: &[&ClusterId],
+    typed: &str,
+) -> Result<Vec<ClusterId>, Failure> {
+    for path in paths(workspace, typed) {
+        let around = known.iter().find(|id| {
+            id.as_str() == path.as_str() || is_below(path.as_str(), id.as_str()) && exists(tree, &path)
+        });
+        let meant: Vec<ClusterId> = match around {
+            Some(id) => vec![(**id).clone()],
+            None => known
+                .iter()
+                .filter(|id| is_below(id.as_str(), path.as_str()))
+                .map(|id| (**id).clone())
+                .collect(),
+        };
+        if !meant.is_empty() {
+            return Ok(meant);
+        }
+    }
+    let ending = typed.trim_end_matches('/');
+    let ends_so: Vec<&str> = known
+        .iter()
+        .map(|id| id.as_str())
+        .filter(|id| !ending.is_empty() && id.ends_with(&format!("/{ending}")))
+        .collect();
+    match ends_so.as_slice() {
+        [one] => Ok(known.iter().filter(|id| id.as_str() == *one).map(|id| (**id).clone()).collect()),
+        [] => Err(unknown(known, typed)),
+        several => Err(Failure::Usage(
+            Refusal::NotFound,
+            format!("`{typed}` may mean several clusters: {}. Name one of them", listed(several)),
+        )),
+    }
+}
+
+/// The cluster that is meant, of which there must be one.
+pub(super) fn cluster(
+    workspace: &dyn Workspace,
+    tree: &dyn Tree,
+    known: &[&ClusterId],
+    typed: &str,
+) -> Result<ClusterId, Failure> {
+    let meant = clusters(workspace, tree, known, typed)?;
+    match meant.as_slice() {
+        [one] => Ok(one.clone()),
+        several => {
+            let names: Vec<&str> = several.iter().map(ClusterId::as_str).collect();
+            Err(Failure::Usage(
+                Refusal::NotFound,
+                format!("`{typed}` holds several clusters: {}. This command takes one", listed(&names)),
+            ))
+        }
+    }
+}
+
+/// A file or folder in whichever of the trees has it.
+pub(super) fn file_or_folder(
+    workspace: &dyn Workspace,
+    trees: &[&dyn Tree],
+    typed: &str,
+) -> Result<RepoPath, Failure> {
+    let found = paths(workspace, typed).into_iter().find(|path| trees.iter().any(|tree| exists(*tree, path)));
+    found.ok_or_else(|| {
+        Failure::Usage(
+            Refusal::NotFound,
+            format!(
+                "there is no file or folder `{typed}` in the repository: a path is relative to the working directory, or begins at the root of the repository"
+            ),
+        )
+    })
+}
+
+/// The folder that something new is to be in.
+pub(super) fn new_folder(workspace: &dyn Workspace, typed: &str) -> Option<RepoPath> {
+    workspace.path(typed).filter(|path| !path.is_root())
+}
+
+/// What has no cluster, and what may have been meant.
+fn unknown(known: &[&ClusterId], typed: &str) -> Failure {
+    let by_name = || {
+        let name = typed.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let names = known.iter().filter_map(|id| id.as_str().rsplit('/').next());
+        let meant = nearest(name, names)?;
+        known.iter().map(|id| id.as_str()).find(|id| id.rsplit('/').next() == Some(meant))
+    };
+    let hint = match nearest(typed, known.iter().map(|id| id.as_str())).or_else(by_name) {
+        Some(nearest) => format!("did you mean `{nearest}`? "),
+        None if known.is_empty() => format!("no cluster was found at all: {WHAT_A_CLUSTER_IS}; "),
+        None => String::new(),
+    };
+    Failure::Usage(
+        Refusal::NotFound,
+        format!("there is no cluster `{typed}`; {hint}`capstan clusters` lists what was found"),
+    )
+}
+
+pub(super) const WHAT_A_CLUSTER_IS: &str =
+    "a cluster is a folder that holds `base/` with Cluster API objects";
+
+fn listed(names: &[&str]) -> String {
+    let shown = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(NAMED) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {more} more"),
+    }
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn exists(tree: &dyn Tree, path: &RepoPath) -> bool {
+    path.is_root() || tree.entry(path).is_some() || !tree.entries_in(path).is_empty()
+}

@@ -1,0 +1,118 @@
+//! Clusters and paths as people type them, wherever they are.
+
+use capstan_test_parts::sandbox::{Said, Sandbox, capstan};
+use super::{RECORD, release, workers};
+
+/// Two teams with a cluster `web` each, and one with a name that nobody else has.
+fn teams() -> Sandbox {
+    let web = workers("web", 2, "v1.30.4");
+    Sandbox::with(&[
+        ("aws/v1.0.0/base/md.yaml", &release("v1.30.4", 2)),
+        ("aws/v1.1.0/base/md.yaml", &release("v1.31.2", 3)),
+        ("shop/web/base/md.yaml", &web),
+        ("shop/web/capstan.yaml", RECORD),
+        ("shop/lone/base/md.yaml", &workers("lone", 2, "v1.30.4")),
+        ("shop/lone/capstan.yaml", RECORD),
+        ("blog/web/base/md.yaml", &web),
+        ("blog/web/capstan.yaml", RECORD),
+    ])
+}
+
+/// The clusters that a plan is about.
+fn planned(said: &Said) -> Vec<String> {
+    let plans = said.json(0);
+    plans.as_array().unwrap().iter().map(|plan| plan["cluster"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_cluster_is_named_from_where_one_stands_as_git_names_paths() {
+    let sandbox = teams();
+    let absolute = sandbox.at("shop/web").display().to_string();
+    let absolute_file = sandbox.at("shop/web/base/md.yaml").display().to_string();
+    for (folder, typed, expected) in [
+        ("", "shop/web", vec!["shop/web"]),
+        ("", "./shop/web/", vec!["shop/web"]),
+        ("shop", "web", vec!["shop/web"]),
+        ("shop", "./web", vec!["shop/web"]),
+        ("shop", "../blog/web", vec!["blog/web"]),
+        // An id counts everywhere.
+        ("shop", "blog/web", vec!["blog/web"]),
+        // A folder means all below it, and what is in a cluster's folder means the cluster.
+        ("", "shop", vec!["shop/lone", "shop/web"]),
+        ("shop", ".", vec!["shop/lone", "shop/web"]),
+        ("", ".", vec!["blog/web", "shop/lone", "shop/web"]),
+        ("shop/web", ".", vec!["shop/web"]),
+        ("shop/web/base", ".", vec!["shop/web"]),
+        ("shop/web", "base/md.yaml", vec!["shop/web"]),
+        ("blog", &absolute, vec!["shop/web"]),
+        ("blog", &absolute_file, vec!["shop/web"]),
+        // The only one of that name.
+        ("", "lone", vec!["shop/lone"]),
+        ("blog", "lone", vec!["shop/lone"]),
+    ] {
+        let folder =
+            if folder.is_empty() { sandbox.repository.path().to_owned() } else { sandbox.at(folder) };
+        let said = capstan(&folder, &["plan", typed, "-o", "json"]);
+        assert_eq!(planned(&said), expected, "{typed} in {}", folder.display());
+    }
+    // `--repo` is where one stands, where it is given.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let shop = sandbox.at("shop").display().to_string();
+    assert_eq!(
+        planned(&capstan(elsewhere.path(), &["--repo", &shop, "plan", "web", "-o", "json"])),
+        ["shop/web"]
+    );
+}
+
+#[test]
+fn what_no_cluster_is_named_by_is_refused_with_what_is_near() {
+    let sandbox = teams();
+    let see = "`capstan clusters` lists what was found";
+    for (typed, said) in [
+        (
+            "web",
+            "error: `web` may mean several clusters: `blog/web`, `shop/web`. Name one of them".to_owned(),
+        ),
+        ("shop/wbe", format!("error: there is no cluster `shop/wbe`; did you mean `shop/web`? {see}")),
+        ("lnoe", format!("error: there is no cluster `lnoe`; did you mean `shop/lone`? {see}")),
+        ("shop/web/nowhere", format!("error: there is no cluster `shop/web/nowhere`; {see}")),
+        ("./lone", format!("error: there is no cluster `./lone`; did you mean `shop/lone`? {see}")),
+        ("../outside", format!("error: there is no cluster `../outside`; {see}")),
+        ("/etc", format!("error: there is no cluster `/etc`; {see}")),
+    ] {
+        sandbox.capstan(&["plan", typed]).refused(2, &said);
+    }
+    sandbox
+        .capstan(&["render", "shop"])
+        .refused(2, "error: `shop` holds several clusters: `shop/lone`, `shop/web`. This command takes one");
+}
+
+#[test]
+fn paths_of_validate_and_new_folders_begin_where_one_stands() {
+    let sandbox = teams();
+    sandbox.write("shop/web/base/broken.yaml", "not: [yaml\n");
+    let shop = sandbox.at("shop");
+    for typed in ["web", "shop/web", "web/base/broken.yaml", "."] {
+        assert_eq!(capstan(&shop, &["validate", typed]).code, 3, "{typed}");
+    }
+    assert_eq!(capstan(&shop, &["validate", "lone"]).code, 0);
+    capstan(&shop, &["validate", "nowhere"]).refused(
+        2,
+        "error: there is no file or folder `nowhere` in the repository: a path is relative to the working directory, or begins at the root of the repository",
+    );
+    let created =
+        capstan(&shop, &["create", "new", "--from", "aws/v1.0.0", "--set", "CLUSTER_NAME=new", "-o", "json"]);
+    assert_eq!(created.json(0)["cluster"], "shop/new");
+}
+
+#[test]
+fn an_upgrade_without_a_release_goes_to_the_offered_one() {
+    let sandbox = teams();
+    let diff = sandbox.capstan(&["upgrade", "lone"]);
+    assert_eq!(diff.ended(0).out, sandbox.capstan(&["upgrade", "lone", "--to", "aws/v1.1.0"]).out);
+    assert!(diff.out.contains("+release: aws/v1.1.0"), "{}", diff.out);
+    sandbox.capstan(&["upgrade", "lone", "--write"]).ended(0);
+    let nothing = sandbox.capstan(&["upgrade", "lone", "--write"]);
+    assert_eq!(nothing.ended(0).out, "");
+    assert!(nothing.err.contains("shop/lone"), "it is said that nothing is offered: {}", nothing.err);
+}
