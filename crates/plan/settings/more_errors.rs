@@ -1,7 +1,7 @@
 //! What else is wrong in a settings file beside its first error.
 //!
-//! The reader stops at the first one. So that field is blanked, all other text staying where it is, and the file is read
-//! again. It ends where blanking does not help: the same place is wrong again, or the text is no YAML any more.
+//! The reader stops at the first one. So that field is taken out, all other text staying where it is, and the file is read
+//! again. It ends where that does not help: the same place is wrong again, or the text is no YAML any more.
 
 use std::ops::Range;
 
@@ -23,10 +23,10 @@ pub(super) fn with_others(
     let mut last = first.place.position();
     while let Some(position) = last
         && blanked.len() < MOST
-        && let Some(span) = span_at(&rest, position)
+        && let Some(Removal { span, left }) = removal_at(&rest, position)
         && !blanked.contains(&span)
     {
-        blank(&mut rest, span.clone());
+        blank(&mut rest, span.clone(), left);
         blanked.push(span);
         if YamlFile::read(&rest).is_err() {
             break;
@@ -36,7 +36,7 @@ pub(super) fn with_others(
         // What holds a blanked field may be wrong for that alone.
         let own = last.and_then(|position| match mapping_at(&rest, position) {
             Some((_, true)) => mapping_at(text, position).map(|(span, _)| span),
-            _ => span_at(text, position),
+            _ => removal_at(text, position).map(|removal| removal.span),
         });
         let holds = |span: &Range<usize>| {
             own.as_ref().is_none_or(|own| own.start <= span.start && span.end <= own.end)
@@ -59,12 +59,20 @@ pub(super) fn with_others(
     first
 }
 
-/// The field or item whose key or value begins at a place.
-fn span_at(text: &str, position: Position) -> Option<Range<usize>> {
+/// What is taken out of a text, and what is left there.
+struct Removal {
+    span: Range<usize>,
+    left: &'static str,
+}
+
+/// The field or item whose key or value begins at a place. Where it is the only one, its mapping or list is left empty:
+/// without a word it would be null.
+fn removal_at(text: &str, position: Position) -> Option<Removal> {
     let file = YamlFile::read(text).ok()?;
     let root = &file.documents().first()?.root;
     let is_there = |at: usize| file.position(at) == position;
-    span_below(root, &is_there)
+    removal_below(text, root, &is_there)
+        .map(|removal| if removal.span == root.span { Removal { left: "", ..removal } } else { removal })
 }
 
 /// The mapping below the file's own that has a key at a place, and whether it begins there: then an error there may be
@@ -90,22 +98,40 @@ fn mapping_below<'n>(node: &'n Node, is_there: &dyn Fn(usize) -> bool) -> Option
     }
 }
 
-fn span_below(node: &Node, is_there: &dyn Fn(usize) -> bool) -> Option<Range<usize>> {
+fn removal_below(text: &str, node: &Node, is_there: &dyn Fn(usize) -> bool) -> Option<Removal> {
     match &node.kind {
         NodeKind::Mapping(entries) => entries.iter().find_map(|entry| {
             let own = || is_there(entry.key_span.start) || is_there(entry.value.span.start);
-            let end = entry.value.span.end.max(entry.key_span.end);
-            span_below(&entry.value, is_there).or_else(|| own().then_some(entry.key_span.start..end))
+            removal_below(text, &entry.value, is_there).or_else(|| {
+                own().then(|| match entries.len() {
+                    1 => Removal { span: node.span.clone(), left: "{}" },
+                    _ => {
+                        let end = entry.value.span.end.max(entry.key_span.end);
+                        Removal { span: entry.key_span.start..end, left: "" }
+                    }
+                })
+            })
         }),
         NodeKind::Sequence(items) => items.iter().find_map(|item| {
-            span_below(item, is_there).or_else(|| is_there(item.span.start).then(|| item.span.clone()))
+            removal_below(text, item, is_there).or_else(|| {
+                is_there(item.span.start).then(|| match items.len() {
+                    1 => Removal { span: node.span.clone(), left: "[]" },
+                    _ => Removal { span: dash_before(text, item.span.start)..item.span.end, left: "" },
+                })
+            })
         }),
         NodeKind::Scalar(_) => None,
     }
 }
 
-/// Puts spaces where a field stands, and where the colon behind an absent value or the comma beside it does.
-fn blank(text: &mut String, span: Range<usize>) {
+/// Where an item begins with the dash before it, if it has one.
+fn dash_before(text: &str, item: usize) -> usize {
+    let before = text.get(..item).unwrap_or_default().trim_end_matches([' ', '\n']);
+    if before.ends_with('-') { before.len() - 1 } else { item }
+}
+
+/// Puts spaces where a field is, and where the colon behind an absent value or the comma beside it is.
+fn blank(text: &mut String, span: Range<usize>, left: &str) {
     let mut bytes = std::mem::take(text).into_bytes();
     let next =
         |bytes: &[u8], from: usize| (from..bytes.len()).find(|at| !matches!(bytes[*at], b' ' | b'\n' | b':'));
@@ -114,12 +140,17 @@ fn blank(text: &mut String, span: Range<usize>) {
         let before = (0..span.start).rev().find(|at| !matches!(bytes[*at], b' ' | b'\n'))?;
         (bytes[before] == b',').then_some(before)
     };
-    let comma = comma_after.or_else(comma_before);
+    // What is left needs the comma beside it.
+    let comma = comma_after.or_else(comma_before).filter(|_| left.is_empty());
+    let (start, length) = (span.start, span.len());
     let colon = (span.end < bytes.len() && bytes[span.end] == b':').then_some(span.end);
     for at in span.chain(comma).chain(colon) {
         if let Some(byte) = bytes.get_mut(at).filter(|byte| **byte != b'\n') {
             *byte = b' ';
         }
+    }
+    if let Some(place) = bytes.get_mut(start..start + left.len()).filter(|_| length >= left.len()) {
+        place.copy_from_slice(left.as_bytes());
     }
     *text = String::from_utf8(bytes).unwrap_or_default();
 }
@@ -151,6 +182,36 @@ policy:
             "line 3: unknown key `ordre` in `upgrade.proposals`; did you mean `order`?",
             "line 4: unknown key `polcy`; did you mean `policy`?",
             "line 6: `policy`: there is no rule `component-downgrad`",
+        ] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_alone_in_its_mapping_or_list_hides_nothing_after_it() {
+        let text = "\
+mode: proposee
+releases:
+  pathss: [\"aws/v*\"]
+clusters:
+  rules:
+  - match: \"gauss/*\"
+    track: minr
+  - 5
+upgrade:
+  conflicts: kep
+  proposals: {open: many}
+policy: {no-such-rule: error}
+";
+        let told = told(text);
+        for part in [
+            "`mode` must be propose or observe",
+            "line 3: unknown key `pathss`",
+            "line 7: `clusters.rules[0].track` must be",
+            "line 8: `clusters.rules",
+            "line 10: `upgrade.conflicts` must be",
+            "line 11: `upgrade.proposals.open` must be",
+            "line 12: `policy`: there is no rule `no-such-rule`",
         ] {
             assert!(told.contains(part), "{part}: {told}");
         }
