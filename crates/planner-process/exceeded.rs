@@ -252,7 +252,7 @@ mod tests {
             }
             assert_eq!(told.again, says, "{cause:?} {tries}");
             let until = told.until.map(|until| u64::try_from(until.as_second()).unwrap() - NOON);
-            assert_eq!(until, (0 < pause && pause < FOREVER).then_some(pause), "{cause:?} {tries}");
+            assert_eq!(until, (1..FOREVER).contains(&pause).then_some(pause), "{cause:?} {tries}");
             let is_told =
                 |after: u64| exceeded.get("it", NOON + after).map(|known| (known.again, known.is_known));
             let known = (pause > 0).then(|| (says.to_owned(), true));

@@ -90,7 +90,8 @@ impl Run<'_> {
         let until = *self.components.until.get_or_init(|| Instant::now() + supplier.patience());
         let mut more = supplier.supply(self.repository, hosts, asked.clone(), until).await;
         for (wanted, known) in asked {
-            if let (Some(Supply::Missing(why)), Some(known)) = (more.of(&wanted), known) {
+            let Some(known) = known else { continue };
+            if let Some(Supply::Missing(why)) = more.of(&wanted) {
                 let held = Supply::Held { known, why: why.clone() };
                 more.add(wanted, held);
             }

@@ -115,7 +115,8 @@ async fn a_cluster_with_too_long_a_path_has_a_branch_that_is_found_again() {
         pulls.into_iter().next()
     };
     // With its database and without it.
-    for forget in [|_: &World| {}, World::lose_database] {
+    let forgets: [fn(&World); 2] = [|_| {}, World::lose_database];
+    for forget in forgets {
         let world = World::new(&files);
         world.state().permissions.insert("ada".to_owned(), Permission::Write);
         world.sync().await;
