@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, StatusCode};
+use capstan_outbound::stays_as_it_was;
+use http::{HeaderMap, Method, StatusCode};
 use serde::de::DeserializeOwned;
 
 use super::words;
@@ -21,11 +22,14 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3_660);
 /// Of a redirect that is still there.
 const NOT_FOLLOWED: &str =
     "it leads to another server, or on and on, where it is not followed: look at --github-api-url";
+/// Of one that no write may follow.
+const NOT_WRITTEN: &str = "it leads elsewhere in a way in which a write may become a read, so that it is not followed: look at --github-api-url";
 
 /// An answer with its whole body.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) doing: String,
+    pub(super) method: Method,
     pub(super) status: StatusCode,
     pub(super) body: Arc<[u8]>,
     /// Whether another page follows; `None` where the answer does not say.
@@ -102,7 +106,11 @@ impl Answer {
                 CodeHostError::Unreachable { doing, reason: format!("{} {reason}", status.as_u16()) }
             }
             status => {
-                let reason = if status.is_redirection() { NOT_FOLLOWED.to_owned() } else { reason };
+                let reason = match status.is_redirection() {
+                    true if stays_as_it_was(&self.method, status) => NOT_FOLLOWED.to_owned(),
+                    true => NOT_WRITTEN.to_owned(),
+                    false => reason,
+                };
                 CodeHostError::Unexpected { doing, status: status.as_u16(), reason }
             }
         }
@@ -210,6 +218,7 @@ mod tests {
     fn messages_name_all_that_github_says_and_are_cut() {
         let answer = |body: &str| Answer {
             doing: "opening".to_owned(),
+            method: Method::POST,
             status: StatusCode::UNPROCESSABLE_ENTITY,
             body: Arc::from(body.as_bytes()),
             more: None,

@@ -15,7 +15,6 @@ use capstan_ports::{
     RepositoryName, SidebarPart,
 };
 
-use super::access::{Access, Task};
 use super::transport::GitHub;
 
 type Outcome<T> = Result<T, CodeHostError>;
@@ -39,7 +38,7 @@ impl CodeHost for GitHub {
     }
 
     async fn git_token(&self, repository: &Repository) -> Outcome<SecretString> {
-        Ok(self.token_for(Access::to(Task::Fetch, repository)).await?.secret)
+        self.fetch_token(repository).await
     }
 
     async fn branch(&self, repository: &Repository, branch: &str) -> Outcome<Option<CommitId>> {

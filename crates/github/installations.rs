@@ -1,11 +1,14 @@
 //! The App itself, its installations, and the repositories that they give access to.
 
+use secrecy::SecretString;
 use serde::Deserialize;
 
 use capstan_ports::{CodeHostError, Installation, Repository, RepositoryName};
 
+use super::access::{Access, Task};
 use super::call::{Call, Identity};
 use super::transport::GitHub;
+use super::web::check_clone_url;
 
 #[derive(Deserialize)]
 struct AppPayload {
@@ -102,6 +105,16 @@ impl GitHub {
             .conditional();
         let found = self.pages(call, |page: RepositoryPage| page.repositories).await?;
         Ok(found.into_iter().filter_map(|found| found.into_repository(installation)).collect())
+    }
+
+    /// A token for fetching a repository from where its clone URL says, which is the API's own server.
+    pub(super) async fn fetch_token(&self, repository: &Repository) -> Result<SecretString, CodeHostError> {
+        check_clone_url(&self.rest, &repository.clone_url).map_err(|reason| CodeHostError::Unexpected {
+            doing: format!("fetching {}", repository.name),
+            status: 200,
+            reason,
+        })?;
+        Ok(self.token_for(Access::to(Task::Fetch, repository)).await?.secret)
     }
 
     pub(super) async fn read_repository(

@@ -31,6 +31,7 @@ mod references;
 mod sidebar;
 mod tokens;
 mod transport;
+mod web;
 mod words;
 
 pub use connect::ConnectError;
@@ -38,3 +39,4 @@ pub use credentials::{AppCredentials, PrivateKeyError};
 pub use manifests::GitHubManifests;
 pub use people::GitHubSignIn;
 pub use transport::{GitHub, GitHubLimits};
+pub use web::web_url;

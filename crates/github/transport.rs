@@ -76,7 +76,7 @@ impl GitHubLimits {
 
 /// GitHub as one App sees it. Cheap to share; holds tokens, in memory only.
 pub struct GitHub {
-    rest: Url,
+    pub(super) rest: Url,
     graphql: Url,
     pub(super) client: Client,
     pub(super) credentials: AppCredentials,
@@ -361,6 +361,7 @@ impl GitHub {
         }
         let mut answer = Answer {
             doing: call.doing.clone(),
+            method: call.method.clone(),
             status,
             body: body.into(),
             more: more_pages(&headers),
@@ -521,6 +522,7 @@ mod tests {
         let limits = GitHubLimits { list_bytes: 10, ..GitHubLimits::default() };
         let page = |bytes: usize| Answer {
             doing: "listing comments".to_owned(),
+            method: http::Method::GET,
             status: StatusCode::OK,
             body: vec![b' '; bytes].into(),
             more: None,

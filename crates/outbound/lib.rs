@@ -36,6 +36,6 @@ mod trouble;
 pub use self::address::{host_of, shown};
 pub use self::blocking::configure_blocking;
 pub use self::client::{Answer, Authorities, Bounds, Client, NoClient, Question, Setup};
-pub use self::redirect::{MOST_REDIRECTS, within_origin};
+pub use self::redirect::{MOST_REDIRECTS, stays_as_it_was, within_origin};
 pub use self::resolver::Reach;
 pub use self::trouble::Trouble;

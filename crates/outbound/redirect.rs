@@ -16,16 +16,20 @@ pub fn within_origin(url: &Url, location: &str) -> Option<Url> {
     (is_same && is_plain).then_some(next)
 }
 
-/// Where a question is asked again, as it was: with its method, headers and body.
-pub(crate) fn next(method: &Method, url: &Url, status: StatusCode, headers: &HeaderMap) -> Option<Url> {
-    let stays_as_it_was = match status {
+/// Whether a question may be asked again, as it was, where such an answer leads.
+pub fn stays_as_it_was(method: &Method, status: StatusCode) -> bool {
+    match status {
         // Of a POST these may make a GET (RFC 9110, 15.4.2 and 15.4.3): nobody knows what would be done.
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => *method != Method::POST,
         StatusCode::SEE_OTHER => matches!(*method, Method::GET | Method::HEAD),
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
         _ => false,
-    };
-    let location = headers.get(LOCATION).filter(|_| stays_as_it_was)?;
+    }
+}
+
+/// Where a question is asked again, as it was: with its method, headers and body.
+pub(crate) fn next(method: &Method, url: &Url, status: StatusCode, headers: &HeaderMap) -> Option<Url> {
+    let location = headers.get(LOCATION).filter(|_| stays_as_it_was(method, status))?;
     within_origin(url, location.to_str().ok()?)
 }
 

@@ -57,7 +57,7 @@ pub struct JudgedSet {
     pub providers: Vec<ProviderChange>,
     /// What the rules find, before the settings have their say.
     pub findings: Vec<Finding>,
-    /// The components that are at hand for the set as it would be, by label.
+    /// The components of the set as it would be, by label, as far as they are at hand or it is known which they are.
     pub components: BTreeMap<String, ComponentsRecord>,
     /// Components that are not at hand for the set as it is or would be, and that nobody asked for yet.
     pub unasked: BTreeSet<Wanted>,
@@ -130,10 +130,10 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
         unasked.extend(supplied.unasked.drain(..));
         supplied
     };
-    let (after, moved) = match read(facts.after) {
+    let (after, Supplied { moved, held, .. }) = match read(facts.after) {
         Ok(mut after) => {
-            let moved = supplied(facts.after, &mut after).moved;
-            (after, moved)
+            let supplied = supplied(facts.after, &mut after);
+            (after, supplied)
         }
         Err(refused) => {
             return JudgedSet { findings: refused.iter().map(finding).collect(), ..JudgedSet::default() };
@@ -168,8 +168,11 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
     };
     let mut compared = compare(was.as_ref(), &is, &known);
     compared.findings.extend(moved.iter().map(|(wanted, digests)| moved_finding(wanted, digests, &place)));
-    let components: BTreeMap<String, ComponentsRecord> = digests(facts.after.tree, &after)
-        .into_iter()
+    let at_hand = digests(facts.after.tree, &after).into_iter();
+    // What is known of the others stays written down: else whatever comes next under that version would be taken.
+    let held = held.into_iter().map(|(wanted, sha256)| (wanted.label(), (wanted.version, sha256)));
+    let components: BTreeMap<String, ComponentsRecord> = held
+        .chain(at_hand)
         .map(|(label, (version, sha256))| (label, ComponentsRecord { version, sha256 }))
         .collect();
     let labels = after.providers().iter().map(|provider| provider.label());

@@ -62,10 +62,14 @@ impl Slow {
         self.until().is_none_or(|until| (self.since..until).contains(&now))
     }
 
+    /// The same as a point in time.
+    fn ends(self) -> Option<Timestamp> {
+        self.until().and_then(|until| Timestamp::from_second(i64::try_from(until).ok()?).ok())
+    }
+
     /// When it is begun again, as a sentence.
     fn again(self) -> String {
-        let until = self.until().and_then(|until| Timestamp::from_second(i64::try_from(until).ok()?).ok());
-        until.map_or_else(
+        self.ends().map_or_else(
             || {
                 format!(
                     "It took too long {} times and is not begun again until what it reads changes.",
@@ -147,7 +151,7 @@ impl Exceeded {
     fn insert(&mut self, request: String, ended: Ended, slow: Option<Slow>) -> Ended {
         let again =
             slow.map_or_else(|| "It is not begun again until what it reads changes.".to_owned(), Slow::again);
-        let ended = Ended { again, ..ended };
+        let ended = Ended { again, until: slow.and_then(Slow::ends), ..ended };
         if self.by_request.insert(request.clone(), Known { ended: ended.clone(), slow }).is_none() {
             self.order.push_back(request);
         }
@@ -247,6 +251,8 @@ mod tests {
                 told = exceeded.keep("it".to_owned(), ended(cause), NOON);
             }
             assert_eq!(told.again, says, "{cause:?} {tries}");
+            let until = told.until.map(|until| u64::try_from(until.as_second()).unwrap() - NOON);
+            assert_eq!(until, (1..FOREVER).contains(&pause).then_some(pause), "{cause:?} {tries}");
             let is_told =
                 |after: u64| exceeded.get("it", NOON + after).map(|known| (known.again, known.is_known));
             let known = (pause > 0).then(|| (says.to_owned(), true));

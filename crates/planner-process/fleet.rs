@@ -89,7 +89,7 @@ impl RemoteFleet {
         });
         plans.releases.append(&mut planned.releases);
         plans.values.append(&mut planned.values);
-        asked
+        asked.inspect_err(|ended| self.planner.note_pause(ended))
     }
 
     /// Plans these, or all: those that are beyond the limits are told as such, and the others are planned all the same.

@@ -32,6 +32,7 @@ use capstan_plan::onboarding::Onboarding;
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::{JudgedCluster, JudgedReleases};
+use jiff::Timestamp;
 use jiff::civil::Date;
 use tokio_util::sync::CancellationToken;
 
@@ -81,7 +82,15 @@ pub struct ProcessPlanner {
     /// The clusters of snapshots that cannot be rendered within the limits.
     unrendered: Arc<Mutex<BTreeSet<(TreeId, ClusterId)>>>,
     /// What it plans for, where that may end.
-    job: Option<CancellationToken>,
+    job: Option<Job>,
+}
+
+/// One job of the bot's.
+#[derive(Clone)]
+struct Job {
+    ended: CancellationToken,
+    /// When what took too long may be begun again.
+    pauses: Arc<Mutex<Vec<Timestamp>>>,
 }
 
 /// So many targets of one repository may be found beyond the limits in one call: each costs a process and the time that
@@ -128,12 +137,24 @@ impl ProcessPlanner {
 
     /// What one question may take.
     fn budget(&self) -> Budget {
-        Budget::new(self.pool.whole(), self.job.clone())
+        Budget::new(self.pool.whole(), self.job.as_ref().map(|job| job.ended.clone()))
+    }
+
+    /// Notes for the job when it may be begun again.
+    fn note_pause(&self, ended: &Ended) {
+        if let (Some(job), Some(until)) = (&self.job, ended.until) {
+            job.pauses.lock().unwrap_or_else(PoisonError::into_inner).push(until);
+        }
+    }
+
+    /// The parts of an answer that names no upgrades.
+    fn parts(&self, request: &Request, budget: &mut Budget) -> Result<Vec<Response>, Ended> {
+        self.pool.parts(request, budget).inspect_err(|ended| self.note_pause(ended))
     }
 
     /// An answer of one part.
     fn ask(&self, request: &Request) -> Result<Response, PlannerFailed> {
-        let mut parts = self.pool.parts(request, &mut self.budget())?;
+        let mut parts = self.parts(request, &mut self.budget())?;
         match (parts.pop(), parts.is_empty()) {
             (Some(response), true) => Ok(response),
             _ => Err(out_of_turn()),
@@ -142,7 +163,7 @@ impl ProcessPlanner {
 
     /// The end of an answer that has other parts, too.
     fn last_part(&self, request: &Request) -> Result<Option<Response>, PlannerFailed> {
-        Ok(self.pool.parts(request, &mut self.budget())?.pop())
+        Ok(self.parts(request, &mut self.budget())?.pop())
     }
 
     /// The parts of an answer that renders clusters of a snapshot: without those of them that are beyond the limits and
@@ -156,7 +177,7 @@ impl ProcessPlanner {
         let mut left_out = LeftOut { clusters: self.unrendered(root), one_by_one: false };
         let (mut deaths, mut budget) = (0, self.budget());
         loop {
-            let ended = match self.pool.parts(&request(&left_out), &mut budget) {
+            let ended = match self.parts(&request(&left_out), &mut budget) {
                 Ok(parts) => return Ok(parts),
                 Err(ended) => ended,
             };
@@ -196,7 +217,13 @@ fn out_of_turn() -> PlannerFailed {
 
 impl Planner for ProcessPlanner {
     fn for_job(&self, ended: &CancellationToken) -> Option<Arc<dyn Planner>> {
-        Some(Arc::new(Self { job: Some(ended.clone()), ..self.clone() }))
+        let job = Job { ended: ended.clone(), pauses: Arc::default() };
+        Some(Arc::new(Self { job: Some(job), ..self.clone() }))
+    }
+
+    fn pauses(&self) -> Vec<Timestamp> {
+        let pauses = self.job.as_ref().map(|job| job.pauses.lock().unwrap_or_else(PoisonError::into_inner));
+        pauses.map_or_else(Vec::new, |pauses| pauses.clone())
     }
 
     fn open(&self, tree: Arc<dyn Tree>, today: Date) -> Result<Box<dyn OpenFleet>, OpenFailed> {
@@ -383,6 +410,8 @@ struct Ended {
     why: String,
     /// When it is begun again, as a sentence; empty where nobody remembers it.
     again: String,
+    /// The same as a point in time, where that comes by itself.
+    until: Option<Timestamp>,
     /// The targets that were begun and not answered.
     open: BTreeSet<ClusterId>,
     cause: Cause,
@@ -402,7 +431,7 @@ enum Extent {
 
 impl Ended {
     const fn of(cause: Cause, why: String, open: BTreeSet<ClusterId>) -> Self {
-        Self { why, again: String::new(), open, cause, extent: Extent::AtOne, is_known: false }
+        Self { why, again: String::new(), until: None, open, cause, extent: Extent::AtOne, is_known: false }
     }
 
     /// The job that asked has ended.

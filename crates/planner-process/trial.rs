@@ -2,21 +2,31 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
 use capstan_plan::settings::RepositorySettings;
+use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::{Cause, Ended, MOST_EXCEEDED, ProcessPlanner};
 use capstan_fleet::planner::process::{Request, TreeRef};
 use capstan_reconciler::reconcile::ports::{TrialFailed, TrialRenders};
 
+/// So long after a pause has ended something is tried again.
+const MOMENT: Duration = Duration::from_secs(1);
+
 impl From<Ended> for TrialFailed {
     fn from(ended: Ended) -> Self {
         match ended.cause {
             Cause::Content => Self::TooLarge(ended.told("")),
-            Cause::Slow => Self::TooSlow(ended.told("")),
+            Cause::Slow => {
+                let left = ended.until.map(|until| until.duration_since(Timestamp::now()));
+                // The clocks of both may differ by a little: then it is tried a moment after.
+                let again_after = left.map(|left| Duration::try_from(left).unwrap_or_default() + MOMENT);
+                Self::TooSlow { why: ended.told(""), again_after }
+            }
             Cause::Killed => Self::Killed(ended.why),
             Cause::Others => Self::Unavailable(ended.why),
         }
@@ -75,5 +85,26 @@ impl TrialRenders for ProcessPlanner {
                 return Ok(failed);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn what_took_too_long_is_tried_again_when_its_pause_is_over() {
+        let ended = Ended::of(Cause::Slow, "Too slow.".to_owned(), BTreeSet::new());
+        let hour = Duration::from_hours(1);
+        let until = Some(Timestamp::now() + hour);
+        let TrialFailed::TooSlow { again_after: Some(after), .. } = Ended { until, ..ended.clone() }.into()
+        else {
+            panic!("it took too long");
+        };
+        assert!(after > hour - Duration::from_mins(1) && after <= hour + MOMENT, "{after:?}");
+        let never = TrialFailed::TooSlow { why: "Too slow.".to_owned(), again_after: None };
+        assert_eq!(TrialFailed::from(ended), never);
     }
 }

@@ -39,6 +39,13 @@ pub enum Supply {
     Fetched(Arc<Published>),
     /// They are not known: why, in words without a full stop.
     Missing(String),
+    /// They are not here, and yet it is known which they are.
+    Held {
+        /// Their SHA-256.
+        known: String,
+        /// Why they are not here, in words without a full stop.
+        why: String,
+    },
     /// What is published under the version now is not what was known of it.
     Moved {
         /// The SHA-256 that was known.
@@ -84,6 +91,7 @@ impl Supply {
                 ["fetched", published.version.as_str(), &published.sha256(), &published.metadata].join("\0")
             }
             Self::Missing(why) => ["missing", why].join("\0"),
+            Self::Held { known, why } => ["held", known, why].join("\0"),
             Self::Moved { known, found } => ["moved", known, found].join("\0"),
         };
         sha256(&parts)
@@ -143,6 +151,8 @@ pub struct Supplied {
     pub unasked: Vec<Wanted>,
     /// What is something else now than it was, with both digests: known and found.
     pub moved: Vec<(Wanted, [String; 2])>,
+    /// The SHA-256 of what is not at hand, where it is known.
+    pub held: Vec<(Wanted, String)>,
 }
 
 /// Gives a set what is known of the components that it has not at hand. `recorded` is what its `capstan.yaml` records of
@@ -166,12 +176,17 @@ pub fn supply(
             None => supplied.unasked.push(wanted),
             Some(Supply::Fetched(published)) => set.provide(label, Published::clone(published)),
             Some(Supply::Missing(why)) => set.explain(label, why.clone()),
+            Some(Supply::Held { known, why }) => {
+                set.explain(label, why.clone());
+                supplied.held.push((wanted, known.clone()));
+            }
             Some(Supply::Moved { known, found }) => {
                 set.explain(
                     label,
                     format!("what {} has under {} is not what was recorded", wanted.origin, wanted.version),
                 );
                 let digests = [known.clone(), found.clone()];
+                supplied.held.push((wanted.clone(), known.clone()));
                 supplied.moved.push((wanted, digests));
             }
         }
@@ -254,6 +269,12 @@ spec: {}
 
         let (_, found) = given(Supply::Moved { known: "aa".to_owned(), found: "bb".to_owned() });
         assert_eq!(found.moved, [(wanted.clone(), ["aa".to_owned(), "bb".to_owned()])]);
+        assert_eq!(found.held, [(wanted.clone(), "aa".to_owned())]);
+
+        let (set, found) = given(Supply::Held { known: "aa".to_owned(), why: "the host sleeps".to_owned() });
+        let refused = super::super::source::find(&files, &set, &set.providers()[0]).unwrap_err();
+        assert_eq!(refused.message(), "its components are not known: the host sleeps");
+        assert_eq!((found.moved, found.held), (vec![], vec![(wanted.clone(), "aa".to_owned())]));
     }
 
     #[test]

@@ -118,21 +118,10 @@ pub struct GithubApp {
 }
 
 impl GithubApp {
-    /// Where people look at repositories: `https://github.com` for GitHub's own API, the root of the
-    /// server for GitHub Enterprise Server and test forges.
+    /// Where people look at repositories.
     pub fn web_url(&self) -> Url {
-        web_url_of(&self.api_url)
+        capstan_github::web_url(&self.api_url)
     }
-}
-
-fn web_url_of(api_url: &Url) -> Url {
-    let mut web = api_url.clone();
-    web.set_path("");
-    web.set_query(None);
-    if web.host_str() == Some("api.github.com") && web.set_host(Some("github.com")).is_err() {
-        return api_url.clone();
-    }
-    web
 }
 
 /// All that is wrong with the settings.

@@ -15,7 +15,7 @@ use url::Url;
 use super::sources::{Origin, ServeOptions, Setting, Sources};
 use super::{
     Checked, ConfigError, Environment, Mode, api_url, listen, login, mode, optional_listen, public_url,
-    state_dir, state_path, web_url_of,
+    state_dir, state_path,
 };
 
 /// The folder within the state directory.
@@ -94,7 +94,7 @@ impl SetupConfig {
         match (listen, internal_listen, public_url, api_url, state_dir) {
             (Some(listen), Some(internal_listen), Some(public_url), Some(api_url), Some(state_dir)) => {
                 let callback = login::callback(&public_url).ok();
-                let web_url = web_url_of(&api_url);
+                let web_url = capstan_github::web_url(&api_url);
                 Ok(Some(Self { listen, internal_listen, public_url, api_url, web_url, callback, state_dir }))
             }
             _ => Err(ConfigError { problems }),

@@ -1,15 +1,19 @@
 //! Components of providers for the plans and checks of a run: from the hosts that the default branch's settings name,
 //! whatever a pull request says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use capstan_model::ids::ClusterId;
-use capstan_plan::settings::RepositorySettings;
+use capstan_model::target::Target;
+use capstan_plan::proposal::{Authorship, ProposalId};
+use capstan_plan::settings::{ComponentsRecord, RepositorySettings};
+use capstan_plan::upgrade::Upgrade;
 use capstan_providers::{Supplies, Supply, Wanted};
 use tokio::time::Instant;
 
+use super::trees::settings_in;
 use super::{Plans, Run, SyncError, plan_all};
 use capstan_fleet::planner::{OpenFleet, PlannerFailed};
 use capstan_ports::AllowedHosts;
@@ -25,9 +29,14 @@ pub(super) struct RunComponents {
     /// When the run stops waiting.
     until: OnceLock<Instant>,
     supplies: Mutex<Arc<Supplies>>,
+    /// What open proposals record of components, by set.
+    judged: Mutex<BTreeMap<ClusterId, Records>>,
     /// Something was asked for since this was looked at last, and is not here.
     lacking: AtomicBool,
 }
+
+/// Version and SHA-256 by label.
+type Records = Arc<BTreeMap<String, ComponentsRecord>>;
 
 impl RunComponents {
     /// Takes the settings of the default branch.
@@ -61,17 +70,58 @@ impl RunComponents {
 }
 
 impl Run<'_> {
-    /// Asks for components that plans or judgements have not at hand; what is known of all that the run asked for, or
-    /// `None` where nobody can be asked.
-    pub(super) async fn supply_components(&self, wanted: BTreeSet<Wanted>) -> Option<Arc<Supplies>> {
-        let (supplier, hosts) = (self.ports.components.as_ref()?, self.components.hosts.get()?);
+    /// Asks for components that plans or judgements of sets have not at hand; what is known of all that the run asked for,
+    /// or `None` where nobody can be asked.
+    pub(super) async fn supply_components(
+        &self,
+        wanted: BTreeSet<(ClusterId, Wanted)>,
+    ) -> Result<Option<Arc<Supplies>>, SyncError> {
+        let (Some(supplier), Some(hosts)) = (&self.ports.components, self.components.hosts.get()) else {
+            return Ok(None);
+        };
+        let mut asked: BTreeMap<Wanted, Option<String>> = BTreeMap::new();
+        for (set, wanted) in wanted {
+            let records = self.judged_components(&set).await?;
+            let record = records.get(&wanted.label()).filter(|record| record.version == wanted.version);
+            let known = record.map(|record| record.sha256.clone());
+            let before = asked.entry(wanted).or_default();
+            *before = before.take().or(known);
+        }
         let until = *self.components.until.get_or_init(|| Instant::now() + supplier.patience());
-        let more = supplier.supply(self.repository, hosts, wanted, until).await;
+        let mut more = supplier.supply(self.repository, hosts, asked.clone(), until).await;
+        for (wanted, known) in asked {
+            let Some(known) = known else { continue };
+            if let Some(Supply::Missing(why)) = more.of(&wanted) {
+                let held = Supply::Held { known, why: why.clone() };
+                more.add(wanted, held);
+            }
+        }
         let mut known = self.components.lock();
         let mut all = Supplies::clone(&known);
         all.extend(more);
         *known = Arc::new(all);
-        Some(Arc::clone(&known))
+        Ok(Some(Arc::clone(&known)))
+    }
+
+    /// What the open proposal of a set records of components, where Capstan alone wrote its branch: it was judged with
+    /// these, whatever the bot has lost since.
+    async fn judged_components(&self, set: &ClusterId) -> Result<Records, SyncError> {
+        let judged = || self.components.judged.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = judged().get(set) {
+            return Ok(Arc::clone(known));
+        }
+        let proposal = ProposalId::of_release(Target::Providers(set.clone()));
+        let mut records = Records::default();
+        if let Some(pull) = self.facts.proposals.get(&proposal)
+            && let Some(branch) = self.branch_facts(&proposal, Some(&pull.base)).await?
+            && matches!(branch.authorship, Authorship::Capstan { .. })
+            && let Some(head) = self.snapshot(&branch.head).await?
+        {
+            let settings = settings_in(head.tree.as_ref(), set);
+            records = Arc::new(settings.map(|settings| settings.components).unwrap_or_default());
+        }
+        judged().insert(set.clone(), Arc::clone(&records));
+        Ok(records)
     }
 
     /// Plans every target, and those again that lack components, once these are known or it is known why they are not.
@@ -86,12 +136,16 @@ impl Run<'_> {
             let lacking = || upgrades.clone().filter(|upgrade| !upgrade.unasked.is_empty());
             let sets: BTreeSet<ClusterId> =
                 lacking().filter_map(|upgrade| upgrade.target.id().cloned()).collect();
-            let wanted: BTreeSet<Wanted> =
-                lacking().flat_map(|upgrade| upgrade.unasked.iter().cloned()).collect();
+            let of_set = |upgrade: &Arc<Upgrade>| {
+                let set = upgrade.target.id().cloned();
+                let wanted = upgrade.unasked.iter().cloned();
+                wanted.filter_map(move |wanted| Some((set.clone()?, wanted))).collect::<Vec<_>>()
+            };
+            let wanted: BTreeSet<(ClusterId, Wanted)> = lacking().flat_map(of_set).collect();
             if wanted.is_empty() {
                 break;
             }
-            let Some(supplies) = self.supply_components(wanted).await else { break };
+            let Some(supplies) = self.supply_components(wanted).await? else { break };
             fleet.provide_components(supplies);
             let planned = tokio::task::spawn_blocking(move || (fleet.plan_some(&sets), fleet)).await?;
             fleet = planned.1;

@@ -1,11 +1,12 @@
 //! What GitHub and Git show of a repository, read in an order that cannot mislead.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
 use capstan_model::finding::FileError;
 use capstan_model::source::SourceKind;
-use capstan_model::tree::{CommitId, RepoPath};
-use capstan_plan::proposal::{BRANCH_PREFIX, Draft, ProposalId};
+use capstan_model::tree::{CommitId, RepoPath, Tree};
+use capstan_plan::proposal::{BRANCH_PREFIX, Draft, LongTargets, ProposalId, is_name_of_proposal};
 use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_report::{Block, BlockKey, BlockPart, BlockPlace};
 use secrecy::SecretString;
@@ -29,8 +30,8 @@ pub(super) struct GitHubFacts {
     pub(super) base: Snapshot,
     /// Why nobody can read all of it: then it shows the settings' file alone, if there is one.
     pub(super) beyond_limits: Option<FileError>,
-    /// The kinds of sources that are planned.
-    pub(super) kinds: Vec<SourceKind>,
+    /// Whose branches are Capstan's.
+    names: Names,
     /// Heads of the branches of proposals.
     pub(super) branches: BTreeMap<ProposalId, CommitId>,
     /// What merge queues try: branches with their heads; `None` where nobody knows just now.
@@ -78,8 +79,14 @@ pub(super) async fn load(
         Err(error) => return Err(error.into()),
     };
 
-    let kinds = ports.planner.kinds();
-    let carried = |pull: &PullRequest| proposal_in(&kinds, repository, pull).map(|id| (id, pull.clone()));
+    let mut names = Names {
+        kinds: ports.planner.kinds(),
+        files: Arc::clone(&base.tree),
+        long: OnceLock::new(),
+        elsewhere: Vec::new(),
+    };
+    names.look_into_heads(ports, repository, &token, &branches).await;
+    let carried = |pull: &PullRequest| names.proposal_in(repository, pull).map(|id| (id, pull.clone()));
     // There is one of a branch and its base. Where they were listed while one took the other's place, the newest counts.
     let proposals: BTreeMap<ProposalId, PullRequest> = open.iter().rev().filter_map(carried).collect();
     let shared = parts_of_groups(ports, repository, &proposals);
@@ -97,9 +104,9 @@ pub(super) async fn load(
             .map(|head| head.commit.clone()),
         branches: branches
             .into_iter()
-            .filter_map(|head| Some((proposal_on(&kinds, &head.branch)?, head.commit)))
+            .filter_map(|head| Some((names.proposal_on(&head.branch)?, head.commit)))
             .collect(),
-        kinds,
+        names,
         proposals,
         shared,
         carriers,
@@ -148,22 +155,82 @@ pub(super) fn part_id(group: &ProposalId, part: &BlockPart) -> ProposalId {
     ProposalId { target: part.target.clone(), kind: group.kind.clone() }
 }
 
-/// The proposal that stands on a branch, where it is of a kind that is planned: another one is a person's, however
-/// it is called.
-fn proposal_on(kinds: &[SourceKind], branch: &str) -> Option<ProposalId> {
-    ProposalId::of_branch(branch).filter(|proposal| kinds.contains(&proposal.kind))
+/// Into so many heads a run looks for targets: whoever may push can call branches so.
+const MOST_HEADS: usize = 100;
+
+/// What tells the branches of proposals from those of people.
+struct Names {
+    /// The kinds of sources that are planned.
+    kinds: Vec<SourceKind>,
+    /// At the tip of the default branch.
+    files: Arc<dyn Tree>,
+    /// Targets among these whose branches may have shortened names: looked for once there is one.
+    long: OnceLock<LongTargets>,
+    /// Those that stand in the heads of such branches alone: the folder is to come, or has gone.
+    elsewhere: Vec<LongTargets>,
 }
 
-/// The proposal that a pull request carries which comes onto the default branch.
-fn proposal_in(kinds: &[SourceKind], repository: &Repository, pull: &PullRequest) -> Option<ProposalId> {
-    let is_own = pull.head_in_repository && pull.comes_to(&repository.default_branch);
-    proposal_on(kinds, &pull.head_branch).filter(|_| is_own)
+impl Names {
+    /// Finds the targets of branches with shortened names that are no folders of the default branch. Where a head cannot be
+    /// read, its branch is as one of a person's.
+    async fn look_into_heads(
+        &mut self,
+        ports: &Ports,
+        repository: &Repository,
+        token: &SecretString,
+        branches: &[BranchHead],
+    ) {
+        let unknown =
+            |head: &&BranchHead| is_name_of_proposal(&head.branch) && self.find(&head.branch).is_none();
+        let unknown: Vec<&BranchHead> = branches.iter().filter(unknown).take(MOST_HEADS).collect();
+        for head in unknown {
+            if let Ok(snapshot) = ports.mirror.snapshot(repository, token, &head.commit).await {
+                self.elsewhere.push(LongTargets::among(paths_of(&*snapshot.tree)));
+            }
+        }
+    }
+
+    /// The proposal that stands on a branch, of whatever kind.
+    fn find(&self, branch: &str) -> Option<ProposalId> {
+        let at_tip =
+            || self.long.get_or_init(|| LongTargets::among(paths_of(&*self.files))).proposal_on(branch);
+        let elsewhere = || self.elsewhere.iter().find_map(|long| long.proposal_on(branch));
+        match ProposalId::of_branch(branch) {
+            None if is_name_of_proposal(branch) => at_tip().or_else(elsewhere),
+            of_its_name => of_its_name,
+        }
+    }
+
+    /// The same, where it is of a kind that is planned: another one is a person's, however it is called.
+    fn proposal_on(&self, branch: &str) -> Option<ProposalId> {
+        self.find(branch).filter(|proposal| self.kinds.contains(&proposal.kind))
+    }
+
+    /// The proposal that a pull request carries which comes onto the default branch.
+    fn proposal_in(&self, repository: &Repository, pull: &PullRequest) -> Option<ProposalId> {
+        let is_own = pull.head_in_repository && pull.comes_to(&repository.default_branch);
+        self.proposal_on(&pull.head_branch).filter(|_| is_own)
+    }
+}
+
+fn paths_of(tree: &dyn Tree) -> impl Iterator<Item = &RepoPath> {
+    tree.entries().iter().map(|entry| &entry.path)
 }
 
 impl GitHubFacts {
+    /// The kinds of sources that are planned.
+    pub(super) fn kinds(&self) -> &[SourceKind] {
+        &self.names.kinds
+    }
+
+    /// The proposal on a branch that is called as Capstan calls one, of whatever kind.
+    pub(super) fn proposal_named(&self, branch: &str) -> Option<ProposalId> {
+        self.names.find(branch)
+    }
+
     /// The proposal that a pull request carries; `None` for a person's.
     pub(super) fn proposal_of(&self, pull: &PullRequest) -> Option<ProposalId> {
-        proposal_on(&self.kinds, &pull.head_branch).filter(|_| pull.head_in_repository)
+        self.names.proposal_on(&pull.head_branch).filter(|_| pull.head_in_repository)
     }
 
     /// What the block of an open shared pull request notes of its clusters.
@@ -213,7 +280,7 @@ impl GitHubFacts {
         pulls: &[PullRequest],
     ) -> u32 {
         let of = |pull: &PullRequest| {
-            let id = proposal_in(&self.kinds, repository, pull)?;
+            let id = self.names.proposal_in(repository, pull)?;
             let block = Block::read(&pull.body, key, repository.id, pull.number, &id);
             let parts = block.map(|block| block.parts).unwrap_or_default();
             Some(parts.iter().filter(|part| part.place == BlockPlace::Carried).count().max(1))

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use capstan_model::tree::Tree;
 use capstan_model::wording::{count, few, list};
 use capstan_plan::inventory::Inline;
-use capstan_plan::proposal::{Guarded, ProposalId, guard_new, guard_upgrade};
+use capstan_plan::proposal::{Guarded, guard_new, guard_upgrade, is_name_of_proposal};
 use capstan_plan::settings::Mode;
 use capstan_plan::upgrade::{Upgrade, ValuesCourse};
 use capstan_report::markdown::{code, prose};
@@ -100,7 +100,7 @@ impl Run<'_> {
         planned: Planned<'_>,
     ) -> Result<&'r PullRequest, &'static str> {
         let pull = request.pull.as_ref().ok_or("this is no pull request")?;
-        let is_own = ProposalId::of_branch(&pull.head_branch).is_some();
+        let is_own = is_name_of_proposal(&pull.head_branch);
         if planned.settings.mode == Mode::Observe {
             return Err("the settings say `mode: observe`, so that no branch is written");
         }

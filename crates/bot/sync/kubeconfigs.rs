@@ -15,7 +15,9 @@ use capstan_model::ids::ClusterId;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, RepoPath, Tree};
-use capstan_plan::proposal::{Authorship, PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE, judge_head};
+use capstan_plan::proposal::{
+    Authorship, PlanDigest, ProposalId, SourceState, TRAILER_PLAN, TRAILER_SOURCE, judge_head,
+};
 use capstan_plan::settings::Mode;
 use capstan_report::{kubeconfig_body, kubeconfig_title};
 
@@ -29,6 +31,10 @@ use capstan_ports::{
 
 /// The word for it in branches and trailers.
 const KIND: &str = "kubeconfig";
+
+fn kind() -> SourceKind {
+    SourceKind::parse(KIND).unwrap_or(SourceKind::RELEASE)
+}
 /// Where the file stands in a cluster's folder.
 const FOLDER: &str = "credentials";
 /// So many pull requests one run writes at most: the next one goes on.
@@ -115,7 +121,7 @@ impl Run<'_> {
                 }
             };
             let Ok(text) = String::from_utf8(bytes) else { continue };
-            let branch = format!("capstan/{KIND}/{cluster}");
+            let branch = ProposalId { target: cluster.clone().into(), kind: kind() }.branch();
             wanted.push(Wanted { cluster, said, path, branch, text });
         }
         Ok(wanted)
@@ -229,9 +235,8 @@ impl Run<'_> {
         let entry = NewTreeEntry::Write { path: path.clone(), text: text.clone(), executable: false };
         let tree = self.ports.host.create_tree(self.repository, &base.root, &[entry]).await?;
         let plan = PlanDigest::of(&[FileChange { path, before, after: Some(text) }]);
-        let kind = SourceKind::parse(KIND).unwrap_or(SourceKind::RELEASE);
         let content = SourceContent::parse(base.root.as_str());
-        let source = SourceState::new(SourceId::new(kind, wanted.cluster.as_str()), content);
+        let source = SourceState::new(SourceId::new(kind(), wanted.cluster.as_str()), content);
         let message = format!(
             "{}\n\nEncrypted by the reconciler; SHA-256 {}.\n\n{TRAILER_SOURCE}: {source}\n{TRAILER_PLAN}: {plan}\n",
             kubeconfig_title(&wanted.cluster),

@@ -37,6 +37,7 @@ mod merging;
 mod noting;
 mod onboarding;
 mod outcome;
+mod pauses;
 mod preflights;
 mod proposals;
 mod publish;
@@ -82,6 +83,7 @@ pub use self::elsewhere::{Consumers, notify_consumers};
 pub use self::error::SyncError;
 use self::facts::{GitHubFacts, load};
 use self::outcome::{Outcome, Wrote};
+use self::pauses::Pauses;
 use self::reporters::Reporters;
 use self::request::{Request, retargeted};
 use super::agents::Reconcilers;
@@ -142,7 +144,8 @@ pub enum Synced {
 pub struct Afterwards {
     /// Who uses this repository's releases and has not heard of its newest commit.
     pub consumers: Option<Consumers>,
-    /// When time alone changes something, without any event: a window opens, a soak ends.
+    /// When time alone changes something, without any event: a window opens, a soak ends, what took too long may be begun
+    /// again.
     pub look_again: Option<Timestamp>,
 }
 
@@ -170,6 +173,8 @@ struct Run<'a> {
     provider_sets: &'a OnceLock<BTreeSet<ClusterId>>,
     /// What is known of components of providers.
     components: &'a RunComponents,
+    /// When what took too long may be begun again.
+    pauses: &'a Pauses,
     /// Held by whoever writes a check, so that nobody writes what another one has read meanwhile.
     checks: &'a tokio::sync::Mutex<()>,
 }
@@ -308,6 +313,7 @@ pub async fn sync_and_consumers(
     let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
     let (compared, provider_sets) = (Mutex::default(), OnceLock::new());
     let (components, checks) = (RunComponents::default(), tokio::sync::Mutex::default());
+    let pauses = Pauses::default();
     let run = Run {
         ports,
         repository,
@@ -318,11 +324,14 @@ pub async fn sync_and_consumers(
         compared: &compared,
         provider_sets: &provider_sets,
         components: &components,
+        pauses: &pauses,
         checks: &checks,
     };
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings nothing is written but the pull request that adds some.
-        return Ok((loaded.and(run.onboard().await?).synced(), Afterwards::default()));
+        let ending = run.onboard().await?;
+        let afterwards = Afterwards { consumers: None, look_again: run.pauses_end() };
+        return Ok((loaded.and(ending).synced(), afterwards));
     }
     let done = run.set_up().await;
     if let Err(error) = &done
@@ -330,7 +339,8 @@ pub async fn sync_and_consumers(
     {
         tell_failure(ports, repository, SetUp::Seen, &error.to_string()).await;
     }
-    let (ending, afterwards) = done?;
+    let (ending, mut afterwards) = done?;
+    afterwards.look_again = [afterwards.look_again, run.pauses_end()].into_iter().flatten().min();
     Ok((loaded.and(ending).synced(), afterwards))
 }
 

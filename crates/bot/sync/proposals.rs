@@ -24,7 +24,7 @@ use capstan_ports::{CodeHostError, PullRequest};
 impl Run<'_> {
     pub(super) async fn bring_proposals_up(self, planned: Planned<'_>) -> Result<Outcome, SyncError> {
         let Planned { settings, plans, .. } = planned;
-        let mut outcome = Outcome { sources: offered(&self.facts.kinds, plans), ..Outcome::default() };
+        let mut outcome = Outcome { sources: offered(self.facts.kinds(), plans), ..Outcome::default() };
         let mut decided: BTreeMap<ProposalId, Decided> = BTreeMap::new();
         let wanted = self.wanted(planned);
         let Arranged { mut carriers, leaving, homes } = self.arrange(planned, &wanted).await?;

@@ -8,12 +8,13 @@ use capstan_model::tree::{CommitId, Tree};
 use capstan_plan::proposal::{
     Decisions, Draft, Merged, ProposalId, RollBack, SourceState, Vouched, carrier_of, roll_back,
 };
-use capstan_plan::settings::{ClusterSettings, FOLDER_FILE, RepositorySettings};
+use capstan_plan::settings::RepositorySettings;
 use capstan_plan::verbs::{Back, Command};
 use capstan_report::Block;
 
 use super::facts::part_id;
 use super::request::{Request, RequestId};
+use super::trees::settings_in;
 use super::{Run, SyncError};
 use capstan_ports::{EarlierPullRequest, PullRequest, PullRequestState};
 
@@ -150,7 +151,5 @@ impl Run<'_> {
 
 /// The release that a cluster records in a snapshot.
 fn recorded(tree: &dyn Tree, cluster: &ClusterId) -> Option<ReleaseId> {
-    let path = cluster.folder().join(FOLDER_FILE).ok()?;
-    let bytes = tree.read(tree.entry(&path)?).ok()?;
-    ClusterSettings::read(&path, std::str::from_utf8(&bytes).ok()?).ok()?.release
+    settings_in(tree, cluster)?.release
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_model::ids::ContentId;
+use capstan_model::ids::{ClusterId, ContentId};
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, differences};
 use capstan_plan::proposal::PlanDigest;
 use capstan_plan::release::ReleaseContent;
+use capstan_plan::settings::{ClusterSettings, FOLDER_FILE};
 
 use super::elsewhere::{Elsewhere, visible};
 use super::{Run, SyncError};
@@ -42,6 +43,13 @@ pub(super) fn digest_of_changes_in(
         contents.push((difference.path.as_str(), content));
     }
     Some(PlanDigest::of_contents(contents.iter().map(|(path, content)| (*path, content.as_deref()))))
+}
+
+/// The settings of a cluster or provider set in a snapshot, where they can be read.
+pub(super) fn settings_in(tree: &dyn Tree, target: &ClusterId) -> Option<ClusterSettings> {
+    let path = target.folder().join(FOLDER_FILE).ok()?;
+    let bytes = tree.read(tree.entry(&path)?).ok()?;
+    ClusterSettings::read(&path, std::str::from_utf8(&bytes).ok()?).ok()
 }
 
 impl Run<'_> {

@@ -9,7 +9,7 @@
 //!
 //! Deliberately absent: whose settings name the hosts (`sync`: the default branch's), and what the components come to.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -107,6 +107,8 @@ struct Components {
     repository: u64,
     hosts: AllowedHosts,
     wanted: Wanted,
+    /// The SHA-256 that they are to have, where anything that was judged says so.
+    known: Option<String>,
 }
 
 impl Asked for Components {
@@ -143,18 +145,19 @@ impl Supplier {
         self.0.limits.patience
     }
 
-    /// What is known of these components at a time, each of them; what is not known is fetched from these hosts.
+    /// What is known of these components at a time, each of them; what is not known is fetched from these hosts. Beside each
+    /// stands the SHA-256 of those that were judged before, where somebody knows it: others are not taken.
     pub async fn supply(
         &self,
         repository: &Repository,
         hosts: &AllowedHosts,
-        wanted: BTreeSet<Wanted>,
+        wanted: BTreeMap<Wanted, Option<String>>,
         until: Instant,
     ) -> Supplies {
         let hosts = &hosts.clone().within(&(self.0.sources.hosts)());
         let (mut supplies, mut bytes) = (Supplies::default(), 0);
         let mut open = Vec::new();
-        for (number, wanted) in wanted.into_iter().enumerate() {
+        for (number, (wanted, judged)) in wanted.into_iter().enumerate() {
             if number >= self.0.limits.wanted {
                 let most = count(self.0.limits.wanted, "version", "versions");
                 let why = format!(
@@ -162,7 +165,8 @@ impl Supplier {
                 );
                 supplies.add(wanted, Supply::Missing(why));
             } else if hosts.allow_origin(&wanted.origin) {
-                let asked = Components { repository: repository.id, hosts: hosts.clone(), wanted };
+                let known = wanted.recorded.clone().or(judged);
+                let asked = Components { repository: repository.id, hosts: hosts.clone(), wanted, known };
                 let known = self.known(&asked, &repository.name, repository.installation).await;
                 open.push((asked, known));
             } else {
@@ -205,7 +209,7 @@ impl Supplier {
             return known;
         }
         let kept = self.kept(asked).await;
-        if let Some(published) = fitting(&kept, &asked.wanted) {
+        if let Some(published) = fitting(&kept, asked) {
             return Supplied::Here(published);
         }
         let errand = Errand {
@@ -218,7 +222,7 @@ impl Supplier {
                 cause: Cause::Event,
             },
             // A version that nothing in Git speaks of is held against what it was when it was fetched last.
-            recorded: asked.wanted.recorded.clone().or(kept.sha256),
+            recorded: asked.known.clone().or(kept.sha256),
         };
         let (shared, job) = (Arc::clone(&self.0), errand.job.clone());
         let after = |is_left| async move {
@@ -241,7 +245,7 @@ impl Supplier {
             return known;
         }
         let kept = self.kept(asked).await;
-        match fitting(&kept, &asked.wanted) {
+        match fitting(&kept, asked) {
             Some(published) => Supplied::Here(published),
             None => Supplied::Not(Supply::Missing(format!(
                 "what was fetched from {} could not be kept: the log of Capstan says why",
@@ -379,10 +383,10 @@ async fn tell(shared: &Shared, job: &JobRequest) {
     }
 }
 
-/// Those that were kept, where they are those that are recorded.
-fn fitting(kept: &KeptComponents, wanted: &Wanted) -> Option<Arc<Published>> {
+/// Those that were kept, where they are those that they are to be.
+fn fitting(kept: &KeptComponents, asked: &Components) -> Option<Arc<Published>> {
     let published = kept.published.as_ref()?;
-    let fits = wanted.recorded.is_none() || wanted.recorded == kept.sha256;
+    let fits = asked.known.is_none() || asked.known == kept.sha256;
     fits.then(|| Arc::new(published.clone()))
 }
 

@@ -27,6 +27,7 @@ use capstan_plan::upgrade::{SettledConflict, Upgrade, Versions};
 use capstan_plan::verbs::ClusterFrom;
 use capstan_providers::Supplies;
 use capstan_report::{JudgedCluster, JudgedReleases};
+use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -110,6 +111,11 @@ pub trait Planner: Send + Sync {
     /// takes long.
     fn for_job(&self, _ended: &CancellationToken) -> Option<Arc<dyn Planner>> {
         None
+    }
+
+    /// When that of what was asked for this job may be begun again which took too long, in the order in which it was found.
+    fn pauses(&self) -> Vec<Timestamp> {
+        Vec::new()
     }
 
     /// Reads settings, releases and clusters of a snapshot. `today` (UTC) is what holds are judged by.

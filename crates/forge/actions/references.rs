@@ -12,9 +12,16 @@ use crate::views;
 /// What GitHub names where there is no commit.
 pub(crate) const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 
+/// GitHub's limit on names of references, in bytes.
+const LONGEST: usize = 255;
+
 impl State {
-    /// Refuses what a ruleset of the repository forbids.
+    /// Refuses what a ruleset of the repository forbids, and what is too long for GitHub (`GH005` to whoever pushes).
     pub(crate) fn check_rules(&self, full_name: &str, reference: &str) -> Result<(), ApiError> {
+        if reference.len() > LONGEST {
+            let message = format!("Sorry, refs longer than {LONGEST} bytes are not allowed.");
+            return Err(ApiError::unprocessable(message));
+        }
         let repository = self.repository(full_name)?;
         match repository.rules.iter().find(|rule| rule.matches(reference)) {
             Some(rule) => Err(ApiError::unprocessable(format!(

@@ -32,12 +32,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::cluster_objects::Base;
-use super::learning;
+use super::learning::{self, Lesson};
 use super::matched::{Matched, Target};
 use super::piece::{Form, Piece, Shape};
 use super::source::Source;
 use super::twins::part_by_namespace;
-use crate::substitution::{Bindings, Extent, Found, Scope, Substitution, Token, tokens};
+use crate::substitution::{Bindings, Extent, Found, Scope, Substitution, Token, budget, tokens};
 use crate::templates::{NamingValue, base_name, naming_values, references, renamed};
 use capstan_model::kinds::{KindRole, role, role_of_fragment};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -59,7 +59,7 @@ pub(crate) fn match_source<'a>(
         .find(|piece| is_cluster(piece))
         .and_then(|piece| Some((piece, piece.name.as_deref()?)));
     if let (Some(own), Some((_, name))) = (own_cluster, release_cluster) {
-        bindings.unify(&source.variables, name, name_of(base, own));
+        bindings.unify(&source.variables, name, name_of(base, own), &budget());
     }
     let scope = Scope { own: &source.variables, bindings, substitution: Substitution::FULL };
     let renamed = release_cluster.zip(own_cluster).and_then(|((_, name), own)| {
@@ -508,11 +508,12 @@ pub(crate) fn match_and_learn<'a>(
 
 /// Variables of both sources, bound by what they matched.
 pub(crate) fn bind(matched: &Matched<'_>, base: &Base, bindings: &mut Bindings) {
-    let own: &BTreeMap<String, String> = &matched.source.variables;
+    let (own, budget) = (&matched.source.variables, budget());
     for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
         if let (true, Target::Objects(objects)) = (piece.templated, target) {
             for object in objects {
-                learning::unify(bindings, own, &piece.root, base.node(*object), *object);
+                let lesson = Lesson { own, object: *object, budget: &budget };
+                learning::unify(bindings, lesson, &piece.root, base.node(*object));
             }
         }
     }

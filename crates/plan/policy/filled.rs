@@ -10,15 +10,20 @@ use std::collections::BTreeMap;
 use super::facts::Values;
 use super::fitting::Trail;
 use crate::flux::{PostBuild, passes_over};
-use crate::substitution::{Bindings, Scope, Substitution, Token, tokens, tokens_to_flux};
+use crate::substitution::{Bindings, Budget, Scope, Substitution, Token, budget, tokens, tokens_to_flux};
 use crate::upgrade::{hide_beside, name_beside, redact};
 use capstan_kustomize::render::{Content, Placed, RenderedObject};
 use capstan_kustomize::schema::{Schema, Schemas};
 use capstan_model::finding::{Finding, rules};
 use capstan_yaml::{Value, YamlFile};
 
-/// What does not fit in one object once Flux has filled it in.
-pub(super) fn misfilled(object: &RenderedObject, flux: &PostBuild, schemas: &Schemas) -> Vec<Finding> {
+/// What does not fit in one object once Flux has filled it in. What is beyond the budget is not judged.
+pub(super) fn misfilled(
+    object: &RenderedObject,
+    flux: &PostBuild,
+    schemas: &Schemas,
+    budget: &Budget,
+) -> Vec<Finding> {
     if passes_over(&object.placed) {
         return Vec::new();
     }
@@ -27,7 +32,7 @@ pub(super) fn misfilled(object: &RenderedObject, flux: &PostBuild, schemas: &Sch
     let bindings = Bindings::new(&BTreeMap::new(), flux);
     let own = BTreeMap::new();
     let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
-    let mut walk = Walk { object, flux, scope, found: Vec::new() };
+    let mut walk = Walk { object, flux, scope, budget, found: Vec::new() };
     walk.value(&Known::Schemas(judges), &object.placed, &Trail::Root, 0);
     walk.found
 }
@@ -44,6 +49,7 @@ struct Walk<'a> {
     object: &'a RenderedObject,
     flux: &'a PostBuild,
     scope: Scope<'a>,
+    budget: &'a Budget,
     found: Vec<Finding>,
 }
 
@@ -76,9 +82,8 @@ impl Walk<'_> {
             Content::Scalar(_) => {
                 // What has several lines is printed as a block, in which every value is text.
                 let text = value.as_str().filter(|text| text.contains("${") && !text.contains('\n'));
-                if let Some((text, filled)) =
-                    text.and_then(|text| Some((text, filled(&tokens_to_flux(&printed(text)), &self.scope)?)))
-                {
+                let filled = |text: &str| filled(&tokens_to_flux(&printed(text)), &self.scope, self.budget);
+                if let Some((text, filled)) = text.and_then(|text| Some((text, filled(text)?))) {
                     self.judge(known, value, text, &filled, path);
                 }
             }
@@ -150,14 +155,15 @@ impl Walk<'_> {
     }
 }
 
-/// A text with the values of its variables; `None` where one is not known.
-fn filled(tokens: &[Token<'_>], scope: &Scope<'_>) -> Option<String> {
+/// A text with the values of its variables; `None` where one is not known, or where that takes more than there is.
+fn filled(tokens: &[Token<'_>], scope: &Scope<'_>, budget: &Budget) -> Option<String> {
     let of = |token: &Token<'_>| match token {
         Token::Text(text) | Token::Escaped(text) => Some((*text).to_owned()),
-        Token::Variable(variable) => scope.variable(variable).ok(),
+        Token::Variable(variable) => scope.variable_within(variable, budget).ok(),
         Token::Malformed(_) => None,
     };
-    tokens.iter().map(of).collect()
+    let filled: String = tokens.iter().map(of).collect::<Option<_>>()?;
+    budget.takes_bytes(filled.len()).then_some(filled)
 }
 
 /// An object with the values of its variables, as whoever applies it puts them there; a text of which one is not known
@@ -169,7 +175,7 @@ pub(super) fn substituted(object: &RenderedObject, values: &Values<'_>) -> Optio
     let (bindings, own) = (Bindings::new(values.own, values.flux), BTreeMap::new());
     let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
     let mut value = object.value.clone();
-    substitute(&mut value, &scope, values.flux.substitutes());
+    substitute(&mut value, &scope, values.flux.substitutes(), &budget());
     Some(value)
 }
 
@@ -182,11 +188,11 @@ fn holds_tokens(value: &Value) -> bool {
     }
 }
 
-fn substitute(value: &mut Value, scope: &Scope<'_>, by_flux: bool) {
+fn substitute(value: &mut Value, scope: &Scope<'_>, by_flux: bool, budget: &Budget) {
     match value {
         Value::String(text) if text.contains("${") => {
             let is_block = text.contains('\n');
-            let whole = |tokens: &[Token<'_>]| filled(tokens, scope);
+            let whole = |tokens: &[Token<'_>]| filled(tokens, scope, budget);
             // What is no YAML to Flux is told by another rule.
             let becomes = match by_flux {
                 true if is_block => whole(&tokens_to_flux(text)).map(Value::String),
@@ -197,8 +203,10 @@ fn substitute(value: &mut Value, scope: &Scope<'_>, by_flux: bool) {
                 *value = becomes;
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| substitute(item, scope, by_flux)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| substitute(field, scope, by_flux)),
+        Value::Array(items) => items.iter_mut().for_each(|item| substitute(item, scope, by_flux, budget)),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(|field| substitute(field, scope, by_flux, budget))
+        }
         _ => {}
     }
 }
@@ -240,7 +248,11 @@ fn noun(value: &Value, said: &dyn Fn(Value) -> String) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{printed, read};
+    use std::collections::BTreeMap;
+
+    use super::{filled, printed, read};
+    use crate::flux::PostBuild;
+    use crate::substitution::{Bindings, Scope, Substitution, budget, tokens_to_flux};
 
     #[test]
     fn what_flux_reads_is_what_yaml_of_old_makes_of_the_printed_text() {
@@ -259,6 +271,18 @@ mod tests {
         ] {
             assert_eq!(read(text), value, "{text}");
         }
+    }
+
+    #[test]
+    fn what_all_texts_take_together_is_bounded() {
+        // Nothing is cut off, after some 30 million steps; there are 67 million for all.
+        let declared = BTreeMap::from([("V".to_owned(), "a".repeat(1_024))]);
+        let (own, bindings) = (BTreeMap::new(), Bindings::new(&declared, &PostBuild::default()));
+        let scope = Scope { own: &own, bindings: &bindings, substitution: Substitution::FULL };
+        let budget = budget();
+        let text = format!("${{V##*{}b}}", "a".repeat(60));
+        let known = [(); 4].map(|()| filled(&tokens_to_flux(&text), &scope, &budget).is_some());
+        assert_eq!(known, [true, true, false, false]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::filled::misfilled;
 use crate::flux::{Given, PostBuild, passes_over};
 use crate::merge::AppliedBy;
 use crate::substitution::reader::{Cursor, Reader, is_of_the_machine, pointer_of};
-use crate::substitution::{Operation, Token, Variable, may_hold_tokens, tokens, tokens_to_flux};
+use crate::substitution::{Operation, Token, Variable, budget, may_hold_tokens, tokens, tokens_to_flux};
 use capstan_kustomize::render::{Content, Placed, RenderedObject};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, rules};
@@ -33,7 +33,8 @@ pub(super) fn found_in(
     if by_flux {
         verdicts.extend(contradictions(values.flux, &used));
         verdicts.extend(values.flux.misnamed().iter().map(misnamed));
-        verdicts.extend(objects.iter().flat_map(|object| misfilled(object, values.flux, schemas)));
+        let budget = budget();
+        verdicts.extend(objects.iter().flat_map(|object| misfilled(object, values.flux, schemas, &budget)));
     }
     verdicts
 }

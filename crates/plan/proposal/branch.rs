@@ -6,6 +6,9 @@
 //! | a release, to a provider set | `capstan/providers/<provider set>` |
 //! | a source of another kind | `capstan/<kind>/<target>` |
 //! | either, for a group of clusters | `capstan/upgrade/%group/<name>`, `capstan/<kind>/%group/<name>` |
+//! | any of these, where that is too long for GitHub | `capstan/<kind>/%long/<SHA-256 of the target>` |
+//!
+//! A digest tells nothing of the target by itself: whoever has the names of folders finds it ([`LongTargets`]).
 //!
 //! A cluster's folder that is called `%group` is written `%25group`, and the name of a group is one part of its branch,
 //! `customers%2Fgauss`: so no group's branch lies above a cluster's or another group's, which Git would not have, also
@@ -14,11 +17,15 @@
 //! So the newer release takes the place of the older one on its branch, and a change from another kind of source
 //! stands beside it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::source::decode;
+use capstan_model::digest::sha256;
+use capstan_model::ids::ClusterId;
 use capstan_model::source::SourceKind;
 use capstan_model::target::{GroupName, Target, TargetKind};
+use capstan_model::tree::RepoPath;
 use serde::{Deserialize, Serialize};
 
 /// What all branches of proposals begin with. People may have branches that begin so too: only those of
@@ -32,6 +39,13 @@ const RELEASES: &str = "upgrade";
 const GROUP: &str = "%group/";
 /// What stands between the parts of its name.
 const SLASH: &str = "%2F";
+
+/// What stands before the digest in a name that is shortened; [`encode`] does not make this either.
+const LONG: &str = "%long/";
+/// So many bytes are the name of a branch at most: GitHub takes no reference of more than 255, `refs/heads/` among them.
+const LONGEST: usize = 255 - "refs/heads/".len();
+/// Only a longer path may be too long: of each byte come three, and before it stand at most so many.
+const SURELY_FITS: usize = (LONGEST - "capstan/".len() - 32 - "/providers%3A/%/".len()) / 3;
 
 /// A proposal: of several that may be open for one target, each is of another kind of source. Ordered by target.
 ///
@@ -59,6 +73,16 @@ impl ProposalId {
     /// Its branch. What Git does not allow in the name of a reference is written as `%XX`, and an empty part as `%`,
     /// so that two proposals never share a branch.
     pub fn branch(&self) -> String {
+        self.branch_in_full().unwrap_or_else(|too_long| too_long)
+    }
+
+    /// Whether its branch does not name the target.
+    pub fn is_shortened(&self) -> bool {
+        self.branch_in_full().is_err()
+    }
+
+    /// The branch, or in its place the shortened one.
+    fn branch_in_full(&self) -> Result<String, String> {
         let written = match (&self.target, self.kind == SourceKind::RELEASE) {
             (Target::Providers(_), false) => self.target.to_string(),
             _ => self.target.path().to_owned(),
@@ -70,10 +94,15 @@ impl ProposalId {
         };
         let (group, between) = if self.target.group().is_some() { (GROUP, SLASH) } else { ("", "/") };
         let parts: Vec<String> = written.split('/').map(encode).collect();
-        format!("{BRANCH_PREFIX}{kind}/{group}{}", parts.join(between))
+        let branch = format!("{BRANCH_PREFIX}{kind}/{group}{}", parts.join(between));
+        if branch.len() <= LONGEST {
+            return Ok(branch);
+        }
+        Err(format!("{BRANCH_PREFIX}{kind}/{LONG}{}", sha256(self.target.to_string())))
     }
 
-    /// The proposal that stands on a branch; `None` for a branch that Capstan never makes.
+    /// The proposal that stands on a branch; `None` for a branch that Capstan never makes, and for one whose name is
+    /// [shortened](LongTargets).
     pub fn of_branch(branch: &str) -> Option<Self> {
         let (kind, target) = branch.strip_prefix(BRANCH_PREFIX)?.split_once('/')?;
         let part = |part: &str| if part == "%" { Some(String::new()) } else { decode(part) };
@@ -84,7 +113,12 @@ impl ProposalId {
             Some(name) => Target::Group(GroupName::parse(&path(name)?)?),
             None => Target::parse(&path(target)?)?,
         };
-        let id = match kind {
+        Self::on_branch_of(kind, target).filter(|id| id.branch() == branch)
+    }
+
+    /// The proposal for a target whose branch calls its kind so.
+    fn on_branch_of(kind: &str, target: Target) -> Option<Self> {
+        Some(match kind {
             RELEASES => Self { target, kind: SourceKind::RELEASE },
             TargetKind::PROVIDERS => {
                 let target = Target::Providers(target.id()?.clone());
@@ -94,7 +128,54 @@ impl ProposalId {
                 let kind = SourceKind::parse(kind).filter(|kind| *kind != SourceKind::RELEASE)?;
                 Self { target, kind }
             }
-        };
+        })
+    }
+}
+
+/// Whether a branch is called as one of Capstan's is, whether or not anybody knows its target.
+pub fn is_name_of_proposal(branch: &str) -> bool {
+    ProposalId::of_branch(branch).is_some() || shortened(branch).is_some()
+}
+
+/// How a branch whose name is shortened calls its kind, and the digest of its target.
+fn shortened(branch: &str) -> Option<(&str, &str)> {
+    let (kind, target) = branch.strip_prefix(BRANCH_PREFIX)?.split_once('/')?;
+    Some((kind, target.strip_prefix(LONG)?))
+}
+
+/// The targets in a repository whose paths may be too long for the names of branches, by their digests.
+///
+/// A digest names one target and no other, whoever wrote it and wherever the path was found.
+#[derive(Debug, Default)]
+pub struct LongTargets {
+    by_digest: BTreeMap<String, Target>,
+}
+
+impl LongTargets {
+    /// Those among the folders of these files.
+    pub fn among<'p>(files: impl IntoIterator<Item = &'p RepoPath>) -> Self {
+        let (mut found, mut known) = (Self::default(), BTreeSet::new());
+        for file in files {
+            let mut folder = file.parent();
+            while let Some(path) = folder.filter(|path| path.as_str().len() > SURELY_FITS) {
+                if !known.insert(path.clone()) {
+                    break;
+                }
+                for kind in [TargetKind::Cluster, TargetKind::Providers] {
+                    let target = Target::new(kind, ClusterId::new(path.clone()));
+                    found.by_digest.insert(sha256(target.to_string()), target);
+                }
+                folder = path.parent();
+            }
+        }
+        found
+    }
+
+    /// The proposal that stands on a branch whose name is shortened; `None` for any other branch, and where its target is
+    /// none of these.
+    pub fn proposal_on(&self, branch: &str) -> Option<ProposalId> {
+        let (kind, digest) = shortened(branch)?;
+        let id = ProposalId::on_branch_of(kind, self.by_digest.get(digest)?.clone())?;
         (id.branch() == branch).then_some(id)
     }
 }
@@ -140,8 +221,6 @@ fn encode(part: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     fn id(kind: &str, target: &str) -> ProposalId {
@@ -242,9 +321,68 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_is_no_longer_than_github_takes_it_and_leads_back_to_its_target() {
+        let at = |bytes: usize| format!("{}/{}", "a".repeat(bytes - 101), "b".repeat(100));
+        // `refs/heads/capstan/upgrade/` is 27 bytes.
+        let fits = id("release", &at(228));
+        assert_eq!(fits.branch(), format!("capstan/upgrade/{}", at(228)));
+        assert_eq!(fits.branch().len(), 244);
+        assert!(!fits.is_shortened());
+        let umlauts = "ü".repeat(60);
+        let targets = [at(229), at(229).replace('b', "c"), format!("x/{umlauts}"), at(4_000)];
+        let all = targets.iter().flat_map(|path| [path.clone(), format!("providers://{path}")]);
+        let files: Vec<RepoPath> = [at(228)]
+            .iter()
+            .chain(&targets)
+            .flat_map(|folder| {
+                [
+                    format!("{folder}/base/a.yaml"),
+                    format!("{folder}/base/b.yaml"),
+                    format!("{folder}/capstan.yaml"),
+                ]
+            })
+            .map(|path| RepoPath::parse(&path).unwrap())
+            .collect();
+        let long = LongTargets::among(&files);
+        let mut branches = BTreeSet::new();
+        for target in all {
+            for kind in ["release", "values"] {
+                let id = id(kind, &target);
+                let branch = id.branch();
+                assert!(id.is_shortened() && branch.len() <= 244, "{branch}");
+                assert_eq!(ProposalId::of_branch(&branch), None, "{branch}");
+                assert_eq!(long.proposal_on(&branch), Some(id), "{branch}");
+                assert_eq!(LongTargets::default().proposal_on(&branch), None, "{branch}");
+                assert!(is_name_of_proposal(&branch));
+                assert!(branches.insert(branch));
+            }
+        }
+        // The name that was given once stays.
+        assert_eq!(
+            id("release", &format!("x/{umlauts}")).branch(),
+            "capstan/upgrade/%long/1274a2c74e17ed58aabbc6b06bfdf3dfe76c0de06453fcb09f846c876483756f"
+        );
+        let shortened = id("release", &at(229)).branch();
+        let digest = shortened.strip_prefix("capstan/upgrade/%long/").unwrap();
+        for branch in [
+            // A folder that is called so has another branch.
+            id("release", &format!("%long/{digest}")).branch(),
+            format!("capstan/release/%long/{digest}"),
+            format!("capstan/providers/%long/{digest}"),
+            format!("capstan/upgrade/%long/{}", digest.to_uppercase()),
+            // It is not too long.
+            format!("capstan/upgrade/%long/{}", sha256(at(228))),
+            fits.branch(),
+        ] {
+            assert_eq!(long.proposal_on(&branch), None, "{branch}");
+        }
+    }
+
+    #[test]
     fn a_branch_that_capstan_never_makes_carries_no_proposal() {
         for branch in [
             "capstan/upgrade/%2",
+            "capstan/upgrade/%long/a",
             "capstan/upgrade/a%62",
             "capstan/upgrade",
             "capstan/release/gauss/peu01",

@@ -38,10 +38,9 @@ pub fn carrier_of(
     let group = by
         .filter(|_| !is_alone && proposal.kind == SourceKind::RELEASE)
         .and_then(|by| proposal.target.cluster().and_then(|cluster| by.group_of(cluster)));
-    match group {
-        Some(group) => ProposalId { target: Target::Group(group), kind: proposal.kind.clone() },
-        None => proposal.clone(),
-    }
+    let shared = group.map(|group| ProposalId { target: Target::Group(group), kind: proposal.kind.clone() });
+    // A group is no folder, so nobody would find it again by the digest that a shortened branch has.
+    shared.filter(|group| !group.is_shortened()).unwrap_or_else(|| proposal.clone())
 }
 
 /// A proposal that may share a pull request with others.

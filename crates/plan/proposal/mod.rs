@@ -11,7 +11,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | branch | `capstan/upgrade/<target>` of a change from a release, `capstan/<kind>/<target>` from another kind of source, either with `%group/` before the name of a group of clusters ([`ProposalId`]) |
+//! | branch | `capstan/upgrade/<target>` of a change from a release, `capstan/<kind>/<target>` from another kind of source, either with `%group/` before the name of a group of clusters, and a digest in place of what is too long ([`ProposalId`]) |
 //! | trailer `Capstan-Source:` | the source offered and its content, `aws/v22.0.0@9d1f…` ([`SourceState`]) |
 //! | trailer `Capstan-Releases:` | repository and commit of the release, where that is another repository ([`ReleasesOrigin`]) |
 //! | trailer `Capstan-Plan:` | digest of what the commit changes ([`PlanDigest`]); a commit that has another was edited by a person ([`judge_head`]) |
@@ -42,7 +42,7 @@ pub use approvals::{
     judge_approvals, logins, short,
 };
 pub use authorship::{Authorship, Head, OfBase, Parent, Vouched, judge_head};
-pub use branch::{BRANCH_PREFIX, CREATE, DESTROY, ProposalId};
+pub use branch::{BRANCH_PREFIX, CREATE, DESTROY, LongTargets, ProposalId, is_name_of_proposal};
 pub use buttons::{Stage, buttons};
 pub use decide::{
     Action, Answers, Branch, BranchStep, Closer, Command, Decision, Facts, Leaving, Mergeable, Offer, Pull,

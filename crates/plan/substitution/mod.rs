@@ -45,7 +45,7 @@ mod unify;
 use std::collections::BTreeMap;
 
 pub(crate) use bindings::{Bindings, Flux, Found};
-pub(crate) use capstan_envsubst::{Operation, Token, Variable, may_hold_tokens};
+pub(crate) use capstan_envsubst::{Budget, Operation, Token, Variable, may_hold_tokens};
 pub(crate) use substitute::{Extent, Scope, Substitution, Trouble, is_collection};
 pub(crate) use troubles::{Missing, expressions, expressions_of_fields, expressions_within, unescaped};
 
@@ -56,6 +56,11 @@ use capstan_yaml::{Node, NodeKind};
 
 /// How texts are read and computed: nobody knows whether clusterctl, Flux or Capstan alone substitutes in them.
 const DIALECT: Dialect = Dialect::SCALARS;
+
+/// What the expressions of all texts that share it may take together.
+pub(crate) const fn budget() -> Budget {
+    Budget::of(&DIALECT)
+}
 
 /// The tokens of a scalar's text.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::bindings::{Bindings, Flux};
-use super::{DIALECT, tokens};
+use super::{DIALECT, budget, tokens};
 use capstan_envsubst::{
     Budget, Evaluator, Operation, Refused, Substituted, Token, Value, Variable, may_hold_expressions,
     may_hold_tokens,
@@ -69,10 +69,11 @@ pub(crate) struct Scope<'a> {
 impl Scope<'_> {
     /// A text with its variables substituted; what has no value stays as it is written.
     pub(crate) fn text(&self, text: &str) -> String {
-        self.text_within(text, &Budget::of(&DIALECT))
+        self.text_within(text, &budget())
     }
 
-    fn text_within(&self, text: &str, budget: &Budget) -> String {
+    /// The same as one of several texts that share a budget.
+    pub(crate) fn text_within(&self, text: &str, budget: &Budget) -> String {
         let mut out = String::with_capacity(text.len());
         for token in tokens(text) {
             match (&token, self.substitution.extent) {
@@ -94,13 +95,8 @@ impl Scope<'_> {
         out
     }
 
-    /// An expression's value.
-    pub(crate) fn variable(&self, variable: &Variable<'_>) -> Result<String, Trouble> {
-        self.variable_within(variable, &Budget::of(&DIALECT))
-    }
-
-    /// The same as one of several that share a budget.
-    pub(super) fn variable_within(
+    /// An expression's value, as one of several that share a budget.
+    pub(crate) fn variable_within(
         &self,
         variable: &Variable<'_>,
         budget: &Budget,
@@ -109,8 +105,8 @@ impl Scope<'_> {
     }
 
     /// The value of a default, in which there are no escapes.
-    pub(super) fn tokens(&self, tokens: &[Token<'_>]) -> Result<String, Trouble> {
-        self.evaluated(&Budget::of(&DIALECT), |evaluator, out| evaluator.tokens(tokens, out))
+    pub(super) fn tokens_within(&self, tokens: &[Token<'_>], budget: &Budget) -> Result<String, Trouble> {
+        self.evaluated(budget, |evaluator, out| evaluator.tokens(tokens, out))
     }
 
     fn evaluated<'t>(
@@ -139,7 +135,7 @@ impl Scope<'_> {
     }
 
     /// Copies an expression with only the release's own variables substituted.
-    fn copy(&self, variable: &Variable<'_>, budget: &Budget, out: &mut String) {
+    pub(super) fn copy(&self, variable: &Variable<'_>, budget: &Budget, out: &mut String) {
         if self.own.contains_key(variable.name)
             && let Ok(value) = self.variable_within(variable, budget)
             && out.len() + value.len() <= LONGEST
@@ -180,7 +176,7 @@ impl Scope<'_> {
 
     /// A tree with its variables substituted, in keys too.
     pub(crate) fn node(&self, node: &Node) -> Node {
-        self.node_within(node, &Budget::of(&DIALECT))
+        self.node_within(node, &budget())
     }
 
     /// What goes beyond the budget stays as it is written.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bindings::{Bindings, Flux, Found};
 use super::reader::{Cursor, Reader, is_of_the_machine, patched_by, texts};
 use super::substitute::{Extent, LONGEST, Scope, Trouble, is_collection};
-use super::{DIALECT, tokens};
+use super::{budget, tokens, tokens_to_flux};
 use capstan_envsubst::{Budget, Operation, Token, Variable, may_hold_expressions};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Node, NodeKind};
@@ -29,7 +29,7 @@ impl Missing {
         let Trouble::Unbound(name) = &self.trouble else { return None };
         let mut bindings = Bindings::default();
         let found = Found { value: cluster.to_owned(), object: 0, path: FieldPath::root(), at: 0 };
-        bindings.unify(&BTreeMap::new(), &self.text, found);
+        bindings.unify(&BTreeMap::new(), &self.text, found, &budget());
         bindings.value(name, Flux::PassesOver).map(str::to_owned)
     }
 }
@@ -37,7 +37,7 @@ impl Missing {
 impl Scope<'_> {
     /// What below has no value, by the text that stays in its place.
     pub(crate) fn troubles_below(&self, node: &Node, place: Cursor<'_>, out: &mut BTreeMap<String, Trouble>) {
-        let budget = Budget::of(&DIALECT);
+        let budget = budget();
         texts(node, place, &mut |text, reader| {
             let length = self.troubles_in(text, reader, &budget, out);
             if !budget.takes_bytes(length) {
@@ -74,6 +74,9 @@ impl Scope<'_> {
                     length += raw.len();
                     (*raw, Trouble::Unsupported((*raw).to_owned()), false)
                 }
+                Token::Variable(variable) if self.stops_flux(variable, budget) => {
+                    (variable.raw, Trouble::Unsupported(variable.raw.to_owned()), false)
+                }
                 Token::Variable(variable) => match self.trouble_within(variable, budget, &mut length) {
                     Some(trouble) => (variable.raw, trouble, is_of_the_machine(variable.name)),
                     None => continue,
@@ -84,9 +87,8 @@ impl Scope<'_> {
             let stays = (reader == Reader::Machine || is_of_the_machine)
                 && !self.is_read_by_flux()
                 && matches!(trouble, Trouble::Unbound(_) | Trouble::Unsupported(_));
-            let is_malformed = self.is_read_by_flux() && matches!(token, Token::Malformed(_));
             let is_said = self.substitution.extent == Extent::Full
-                || is_malformed
+                || self.is_read_by_flux()
                 || !matches!(trouble, Trouble::Unsupported(_));
             if is_said && !stays {
                 out.insert(raw.to_owned(), trouble);
@@ -100,7 +102,18 @@ impl Scope<'_> {
         self.substitution.flux == Flux::Substitutes && self.bindings.flux().substitutes()
     }
 
-    /// [`Self::trouble_of`] an expression behind so many bytes: what gets too long has no value either.
+    /// Whether what stays of an expression for Flux is none to it: it knows no white space round names, and fails.
+    fn stops_flux(&self, variable: &Variable<'_>, budget: &Budget) -> bool {
+        let stays = self.substitution.extent == Extent::OwnOnly && !self.own.contains_key(variable.name);
+        if !stays || !self.is_read_by_flux() {
+            return false;
+        }
+        let mut left = String::new();
+        self.copy(variable, budget, &mut left);
+        holds_malformed(&tokens_to_flux(&left))
+    }
+
+    /// The trouble of an expression behind so many bytes: what gets too long has no value either.
     fn trouble_within(
         &self,
         variable: &Variable<'_>,
@@ -108,7 +121,7 @@ impl Scope<'_> {
         length: &mut usize,
     ) -> Option<Trouble> {
         if self.substitution.extent == Extent::OwnOnly {
-            return self.trouble_of(variable);
+            return self.trouble_in_template(variable);
         }
         let (trouble, added) = match self.variable_within(variable, budget) {
             Ok(value) if *length + value.len() <= LONGEST => (None, value.len()),
@@ -121,22 +134,19 @@ impl Scope<'_> {
 
     /// Where the object stays a template, Flux will have to know the variable; where nobody knows who
     /// substitutes, nothing can be said.
-    fn trouble_of(&self, variable: &Variable<'_>) -> Option<Trouble> {
-        match self.substitution.extent {
-            Extent::Full => self.variable(variable).err(),
-            Extent::OwnOnly if self.substitution.flux == Flux::PassesOver => None,
-            Extent::OwnOnly => {
-                let flux = self.bindings.flux();
-                let is_given = self.own.contains_key(variable.name) || flux.gives(variable.name);
-                match &variable.operation {
-                    _ if is_given || !flux.is_complete() => None,
-                    Operation::Default { tokens, .. } => tokens.iter().find_map(|token| match token {
-                        Token::Variable(variable) => self.trouble_of(variable),
-                        _ => None,
-                    }),
-                    _ => Some(Trouble::NotGiven(variable.name.to_owned())),
-                }
-            }
+    fn trouble_in_template(&self, variable: &Variable<'_>) -> Option<Trouble> {
+        if self.substitution.flux == Flux::PassesOver {
+            return None;
+        }
+        let flux = self.bindings.flux();
+        let is_given = self.own.contains_key(variable.name) || flux.gives(variable.name);
+        match &variable.operation {
+            _ if is_given || !flux.is_complete() => None,
+            Operation::Default { tokens, .. } => tokens.iter().find_map(|token| match token {
+                Token::Variable(variable) => self.trouble_in_template(variable),
+                _ => None,
+            }),
+            _ => Some(Trouble::NotGiven(variable.name.to_owned())),
         }
     }
 
@@ -220,7 +230,7 @@ impl Scope<'_> {
             }
             Extent::Full => here = known.clone(),
             Extent::OwnOnly => {
-                let _length = self.troubles_in(text, reader, &Budget::of(&DIALECT), &mut here);
+                let _length = self.troubles_in(text, reader, &budget(), &mut here);
                 return here.into_values().collect();
             }
         }
@@ -228,6 +238,16 @@ impl Scope<'_> {
         expressions_in(text, |_| false, &mut left);
         left.iter().filter_map(|raw| here.get(raw)).cloned().collect()
     }
+}
+
+fn holds_malformed(tokens: &[Token<'_>]) -> bool {
+    tokens.iter().any(|token| match token {
+        Token::Malformed(_) => true,
+        Token::Variable(Variable { operation: Operation::Default { tokens, .. }, .. }) => {
+            holds_malformed(tokens)
+        }
+        Token::Variable(_) | Token::Text(_) | Token::Escaped(_) => false,
+    })
 }
 
 /// The expressions below, as they are written, and the names of their variables; without those that the

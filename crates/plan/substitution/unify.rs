@@ -8,19 +8,25 @@ use super::bindings::{Bindings, Found};
 use super::reader::is_of_the_machine;
 use super::substitute::{Scope, Substitution};
 use super::tokens;
-use capstan_envsubst::{Operation, Token, may_hold_expressions};
+use capstan_envsubst::{Budget, Operation, Token, may_hold_expressions};
 
 impl Bindings {
     /// Learns from a release's scalar and the cluster's text in the same place. Only one unknown in
     /// one place can be solved for; a value that equals the default binds nothing.
-    pub(crate) fn unify(&mut self, own: &BTreeMap<String, String>, release: &str, cluster: Found) {
+    pub(crate) fn unify(
+        &mut self,
+        own: &BTreeMap<String, String>,
+        release: &str,
+        cluster: Found,
+        budget: &Budget,
+    ) {
         if !may_hold_expressions(release) {
             return;
         }
         let parts = tokens(release);
         let solved = {
             let scope = Scope { own, bindings: self, substitution: Substitution::FULL };
-            solve(&parts, &scope, &cluster.value)
+            solve(&parts, &scope, &cluster.value, budget)
         };
         if let Some((name, value)) = solved {
             self.bind(name, Found { value, ..cluster });
@@ -29,7 +35,12 @@ impl Bindings {
 }
 
 /// The one unknown of a scalar, solved for.
-fn solve<'t>(parts: &[Token<'t>], scope: &Scope<'_>, cluster: &str) -> Option<(&'t str, String)> {
+fn solve<'t>(
+    parts: &[Token<'t>],
+    scope: &Scope<'_>,
+    cluster: &str,
+    budget: &Budget,
+) -> Option<(&'t str, String)> {
     let (mut before, mut after) = (String::new(), String::new());
     let mut unknown = None;
     for token in parts {
@@ -44,7 +55,8 @@ fn solve<'t>(parts: &[Token<'t>], scope: &Scope<'_>, cluster: &str) -> Option<(&
             Token::Malformed(_) => None,
             // What the machine fills in stands in the cluster as it is written.
             Token::Variable(variable) if is_of_the_machine(variable.name) => {
-                Some(scope.variable(variable).unwrap_or_else(|_| variable.raw.to_owned()))
+                let value = scope.variable_within(variable, budget);
+                Some(value.unwrap_or_else(|_| variable.raw.to_owned()))
             }
             Token::Variable(variable) => match &variable.operation {
                 Operation::Value | Operation::Default { .. } if is_solved_for(variable.name) => {
@@ -53,7 +65,7 @@ fn solve<'t>(parts: &[Token<'t>], scope: &Scope<'_>, cluster: &str) -> Option<(&
                     }
                     continue;
                 }
-                _ => scope.variable(variable).ok(),
+                _ => scope.variable_within(variable, budget).ok(),
             },
         };
         if unknown.is_some() { &mut after } else { &mut before }.push_str(&known?);
@@ -62,7 +74,8 @@ fn solve<'t>(parts: &[Token<'t>], scope: &Scope<'_>, cluster: &str) -> Option<(&
     let value = cluster.strip_prefix(before.as_str())?.strip_suffix(after.as_str())?;
     let is_default = match &variable.operation {
         Operation::Default { tokens, .. } => {
-            scope.tokens(tokens).is_ok_and(|default| default == value || unquoted(&default) == Some(value))
+            let default = scope.tokens_within(tokens, budget);
+            default.is_ok_and(|default| default == value || unquoted(&default) == Some(value))
         }
         _ => false,
     };
@@ -80,7 +93,7 @@ fn unquoted(default: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::flux::PostBuild;
-    use crate::substitution::Flux;
+    use crate::substitution::{Flux, budget};
     use capstan_model::object::FieldPath;
 
     fn found(value: &str) -> Found {
@@ -90,7 +103,7 @@ mod tests {
     fn learnt(pairs: &[(&str, &str)]) -> Bindings {
         let mut bindings = Bindings::default();
         for (release, cluster) in pairs {
-            bindings.unify(&BTreeMap::new(), release, found(cluster));
+            bindings.unify(&BTreeMap::new(), release, found(cluster), &budget());
         }
         bindings
     }
@@ -130,9 +143,24 @@ mod tests {
     fn what_is_written_down_is_not_learnt_again() {
         let declared = BTreeMap::from([("N".to_owned(), "3".to_owned())]);
         let mut bindings = Bindings::new(&declared, &PostBuild::default());
-        bindings.unify(&BTreeMap::new(), "${N}", found("5"));
+        bindings.unify(&BTreeMap::new(), "${N}", found("5"), &budget());
         assert_eq!(bindings.value("N", Flux::Substitutes), Some("3"));
         assert_eq!(bindings.contradictions().count(), 0);
+    }
+
+    #[test]
+    fn what_all_places_take_together_is_bounded() {
+        // Nothing is cut off, after some 30 million steps; there are 67 million for all.
+        let (value, pattern) = ("a".repeat(1_024), format!("*{}b", "a".repeat(60)));
+        let declared = BTreeMap::from([("V".to_owned(), value.clone())]);
+        let mut bindings = Bindings::new(&declared, &PostBuild::default());
+        let budget = budget();
+        for name in ["A", "B", "C", "D"] {
+            let release = format!("${{V##{pattern}}}${{{name}}}");
+            bindings.unify(&BTreeMap::new(), &release, found(&format!("{value}x")), &budget);
+        }
+        let bound = ["A", "B", "C", "D"].map(|name| bindings.value(name, Flux::Substitutes).is_some());
+        assert_eq!(bound, [true, true, false, false]);
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub async fn preflight(
 const fn unrendered(failed: &TrialFailed) -> Option<&'static str> {
     match failed {
         TrialFailed::TooLarge(_) => None,
-        TrialFailed::TooSlow(_) => Some("TooSlow"),
+        TrialFailed::TooSlow { .. } => Some("TooSlow"),
         TrialFailed::Killed(_) | TrialFailed::Unavailable(_) => Some(NOT_RENDERED),
     }
 }

@@ -388,7 +388,7 @@ fn size(value: &Value) -> usize {
 const fn reason(failed: &TrialFailed) -> &'static str {
     match failed {
         TrialFailed::TooLarge(_) => "TooLarge",
-        TrialFailed::TooSlow(_) => "TooSlow",
+        TrialFailed::TooSlow { .. } => "TooSlow",
         TrialFailed::Killed(_) | TrialFailed::Unavailable(_) => "NotRendered",
     }
 }
@@ -401,7 +401,7 @@ fn refused(failed: &TrialFailed) -> String {
                 "{why} Nothing of it is applied and nothing deleted: undo what was changed last, or make it smaller"
             )
         }
-        TrialFailed::TooSlow(why) => format!(
+        TrialFailed::TooSlow { why, .. } => format!(
             "{why} Nothing of it is applied and nothing deleted: make it smaller, or let whoever runs the reconciler allow it \
              more time (its setting `render-timeout-seconds`)"
         ),

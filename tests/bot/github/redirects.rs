@@ -17,6 +17,8 @@ struct Renaming {
     forge: String,
     /// Before the path to which it leads: another server, or nothing.
     server: Arc<Mutex<String>>,
+    /// With what it leads a write.
+    of_writes: Arc<Mutex<u16>>,
     asked: Arc<Mutex<Vec<String>>>,
     client: reqwest::Client,
 }
@@ -31,7 +33,7 @@ async fn serve(
     let path = uri.path_and_query().unwrap().as_str();
     state.asked.lock().unwrap().push(format!("{method} {}", uri.path()));
     if let Some(rest) = path.strip_prefix("/repos/acme/old") {
-        let status = if method == Method::GET { 301 } else { 307 };
+        let status = if method == Method::GET { 301 } else { *state.of_writes.lock().unwrap() };
         let to = format!("{}/repos/{NAME}{rest}", state.server.lock().unwrap());
         return Response::builder().status(status).header("location", to).body(Body::empty()).unwrap();
     }
@@ -52,6 +54,7 @@ async fn a_renamed_repository_is_found_and_no_token_goes_to_another_server() {
     let renaming = Renaming {
         forge: fleet.forge.url().to_owned(),
         server: Arc::default(),
+        of_writes: Arc::new(Mutex::new(307)),
         asked: Arc::default(),
         client: reqwest::Client::builder().no_proxy().build().unwrap(),
     };
@@ -68,6 +71,12 @@ async fn a_renamed_repository_is_found_and_no_token_goes_to_another_server() {
     let asked = std::mem::take(&mut *renaming.asked.lock().unwrap());
     let posted: Vec<&String> = asked.iter().filter(|asked| asked.ends_with("/issues")).collect();
     assert_eq!(posted, ["POST /repos/acme/old/issues", "POST /repos/acme/fleet/issues"]);
+
+    *renaming.of_writes.lock().unwrap() = 302;
+    let error = github.create_issue(&old, &issue("lost")).await.unwrap_err();
+    let CodeHostError::Unexpected { status: 302, reason, .. } = &error else { panic!("{error}") };
+    assert!(reason.starts_with("it leads elsewhere in a way in which a write may become a read"), "{reason}");
+    *renaming.of_writes.lock().unwrap() = 307;
 
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     elsewhere.set_nonblocking(true).unwrap();

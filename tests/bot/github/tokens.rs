@@ -80,6 +80,33 @@ async fn the_token_of_a_fetch_reads_the_code_of_one_repository_and_nothing_else(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_clone_url_of_another_server_gets_no_token() {
+    let fleet = Fleet::new().await;
+    let elsewhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    elsewhere.set_nonblocking(true).unwrap();
+    let port = elsewhere.local_addr().unwrap().port();
+    let state = tempfile::tempdir().unwrap();
+    let mirrors = Mirrors::open(state.path(), MirrorLimits::default()).unwrap();
+    for host in [format!("127.0.0.1:{port}"), format!("localhost:{port}"), "git.example.com".to_owned()] {
+        let clone_url = format!("http://{host}/{NAME}.git");
+        let repository = Repository { clone_url, ..fleet.repository.clone() };
+        let error = match fleet.github.git_token(&repository).await {
+            Ok(token) => {
+                let fetched = mirrors.snapshot(&repository, &token, &fleet.head).await;
+                panic!("there is a token for {host}: {:?}", fetched.err())
+            }
+            Err(error) => error,
+        };
+        assert!(error.is_refusal(), "{error}");
+        let said = format!("the clone URL is of http://{host}, and no token is sent to another server than");
+        assert!(error.to_string().contains(&said), "{error}");
+    }
+    assert!(elsewhere.accept().is_err(), "somebody else was asked");
+    assert!(asked(&fleet).is_empty(), "a token was made");
+    fleet.github.git_token(&fleet.repository).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_token_is_asked_for_one_repository_and_the_rights_of_its_task() {
     let fleet = Fleet::new().await;
     let commit = fleet.branch("capstan/upgrade/x", "one\n").await;

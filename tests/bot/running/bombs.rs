@@ -1,10 +1,11 @@
 //! Small pull requests that ask for much, against the running program: each is told its reason, everybody else is served.
 //!
-//! `CAPSTAN_BOMB_SECONDS` says for how long new ones keep coming (by default those at the beginning are all); then it prints
-//! how long others waited meanwhile.
+//! `CAPSTAN_BOMB_SECONDS` says for how long new ones keep coming (by default those at the beginning are all). How long others
+//! waited is printed every minute and at the end (`-- --nocapture`).
 
 use capstan_test_support::PATIENCE;
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use capstan_forge::{Edit, Forge, NewPull, Permission};
@@ -98,15 +99,17 @@ fn large() -> Vec<Edit> {
 }
 
 /// Bombs that keep coming: each push is another content, so that nothing that is remembered of those before spares anybody
-/// the work.
-struct Barrage {
-    bombs: Vec<(&'static str, String)>,
+/// the work. Each is one commit on the first of its branch: with a history that grows, the forge itself would take ever longer.
+struct Barrage<'a> {
+    forge: &'a Forge,
+    /// Branch, its first commit, and its kustomization.
+    bombs: Vec<(&'static str, String, String)>,
     pushed: Vec<String>,
 }
 
-impl Barrage {
+impl<'a> Barrage<'a> {
     /// Those, and one that is no more than slow.
-    fn begin(forge: &Forge) -> Self {
+    fn begin(forge: &'a Forge) -> Self {
         open(forge, REPOSITORY, "large", &large());
         let of = |(branch, edits): (&'static str, Vec<Edit>)| {
             let kustomization = edits.into_iter().find_map(|edit| match edit {
@@ -115,19 +118,31 @@ impl Barrage {
                 }
                 _ => None,
             });
-            (branch, kustomization.unwrap())
+            let first = forge.commits(REPOSITORY, branch).unwrap().remove(0).id;
+            (branch, first, kustomization.unwrap())
         };
         let all = BOMBS.map(|(branch, edits, _)| (branch, edits())).into_iter().chain([("large", large())]);
-        Self { bombs: all.map(of).collect(), pushed: Vec::new() }
+        Self { forge, bombs: all.map(of).collect(), pushed: Vec::new() }
     }
 
     /// The next of each.
-    fn go_on(&mut self, forge: &Forge) {
-        for (branch, kustomization) in &self.bombs {
+    fn go_on(&mut self) {
+        for (branch, first, kustomization) in &self.bombs {
             let path = format!("{BAD}/overlay/kustomization.yaml");
             let next = Edit::write(path, format!("{kustomization}# {}\n", self.pushed.len()));
-            self.pushed.push(forge.commit(REPOSITORY, branch, "ada", "The next", &[next]).unwrap());
+            let next = self.forge.commit_on(REPOSITORY, first, "ada", "The next", &[next]).unwrap();
+            self.forge.push(REPOSITORY, branch, &next, "ada").unwrap();
+            self.pushed.push(next);
         }
+    }
+
+    /// New ones a second after those before, until somebody says that it is over.
+    fn keep_on(mut self, is_over: &AtomicBool) -> Vec<String> {
+        while !is_over.load(Ordering::Relaxed) {
+            self.go_on();
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        self.pushed
     }
 }
 
@@ -156,56 +171,96 @@ impl Waited {
     }
 }
 
-/// For so long new bombs come every second, while somebody elsewhere asks and pushes, again and again.
-async fn keep_coming(forge: &Forge, elsewhere: u64, bot: &mut Process, place: &Place, length: Duration) {
-    let own = forge.bot_login();
-    let answers = || {
-        let comments = forge.comments(OTHER, elsewhere).unwrap();
-        comments.iter().filter(|said| said.author == own).count()
-    };
-    let is_offered = |release: &str| {
-        let pulls = forge.pulls(OTHER).unwrap();
-        pulls
-            .iter()
-            .any(|pull| pull.head_branch.starts_with("capstan/upgrade/") && pull.title.ends_with(release))
-    };
-    let (begun, mut barrage) = (Instant::now(), Barrage::begin(forge));
-    let (mut helped, mut proposed) = (Waited::default(), Waited::default());
-    let mut next_bombs = Duration::ZERO;
-    while begun.elapsed() < length {
-        let release = format!("v22.{}.0", helped.each.len() + 1);
+/// Of somebody who asks and pushes elsewhere, again and again.
+#[derive(Default)]
+struct Elsewhere {
+    helped: Waited,
+    proposed: Waited,
+}
+
+impl Elsewhere {
+    fn print(&mut self, seconds: u64) {
+        println!("within {seconds} s:");
+        self.helped.print("/capstan help was answered elsewhere", Duration::from_secs(2));
+        self.proposed.print("a release elsewhere was proposed", Duration::from_secs(5));
+    }
+
+    /// Asks for help and pushes a release; five seconds are between two of these at least.
+    fn try_once(&mut self, forge: &Forge, elsewhere: u64, is_well: &mut dyn FnMut(Duration)) {
+        let own = forge.bot_login();
+        let answers = || {
+            let comments = forge.comments(OTHER, elsewhere).unwrap();
+            comments.iter().filter(|said| said.author == own).count()
+        };
+        let release = format!("v22.{}.0", self.helped.each.len() + 1);
+        let is_offered = || {
+            let pulls = forge.open_pulls(OTHER).unwrap();
+            let is_it =
+                |head: &str, title: &str| head.starts_with("capstan/upgrade/") && title.ends_with(&release);
+            pulls.iter().any(|pull| is_it(&pull.head_branch, &pull.title))
+        };
         let before = answers();
         let asked = Instant::now();
         forge.comment(OTHER, elsewhere, "ada", "/capstan help").unwrap();
         forge.commit(OTHER, "main", "ada", "Release", &[sample::release(&release, "v1.22.5")]).unwrap();
-        let (mut is_helped, mut is_proposed) = (false, false);
-        // Five seconds a round at least.
-        while !(is_helped && is_proposed && asked.elapsed() > Duration::from_secs(5)) {
-            if begun.elapsed() >= next_bombs {
-                barrage.go_on(forge);
-                next_bombs = begun.elapsed() + Duration::from_secs(1);
+        let (mut helped, mut proposed) = (None, None);
+        loop {
+            if helped.is_none() && answers() > before {
+                helped = Some(asked.elapsed());
             }
-            if !is_helped && answers() > before {
-                is_helped = true;
-                helped.each.push(asked.elapsed());
+            if proposed.is_none() && is_offered() {
+                proposed = Some(asked.elapsed());
             }
-            if !is_proposed && is_offered(&release) {
-                is_proposed = true;
-                proposed.each.push(asked.elapsed());
+            if let (Some(helped), Some(proposed)) = (helped, proposed)
+                && asked.elapsed() > Duration::from_secs(5)
+            {
+                self.helped.each.push(helped);
+                self.proposed.each.push(proposed);
+                return;
             }
-            assert!(
-                bot.is_alive() && asked.elapsed() < PATIENCE,
-                "{is_helped} {is_proposed}\n{}",
-                place.log()
-            );
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            is_well(asked.elapsed());
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
-    let judged = barrage.pushed.iter().filter(|head| !forge.checks(REPOSITORY, head).unwrap().is_empty());
-    let (judged, pushed) = (judged.count(), barrage.pushed.len());
-    println!("within {} s {pushed} bombs were pushed, and {judged} judged", begun.elapsed().as_secs());
-    helped.print("/capstan help was answered elsewhere", Duration::from_secs(2));
-    proposed.print("a release elsewhere was proposed", Duration::from_secs(5));
+}
+
+/// Says that it is over, also where an assertion ends the test: whoever keeps on is waited for.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// For so long new bombs come, while somebody elsewhere asks and pushes. Every minute it is told how that went so far.
+fn keep_coming(forge: &Forge, elsewhere: u64, bot: &mut Process, place: &Place, length: Duration) {
+    let (begun, is_over) = (Instant::now(), AtomicBool::new(false));
+    let mut tries = Elsewhere::default();
+    let mut is_well = |waited: Duration| {
+        assert!(bot.is_alive() && waited < PATIENCE, "after {waited:?}:\n{}", place.log());
+    };
+    let barrage = Barrage::begin(forge);
+    let pushed = std::thread::scope(|threads| {
+        let barrage = threads.spawn(|| barrage.keep_on(&is_over));
+        let ends = Ends(&is_over);
+        let mut told = Duration::ZERO;
+        while begun.elapsed() < length && !barrage.is_finished() {
+            tries.try_once(forge, elsewhere, &mut is_well);
+            // What the forge remembers of each request is for other tests.
+            forge.clear_exchanges();
+            if begun.elapsed() >= told + Duration::from_secs(60) {
+                told = begun.elapsed();
+                tries.print(told.as_secs());
+            }
+        }
+        drop(ends);
+        barrage.join().unwrap()
+    });
+    let judged = pushed.iter().filter(|head| !forge.checks(REPOSITORY, head).unwrap().is_empty());
+    let (judged, pushed) = (judged.count(), pushed.len());
+    println!("{pushed} bombs were pushed, and {judged} judged");
+    tries.print(begun.elapsed().as_secs());
 }
 
 fn open(forge: &Forge, repository: &str, branch: &str, edits: &[Edit]) -> u64 {
@@ -333,7 +388,7 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
     println!("all were judged after {} ms", asked.elapsed().as_millis());
     let seconds = std::env::var("CAPSTAN_BOMB_SECONDS").ok().map(|seconds| seconds.parse().unwrap());
     if let Some(length) = seconds.map(Duration::from_secs) {
-        keep_coming(&forge, elsewhere, &mut bot, &place, length).await;
+        tokio::task::block_in_place(|| keep_coming(&forge, elsewhere, &mut bot, &place, length));
     }
 
     // The next start does not meet them again, and what comes afterwards is done.

@@ -273,8 +273,12 @@ const FORGED_SHA256: &str = "90efc60fb66e447bd021b3ddd8b3a5d66d964ad1d7874410217
 async fn a_tag_that_moves_after_it_was_judged_is_refused_with_both_digests() {
     let (mut town, _) = town().await;
     let has_moved = Arc::new(AtomicBool::new(false));
-    let moved = Arc::clone(&has_moved);
+    let is_away = Arc::new(AtomicBool::new(false));
+    let (moved, away) = (Arc::clone(&has_moved), Arc::clone(&is_away));
     let registry = Serving::start(move |path| {
+        if away.load(Ordering::SeqCst) {
+            return answer(404, &[], "");
+        }
         // Blobs stay where they are: it is the tag that moves.
         let name = match (path.ends_with("/v1.0.0"), moved.load(Ordering::SeqCst)) {
             (true, _) => "old",
@@ -319,7 +323,27 @@ async fn a_tag_that_moves_after_it_was_judged_is_refused_with_both_digests() {
     town.restart_without_database().await;
     assert_eq!(town.pull(pull.number).head, pull.head);
     assert_eq!(town.check(pull.number).conclusion.as_deref(), Some("success"));
-    // Of a bot that never saw the first: what was judged, in somebody's own pull request.
+    // Of a bot that never saw the first, while the proposal is open: what that records is what was judged.
+    town.restart_with_nothing().await;
+    for _ in 0..600 {
+        town.settle().await;
+        if readable(&town.check(pull.number).summary).contains("moved") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let check = town.check(pull.number);
+    let said = format!("of SHA-256 {FORGED_SHA256}, and {SHA256} is known of that version.");
+    assert!(readable(&check.summary).contains(&said), "{} {}", check.title, check.summary);
+    assert_eq!(check.conclusion.as_deref(), Some("failure"));
+    assert_eq!(town.pull(pull.number).head, pull.head, "the record stays as it was judged");
+    // The same where the registry does not answer at first.
+    is_away.store(true, Ordering::SeqCst);
+    town.restart_with_nothing().await;
+    assert_eq!(town.pull(pull.number).head, pull.head);
+    is_away.store(false, Ordering::SeqCst);
+
+    // And in somebody's own pull request.
     let files = [FILE, RECORD].map(|path| Edit::write(path, town.file(BRANCH, path)));
     town.forge.close(REPOSITORY, pull.number, "ada").unwrap();
     town.settle().await;

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use capstan::app::ports::Permission;
 use capstan_forge::{Edit, MergeMethod};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::memory::World;
+use super::memory::{Death, World};
 use super::town::{REPOSITORY, Town};
 
 /// Parts of paths as Git has them.
@@ -93,6 +94,88 @@ async fn names_of_clusters_are_names_and_nothing_else() {
 #[tokio::test]
 async fn names_of_groups_are_names_and_nothing_else() {
     are_names("open: 50, perHour: 50, group: {by: 'c/*/'}").await;
+}
+
+/// GitHub takes no reference of more than 255 bytes.
+#[tokio::test]
+async fn a_cluster_with_too_long_a_path_has_a_branch_that_is_found_again() {
+    let settings =
+        "mode: propose\ndashboard: {enabled: false}\nupgrade: {proposals: {group: {by: 'c/*/'}}}\n";
+    let cluster = format!("c/{}/{}", "g".repeat(230), "p".repeat(20));
+    let file = format!("{cluster}/base/v");
+    let files = [
+        (".capstan.yaml", settings),
+        ("releases/v1/base/v", "one\n"),
+        ("releases/v2/base/v", "two\n"),
+        (file.as_str(), "one\n"),
+    ];
+    let open = |world: &World| {
+        let pulls = world.open_pulls();
+        assert!(pulls.len() <= 1, "{pulls:#?}");
+        pulls.into_iter().next()
+    };
+    // With its database and without it.
+    let forgets: [fn(&World); 2] = [|_| {}, World::lose_database];
+    for forget in forgets {
+        let world = World::new(&files);
+        world.state().permissions.insert("ada".to_owned(), Permission::Write);
+        world.sync().await;
+        let first = open(&world).unwrap();
+        let branch = first.head_branch.as_str();
+        assert!(branch.starts_with("capstan/upgrade/%long/") && branch.len() <= 244, "{branch}");
+        assert_eq!(world.file(branch, &file).unwrap(), "two\n");
+        let writes = world.state().writes.len();
+        forget(&world);
+        world.sync().await;
+        assert_eq!(world.writes_since(writes), Vec::<&str>::new(), "it is known");
+
+        // A newer release takes the place of the older one, and a command there is about the cluster.
+        world.push("main", &[("releases/v3/base/v", Some("three\n"))]);
+        world.comment(first.number, "ada", "/capstan hold");
+        forget(&world);
+        world.sync().await;
+        assert_eq!(world.file(branch, &file).unwrap(), "two\n", "it is held");
+        world.comment(first.number, "ada", "/capstan unhold");
+        world.sync().await;
+        assert_eq!(world.file(branch, &file).unwrap(), "three\n");
+        assert_eq!(open(&world).map(|pull| pull.number), Some(first.number));
+
+        // The folder goes, so that its name stands in the head alone.
+        world.push("main", &[(&file, None)]);
+        forget(&world);
+        world.sync().await;
+        assert!(open(&world).is_none(), "there is nothing to upgrade any more");
+    }
+    // A run ended between the branch and its pull request.
+    let world = World::new(&files);
+    // After tree and commit came the branch.
+    world.state().death = Some(Death::After(2));
+    world.try_sync().await.unwrap_err();
+    world.state().death = None;
+    world.lose_database();
+    let writes = world.state().writes.len();
+    world.sync().await;
+    assert_eq!(world.writes_since(writes), ["pull request", "check"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_forge_a_path_that_is_too_long_for_a_branch_is_upgraded_too() {
+    let cluster = format!("{}/gauss", "customer-".repeat(25));
+    let town = Town::new("mode: propose\n", &[cluster.as_str()]).await;
+    town.release("v22.0.0", "v1.22.5");
+    town.settle().await;
+    let pulls = town.open_pulls();
+    assert_eq!(pulls.len(), 1, "{:?}", town.standing(&cluster).await);
+    let (number, branch) = (pulls[0].number, pulls[0].head_branch.clone());
+    assert!(branch.starts_with("capstan/upgrade/%long/"), "{branch}");
+    town.release("v22.1.0", "v1.22.9");
+    town.settle().await;
+    let record = town.file(&branch, &format!("{cluster}/capstan.yaml"));
+    assert!(record.starts_with("release: aws/v22.1.0\n"), "{record}");
+    town.forge.merge_pull(REPOSITORY, number, "ada", MergeMethod::Squash).unwrap();
+    town.settle().await;
+    assert_eq!(town.standing(&cluster).await.0, "current");
+    town.done();
 }
 
 /// Each name is that of a folder with a cluster of that name in it, or of the group of that cluster.

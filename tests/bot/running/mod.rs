@@ -37,6 +37,7 @@ mod kills;
 mod memory;
 mod merging;
 mod onboarding;
+mod pauses;
 mod processes;
 mod proposals;
 mod provider_sets;

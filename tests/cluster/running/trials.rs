@@ -61,6 +61,27 @@ async fn a_folder_that_is_not_rendered_loses_nothing_and_is_tried_again() {
 }
 
 #[tokio::test]
+async fn a_folder_that_took_too_long_is_tried_again_when_its_text_says_so() {
+    let world = World::new();
+    plain(&world, "peu01");
+    let slow = |again_after| TrialFailed::TooSlow {
+        why: "Rendering took more than the 60 s that it may and was ended.".to_owned(),
+        again_after,
+    };
+    let pause = Duration::from_hours(6);
+    world.trial.fail("gauss/peu01", slow(Some(pause)));
+    let revision = world.revision().await;
+    assert_eq!(revision.try_again_after(), Some(pause));
+    world.reconcile_at(&revision, "gauss/peu01").await;
+    assert_eq!(world.condition("gauss-peu01", ConditionType::Refused), "True TooSlow");
+    // It was tried often enough.
+    let world = World::new();
+    plain(&world, "peu01");
+    world.trial.fail("gauss/peu01", slow(None));
+    assert_eq!(world.revision().await.try_again_after(), None);
+}
+
+#[tokio::test]
 async fn what_a_render_reads_in_anothers_folder_has_it_tried_again() {
     let world = World::new();
     plain(&world, "peu01");

@@ -7,7 +7,7 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::{RepoPath, Tree, differences};
-use capstan_plan::proposal::{DESTROY, ProposalId};
+use capstan_plan::proposal::DESTROY;
 use capstan_plan::settings::{ClusterSettings, Deletion, FOLDER_FILE};
 use capstan_report::override_in_words;
 
@@ -59,7 +59,7 @@ impl Run<'_> {
 
     /// Nobody but Capstan opens one in its name, and it does so for who may destroy the cluster.
     async fn exemption_of_retirement(&self, pull: &PullRequest) -> Result<Option<Exemption>, SyncError> {
-        let Some(proposal) = ProposalId::of_branch(&pull.head_branch) else { return Ok(None) };
+        let Some(proposal) = self.facts.proposal_named(&pull.head_branch) else { return Ok(None) };
         let of_inventory = proposal.kind == SourceKind::INVENTORY;
         if !of_inventory && proposal.kind.as_str() != DESTROY
             || pull.author != self.ports.host.bot_login().await?

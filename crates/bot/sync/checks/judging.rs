@@ -250,13 +250,17 @@ impl Run<'_> {
             Ok(self.ask_planner(move |planner| judge(planner, &supplies)).await??)
         };
         let judged = ask(Arc::default()).await?;
-        let all = judged.iter().flatten().flat_map(|judged| &judged.unasked);
-        let wanted: BTreeSet<Wanted> = all.cloned().collect();
+        let of_set = |judged: &JudgedCluster| {
+            let set = judged.cluster.clone();
+            let wanted = judged.unasked.iter().cloned();
+            wanted.map(|wanted| (set.clone(), wanted)).collect::<Vec<_>>()
+        };
+        let wanted: BTreeSet<(ClusterId, Wanted)> = judged.iter().flatten().flat_map(of_set).collect();
         if wanted.is_empty() {
             return Ok(judged);
         }
-        let supplied = self.supply_components(wanted.clone()).await;
-        self.components.note_lacking(&wanted);
+        let supplied = self.supply_components(wanted.clone()).await?;
+        self.components.note_lacking(wanted.iter().map(|(_, wanted)| wanted));
         match supplied {
             Some(supplies) => ask(supplies).await,
             None => Ok(judged),

@@ -189,13 +189,15 @@ impl Run<'_> {
         {
             return Ok(Checked::Reported);
         }
+        let asked = self.ports.planner.pauses().len();
+        let until = || self.ports.planner.pauses().into_iter().skip(asked).min();
         let preflights = match self.preflights(subjects, open, judging).await {
             Ok(Some(preflights)) => preflights,
             Ok(None) => return Ok(Checked::NotYet),
             Err(error) if is_own_failure(&error) => {
                 let inputs = inputs("");
                 if !self.is_reported(first, &inputs).await? {
-                    self.report(first, &inputs, &self.own_failure(first, &error)).await?;
+                    self.report(first, (&inputs, until()), &self.own_failure(first, &error)).await?;
                 }
                 return Ok(Checked::Reported);
             }
@@ -243,7 +245,7 @@ impl Run<'_> {
             false => inputs,
         };
         if let Some(report) = gravest {
-            self.report(first, &inputs, &report).await?;
+            self.report(first, (&inputs, until()), &report).await?;
         }
         Ok(checked)
     }
@@ -258,6 +260,7 @@ impl Run<'_> {
         if self.is_reported(subject, &inputs).await? {
             return Ok(Checked::Reported);
         }
+        let asked = self.ports.planner.pauses().len();
         let judged = match self.is_of_default_branch(subject) {
             true => self.judge_without_settings(subject, problem).await,
             false => self.judge_under_its_own_base(subject, &Remarks::default()).await,
@@ -268,7 +271,8 @@ impl Run<'_> {
             Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
             Err(error) => return Err(error),
         };
-        self.report(subject, &inputs, &report).await?;
+        let until = self.ports.planner.pauses().into_iter().skip(asked).min();
+        self.report(subject, (&inputs, until), &report).await?;
         Ok(Checked::Reported)
     }
 

@@ -132,7 +132,7 @@ async fn tell(
         head,
         name: NAME.to_owned(),
         check_run,
-        content: KeptReport { inputs: String::new(), output }.to_string(),
+        content: KeptReport { inputs: String::new(), until: None, output }.to_string(),
         verdict,
         pressed: known.and_then(|known| known.pressed),
     };

@@ -8,6 +8,7 @@ use capstan_model::tree::CommitId;
 use capstan_report::{
     Calls, CheckReport, Conclusion, Judged, Newest, ReportId, RunDecision, RunFacts, RunWish, check, place,
 };
+use jiff::Timestamp;
 
 use super::super::refusals::Write;
 use super::super::{Run, SyncError};
@@ -21,6 +22,8 @@ use capstan_ports::{
 pub(super) struct KeptReport {
     /// What it was made from: see [`inputs`](super::inputs).
     pub(super) inputs: String,
+    /// Where something took too long that it was to be made from: when that may be begun again.
+    pub(super) until: Option<Timestamp>,
     /// What it says.
     pub(super) output: ReportId,
 }
@@ -29,13 +32,19 @@ impl KeptReport {
     /// Reads what [`std::fmt::Display`] writes.
     pub(super) fn read(content: &str) -> Self {
         let (inputs, output) = content.split_once(':').unwrap_or((content, ""));
-        Self { inputs: inputs.to_owned(), output: ReportId::read(output) }
+        let (inputs, until) = inputs.split_once('@').unwrap_or((inputs, ""));
+        let until = until.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+        Self { inputs: inputs.to_owned(), until, output: ReportId::read(output) }
     }
 }
 
 impl std::fmt::Display for KeptReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.inputs, self.output)
+        f.write_str(&self.inputs)?;
+        if let Some(until) = self.until {
+            write!(f, "@{}", until.as_second())?;
+        }
+        write!(f, ":{}", self.output)
     }
 }
 
@@ -49,23 +58,30 @@ impl Run<'_> {
             return Ok(true);
         }
         let record = self.ports.records.check(self.repository.id, &pull.head, NAME).await?;
-        Ok(record.is_some_and(|record| KeptReport::read(&record.content).inputs == inputs))
+        let kept = record.map(|record| KeptReport::read(&record.content));
+        let Some(kept) = kept.filter(|kept| kept.inputs == inputs) else { return Ok(false) };
+        if kept.until.is_some_and(|until| until <= self.ports.clock.now()) {
+            return Ok(false);
+        }
+        kept.until.into_iter().for_each(|until| self.pauses.note(until));
+        Ok(true)
     }
 
+    /// Reports what was made from such inputs; until then, where something took too long of it.
     pub(super) async fn report(
         &self,
         pull: &Subject,
-        inputs: &str,
+        (inputs, until): (&str, Option<Timestamp>),
         report: &CheckReport,
     ) -> Result<(), SyncError> {
-        let written = self.write_report(pull, inputs, report).await;
+        let written = self.write_report(pull, (inputs, until), report).await;
         self.attempt(&Write::check(pull.head.as_str(), inputs), written).await.map(drop)
     }
 
     async fn write_report(
         &self,
         pull: &Subject,
-        inputs: &str,
+        (inputs, until): (&str, Option<Timestamp>),
         report: &CheckReport,
     ) -> Result<(), SyncError> {
         let (host, records) = (&self.ports.host, &self.ports.records);
@@ -114,7 +130,7 @@ impl Run<'_> {
         if several && matches!(decision, RunDecision::Update(_) | RunDecision::Create | RunDecision::Ask) {
             // Were it killed in between, the next report must not be added to these annotations.
             let check_run = known.as_ref().map_or(0, |record| record.check_run);
-            let begun = KeptReport { inputs: String::new(), output: output.unfinished() };
+            let begun = KeptReport { inputs: String::new(), until: None, output: output.unfinished() };
             let begun =
                 CheckRecord { pressed: pressed.clone(), ..self.check_record(pull, check_run, &begun, None) };
             records.save_check(&begun).await?;
@@ -129,7 +145,7 @@ impl Run<'_> {
                 host.create_check_run(self.repository, &new).await?.id
             }
         };
-        let kept = KeptReport { inputs: inputs.to_owned(), output };
+        let kept = KeptReport { inputs: inputs.to_owned(), until, output };
         let verdict = new.conclusion.map(|conclusion| CheckVerdict {
             conclusion: conclusion.as_str().to_owned(),
             title: new.title.clone(),

@@ -16,8 +16,13 @@ pub enum TrialFailed {
     #[error("{0}")]
     TooLarge(String),
     /// It takes longer than it may.
-    #[error("{0}")]
-    TooSlow(String),
+    #[error("{why}")]
+    TooSlow {
+        /// How long it took, and when it is begun again.
+        why: String,
+        /// After how long that is; `None` where it is not.
+        again_after: Option<Duration>,
+    },
     /// What rendered it was killed from outside.
     #[error("{0}")]
     Killed(String),
@@ -31,8 +36,7 @@ impl TrialFailed {
     pub const fn try_again_after(&self) -> Option<Duration> {
         match self {
             Self::TooLarge(_) => None,
-            // The machine may have been busy.
-            Self::TooSlow(_) => Some(Duration::from_mins(11)),
+            Self::TooSlow { again_after, .. } => *again_after,
             Self::Killed(_) | Self::Unavailable(_) => Some(Duration::from_secs(30)),
         }
     }

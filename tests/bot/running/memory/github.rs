@@ -309,6 +309,10 @@ impl CodeHost for World {
         commit: &CommitId,
     ) -> Result<CreatedReference, CodeHostError> {
         self.write("reference", || {
+            // With `refs/heads/` GitHub takes 255 bytes.
+            if branch.len() > 244 {
+                return CreatedReference::Refused;
+            }
             if self.state().branches.contains_key(branch) {
                 return CreatedReference::Exists;
             }

@@ -2,7 +2,7 @@
 //! which no real server could give so exactly. Only what people see is asserted, never calls.
 
 mod github;
-mod toy;
+pub(super) mod toy;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -22,7 +22,7 @@ use jiff::civil::Date;
 /// `block` blocks; one that says `error` has a finding there.
 ///
 /// A second kind of source, `values`: `values/NAME` holds one line, which takes the place of what is the cluster's own.
-pub(super) struct Toy;
+pub(in super::super) struct Toy;
 
 struct ToyFleet {
     tree: Arc<dyn Tree>,
