@@ -200,11 +200,7 @@ fn lines(reasons: &[Reason]) -> String {
 }
 
 /// What people who look at the ManagedCluster are told, each change of state once.
-pub fn notes(
-    before: &ManagedClusterStatus,
-    after: &ManagedClusterStatus,
-    found: &Found<'_>,
-) -> Vec<Note> {
+pub fn notes(before: &ManagedClusterStatus, after: &ManagedClusterStatus, found: &Found<'_>) -> Vec<Note> {
     let mut notes = services::notes(before, after);
     let commit = found.commit.as_str().get(..12).unwrap_or_default();
     if found.applied > 0 {
@@ -350,4 +346,218 @@ pub fn fleet_status(
         }
     }
     status
+}
+
+#[cfg(test)]
+mod tests {
+    use capstan_live::services::{ServiceState, ServiceStatus};
+    use capstan_model::tree::RepoPath;
+    use capstan_plan::settings::ServiceRole;
+
+    use super::*;
+    use crate::outcome::{Failure, Interruption};
+    use crate::resources::RolloutStatus;
+
+    const COMMIT: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+    fn rollout(state: RolloutState) -> Option<RolloutStatus> {
+        let message = Some("1 of 3".to_owned());
+        Some(RolloutStatus { state, ready: 1, wanted: 3, message, since: None, machines: Vec::new() })
+    }
+
+    fn status(state: Option<RolloutState>) -> ManagedClusterStatus {
+        ManagedClusterStatus { rollout: state.and_then(rollout), ..ManagedClusterStatus::default() }
+    }
+
+    fn failed(reasons: Vec<Reason>) -> Ended {
+        Ended::Failed(Failure { kind: "Unreachable", message: "it does not answer".to_owned(), reasons })
+    }
+
+    fn waits(kind: &'static str) -> Ended {
+        Ended::Waiting(vec![Reason::plain(kind, "it waits")])
+    }
+
+    fn refused(kind: &'static str) -> Ended {
+        Ended::Refused(vec![Reason::plain(kind, "no")])
+    }
+
+    /// What follows from an end, for a cluster that was looked at for the first time.
+    fn with<T>(ended: &Ended, judge: impl FnOnce(&Found<'_>) -> T) -> T {
+        let cluster = ClusterId::new(RepoPath::parse("gauss/peu01").unwrap());
+        let commit = CommitId::parse(COMMIT).unwrap();
+        let services = ServicesFound::default();
+        judge(&Found {
+            cluster: &cluster,
+            commit: &commit,
+            folder: Some("f1"),
+            generation: 3,
+            now: Timestamp::from_second(1_800_000_000).unwrap(),
+            ended,
+            kept: &[],
+            services: &services,
+            owners_file: None,
+            applied: 0,
+            deleted: 0,
+        })
+    }
+
+    fn said(status: &ManagedClusterStatus, kind: ConditionType) -> String {
+        let condition = status.conditions.of(kind);
+        condition.map_or_else(
+            || "-".to_owned(),
+            |condition| {
+                let mark = match condition.status {
+                    ConditionStatus::True => '+',
+                    ConditionStatus::False => '!',
+                    ConditionStatus::Unknown => '?',
+                };
+                format!("{mark}{}", condition.reason)
+            },
+        )
+    }
+
+    #[test]
+    fn the_conditions_follow_from_the_end_and_from_how_machines_stand() {
+        use ConditionType::{Applied, Ready, Reconciling, Refused, Stalled};
+        use RolloutState::{Done, Rolling, Stuck, Unknown, Waiting};
+        // Ready, Applied, Refused, Reconciling, Stalled: + holds, ! does not, ? nobody can tell, - nothing is said.
+        let applied = || Ended::Applied;
+        for (ended, rollout, expected) in [
+            (applied(), None, ["+Done", "+Applied", "!Accepted", "-", "-"]),
+            (applied(), Some(Done), ["+Done", "+Applied", "!Accepted", "-", "-"]),
+            (applied(), Some(Rolling), ["!Rolling", "+Applied", "!Accepted", "+Rolling", "-"]),
+            (applied(), Some(Waiting), ["!Waiting", "+Applied", "!Accepted", "+Waiting", "-"]),
+            (applied(), Some(Stuck), ["!Stuck", "+Applied", "!Accepted", "-", "+Stuck"]),
+            (applied(), Some(Unknown), ["?RolloutUnknown", "+Applied", "!Accepted", "-", "-"]),
+            (Ended::Removed, None, ["+Removed", "+Removed", "!Accepted", "-", "-"]),
+            (refused("Invalid"), Some(Done), ["!Refused", "!Refused", "+Invalid", "-", "+Refused"]),
+            (
+                refused("overlay-loses-target"),
+                None,
+                ["!Refused", "!Refused", "+OverlayLosesTarget", "-", "+Refused"],
+            ),
+            (Ended::Refused(Vec::new()), None, ["!Refused", "!Refused", "+Refused", "-", "+Refused"]),
+            (waits("RollsLater"), Some(Done), ["!RollsLater", "!RollsLater", "!Waiting", "+RollsLater", "-"]),
+            (failed(Vec::new()), Some(Done), ["!Unreachable", "!Unreachable", "-", "+Retrying", "-"]),
+            (Ended::Suspended, Some(Rolling), ["!Suspended", "-", "-", "-", "-"]),
+            (Ended::Interrupted(Interruption::Stopping), Some(Stuck), ["-", "-", "-", "-", "-"]),
+        ] {
+            let after =
+                with(&ended, |found| settle(&ManagedClusterStatus::default(), status(rollout), found));
+            let all = [Ready, Applied, Refused, Reconciling, Stalled].map(|kind| said(&after, kind));
+            assert_eq!(all, expected, "{ended:?} {rollout:?}");
+        }
+    }
+
+    #[test]
+    fn whoever_is_withheld_is_neither_applied_nor_ready() {
+        use ConditionType::{Applied, Ready, Reconciling};
+        for rollout in
+            [None, Some(RolloutState::Done), Some(RolloutState::Unknown), Some(RolloutState::Rolling)]
+        {
+            let withheld = vec!["MachineDeployment my-org/md waits".to_owned()];
+            let before = ManagedClusterStatus { withheld, ..status(rollout) };
+            let after = with(&Ended::Applied, |found| {
+                settle(&ManagedClusterStatus::default(), before.clone(), found)
+            });
+            let all = [Ready, Applied, Reconciling].map(|kind| said(&after, kind));
+            assert_eq!(all, ["!Rolling", "!WorkersWithheld", "+Rolling"], "{rollout:?}");
+            assert_eq!((after.applied_commit, after.attempted_commit.as_deref()), (None, Some(COMMIT)));
+        }
+    }
+
+    #[test]
+    fn a_service_that_is_not_ready_keeps_a_cluster_from_being_ready_whose_machines_are_done() {
+        use ConditionType::{Ready, Reconciling, ServicesReady, Stalled};
+        use RolloutState::{Done, Rolling, Stuck};
+        for (state, rollout, expected) in [
+            (ServiceState::Ready, Some(Done), ["+Done", "-", "-", "+Ready"]),
+            (
+                ServiceState::Progressing,
+                Some(Done),
+                ["!ServicesNotReady", "+ServicesNotReady", "-", "!Progressing"],
+            ),
+            (
+                ServiceState::Unknown,
+                Some(Done),
+                ["!ServicesNotReady", "+ServicesNotReady", "-", "?WorkloadUnreachable"],
+            ),
+            (
+                ServiceState::Stuck,
+                Some(Done),
+                ["!ServicesNotReady", "-", "+ServicesNotReady", "!ServicesNotReady"],
+            ),
+            (
+                ServiceState::Failed,
+                None,
+                ["!ServicesNotReady", "-", "+ServicesNotReady", "!ServicesNotReady"],
+            ),
+            (ServiceState::Removing, Some(Done), ["+Done", "-", "-", "+Ready"]),
+            // Machines come first.
+            (ServiceState::Stuck, Some(Rolling), ["!Rolling", "+Rolling", "-", "!ServicesNotReady"]),
+            (ServiceState::Progressing, Some(Stuck), ["!Stuck", "-", "+Stuck", "!Progressing"]),
+        ] {
+            let service = ServiceStatus { state, ..ServiceStatus::new("cni", ServiceRole::Cni) };
+            let before = ManagedClusterStatus { services: vec![service], ..status(rollout) };
+            let after = with(&Ended::Applied, |found| {
+                settle(&ManagedClusterStatus::default(), before.clone(), found)
+            });
+            let all = [Ready, Reconciling, Stalled, ServicesReady].map(|kind| said(&after, kind));
+            assert_eq!(all, expected, "{state:?} {rollout:?}");
+        }
+    }
+
+    #[test]
+    fn a_commit_that_changes_nothing_of_a_cluster_is_no_news_of_it() {
+        let first =
+            with(&Ended::Applied, |found| settle(&ManagedClusterStatus::default(), status(None), found));
+        assert_eq!(first.applied_commit.as_deref(), Some(COMMIT));
+        let ended = Ended::Applied;
+        let again = with(&ended, |found| {
+            let later = CommitId::parse("bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb").unwrap();
+            settle(&first, first.clone(), &Found { commit: &later, ..*found })
+        });
+        assert_eq!(again, first);
+        // What failed in between is news.
+        let ended = failed(Vec::new());
+        let after = with(&ended, |found| settle(&first, first.clone(), found));
+        assert_ne!(after, first);
+    }
+
+    #[test]
+    fn the_bot_hears_what_somebody_may_have_to_answer_for() {
+        let blamed = || vec![Reason::plain("Invalid", "no")];
+        for (ended, expected) in [
+            (Ended::Applied, Some(Outcome::Applied)),
+            (Ended::Removed, Some(Outcome::Removed)),
+            (refused("Invalid"), Some(Outcome::Refused)),
+            (waits("RollsLater"), Some(Outcome::Waiting)),
+            (failed(blamed()), Some(Outcome::Failed)),
+            (failed(Vec::new()), None),
+            (Ended::Suspended, None),
+            (Ended::Interrupted(Interruption::Superseded), None),
+        ] {
+            let told = with(&ended, |found| report(&ManagedClusterStatus::default(), found, None, None));
+            assert_eq!(told.map(|told| told.outcome), expected, "{ended:?}");
+        }
+    }
+
+    #[test]
+    fn people_are_told_of_each_turn_of_a_rollout_once() {
+        use RolloutState::{Done, Rolling, Stuck, Unknown, Waiting};
+        for (before, after, expected) in [
+            (None, Some(Rolling), Some("RolloutBegun")),
+            (Some(Rolling), Some(Rolling), None),
+            (Some(Rolling), Some(Stuck), Some("RolloutStuck")),
+            (Some(Stuck), Some(Rolling), Some("RolloutBegun")),
+            (Some(Rolling), Some(Done), Some("RolloutDone")),
+            (Some(Done), Some(Waiting), None),
+            (Some(Done), Some(Unknown), None),
+            (Some(Rolling), None, None),
+        ] {
+            let told = with(&Ended::Applied, |found| notes(&status(before), &status(after), found));
+            let told: Vec<&str> = told.iter().map(|note| note.reason).collect();
+            assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{before:?} to {after:?}");
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! What a management cluster says to a head commit: what each look found, and the verdict that follows.
 
+use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::RefusalKind;
 use capstan_live::cloud::{CloudReason, Weight};
-use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::Severity;
 
 use crate::reason::{AWAY, NOT_ANSWERED, Reason};

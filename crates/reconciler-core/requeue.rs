@@ -53,7 +53,9 @@ impl Turn<'_> {
             Ended::Waiting(reasons) if !moves && all(reasons, &[KUBERNETES_NOT_ALLOWED]) => Requeue::Usual,
             Ended::Waiting(_) => Requeue::Soon,
             // An operator that is scaled down is nobody's news here, and neither is a controller that somebody installs.
-            Ended::Refused(reasons) if any(reasons, &[OWNED_ELSEWHERE, CLOUD_CONTROLLER_MISSING]) => Requeue::Soon,
+            Ended::Refused(reasons) if any(reasons, &[OWNED_ELSEWHERE, CLOUD_CONTROLLER_MISSING]) => {
+                Requeue::Soon
+            }
             Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Requeue::Usual,
             Ended::Interrupted(Interruption::Superseded) => Requeue::Now,
             Ended::Interrupted(Interruption::Stopping | Interruption::Unconfirmed) => Requeue::Usual,

@@ -83,7 +83,11 @@ mod tests {
             (false, Some(Workers), Some(Rolling), false),
             (false, None, Some(Stuck), false),
         ] {
-            assert_eq!(replaces(&status(applied, phase, rollout)), expected, "{phase:?} {rollout:?} {applied}");
+            assert_eq!(
+                replaces(&status(applied, phase, rollout)),
+                expected,
+                "{phase:?} {rollout:?} {applied}"
+            );
         }
     }
 

@@ -153,14 +153,7 @@ impl<T: Time> Schedule<T> {
     }
 
     /// Ends a reconciliation. `chance` is a random number from 0 to 1, so that clusters do not move in step.
-    pub fn end(
-        &mut self,
-        id: &ClusterId,
-        need: Requeue,
-        interval: Duration,
-        chance: f64,
-        now: T,
-    ) {
+    pub fn end(&mut self, id: &ClusterId, need: Requeue, interval: Duration, chance: f64, now: T) {
         let Some(entry) = self.entries.get_mut(id) else { return };
         let again = entry.state == State::RunningAgain;
         entry.state = State::Waiting;

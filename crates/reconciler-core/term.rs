@@ -15,9 +15,16 @@ mod tests {
     #[test]
     fn two_thirds_are_whole_seconds() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        for (since, end, expected) in
-            [(0, 120, 80), (0, 30, 20), (400, 440, 426), (400, 439, 426), (5, 5, 5), (0, 1, 0), (0, 2, 1), (0, 3, 2)]
-        {
+        for (since, end, expected) in [
+            (0, 120, 80),
+            (0, 30, 20),
+            (400, 440, 426),
+            (400, 439, 426),
+            (5, 5, 5),
+            (0, 1, 0),
+            (0, 2, 1),
+            (0, 3, 2),
+        ] {
             assert_eq!(two_thirds(at(since), at(end)), at(expected), "{since} to {end}");
         }
     }

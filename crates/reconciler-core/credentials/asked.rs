@@ -25,12 +25,7 @@ pub enum Asked {
 
 impl Asked {
     /// What makes the credential that an `identityRef` means; `None` where Capstan does not make it.
-    pub fn makes(
-        &self,
-        namespace: Option<&str>,
-        secret: &str,
-        cloud: &str,
-    ) -> Option<&CloudCredentialsSpec> {
+    pub fn makes(&self, namespace: Option<&str>, secret: &str, cloud: &str) -> Option<&CloudCredentialsSpec> {
         let Self::For(subject) = self else { return None };
         let is_it = namespace == Some(&subject.namespace)
             && secret == Purpose::ClusterApi.secret_name(&subject.cluster)

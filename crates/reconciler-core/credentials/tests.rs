@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_ports::Issued;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
@@ -297,4 +298,166 @@ fn the_user_who_makes_them_may_change_and_change_back() {
     // c2 is its user's alone: it ends by itself.
     assert_eq!(town.keystone.keys().collect::<Vec<_>>(), ["c2", "c3"]);
     assert!(town.secret.unwrap().previous.is_empty());
+}
+
+/// Made on day 0 for 30 days, and looked at on that day.
+fn table(day: i32) -> Facts {
+    Facts {
+        now: Timestamp::UNIX_EPOCH + DAY * day,
+        wish: Wish::Keep,
+        lifetime: DAY * 30,
+        user: "ops".to_owned(),
+        issued: vec![issued("c1", 30)],
+        written: Some(Written {
+            current: "c1".to_owned(),
+            user: "ops".to_owned(),
+            issued_at: Timestamp::UNIX_EPOCH,
+            expires_at: at(30),
+            previous: BTreeMap::new(),
+            state: WrittenState::AsWished,
+        }),
+        remembered: BTreeSet::new(),
+        consumers: Vec::new(),
+    }
+}
+
+fn at(day: i32) -> Timestamp {
+    Timestamp::UNIX_EPOCH + DAY * day
+}
+
+fn issued(id: &str, day: i32) -> Issued {
+    Issued { id: id.to_owned(), expires_at: Some(at(day)) }
+}
+
+fn handed(all: &[(&str, &str, i32)]) -> BTreeMap<String, HandedOut> {
+    let one = |(id, user, day): &(&str, &str, i32)| {
+        ((*id).to_owned(), HandedOut { user: (*user).to_owned(), expires_at: at(*day) })
+    };
+    all.iter().map(one).collect()
+}
+
+fn written(change: impl FnOnce(&mut Written)) -> Option<Written> {
+    let mut written = table(0).written;
+    if let Some(written) = &mut written {
+        change(written);
+    }
+    written
+}
+
+fn on(what: &str, id: Option<&str>) -> Consumer {
+    Consumer { what: what.to_owned(), on: id.map(str::to_owned) }
+}
+
+#[test]
+fn what_comes_next_of_a_credential_follows_from_what_is_there() {
+    let issue = |expires: i32, previous: &[(&str, &str, i32)]| {
+        Next::Step(Step::Issue { expires_at: at(expires), previous: handed(previous) })
+    };
+    let revoke = |id: &str| Next::Step(Step::Revoke(id.to_owned()));
+    let wait = |behind: &[&str]| {
+        let behind = behind.iter().map(|one| (*one).to_owned()).collect();
+        Next::Rest(Rest::Wait { until: at(20), behind })
+    };
+    // c2 is the new one; c1 was before.
+    let renewed = |consumers: Vec<Consumer>| Facts {
+        issued: vec![issued("c1", 20), issued("c2", 30)],
+        written: written(|one| {
+            one.current = "c2".to_owned();
+            one.previous = handed(&[("c1", "ops", 20)]);
+        }),
+        consumers,
+        ..table(1)
+    };
+    let theirs = |change: fn(&mut Written)| Facts { written: written(change), ..table(1) };
+    let gone = Facts { wish: Wish::Remove, ..table(1) };
+    let rows: Vec<(&str, Facts, Next<Step, Rest>)> = vec![
+        ("all is well", table(1), wait(&[])),
+        ("the day before two thirds", table(19), wait(&[])),
+        ("two thirds are over", table(20), issue(50, &[("c1", "ops", 30)])),
+        ("it has ended", table(30), issue(60, &[])),
+        ("there is nothing", Facts { issued: vec![], written: None, ..table(1) }, issue(31, &[])),
+        ("no Secret ever held it", Facts { written: None, ..table(1) }, revoke("c1")),
+        (
+            "the Secret that held it is gone",
+            Facts { written: None, remembered: BTreeSet::from(["c1".to_owned()]), ..table(1) },
+            issue(31, &[("c1", "ops", 30)]),
+        ),
+        (
+            "Secrets held it, and one that nobody wrote down",
+            Facts {
+                issued: vec![issued("c1", 30), issued("c9", 30)],
+                written: None,
+                remembered: BTreeSet::from(["c1".to_owned()]),
+                ..table(1)
+            },
+            revoke("c9"),
+        ),
+        (
+            "somebody died before writing it down",
+            Facts { issued: vec![issued("c1", 30), issued("c9", 30)], ..table(1) },
+            revoke("c9"),
+        ),
+        ("somebody deleted it", Facts { issued: vec![], ..table(1) }, issue(31, &[])),
+        (
+            "the Secret was changed",
+            theirs(|one| one.state = WrittenState::Outdated),
+            issue(31, &[("c1", "ops", 30)]),
+        ),
+        (
+            "another user makes them now",
+            Facts { user: "other".to_owned(), issued: vec![], ..table(1) },
+            issue(31, &[("c1", "ops", 30)]),
+        ),
+        (
+            "it never ends",
+            Facts { issued: vec![Issued { expires_at: None, ..issued("c1", 0) }], ..table(1) },
+            wait(&[]),
+        ),
+        ("nobody works with the earlier one", renewed(vec![on("ccm", Some("c2"))]), revoke("c1")),
+        ("nobody works with any", renewed(vec![]), revoke("c1")),
+        ("somebody works with the earlier one", renewed(vec![on("ccm", Some("c1"))]), wait(&["ccm"])),
+        ("nobody can tell", renewed(vec![on("ccm", None)]), wait(&["ccm"])),
+        ("one of two lags", renewed(vec![on("ccm", Some("c2")), on("csi", Some("c1"))]), wait(&["csi"])),
+        (
+            "the earlier one has ended, whoever works with it",
+            Facts { now: at(20), ..renewed(vec![on("csi", Some("c1"))]) },
+            issue(50, &[("c2", "ops", 30)]),
+        ),
+        (
+            "the earlier one is gone",
+            Facts { issued: vec![issued("c2", 30)], ..renewed(vec![]) },
+            Next::Step(Step::Forget(BTreeMap::new())),
+        ),
+        (
+            "another user's is named while somebody lags",
+            Facts {
+                issued: vec![issued("c2", 30)],
+                written: written(|one| {
+                    one.current = "c2".to_owned();
+                    one.previous = handed(&[("c1", "before", 20)]);
+                }),
+                consumers: vec![on("ccm", Some("c1"))],
+                ..table(1)
+            },
+            wait(&["ccm"]),
+        ),
+        (
+            "another user's is forgotten once nobody lags",
+            Facts {
+                issued: vec![issued("c2", 30)],
+                written: written(|one| {
+                    one.current = "c2".to_owned();
+                    one.previous = handed(&[("c1", "before", 20)]);
+                }),
+                ..table(1)
+            },
+            Next::Step(Step::Forget(BTreeMap::new())),
+        ),
+        ("the cluster is gone: credentials first", gone.clone(), revoke("c1")),
+        ("then the Secret", Facts { issued: vec![], ..gone.clone() }, Next::Step(Step::RemoveSecret)),
+        ("then nothing", Facts { issued: vec![], written: None, ..gone }, Next::Rest(Rest::Gone)),
+    ];
+    for (when, facts, expected) in rows {
+        assert_eq!(facts.next(), expected, "{when}");
+    }
 }

@@ -103,9 +103,6 @@ impl Turn {
 }
 
 /// What is remembered of a Secret.
-pub fn remembered<'s>(
-    status: Option<&'s CloudCredentialsStatus>,
-    name: &str,
-) -> Option<&'s PublishedSecret> {
+pub fn remembered<'s>(status: Option<&'s CloudCredentialsStatus>, name: &str) -> Option<&'s PublishedSecret> {
     status?.secrets.iter().find(|secret| secret.name == name)
 }

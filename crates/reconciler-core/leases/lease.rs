@@ -125,7 +125,9 @@ impl Basis for Facts {
 
     fn next(&self) -> Next<Step, Rest> {
         match &self.look {
-            Look::Asked(Asked { store: Some(of), .. }) if *of != self.store => Next::Step(Step::SetAsideAsked),
+            Look::Asked(Asked { store: Some(of), .. }) if *of != self.store => {
+                Next::Step(Step::SetAsideAsked)
+            }
             Look::Asked(Asked { login: Some(login), .. }) => Next::Step(Step::Retire(login.clone())),
             // It was never said with which login: so it was never asked for.
             Look::Asked(Asked { login: None, .. }) => Next::Step(Step::SetAsideAsked),

@@ -42,9 +42,17 @@ fn facts() -> Facts {
 fn what_comes_next_follows_from_what_is_there() {
     let rows: Vec<(&str, Facts, Next<Step, Rest>)> = vec![
         ("all is well", facts(), Next::Rest(Rest::Serves(Some(at(20))))),
-        ("two thirds of its life are not over", Facts { now: at(19), ..facts() }, Next::Rest(Rest::Serves(Some(at(20))))),
+        (
+            "two thirds of its life are not over",
+            Facts { now: at(19), ..facts() },
+            Next::Rest(Rest::Serves(Some(at(20)))),
+        ),
         ("two thirds of its life are over", Facts { now: at(20), ..facts() }, Next::Step(Step::Issue(3))),
-        ("somebody came", Facts { wanted: wanted(&["ada", "bob", "eve"]), ..facts() }, Next::Step(Step::Issue(3))),
+        (
+            "somebody came",
+            Facts { wanted: wanted(&["ada", "bob", "eve"]), ..facts() },
+            Next::Step(Step::Issue(3)),
+        ),
         ("somebody left", Facts { wanted: wanted(&["ada"]), ..facts() }, Next::Step(Step::Count(4))),
         (
             "the old group goes before anything else",
@@ -70,9 +78,21 @@ fn what_comes_next_follows_from_what_is_there() {
             Facts { handed: Handed::default(), file: None, bound: Bound::Nobody, ..facts() },
             Next::Step(Step::Count(1)),
         ),
-        ("somebody changed the binding", Facts { bound: Bound::Others, ..facts() }, Next::Step(Step::Bind(3))),
-        ("somebody took the binding away", Facts { bound: Bound::Nobody, ..facts() }, Next::Step(Step::Bind(3))),
-        ("somebody counted in the cluster itself", Facts { bound: Bound::To(9), ..facts() }, Next::Step(Step::Count(10))),
+        (
+            "somebody changed the binding",
+            Facts { bound: Bound::Others, ..facts() },
+            Next::Step(Step::Bind(3)),
+        ),
+        (
+            "somebody took the binding away",
+            Facts { bound: Bound::Nobody, ..facts() },
+            Next::Step(Step::Bind(3)),
+        ),
+        (
+            "somebody counted in the cluster itself",
+            Facts { bound: Bound::To(9), ..facts() },
+            Next::Step(Step::Count(10)),
+        ),
         (
             "nobody counts so far, and Capstan does not count on from there",
             Facts { bound: Bound::To(u64::MAX - 1), ..facts() },

@@ -98,11 +98,7 @@ const fn is_of_all(cause: Cause) -> bool {
 }
 
 /// Sets the conditions of the cloud and of services.
-pub fn conditions(
-    says: &mut Says<'_>,
-    found: &ServicesFound,
-    services: &[ServiceStatus],
-) {
+pub fn conditions(says: &mut Says<'_>, found: &ServicesFound, services: &[ServiceStatus]) {
     use ConditionStatus::{False, True, Unknown};
     use ConditionType::{CloudReady, ServicesReady};
 
@@ -140,10 +136,7 @@ pub struct Hindrance {
 }
 
 /// What keeps it, the cloud before services: `None` where nothing does.
-pub fn hindrance(
-    found: &ServicesFound,
-    services: &[ServiceStatus],
-) -> Option<Hindrance> {
+pub fn hindrance(found: &ServicesFound, services: &[ServiceStatus]) -> Option<Hindrance> {
     if let Some(CloudState::Failed { object, words }) = &found.cloud {
         let message = format!("{object}: {words}");
         return Some(Hindrance { reason: CLOUD_NOT_READY, message, passes: true });
