@@ -26,6 +26,7 @@
 //! | `crates/ports` | what use cases need from outside, as traits: a code host, mirrors, records, clusters, clouds |
 //! | `crates/budget` | what may be asked of GitHub, and when |
 //! | `crates/fleet` | one snapshot of a repository: its facts, and what the heart says of them |
+//! | `crates/reconciler-core` | what the reconciler does next, from facts alone: as pure as the heart |
 //! | `crates/bot` | what came in, what becomes of proposals, what is done on GitHub |
 //! | `crates/reconciler` | providers, hosts and clusters of a management cluster |
 //!
@@ -72,14 +73,19 @@
 //! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `bot/sync/campaigns` acts |
 //! | who is asked whether a wave is well | `bot/wave_webhooks.rs` decides whom and when, `webhooks` asks |
 //! | what a preflight asks of a cloud | `live/cloud` reads and judges, `reconciler/reconcile/cloud_preflight.rs` gathers, `openstack` asks |
-//! | a cluster's own credentials of its cloud | `live/credentials` decides, `reconciler/reconcile/credentials` acts, `openstack` makes them |
-//! | how secrets come out of Vault | `live/secrets` decides, `reconciler/reconcile/secrets` acts, `vault` asks; when, `controllers/secrets.rs` |
+//! | a cluster's own credentials of its cloud | `reconciler-core/credentials` decides, `reconciler/reconcile/credentials` acts, `openstack` makes them |
+//! | how secrets come out of Vault | `live/secrets` reads, `reconciler-core/leases` decides, `reconciler/reconcile/secrets` acts, `vault` asks; when, `controllers/secrets.rs` |
+//! | the key that a cluster's owners are given | `reconciler-core/owners` decides, `reconciler/reconcile/owners` acts |
+//! | how a life is lived: facts, a step, and again | `reconciler-core/next.rs`, `reconciler/life.rs` |
+//! | how soon a cluster is reconciled again | `reconciler-core/requeue.rs`, `reconciler-core/schedule.rs` |
+//! | what is said of a reconciliation | `reconciler-core/conclude.rs` |
+//! | how long what failed is left alone | `model/doubling.rs`; a retry within a call, `backon` |
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `bot/sync` (act) |
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's) |
 //! | what becomes of the services inside a cluster | `plan/services` (decide), `fleet/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
-//! | how services come into a cluster, and how they stand | `live/services` (decide), `reconciler/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |
+//! | how services come into a cluster, and how they stand | `live/services`, `reconciler-core/services` (decide), `reconciler/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |
 //! | first contact with a repository | `plan/onboarding`, `plan/first_release` (decide), `bot/sync/onboarding.rs` and `cli/init.rs` (act) |
 //! | what reconcilers may read, and what their reports become | `live/agent`, `report`; `bot/agents` (the bot's side), `agent-client` (theirs) |
 //! | what becomes of the providers of a set | `plan/provider_set.rs`, `providers/comparison`, `providers/rules` |

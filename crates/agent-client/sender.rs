@@ -5,16 +5,15 @@ use std::time::Duration;
 
 use capstan_live::agent::limits::{POST_BYTES, REPORTS_PER_POST};
 use capstan_live::agent::wire::{ReportsAnswer, ReportsRequest};
+use capstan_model::doubling::Doubling;
 use http::StatusCode;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{AgentClient, AgentError};
 
-/// The first wait after a failure; doubled with each further one.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// The longest wait.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// How long it waits after failures.
+const WAITS: Doubling = Doubling::new(Duration::from_secs(1), Duration::from_secs(60));
 
 /// What a try came to.
 enum Sent {
@@ -65,7 +64,7 @@ pub(super) async fn send_stored(client: Weak<AgentClient>, stored: Arc<Notify>, 
 /// Half of it is certain, half is chance: the agents of a fleet do not come back in the same second.
 fn back_off(failures: u32) -> Duration {
     use rand::RngExt as _;
-    let whole = FIRST_WAIT.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(LONGEST_WAIT);
+    let whole = WAITS.after(failures);
     whole / 2 + (whole / 2).mul_f64(rand::rng().random::<f64>())
 }
 

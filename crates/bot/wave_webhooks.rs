@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use capstan_campaign::facts::WebhookWord;
 use capstan_campaign::settings::{Webhook, WebhookUrl};
+use capstan_model::doubling::Doubling;
 use capstan_plan::settings::Glob;
 use capstan_providers::Scheme;
 use jiff::{SignedDuration, Timestamp};
@@ -28,11 +29,11 @@ use capstan_ports::{
 
 /// So many are asked at once.
 const AT_ONCE: usize = 16;
-/// The wait before the second question; doubled before each further one.
-const FIRST_WAIT: SignedDuration = SignedDuration::from_mins(1);
-/// The longest wait for one that answers `pending`, and for one that does not answer.
-const LONGEST_PENDING: SignedDuration = SignedDuration::from_mins(5);
-const LONGEST_SILENCE: SignedDuration = SignedDuration::from_mins(30);
+/// The wait before the second question.
+const FIRST_WAIT: Duration = Duration::from_mins(1);
+/// The waits for one that answers `pending`, and for one that does not answer.
+const PENDING: Doubling = Doubling::new(FIRST_WAIT, Duration::from_mins(5));
+const SILENCE: Doubling = Doubling::new(FIRST_WAIT, Duration::from_mins(30));
 /// What nobody asked about for so long is forgotten.
 const FORGOTTEN: SignedDuration = SignedDuration::from_hours(2);
 /// So many characters of a message are kept.
@@ -316,20 +317,18 @@ fn last(answer: Result<WebhookAnswer, String>, tries: u32, now: Timestamp) -> La
         message if message.is_empty() => String::new(),
         message => format!(" ({message})"),
     };
-    let (why, longest) = match answer {
+    let (why, waits) = match answer {
         Ok(WebhookAnswer { result: WebhookResult::Pending, message }) => {
-            (format!("cannot tell yet{}", said(&message)), LONGEST_PENDING)
+            (format!("cannot tell yet{}", said(&message)), PENDING)
         }
         Ok(WebhookAnswer { result, message }) => {
             let passed = result == WebhookResult::Pass;
             let why = if passed { String::new() } else { in_a_line(&message) };
             return Last::Said(WebhookWord { at: now, passed, why });
         }
-        Err(why) => (why, LONGEST_SILENCE),
+        Err(why) => (why, SILENCE),
     };
-    let factor = 2_i32.saturating_pow(tries.saturating_sub(1).min(16));
-    let wait = FIRST_WAIT.saturating_mul(factor).min(longest);
-    let next = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
+    let next = now.saturating_add(waits.after(tries)).unwrap_or(Timestamp::MAX);
     let shown = next.strftime("%Y-%m-%d %H:%M:%S UTC");
     Last::Silent { why: format!("{why}; it is asked again at {shown}"), next }
 }

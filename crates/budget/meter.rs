@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use backon::{BackoffBuilder as _, ExponentialBuilder};
 use jiff::{SignedDuration, Timestamp};
 
 use super::ledger::{Ask, Grant, Ledger, Primary, Resource, Wait};
@@ -15,8 +16,14 @@ use capstan_ports::{Budgets, Clock, Kept, RecordsError};
 const GOOD_FOR: Duration = Duration::from_secs(1);
 /// What is taken ahead: what a busy process uses in a second.
 const AHEAD: Cost = Cost { requests: 15, points: 15, content: 0 };
-/// How often a ledger is read again that others write at the same time.
-const TRIES: usize = 50;
+/// How often a ledger is read again that others write at the same time, and after which pauses: whoever is as quick again
+/// meets the same others again.
+const RETRIES: ExponentialBuilder = ExponentialBuilder::new()
+    .with_min_delay(Duration::from_millis(1))
+    .with_max_delay(Duration::from_millis(25))
+    .with_factor(1.1)
+    .with_max_times(49)
+    .with_jitter();
 
 /// The budgets of a process: what it may use now, and what it has heard of GitHub's limits.
 pub struct Meter {
@@ -182,14 +189,13 @@ impl Meter {
             }
             ledger.ask(self.limits.as_ref(), self.clock.now(), &ask)
         };
-        for attempt in 0..TRIES {
+        let mut pauses = RETRIES.build();
+        loop {
             match self.exchange(counted_for, inner, &decide).await {
                 Ok(Some(asked)) => return asked,
                 Ok(None) => {
-                    // Whoever is as quick again meets the same others again.
-                    let longest = 2 + u64::try_from(attempt).unwrap_or_default();
-                    let pause = rand::random_range(0..=longest);
-                    tokio::time::sleep(Duration::from_millis(pause)).await;
+                    let Some(pause) = pauses.next() else { break };
+                    tokio::time::sleep(pause).await;
                 }
                 Err(error) => {
                     tracing::warn!(budget = counted_for, error = %error, "the shared budget cannot be used: this process goes on with what it knew");

@@ -3,20 +3,16 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use capstan_live::installing::OWNED_ELSEWHERE;
 use futures_util::FutureExt as _;
 use tokio::sync::Mutex;
 
-use super::schedule::Requeue;
 use capstan_ports::LiveError;
 use capstan_reconciler::reconcile::ports::ClusterKey;
-use capstan_reconciler::reconcile::reason::KUBERNETES_NOT_ALLOWED;
 use capstan_reconciler::reconcile::rename_migration::{Migrated, migrate};
-use capstan_reconciler::reconcile::resources::RolloutState;
 use capstan_reconciler::reconcile::{
-    ADOPTION_NEEDED, Begun, CLOUD_CONTROLLER_MISSING, Ended, Interruption, ROLLS_LATER, ReconcileOutcome,
-    ReconcileRequest, Subject, pass_over, reconcile,
+    Begun, ReconcileOutcome, ReconcileRequest, Subject, pass_over, reconcile,
 };
+use capstan_reconciler_core::requeue::Turn;
 
 /// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.
 const PANICKED: &str = "it ended in an error of Capstan's own, which the log shows";
@@ -80,42 +76,12 @@ async fn reconcile_noted(
     reconcile(request, key).await.map(Box::new).map(Ran::Reconciled)
 }
 
-/// Whether machines of it are being replaced.
-pub(super) fn is_rolling(outcome: &ReconcileOutcome) -> bool {
-    let state = outcome.status.rollout.as_ref().map(|rollout| rollout.state);
-    outcome.put_off_until.is_none()
-        && !matches!(state, None | Some(RolloutState::Done | RolloutState::Unknown))
-}
-
-/// How soon a cluster needs another reconciliation after this one.
-pub(super) fn requeue(outcome: &ReconcileOutcome) -> Requeue {
-    match &outcome.ended {
-        Ended::Applied if is_rolling(outcome) || outcome.again => Requeue::Soon,
-        // Nothing moves until a person says so, or another cluster is done, which is seen at once.
-        Ended::Waiting(reasons)
-            if reasons.iter().all(|reason| matches!(reason.kind, ADOPTION_NEEDED | ROLLS_LATER)) =>
-        {
-            Requeue::Usual
-        }
-        Ended::Waiting(reasons)
-            if !is_rolling(outcome)
-                && !outcome.again
-                && reasons.iter().all(|reason| reason.kind == KUBERNETES_NOT_ALLOWED) =>
-        {
-            Requeue::Usual
-        }
-        Ended::Waiting(_) => Requeue::Soon,
-        // An operator that is scaled down is nobody's news here, and neither is a controller that somebody installs.
-        Ended::Refused(reasons)
-            if reasons
-                .iter()
-                .any(|reason| matches!(reason.kind, OWNED_ELSEWHERE | CLOUD_CONTROLLER_MISSING)) =>
-        {
-            Requeue::Soon
-        }
-        Ended::Applied | Ended::Removed | Ended::Refused(_) | Ended::Suspended => Requeue::Usual,
-        Ended::Interrupted(Interruption::Superseded) => Requeue::Now,
-        Ended::Interrupted(Interruption::Stopping | Interruption::Unconfirmed) => Requeue::Usual,
-        Ended::Failed(_) => Requeue::Retry,
+/// What it came to, as far as the next turn depends on it.
+pub(super) fn turn_of(outcome: &ReconcileOutcome) -> Turn<'_> {
+    Turn {
+        ended: &outcome.ended,
+        rollout: outcome.status.rollout.as_ref().map(|rollout| rollout.state),
+        put_off_until: outcome.put_off_until,
+        again: outcome.again,
     }
 }

@@ -12,12 +12,11 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::cluster::{Ran, is_rolling, reconcile_one, requeue};
+use super::cluster::{Ran, reconcile_one, turn_of};
 use super::drift::Drift;
 use super::follow::{Followed, Follower, Problem};
 use super::gauges::Counted;
 use super::preflight_worker::PreflightWorker;
-use super::schedule::{Requeue, Schedule};
 use super::sleep_until;
 use capstan_ports::{Change, LiveChange, LiveError};
 use capstan_reconciler::reconcile::names::resource_names;
@@ -31,6 +30,8 @@ use capstan_reconciler::reconcile::unclaimed::report_unclaimed;
 use capstan_reconciler::reconcile::{
     FleetState, Interruption, Ports, ReconcileOutcome, ReconcileRequest, applied_as, fleet_status,
 };
+use capstan_reconciler_core::requeue::Requeue;
+use capstan_reconciler_core::schedule::Schedule;
 
 /// The pause after the Fleet's source could not be opened.
 const REOPEN: Duration = Duration::from_secs(30);
@@ -78,7 +79,7 @@ struct EndedTurn {
 
 /// What the loop knows while it runs.
 struct State {
-    schedule: Schedule,
+    schedule: Schedule<Instant>,
     counted: Counted,
     names: BTreeMap<ClusterId, String>,
     revision: Option<Arc<Revision>>,
@@ -462,12 +463,12 @@ impl FleetLoop {
                     let account = applied_as(revision.fleet.settings(), &id, &self.fleet);
                     self.drift.set(&self.fleet.key, &id, &account, objects);
                 }
-                state.rolling.insert(id.clone(), is_rolling(outcome));
+                state.rolling.insert(id.clone(), turn_of(outcome).is_rolling());
                 let told = (&outcome.status, &outcome.ended);
                 for next in self.ports.rolling.ended(&self.fleet.key, &id, told, most) {
                     state.schedule.ask(&next, Instant::now());
                 }
-                requeue(outcome)
+                turn_of(outcome).requeue()
             }
             Ok(Ran::Over) => Requeue::Now,
             Ok(Ran::NotYet(_)) => Requeue::NotBegun,

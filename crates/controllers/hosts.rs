@@ -1,18 +1,17 @@
 //! When a turn over the SIPClusters is made: when one of them, a host or an object of a service changed, and at an interval;
 //! soon again while something is waited for. Where the kinds are not served, discovery is asked now and then.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use tokio::sync::{mpsc, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use capstan_ports::{As, LiveChange, ManagementCluster as _, Post};
-use capstan_reconciler::gate::Gate;
+use super::watching::{Opening, Watches};
+use capstan_model::doubling::Doubling;
+use capstan_ports::{As, Post};
 use capstan_reconciler::hosts::{self, Memory, service_posts, tenant, turn};
 use capstan_reconciler::reconcile::Ports;
 
@@ -22,28 +21,19 @@ const INTERVAL: Duration = Duration::from_secs(600);
 const WAITING: Duration = Duration::from_secs(30);
 /// How often it is looked whether the kinds are served.
 const NOT_SERVED: Duration = Duration::from_secs(20);
-/// The first pause after a turn that failed, and the longest.
-const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_millis(500)..=Duration::from_secs(60);
-/// What comes after the look of a turn and before its watches are open is told by nobody: all is read once more then.
-const OPENING: Duration = Duration::from_secs(5);
-/// Several changes at once make one turn.
-const GATHERING: Duration = Duration::from_millis(100);
+/// The pauses after turns that failed.
+const PAUSES: Doubling = Doubling::new(Duration::from_millis(500), Duration::from_secs(60));
 /// In more namespaces the objects of services are not watched: each takes four connections. There they are looked at at the
 /// interval.
 const MOST_TENANTS: usize = 50;
-/// Changes that wait to be heard.
-const BACKLOG: usize = 1_000;
 
 /// Makes turns until cancelled. `node_ports_at` is where node ports of the management cluster are reached.
 pub(super) async fn run(ports: Ports, node_ports_at: Option<String>, stop: CancellationToken) {
     let (posts, watched) = watch::channel(BTreeSet::<Post>::new());
     let (tenants, mut namespaces) = watch::channel(BTreeSet::<String>::new());
-    let (told, mut heard) = mpsc::channel(BACKLOG);
-    let mut ears =
-        Ears { live: Arc::clone(&ports.live), told, tenants: BTreeMap::new(), tasks: JoinSet::new() };
+    let mut watches = Watches::new(&ports.live, MOST_TENANTS);
     let mut news_of_all = watched.clone();
-    let changes = ports.live.watch_posts(As::Reconciler, watched);
-    ears.listen(changes);
+    watches.follow(As::Reconciler, watched);
     let ports = hosts::Ports {
         live: Arc::clone(&ports.live),
         clock: Arc::clone(&ports.clock),
@@ -53,7 +43,7 @@ pub(super) async fn run(ports: Ports, node_ports_at: Option<String>, stop: Cance
     };
     let mut memory = Memory::default();
     let mut failures: u32 = 0;
-    let mut opening: Option<Instant> = None;
+    let mut opening = Opening::default();
     let mut whole = Instant::now() + INTERVAL;
     while !stop.is_cancelled() {
         let due = match turn(&ports, &mut memory, &|| stop.is_cancelled()).await {
@@ -70,99 +60,27 @@ pub(super) async fn run(ports: Ports, node_ports_at: Option<String>, stop: Cance
                 failures = failures.saturating_add(1);
                 // What was written before may be unknown.
                 memory.forget();
-                PAUSE.start().saturating_mul(1 << failures.min(8)).min(*PAUSE.end())
+                PAUSES.after(failures)
             }
         };
         if namespaces.has_changed().unwrap_or(false) {
             let wanted = namespaces.borrow_and_update().clone();
-            opening = ears.turn_to(wanted).then(|| Instant::now() + OPENING).or(opening);
+            let wanted = wanted.into_iter().map(|namespace| (namespace.clone(), tenant(&namespace)));
+            if watches.turn_to(wanted.collect(), service_posts) {
+                opening.begin();
+            }
         }
         if news_of_all.has_changed().unwrap_or(false) {
             news_of_all.mark_unchanged();
-            opening = Some(Instant::now() + OPENING);
+            opening.begin();
         }
-        let next = (Instant::now() + due).min(whole);
-        let next = opening.map_or(next, |opening| next.min(opening));
-        hear(&mut heard, &mut memory, next, &stop).await;
+        let next = opening.or_at((Instant::now() + due).min(whole));
+        watches.wait(next, &stop, |change| memory.hears(change)).await;
         let now = Instant::now();
-        if opening.is_some_and(|opening| opening <= now) || whole <= now {
-            opening = None;
+        if opening.has_come() || whole <= now {
+            opening.end();
             whole = now + INTERVAL;
             memory.forget();
         }
-    }
-}
-
-/// Waits for news, until then at most. What comes together is looked at together.
-async fn hear(
-    heard: &mut mpsc::Receiver<LiveChange>,
-    memory: &mut Memory,
-    until: Instant,
-    stop: &CancellationToken,
-) {
-    let mut until = until;
-    loop {
-        let change = tokio::select! {
-            () = stop.cancelled() => return,
-            change = tokio::time::timeout_at(until, heard.recv()) => change,
-        };
-        match change {
-            Ok(Some(change)) if memory.hears(&change) => until = until.min(Instant::now() + GATHERING),
-            Ok(Some(_)) => {}
-            // Nobody listens for it any more, which never is.
-            Ok(None) => return tokio::time::sleep_until(until).await,
-            Err(_) => return,
-        }
-    }
-}
-
-/// Who listens where.
-struct Ears {
-    live: Arc<Gate>,
-    told: mpsc::Sender<LiveChange>,
-    tenants: BTreeMap<String, AbortHandle>,
-    /// Dropped with this, and the watches with them.
-    tasks: JoinSet<()>,
-}
-
-impl Ears {
-    fn listen(&mut self, mut changes: capstan_ports::LiveChanges) -> AbortHandle {
-        let told = self.told.clone();
-        self.tasks.spawn(async move {
-            while let Some(change) = changes.next().await {
-                if told.send(change).await.is_err() {
-                    return;
-                }
-            }
-        })
-    }
-
-    /// Listens in these namespaces and no others; whether one of them is new.
-    fn turn_to(&mut self, wanted: BTreeSet<String>) -> bool {
-        self.tenants.retain(|namespace, task| {
-            let stays = wanted.contains(namespace);
-            if !stays {
-                task.abort();
-            }
-            stays
-        });
-        let mut is_any_new = false;
-        for namespace in wanted {
-            if self.tenants.contains_key(&namespace) {
-                continue;
-            }
-            if self.tenants.len() >= MOST_TENANTS {
-                tracing::warn!(
-                    namespace,
-                    "SIPClusters lie in more than {MOST_TENANTS} namespaces: in this one the objects of services are looked at at the interval alone"
-                );
-                break;
-            }
-            let (_, posts) = watch::channel(service_posts(&namespace));
-            let task = self.listen(self.live.watch_posts(tenant(&namespace), posts));
-            self.tenants.insert(namespace, task);
-            is_any_new = true;
-        }
-        is_any_new
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! *Expected flow*: [`Reconciler::run`] waits until it is the leader, then keeps one loop per Fleet
 //! ([`fleet`]). A loop follows its source ([`follow`]), opens each new commit, and reconciles every cluster
-//! ([`capstan_reconciler::reconcile`]) when it is due ([`schedule`]): after its interval, when its folder has changed,
+//! ([`capstan_reconciler::reconcile`]) when it is due ([`capstan_reconciler_core::schedule`]): after its interval, when its folder has changed,
 //! when somebody touched a live object of it ([`drift`]), or when a person asked. At most so many clusters of
 //! a Fleet at a time. *Guarantees*: a cluster has one reconciliation at a time; one that fails is tried again ever
 //! more seldom and never holds up the next; a stop ends reconciliations before their next phase. Before anything is
@@ -24,8 +24,8 @@ mod preflight_worker;
 mod probes;
 mod providers;
 mod reconciler;
-mod schedule;
 mod secrets;
+mod watching;
 
 use tokio::time::Instant;
 

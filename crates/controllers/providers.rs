@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use capstan_live::installing::{LEASE, OWNED_ELSEWHERE, Owner};
 use capstan_providers::SERVICE_ACCOUNT;
-use futures_util::StreamExt as _;
 use jiff::SignedDuration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::operator_leases::OperatorLeases;
+use super::watching::{Opening, Watches};
+use capstan_model::doubling::Doubling;
 use capstan_ports::{
     As, LiveChanges, LiveError, ManagementCluster as _, NamespacedLeadership, Post, ServiceAccount,
 };
@@ -35,21 +36,18 @@ pub struct Providers {
 const AFTER_LEASE: Duration = Duration::from_millis(500);
 /// How long nothing is looked at where nothing changes.
 const INTERVAL: Duration = Duration::from_secs(600);
-/// The first pause after a pass that waits for something, or failed, and the longest; a change ends it. The first is short:
-/// definitions are served, and webhooks called, a moment after they are written, and nobody tells the latter.
-const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_millis(50)..=Duration::from_secs(60);
+/// The pauses after passes that wait for something, or failed; a change ends one. The first is short: definitions are served,
+/// and webhooks called, a moment after they are written, and nobody tells the latter.
+const PAUSES: Doubling = Doubling::new(Duration::from_millis(50), Duration::from_secs(60));
 /// The longest pause before it is looked again whether an operator lives still, which nobody tells.
 const OPERATORS: Duration = Duration::from_secs(15);
-/// What comes after the look of a pass and before its watches are open is told by nobody: it is looked at once more then.
-const OPENING: Duration = Duration::from_secs(5);
-/// Several changes at once make one pass.
-const GATHERING: Duration = Duration::from_millis(100);
 
 /// Makes passes until cancelled.
 pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationToken) {
     let account = ServiceAccount { namespace: providers.namespace, name: SERVICE_ACCOUNT.to_owned() };
     let (posts, mut watched) = watch::channel(BTreeSet::<Post>::new());
-    let mut changes = ports.live.watch_posts(As::Impersonated(account.clone()), watched.clone());
+    let mut watches = Watches::new(&ports.live, 0);
+    watches.follow(As::Impersonated(account.clone()), watched.clone());
     let mut installing = Installing {
         ports: providers::Ports {
             live: Arc::clone(&ports.live),
@@ -69,29 +67,27 @@ pub(super) async fn run(ports: Ports, providers: Providers, stop: CancellationTo
         told: None,
     };
     let mut fruitless: u32 = 0;
-    let mut opening: Option<Instant> = None;
+    let mut opening = Opening::default();
     while !stop.is_cancelled() {
         let turn = installing.turn(&stop).await;
         fruitless = if matches!(turn, Turn::Waits | Turn::Failed) { fruitless.saturating_add(1) } else { 0 };
         let due = match turn {
             Turn::Quiet => INTERVAL,
-            Turn::Moved | Turn::Waits | Turn::Failed => pause(fruitless),
+            Turn::Moved | Turn::Waits | Turn::Failed => PAUSES.after(fruitless.saturating_add(1)),
         };
         let due = installing.again.map_or(due, |again| due.min(again));
         if watched.has_changed().unwrap_or(false) {
             watched.mark_unchanged();
-            opening = Some(Instant::now() + OPENING);
+            opening.begin();
         }
-        let next = Instant::now() + due;
-        let next = opening.map_or(next, |opening| next.min(opening));
-        if !installing.heard(&mut changes, next, &stop).await && turn == Turn::Quiet {
+        let next = opening.or_at(Instant::now() + due);
+        let is_news = watches.wait(next, &stop, |change| installing.memory.hears(change)).await;
+        if !is_news && turn == Turn::Quiet {
             // The interval is over, or watches are open: everything is looked at.
-            opening = None;
+            opening.end();
             continue;
         }
-        if opening.is_some_and(|opening| opening <= Instant::now()) {
-            opening = None;
-        } else if turn != Turn::Failed {
+        if !opening.has_come() && turn != Turn::Failed {
             installing.memory.is_up_to_date();
         }
     }
@@ -175,31 +171,6 @@ impl Installing {
         }
     }
 
-    /// Waits for news, until then at most. What comes together is looked at together.
-    async fn heard(&mut self, changes: &mut LiveChanges, until: Instant, stop: &CancellationToken) -> bool {
-        let mut until = until;
-        let mut is_news = false;
-        loop {
-            let change = tokio::select! {
-                () = stop.cancelled() => return is_news,
-                change = tokio::time::timeout_at(until, changes.next()) => change,
-            };
-            match change {
-                Ok(Some(change)) if self.memory.hears(&change) && !is_news => {
-                    is_news = true;
-                    until = until.min(Instant::now() + GATHERING);
-                }
-                Ok(Some(_)) => {}
-                // No watch is left, which never is: the time is waited for all the same.
-                Ok(None) => {
-                    tokio::time::sleep_until(until).await;
-                    return is_news;
-                }
-                Err(_) => return is_news,
-            }
-        }
-    }
-
     /// Why Capstan installs nothing; `None` where it may, and holds the Leases by which an operator would stand by.
     async fn refusal(&mut self) -> Result<Option<String>, LiveError> {
         let owner = self.ports.owner().await?;
@@ -237,9 +208,4 @@ impl Installing {
 fn failed(error: &LiveError) -> Turn {
     tracing::warn!(kind = error.kind(), %error, "the providers could not be looked at; it is tried again");
     Turn::Failed
-}
-
-/// A pause that was doubled so often.
-fn pause(doublings: u32) -> Duration {
-    PAUSE.start().saturating_mul(1 << doublings.min(10)).min(*PAUSE.end())
 }

@@ -2,46 +2,41 @@
 //! nobody told. Those of each store are gone through apart from the others'.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use tokio::sync::{mpsc, watch};
-use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+use tokio::sync::watch;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use capstan_ports::{As, LiveChange, LiveChanges, ManagementCluster as _};
-use capstan_reconciler::gate::Gate;
+use super::watching::{Opening, Watches};
+use capstan_ports::As;
 use capstan_reconciler::reconcile::{Ports, StoreWork, VaultSecrets};
 
 /// The pause after a list that failed, and the shortest between two.
 const PAUSE: Duration = Duration::from_secs(5);
 const SHORTEST: Duration = Duration::from_secs(1);
-/// What comes after a look and before its watches are open is told by nobody: it is looked once more then.
-const OPENING: Duration = Duration::from_secs(5);
-/// Several changes at once make one look.
-const GATHERING: Duration = Duration::from_millis(100);
 /// In more namespaces Secrets are not watched: each takes a connection. There they are looked at with their VaultSecrets.
 const MOST_NAMESPACES: usize = 200;
-/// Changes that wait to be heard.
-const BACKLOG: usize = 1_000;
 
 /// Gives turns until cancelled.
 pub(super) async fn run(ports: Ports, stop: CancellationToken) {
-    let (told, mut heard) = mpsc::channel(BACKLOG);
-    let mut ears = Ears::open(&ports.live, told);
+    let mut watches = Watches::new(&ports.live, MOST_NAMESPACES);
+    let (_, everywhere) = watch::channel(BTreeSet::from([VaultSecrets::post()]));
+    watches.follow(As::Reconciler, everywhere);
     let mut at_work = AtWork::default();
     // Said once, until it is something else.
     let mut said = String::new();
-    let mut opening = Some(Instant::now() + OPENING);
+    let mut opening = Opening::default();
+    opening.begin();
     while !stop.is_cancelled() {
         let begun = Instant::now();
         let pause = match ports.vault_secrets.look(&ports).await {
             Ok(found) => {
                 said.clear();
-                if ears.turn_to(found.namespaces) {
-                    opening = Some(Instant::now() + OPENING);
+                let posts = |namespace: &str| BTreeSet::from([VaultSecrets::secret_post(namespace)]);
+                if watches.turn_to(found.namespaces, posts) {
+                    opening.begin();
                 }
                 for work in found.due {
                     at_work.begin(&ports, work, &stop);
@@ -59,12 +54,12 @@ pub(super) async fn run(ports: Ports, stop: CancellationToken) {
         };
         loop {
             let next = Instant::now() + pause.unwrap_or_else(|| at_work.pause(&ports));
-            let next = opening.map_or(next, |opening| opening.min(next)).max(begun + SHORTEST);
+            let next = opening.or_at(next).max(begun + SHORTEST);
             tokio::select! {
                 () = stop.cancelled() => break,
                 () = tokio::time::sleep_until(next) => break,
-                Some(change) = heard.recv() => if ports.vault_secrets.hears(&change) {
-                    gather(&mut heard, &ports.vault_secrets).await;
+                Some(change) = watches.heard() => if ports.vault_secrets.hears(&change) {
+                    watches.gather(next, |change| ports.vault_secrets.hears(change)).await;
                     break;
                 },
                 // What is due next is another one now.
@@ -73,19 +68,10 @@ pub(super) async fn run(ports: Ports, stop: CancellationToken) {
                 },
             }
         }
-        opening = opening.filter(|opening| Instant::now() < *opening);
+        let _looked = opening.has_come();
     }
     // Each stops before its next turn.
     while at_work.ended().await.is_some() {}
-}
-
-/// What comes together is looked at together.
-async fn gather(heard: &mut mpsc::Receiver<LiveChange>, secrets: &VaultSecrets) {
-    let until = Instant::now() + GATHERING;
-    while let Ok(Some(change)) = tokio::time::timeout_at(until, heard.recv()).await {
-        let _news = secrets.hears(&change);
-    }
-    tokio::time::sleep_until(until).await;
 }
 
 /// Stores whose VaultSecrets have their turn now.
@@ -135,59 +121,5 @@ impl AtWork {
         let busy = self.stores.keys().cloned().collect();
         let pause = ports.vault_secrets.pause(ports.clock.now(), &busy);
         Duration::try_from(pause).unwrap_or(PAUSE)
-    }
-}
-
-/// Who listens where.
-struct Ears {
-    live: Arc<Gate>,
-    told: mpsc::Sender<LiveChange>,
-    namespaces: BTreeMap<String, (As, AbortHandle)>,
-    /// Dropped with this, and the watches with them.
-    tasks: JoinSet<()>,
-}
-
-impl Ears {
-    /// Listens to VaultSecrets everywhere.
-    fn open(live: &Arc<Gate>, told: mpsc::Sender<LiveChange>) -> Self {
-        let mut ears =
-            Self { live: Arc::clone(live), told, namespaces: BTreeMap::new(), tasks: JoinSet::new() };
-        let (_, posts) = watch::channel(BTreeSet::from([VaultSecrets::post()]));
-        let changes = ears.live.watch_posts(As::Reconciler, posts);
-        ears.listen(changes);
-        ears
-    }
-
-    fn listen(&mut self, mut changes: LiveChanges) -> AbortHandle {
-        let told = self.told.clone();
-        self.tasks.spawn(async move {
-            while let Some(change) = changes.next().await {
-                if told.send(change).await.is_err() {
-                    return;
-                }
-            }
-        })
-    }
-
-    /// Listens to the Secrets of VaultSecrets in these namespaces, with these rights, and no others; whether one is new.
-    fn turn_to(&mut self, wanted: BTreeMap<String, As>) -> bool {
-        self.namespaces.retain(|namespace, (by, task)| {
-            let stays = wanted.get(namespace) == Some(by);
-            if !stays {
-                task.abort();
-            }
-            stays
-        });
-        let mut is_any_new = false;
-        for (namespace, by) in wanted {
-            if self.namespaces.contains_key(&namespace) || self.namespaces.len() >= MOST_NAMESPACES {
-                continue;
-            }
-            let (_, posts) = watch::channel(BTreeSet::from([VaultSecrets::secret_post(&namespace)]));
-            let task = self.listen(self.live.watch_posts(by.clone(), posts));
-            self.namespaces.insert(namespace, (by, task));
-            is_any_new = true;
-        }
-        is_any_new
     }
 }

@@ -8,10 +8,9 @@
 //! | [`fencing`] | by what a leader knows that it leads still | nothing |
 //! | [`kept_tree`] | what may be done on the word of a tree that may be old | nothing |
 //! | [`rolling`] | how many clusters replace machines at a time | nothing |
-//! | [`secrets`] | what is asked of Vault, who may have it, what comes next of a lease | nothing |
+//! | [`secrets`] | what is asked of Vault, and who may have it | nothing |
 //! | [`live_objects`] | what was read of a management cluster | nothing |
-//! | [`credentials`] | application credentials of clusters: what comes next of each | `live_objects` |
-//! | [`owners`] | the key that a cluster's owners are given: what comes next of it, what stands in it | nothing |
+//! | [`owners`] | the key that a cluster's owners are given: what stands in it | nothing |
 //! | [`agent`] | what reconcilers and the bot say to each other, and what follows from it | `owners` |
 //! | [`rollout`] | which machines a change replaces, and what has become of it | `live_objects` |
 //! | [`applying`] | what of a render goes to the management cluster now, and what never does | `live_objects`, `rollout` |
@@ -22,7 +21,6 @@
 pub mod agent;
 pub mod applying;
 pub mod cloud;
-pub mod credentials;
 pub mod deaths;
 pub mod fencing;
 pub mod installing;

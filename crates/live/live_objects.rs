@@ -122,7 +122,7 @@ pub fn identity(object: &Value) -> Option<ObjectId> {
 }
 
 /// Whether an object is being deleted.
-pub(crate) fn is_terminating(object: &Value) -> bool {
+pub fn is_terminating(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
 }
 
@@ -137,12 +137,12 @@ pub(crate) fn label<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
 }
 
 /// An annotation of an object.
-pub(crate) fn annotation<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
+pub fn annotation<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
     object.get("metadata")?.get("annotations")?.get(key)?.as_str()
 }
 
 /// A text in an object.
-pub(crate) fn text<'v>(object: &'v Value, pointer: &str) -> Option<&'v str> {
+pub fn text<'v>(object: &'v Value, pointer: &str) -> Option<&'v str> {
     object.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 

@@ -12,6 +12,7 @@
 //! |---|---|---|
 //! | [`digest`] | digests of texts, as they are stored and shown | nothing |
 //! | [`dns_name`] | what Kubernetes takes for a name | nothing |
+//! | [`doubling`] | pauses after failures that are remembered | nothing |
 //! | [`object`] | identity and field paths of Kubernetes objects | nothing |
 //! | [`plain_http`] | where http without encryption keeps a secret | nothing |
 //! | [`rest`] | why nothing is offered to a target, in a word | nothing |
@@ -34,6 +35,7 @@ pub mod chained_upgrade;
 pub mod cluster_api;
 pub mod digest;
 pub mod dns_name;
+pub mod doubling;
 pub mod file_change;
 pub mod finding;
 pub mod glob;

@@ -1,7 +1,6 @@
 //! Application credentials of the user who is logged in
 //! (<https://docs.openstack.org/api-ref/identity/v3/#application-credentials>).
 
-use capstan_live::credentials::Issued;
 use capstan_outbound::host_of;
 use http::{HeaderValue, Method, StatusCode};
 use jiff::Timestamp;
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::http::{Call, Failed, Http, Patience, Told};
-use capstan_ports::{CloudError, NewCredential};
+use capstan_ports::{CloudError, Issued, NewCredential};
 
 /// What a cluster's controllers may do.
 const ROLE: &str = "member";

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backon::{BackoffBuilder as _, ExponentialBuilder};
 use capstan_model::plain_http;
 use capstan_outbound::{Authorities, Bounds, Client, Question, Reach, Setup, Trouble, host_of};
 use capstan_providers::Scheme;
@@ -21,10 +22,9 @@ const BOUNDS: Bounds = Bounds { bytes: MOST_BYTES, within: CALL, of_failures: tr
 const TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 /// The most values of one: a page of images has some hundred each.
 const MOST_VALUES: usize = 400_000;
-/// How often a call is tried.
-const TRIES: u32 = 3;
-/// The wait before the second try; doubled before the third.
-const FIRST_WAIT: Duration = Duration::from_millis(400);
+/// How often a call is tried again, and after which pauses.
+const RETRIES: ExponentialBuilder =
+    ExponentialBuilder::new().with_min_delay(Duration::from_millis(400)).with_max_times(2);
 
 /// Asks the hosts that are named, as one credential's certificates allow.
 #[derive(Clone)]
@@ -90,10 +90,9 @@ impl Http {
     /// Asks, and asks again what passes by itself.
     pub(super) async fn send(&self, call: &Call<'_>, patience: Patience) -> Result<Told, Failed> {
         self.judge(&call.url)?;
-        let mut tries = 0;
+        let mut pauses = RETRIES.build();
         loop {
             let told = self.once(call).await;
-            tries += 1;
             let again = match &told {
                 Ok(told) => {
                     let fresh = patience == Patience::FreshToken && told.status == StatusCode::UNAUTHORIZED;
@@ -102,10 +101,8 @@ impl Http {
                 Err(Failed::Trouble(_)) => true,
                 Err(Failed::NotAllowed(_)) => false,
             };
-            if !again || tries == TRIES {
-                return told;
-            }
-            tokio::time::sleep(FIRST_WAIT * 2_u32.pow(tries - 1)).await;
+            let Some(pause) = pauses.next().filter(|_| again) else { return told };
+            tokio::time::sleep(pause).await;
         }
     }
 

@@ -9,7 +9,6 @@ use capstan_live::cloud::{
     Answer, CloudFacts, Flavor, Image, Named, Network, Questions, Quota, Quotas, Resource, ServerGroup,
     Unanswered,
 };
-use capstan_live::credentials::Issued;
 use capstan_outbound::host_of;
 use http::{HeaderValue, Method, StatusCode};
 use jiff::Timestamp;
@@ -19,7 +18,7 @@ use url::Url;
 use super::catalog::{Catalog, Service};
 use super::credentials::Keystone;
 use super::http::{Call, Failed, Http, Patience, Told};
-use capstan_ports::{CloudEntrance, CloudError, CloudProject, CloudSession, NewCredential};
+use capstan_ports::{CloudEntrance, CloudError, CloudProject, CloudSession, Issued, NewCredential};
 
 /// How long one question may take, tries and pages included.
 const QUESTION: Duration = Duration::from_secs(25);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use capstan_live::cloud::{CloudFacts, Questions};
-use capstan_live::credentials::Issued;
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -51,6 +50,15 @@ pub struct CloudEntrance {
     pub region: Option<String>,
     /// `public`, `internal`, `admin`
     pub interface: String,
+}
+
+/// A credential that Keystone has, of those whose names begin as this one's do and that belong to the user who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issued {
+    /// Keystone's id.
+    pub id: String,
+    /// `None` where it never ends.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// Why nobody is logged in. No byte of a credential, and nothing that a service wrote.

@@ -77,7 +77,8 @@ pub use arrivals::{Arrivals, Press, Ticks};
 pub use budgets::{Budgets, Kept, KeptBudget};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CommitStatus, NewCheckRun};
 pub use cloud::{
-    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential, NoClouds,
+    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
+    NoClouds,
 };
 pub use code_host::{
     BranchHead, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedReference, Installation,

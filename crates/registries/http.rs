@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use backon::{BackoffBuilder as _, ExponentialBuilder};
 use capstan_outbound::{Bounds, Client, Question, Reach, Setup, Trouble, host_of, shown};
 use capstan_providers::Scheme;
 use http::header::{ACCEPT, AUTHORIZATION, LOCATION, RETRY_AFTER};
@@ -11,10 +12,9 @@ use url::Url;
 
 use capstan_ports::{AllowedHosts, FetchError, FetchLimits};
 
-/// How often a read is tried.
-const TRIES: u32 = 3;
-/// The wait before the second try; doubled before the third.
-const FIRST_WAIT: Duration = Duration::from_millis(300);
+/// How often a read is tried again, and after which pauses.
+const RETRIES: ExponentialBuilder =
+    ExponentialBuilder::new().with_min_delay(Duration::from_millis(300)).with_max_times(2);
 /// What a host that says 429 and no more is left alone for.
 const UNSAID_WAIT: Duration = Duration::from_secs(60);
 
@@ -180,13 +180,11 @@ impl Http {
     /// Tries a read again after trouble on the way, and after the time that the host asks for.
     async fn patiently(&self, ask: &Ask, address: &str) -> Result<Told, FetchError> {
         let mut waited = Duration::ZERO;
-        let mut tries = 0;
+        let is_read = matches!(ask.method, Method::GET | Method::HEAD);
+        let mut pauses = RETRIES.build();
         loop {
             let told = self.once(ask, address).await;
-            tries += 1;
-            let is_read = matches!(ask.method, Method::GET | Method::HEAD);
-            let again = is_read && tries < TRIES;
-            match told {
+            let pause = match told {
                 Ok(told) => {
                     if let Some(wait) = asked_to_wait(&told, jiff::Timestamp::now().as_second()) {
                         let most = self.limits.longest_wait;
@@ -196,20 +194,25 @@ impl Http {
                         }
                         tracing::warn!(%address, seconds = wait.as_secs(), "the limit of requests is reached: waiting");
                         waited += wait;
-                        tries = 0;
+                        pauses = RETRIES.build();
                         tokio::time::sleep(wait).await;
                         continue;
                     }
-                    if !(told.status.is_server_error() && again) {
-                        return Ok(told);
-                    }
+                    let passes = is_read && told.status.is_server_error();
+                    let Some(pause) = pauses.next().filter(|_| passes) else { return Ok(told) };
+                    pause
                 }
-                Err(error @ (FetchError::TooSlow { .. } | FetchError::Unexpected { .. })) if again => {
+                Err(error) => {
+                    let may_pass =
+                        matches!(error, FetchError::TooSlow { .. } | FetchError::Unexpected { .. });
+                    let Some(pause) = pauses.next().filter(|_| is_read && may_pass) else {
+                        return Err(error);
+                    };
                     tracing::debug!(%error, "trying again");
+                    pause
                 }
-                Err(error) => return Err(error),
-            }
-            tokio::time::sleep(FIRST_WAIT * 2_u32.pow(tries - 1)).await;
+            };
+            tokio::time::sleep(pause).await;
         }
     }
 

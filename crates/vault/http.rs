@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backon::{BackoffBuilder as _, ExponentialBuilder};
 use capstan_live::secrets::Why;
 use capstan_model::plain_http;
 use capstan_outbound::{Authorities, Bounds, Client, Question, Reach, Setup, Trouble, host_of};
@@ -24,10 +25,9 @@ const NAMESPACE: HeaderName = HeaderName::from_static("x-vault-namespace");
 const TOKEN: HeaderName = HeaderName::from_static("x-vault-token");
 /// The most values of one: a secret with more than 20,000 keys is none.
 const MOST_VALUES: usize = 50_000;
-/// How often a read is tried.
-const TRIES: u32 = 3;
-/// The wait before the second try; doubled before the third.
-const FIRST_WAIT: Duration = Duration::from_millis(200);
+/// How often a read is tried again, and after which pauses.
+const RETRIES: ExponentialBuilder =
+    ExponentialBuilder::new().with_min_delay(Duration::from_millis(200)).with_max_times(2);
 
 /// Asks one Vault.
 pub(super) struct Http {
@@ -93,18 +93,16 @@ impl Http {
 
     /// Asks; a read is asked again where that may help.
     pub(super) async fn send(&self, call: &Call<'_>) -> Result<Told, VaultError> {
-        let mut tries = 0;
+        let mut pauses = RETRIES.build();
         loop {
             let told = self.once(call).await;
-            tries += 1;
             let passes = match &told {
                 Ok(told) => matches!(told.status.as_u16(), 412 | 429 | 500 | 502 | 504),
                 Err(error) => error.why == Why::Away,
             };
-            if !passes || call.method != Method::GET || tries == TRIES {
-                return told;
-            }
-            tokio::time::sleep(FIRST_WAIT * 2_u32.pow(tries - 1)).await;
+            let pause = pauses.next().filter(|_| passes && call.method == Method::GET);
+            let Some(pause) = pause else { return told };
+            tokio::time::sleep(pause).await;
         }
     }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use capstan_model::doubling::Doubling;
 use jiff::Timestamp;
 use rand::RngExt;
 use ulid::Ulid;
@@ -26,10 +27,10 @@ use capstan_ports::{
 const MAX_ATTEMPTS: i64 = 12;
 /// Claims in a row that ended without an answer (the process died) after which a job is dead.
 const MAX_LOST_LEASES: i64 = 20;
-/// The wait after the first failure; doubled with each further one.
+/// The wait after the first failure.
 const FIRST_WAIT: Duration = Duration::from_secs(5);
-/// The longest wait between two tries.
-const LONGEST_WAIT: Duration = Duration::from_secs(30 * 60);
+/// The waits between tries.
+const WAITS: Doubling = Doubling::new(FIRST_WAIT, Duration::from_mins(30));
 // The statement that lets a dead job try once more names both.
 const _: () = assert!(MAX_ATTEMPTS == 12 && MAX_LOST_LEASES == 20);
 /// What is kept of a failure's reason, in characters.
@@ -429,8 +430,7 @@ impl NextTry {
 
 /// Half of it is certain, half is chance.
 fn backoff(attempts: i64) -> Duration {
-    let doublings = u32::try_from(attempts.saturating_sub(1)).unwrap_or(0).min(20);
-    let whole = FIRST_WAIT.saturating_mul(1 << doublings).min(LONGEST_WAIT);
+    let whole = WAITS.after(u32::try_from(attempts).unwrap_or(u32::MAX));
     whole / 2 + jitter(whole / 2)
 }
 

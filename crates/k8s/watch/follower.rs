@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_live::applying::RefusalKind;
+use capstan_model::doubling::Doubling;
 use http::Method;
 use rand::RngExt as _;
 use serde_json::Value;
@@ -27,8 +28,8 @@ const PAGE: &str = "500";
 const WATCH_SECONDS: std::ops::Range<u64> = 240..300;
 /// How long a watch may say nothing: bookmarks come about every minute.
 const SILENCE: Duration = Duration::from_secs(150);
-/// The first pause after a failure, and the longest.
-const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_millis(500)..=Duration::from_secs(30);
+/// The pauses after failures.
+const PAUSES: Doubling = Doubling::new(Duration::from_millis(500), Duration::from_secs(30));
 /// The pause before a kind is looked for again that is not served.
 const NOT_SERVED: Duration = Duration::from_secs(15);
 /// How often a watch that was open is refused before that is believed: an API server that has just begun does not
@@ -333,9 +334,8 @@ impl Follower {
     }
 
     async fn pause(&mut self) {
-        let doublings = self.failures;
         self.failures = self.failures.saturating_add(1);
-        rest(*PAUSE.start(), doublings, *PAUSE.end()).await;
+        rest(PAUSES, self.failures).await;
     }
 }
 

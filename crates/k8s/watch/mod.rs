@@ -32,6 +32,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan_model::doubling::Doubling;
 use futures_util::stream;
 use rand::RngExt as _;
 use tokio::sync::watch::Receiver;
@@ -49,13 +50,15 @@ use capstan_ports::{ApiKind, As, LiveChange, LiveChanges, ServiceAccount, Watche
 const BACKLOG: usize = 4096;
 /// How many lists and beginnings of watches are under way at a time: after a restart of the API server all want to.
 const BEGINNINGS: usize = 16;
-/// The pause after a watch was refused; each further refusal doubles it.
+/// The pause after a watch was refused once.
 const FIRST_REST: Duration = Duration::from_secs(60);
 /// The longest pause before a whole kind is asked for again, of which there are a few.
 const WHOLE_REST: Duration = Duration::from_secs(300);
-/// The longest pause before a namespace is asked for again, of which there may be thousands. A right that was granted
-/// in the meantime is noticed at its end, or after a restart; until then drift there is found at the interval.
-const PART_REST: Duration = Duration::from_secs(3600);
+/// The pauses before a whole kind is asked for again that was refused.
+const WHOLE: Doubling = Doubling::new(FIRST_REST, WHOLE_REST);
+/// The pauses before a namespace is asked for again, of which there may be thousands. A right that was granted in the
+/// meantime is noticed at the end of one, or after a restart; until then drift there is found at the interval.
+const PARTS: Doubling = Doubling::new(FIRST_REST, Duration::from_secs(3600));
 
 /// Watches these kinds: in all namespaces, or in one and nowhere else.
 pub(super) fn watch(
@@ -221,7 +224,7 @@ async fn hold_whole(mut follower: Follower) {
             return;
         }
         refusals = if follower.was_open() { 0 } else { refusals + 1 };
-        rest(FIRST_REST, refusals.saturating_sub(1), WHOLE_REST).await;
+        rest(WHOLE, refusals).await;
     }
 }
 
@@ -248,14 +251,13 @@ async fn hold_part(mut attempts: Vec<Follower>, rooms: Arc<Rooms>) {
         drop(room);
         let _refused = is_refused.then(Counted::refused);
         refusals = if was_open { 0 } else { refusals + 1 };
-        rest(FIRST_REST, refusals.saturating_sub(1), PART_REST).await;
+        rest(PARTS, refusals).await;
     }
 }
 
-/// A pause that was doubled so often; half of it by chance, so that after a restart of the API server not all come
-/// back at once.
-async fn rest(first: Duration, doublings: u32, longest: Duration) {
-    let pause = first.saturating_mul(1 << doublings.min(16)).min(longest);
+/// The pause after so many failures; half of it by chance, so that after a restart of the API server not all come back at
+/// once.
+async fn rest(pauses: Doubling, failures: u32) {
     let share = rand::rng().random_range(0.5..1.0);
-    sleep(pause.mul_f64(share)).await;
+    sleep(pauses.after(failures).mul_f64(share)).await;
 }

@@ -2,16 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
+use capstan_model::doubling::Doubling;
 use futures_util::stream;
 use tokio::sync::watch::Receiver;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::follower::{Ended, Follower};
-use super::{BACKLOG, BEGINNINGS, FIRST_REST, WHOLE_REST, follower, rest};
+use super::{BACKLOG, BEGINNINGS, WHOLE_REST, follower, rest};
 use crate::cluster::KubeCluster;
 use capstan_ports::{As, LiveChange, LiveChanges, Post};
+
+/// The pauses before a post is asked for again that was refused.
+const POSTS: Doubling = Doubling::new(Duration::from_secs(15), WHOLE_REST);
 
 /// Watches what these posts say.
 pub(crate) fn watch_posts(cluster: KubeCluster, by: As, posts: Receiver<BTreeSet<Post>>) -> LiveChanges {
@@ -83,6 +88,6 @@ async fn hold(mut follower: Follower) {
                 refusals = if follower.was_open() { 0 } else { refusals.saturating_add(1) };
             }
         }
-        rest(FIRST_REST / 4, refusals.saturating_sub(1), WHOLE_REST).await;
+        rest(POSTS, refusals).await;
     }
 }

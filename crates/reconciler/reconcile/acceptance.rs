@@ -5,8 +5,8 @@ use capstan_live::applying::{Home, OwnerIndex, Scopes, Surroundings, boundary};
 use capstan_model::finding::{Severity, rules};
 use capstan_model::ids::ClusterId;
 
-use super::reason::Reason;
 use capstan_fleet::generator::Fleet;
+use capstan_reconciler_core::reason::Reason;
 
 /// Whether it is, other folders aside: what it renders then is not applied, and takes nothing from them.
 pub(super) fn is_refused(

@@ -14,14 +14,14 @@ use serde_json::Value;
 
 use super::dry_runs::{Trial, try_all};
 use super::observation::Observation;
-use super::outcome::{Ended, Failure, Interruption};
 use super::ownership::Claimed;
-use super::reason::Reason;
 use super::reconciliation::Reconciliation;
-use super::resources::{Adopt, CreateClusters, KeptTemplate};
 use super::templates::kept_names;
-use super::unwanted::Unwanted;
 use capstan_ports::{ApiObject, Contested, LiveError, Run};
+use capstan_reconciler_core::outcome::{Ended, Failure, Interruption};
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::resources::{Adopt, CreateClusters, KeptTemplate};
+use capstan_reconciler_core::unwanted::Unwanted;
 
 /// How many objects that wait stand in a status.
 const WITHHELD: usize = 20;

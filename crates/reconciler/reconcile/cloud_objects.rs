@@ -13,11 +13,11 @@ use capstan_model::object::{FieldPath, ObjectId};
 
 use super::apply::uid;
 use super::observation::Observation;
-use super::outcome::Ended;
 use super::prune::Gone;
-use super::reason::Reason;
 use super::reconciliation::Reconciliation;
 use capstan_ports::LiveError;
+use capstan_reconciler_core::outcome::Ended;
+use capstan_reconciler_core::reason::Reason;
 
 impl Reconciliation<'_> {
     /// Whether ORC has given up an object of the folder, and what comes of that; `None` where it has not. What changes is

@@ -17,23 +17,22 @@ use capstan_live::cloud::{
     judge, needs, unjudged,
 };
 use capstan_live::rollout::rollouts_live;
-use capstan_model::finding::Severity;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
 use capstan_plan::classes::Elsewhere as Classes;
 use capstan_plan::templates::TemplateNames;
+use capstan_reconciler_core::credentials::Asked;
+use capstan_reconciler_core::preflight::add_of_cloud;
 use futures_util::{StreamExt as _, stream};
 use secrecy::SecretString;
 use serde_json::Value;
 
 use super::blocking::where_blocking_is_allowed;
 use super::cloud_memory::Needs;
-use super::credentials::Asked;
 use super::dependencies::Ports;
 use super::kinds::kinds_of;
 use super::observation::Observation;
-use super::ports::{FleetRecord, PreflightAnswer, PreflightVerdict};
-use super::reason::Reason;
+use super::ports::{FleetRecord, PreflightAnswer};
 use super::revision::Revision;
 use capstan_ports::{
     ApiObject, As, CloudCredential, CloudError, CloudProject, CloudSession, ManagementCluster,
@@ -152,14 +151,7 @@ pub(super) async fn answer(
         let Some(answer) = answers.iter_mut().find(|answer| answer.cluster == looks[at].cluster) else {
             continue;
         };
-        match reason.weight {
-            Weight::Impossible => answer.verdict = PreflightVerdict::Rejected,
-            Weight::Untold if answer.verdict == PreflightVerdict::Accepted => {
-                answer.verdict = PreflightVerdict::NotVerifiable;
-            }
-            Weight::Untold | Weight::Told => {}
-        }
-        answer.reasons.push(placed(&reason, &looks[at].objects));
+        add_of_cloud(answer, &reason, &looks[at].objects);
     }
 }
 
@@ -299,20 +291,4 @@ async fn secret(
         }
         Err(error) => Err(NotLoggedIn::untold("CloudNotAnswered", error.to_string())),
     }
-}
-
-/// With the file and line of the field that asks.
-fn placed(reason: &CloudReason, objects: &[RenderedObject]) -> Reason {
-    let found = objects.iter().find(|object| object.id == reason.object);
-    let told = match found {
-        Some(object) => Reason::of_object(reason.kind, &reason.message, object, &reason.field),
-        // A template that only the live cluster has.
-        None => Reason {
-            object: Some(reason.object.clone()),
-            field: Some(reason.field.clone()),
-            ..Reason::plain(reason.kind, &reason.message)
-        },
-    };
-    let severity = if reason.weight == Weight::Impossible { Severity::Error } else { Severity::Warning };
-    Reason { severity, ..told }
 }

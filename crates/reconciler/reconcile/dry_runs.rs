@@ -8,8 +8,8 @@ use capstan_model::object::ObjectId;
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
-use super::reason::Reason;
 use capstan_ports::{As, Contested, LiveError, ManagementCluster, Run};
+use capstan_reconciler_core::reason::Reason;
 
 /// How many dry runs of one cluster are under way at a time.
 const TRIALS: usize = 4;

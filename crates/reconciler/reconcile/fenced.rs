@@ -14,8 +14,8 @@ use super::dependencies::Ports;
 use super::ports::{
     ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
 };
-use super::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
 use capstan_ports::{Fence, LiveError};
+use capstan_reconciler_core::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
 
 impl Ports {
     /// The same, with every write behind a fence.

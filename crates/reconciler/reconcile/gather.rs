@@ -11,9 +11,9 @@ use capstan_model::object::ObjectId;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
 
-use super::reason::Reason;
-use super::unwanted::Unwanted;
 use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster};
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::unwanted::Unwanted;
 
 /// How many reads of one cluster are under way at a time.
 const READS: usize = 8;

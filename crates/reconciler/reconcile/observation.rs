@@ -5,19 +5,20 @@ use capstan_live::applying::Inventory;
 use capstan_live::live_objects::LiveObjects;
 use capstan_model::ids::ClusterId;
 use capstan_plan::templates::{NamedTemplate, TemplateNames};
+use capstan_reconciler_core::credentials::{Asked, bears_mark, reserved};
+use capstan_reconciler_core::owners;
 use jiff::Timestamp;
 
-use super::credentials::{Asked, asked, bears_mark, reserved};
+use super::credentials::asked;
 use super::dependencies::Ports;
 use super::gather::read_live;
-use super::owners::bears_mark as bears_mark_of_owners;
 use super::ports::FleetRecord;
 use super::provider_sets::{self, ObservedSet};
-use super::reason::Reason;
 use super::revision::Revision;
 use super::templates::{Namer, NamingError};
-use super::unwanted::Unwanted;
 use super::wanted::{self, Wanted};
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::unwanted::Unwanted;
 
 /// Everything that a folder asks for under its live names, beside everything that is there.
 pub(super) struct Observation {
@@ -67,7 +68,7 @@ pub(super) async fn observe(
     let mut found = read_live(live, &wanted.by, &objects, inventory, class_changed_after).await?;
     let marked = |object: &RenderedObject| {
         let live = found.get(&object.id)?;
-        bears_mark(object, live).or_else(|| bears_mark_of_owners(object, live))
+        bears_mark(object, live).or_else(|| owners::secret::bears_mark(object, live))
     };
     let refused: Vec<Reason> = objects.iter().filter_map(marked).collect();
     if !refused.is_empty() {

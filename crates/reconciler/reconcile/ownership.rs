@@ -18,13 +18,13 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::dependencies::Ports;
 use super::observation::Observation;
-use super::outcome::Ended;
 use super::ports::{ClusterRecord, FleetRecord};
-use super::reason::Reason;
 use super::reconciliation::Reconciliation;
-use super::resources::ConditionType;
 use super::revision::Revision;
 use capstan_ports::LiveError;
+use capstan_reconciler_core::outcome::Ended;
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::resources::ConditionType;
 
 /// Whether a folder may apply what it renders.
 pub(super) enum Claimed {

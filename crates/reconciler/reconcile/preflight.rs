@@ -5,9 +5,10 @@
 //! show one.
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_live::applying::{RefusalKind, guards};
+use capstan_live::applying::guards;
 use capstan_model::finding::Severity;
 use capstan_model::ids::ClusterId;
+use capstan_model::object::FieldPath;
 use capstan_plan::settings::Deletion;
 use jiff::Timestamp;
 
@@ -17,27 +18,19 @@ use super::dry_runs::try_all;
 use super::hosts_preflight::{self, HostsLook};
 use super::observation::observe;
 use super::ownership::{Disputes, disputes, of_others};
-use super::ports::{ClusterRecord, FleetRecord, Preflight, PreflightAnswer, PreflightVerdict, TrialFailed};
-pub use super::reason::AWAY;
-use super::reason::{Reason, untold};
-use super::resources::ManagedClusterStatus;
+use super::ports::{ClusterRecord, FleetRecord, Preflight, PreflightAnswer, PreflightVerdict};
 use super::revision::Revision;
 use super::secrets;
 use super::services;
 use super::set_preflight;
 use super::templates::kept_names;
 use super::underway::Subject;
-use super::unwanted::Unwanted;
-
-/// The kind of a reason that says nothing of the commit: what was to render it was killed.
-const NOT_RENDERED: &str = "NotRendered";
-
-/// Whether answers are for good. Where the API server did not answer, or nobody rendered, the same question may be
-/// answered in a moment: it stays open.
-pub fn is_for_good(answers: &[PreflightAnswer]) -> bool {
-    let mut reasons = answers.iter().flat_map(|answer| &answer.reasons);
-    !reasons.any(|reason| reason.kind == AWAY || reason.kind == NOT_RENDERED)
-}
+pub use capstan_reconciler_core::preflight::is_for_good;
+use capstan_reconciler_core::preflight::{Found, unrendered};
+pub use capstan_reconciler_core::reason::AWAY;
+use capstan_reconciler_core::reason::{Reason, untold};
+use capstan_reconciler_core::resources::ManagedClusterStatus;
+use capstan_reconciler_core::unwanted::Unwanted;
 
 /// Tries the clusters of a head commit that this management cluster applies; the others are passed over.
 /// `records` are the ManagedClusters that there are.
@@ -85,15 +78,6 @@ pub async fn preflight(
     answers
 }
 
-/// The kind of a reason why nobody knows what a folder renders; `None` where that is the folder's own fault.
-const fn unrendered(failed: &TrialFailed) -> Option<&'static str> {
-    match failed {
-        TrialFailed::TooLarge(_) => None,
-        TrialFailed::TooSlow { .. } => Some("TooSlow"),
-        TrialFailed::Killed(_) | TrialFailed::Unavailable(_) => Some(NOT_RENDERED),
-    }
-}
-
 /// Tries one cluster beside what is known of it.
 pub(super) async fn try_one(
     ports: &Ports,
@@ -122,27 +106,6 @@ async fn try_alone(
     id: &ClusterId,
     status: &ManagedClusterStatus,
 ) -> Tried {
-    let mut tried = look(ports, fleet, head, id, status).await;
-    tried.answer.verdict = verdict(tried.answer.verdict, &tried.answer.reasons);
-    tried
-}
-
-/// The worst that a reason says; warnings make what is accepted not verifiable at most.
-fn verdict(so_far: PreflightVerdict, reasons: &[Reason]) -> PreflightVerdict {
-    if reasons.iter().any(|reason| reason.severity == Severity::Error) {
-        PreflightVerdict::Rejected
-    } else {
-        so_far
-    }
-}
-
-async fn look(
-    ports: &Ports,
-    fleet: &FleetRecord,
-    head: &Revision,
-    id: &ClusterId,
-    status: &ManagedClusterStatus,
-) -> Tried {
     let known = status.names();
     let answer = |verdict, reasons, names| Tried {
         answer: PreflightAnswer { cluster: id.clone(), verdict, reasons, names },
@@ -164,89 +127,54 @@ async fn look(
     if matches!(observed.wanted.tombstones, Deletion::Cluster) {
         return answer(PreflightVerdict::Accepted, Vec::new(), names);
     }
-    let mut reasons = Vec::new();
-    let mut verdict = PreflightVerdict::Accepted;
+    let mut found = Found::default();
     for broken in guards(&observed.objects, &observed.live) {
         // What passes by itself may have passed when the merge comes.
         if broken.is_waiting() {
-            verdict = PreflightVerdict::NotVerifiable;
-            reasons.push(Reason { severity: Severity::Warning, ..Reason::of_guard(&broken) });
+            found.cannot_tell(Reason::of_guard(&broken));
         } else {
-            reasons.push(Reason::of_guard(&broken));
+            found.refuses(Reason::of_guard(&broken));
         }
     }
     match disputes(ports, fleet, head, &observed, &status.inventory).await {
         Ok(Disputes { lost, open }) => {
-            reasons.extend(lost.iter().map(Reason::of_outside));
-            for found in &open {
-                verdict = PreflightVerdict::NotVerifiable;
-                reasons.push(Reason { severity: Severity::Warning, ..Reason::of_outside(found) });
-            }
+            lost.iter().for_each(|outside| found.refuses(Reason::of_outside(outside)));
+            open.iter().for_each(|outside| found.cannot_tell(Reason::of_outside(outside)));
         }
-        Err(error) => {
-            verdict = PreflightVerdict::NotVerifiable;
-            reasons.push(untold(&error));
-        }
+        Err(error) => found.cannot_tell(untold(&error)),
     }
     match of_others(ports, fleet, &observed, &status.inventory).await {
-        Ok(found) => reasons.extend(found.iter().flatten().map(Reason::of_outside)),
-        Err(error) => {
-            verdict = PreflightVerdict::NotVerifiable;
-            reasons.push(untold(&error));
+        Ok(others) => {
+            others.iter().flatten().for_each(|outside| found.refuses(Reason::of_outside(outside)));
         }
+        Err(error) => found.cannot_tell(untold(&error)),
     }
     if let Some(set) = &observed.set {
         let by = &observed.wanted.by;
         match set_preflight::look(ports, by, head, id, set.by, &observed.objects).await {
-            Ok(found) => {
-                if found.iter().any(set_preflight::is_untold) {
-                    verdict = PreflightVerdict::NotVerifiable;
-                }
-                reasons.extend(found);
-            }
-            Err(error) => {
-                verdict = PreflightVerdict::NotVerifiable;
-                reasons.push(untold(&error));
-            }
+            Ok(reasons) => found.of_set(reasons),
+            Err(error) => found.cannot_tell(untold(&error)),
         }
     }
     let all: Vec<&RenderedObject> = observed.objects.iter().collect();
     match try_all(ports.live.as_ref(), &observed.wanted.by, &all, &observed.objects).await {
         Ok(trial) => {
-            for reason in trial.refused {
-                // A webhook that does not answer has not said no.
-                if reason.kind == RefusalKind::Webhook.as_str() {
-                    verdict = PreflightVerdict::NotVerifiable;
-                    reasons.push(Reason { severity: Severity::Warning, ..reason });
-                } else {
-                    reasons.push(reason);
-                }
-            }
-            for reason in trial.waiting {
-                verdict = PreflightVerdict::NotVerifiable;
-                reasons.push(Reason { severity: Severity::Warning, ..reason });
-            }
+            trial.refused.into_iter().for_each(|reason| found.refused_in_trial(reason));
+            trial.waiting.into_iter().for_each(|reason| found.cannot_tell(reason));
             for object in observed.objects.iter().filter(|object| trial.later.contains(&object.id)) {
-                verdict = PreflightVerdict::NotVerifiable;
-                let root = capstan_model::object::FieldPath::root();
                 let message = "cannot be tried before the merge: its namespace comes with the same commit";
-                let reason = Reason::of_object("NamespaceNotThere", message, object, &root);
-                reasons.push(Reason { severity: Severity::Warning, ..reason });
+                let reason = Reason::of_object("NamespaceNotThere", message, object, &FieldPath::root());
+                found.cannot_tell(reason);
             }
         }
-        Err(error) => {
-            verdict = PreflightVerdict::NotVerifiable;
-            reasons.push(untold(&error));
-        }
+        Err(error) => found.cannot_tell(untold(&error)),
     }
-    reasons.extend(services::look(head, id, &observed, status).await);
-    for reason in secrets::look(ports, fleet, &observed.objects).await {
-        if reason.severity != Severity::Error {
-            verdict = PreflightVerdict::NotVerifiable;
-        }
-        reasons.push(reason);
-    }
+    found.reasons.extend(services::look(head, id, &observed, status).await);
+    secrets::look(ports, fleet, &observed.objects)
+        .await
+        .into_iter()
+        .for_each(|reason| found.of_secret(reason));
     let clouds = cloud_preflight::look(ports, head, id, &observed, &known).await;
     let hosts = hosts_preflight::look(id, &observed.wanted.by, &observed.objects);
-    Tried { clouds, hosts, ..answer(verdict, reasons, names) }
+    Tried { clouds, hosts, ..answer(found.verdict(), found.reasons, names) }
 }

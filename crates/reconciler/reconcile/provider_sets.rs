@@ -26,11 +26,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::ports::FleetRecord;
-use super::reason::Reason;
-use super::resources::ServiceAccountSpec;
-use super::unwanted::Unwanted;
 use capstan_fleet::generator::{Fleet, Refused};
 use capstan_ports::{ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluster, Preconditions, Run};
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::resources::ServiceAccountSpec;
+use capstan_reconciler_core::unwanted::Unwanted;
 
 /// Why a set that is not taken over yet says more than that.
 const ADOPTION_PREVIEW: &str = "AdoptionPreview";

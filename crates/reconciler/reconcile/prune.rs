@@ -12,13 +12,13 @@ use capstan_model::wording;
 
 use super::apply::uid;
 use super::observation::Observation;
-use super::outcome::{Ended, Failure};
 use super::provider_sets::remove_definitions;
-use super::reason::Reason;
 use super::reconciliation::Reconciliation;
-use super::unwanted::Unwanted;
 use super::wanted::Wanted;
 use capstan_ports::{ApiObject, Deleted, LiveError, Preconditions, Run};
+use capstan_reconciler_core::outcome::{Ended, Failure};
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::unwanted::Unwanted;
 
 /// How a deletion came out.
 pub(super) enum Gone {

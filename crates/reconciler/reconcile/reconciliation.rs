@@ -25,18 +25,20 @@ use capstan_model::tree::TreeId;
 use capstan_plan::settings::{Deletion, ProvidersBy};
 use jiff::{SignedDuration, Timestamp};
 
-use super::conclude::{Found, notes, report, settle};
 use super::dependencies::Ports;
 use super::observation::{Observation, observe};
-use super::outcome::{Ended, Failure, Interruption};
 use super::ports::{Bot, ClusterKey, ClusterRecord, FleetRecord, OwnersFile};
 use super::provider_sets;
-use super::reason::Reason;
-use super::resources::{Adopt, ManagedClusterSpec, ManagedClusterStatus, RolloutState, RolloutStatus};
 use super::revision::Revision;
-use super::services::ServicesFound;
-use super::unwanted::Unwanted;
 use capstan_ports::{LiveError, ManagementCluster};
+use capstan_reconciler_core::conclude::{Found, notes, report, settle};
+use capstan_reconciler_core::outcome::{Ended, Failure, Interruption};
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::resources::{
+    Adopt, ManagedClusterSpec, ManagedClusterStatus, RolloutState, RolloutStatus,
+};
+use capstan_reconciler_core::services::{ServicesFound, failures};
+use capstan_reconciler_core::unwanted::Unwanted;
 
 /// In how long a topology controller has taken up what its ClusterClass says, however many clusters are of it.
 const TAKEN_UP: SignedDuration = SignedDuration::from_hours(1);
@@ -374,6 +376,10 @@ impl<'a> Reconciliation<'a> {
         let before = &self.record.status;
         let status = settle(before, self.status.clone(), &found);
         let notes = notes(before, &status, &found);
+        for (service, cause) in failures(before, &status) {
+            metrics::counter!("capstan_service_failures_total", "service" => service, "cause" => cause)
+                .increment(1);
+        }
         let report = report(&status, &found, self.cluster.clone(), self.verdict.as_ref());
         log(request, &ended, self.applied, self.deleted);
         self.status = status;

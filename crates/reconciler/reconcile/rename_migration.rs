@@ -23,15 +23,15 @@ use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 use capstan_model::tree::{RepoPath, TreeId};
 
-use super::outcome::Interruption;
 use super::ports::{ClusterKey, ClusterRecord, PreflightVerdict};
 use super::preflight::{is_for_good, try_one};
-use super::reason::Reason;
 use super::reconciliation::ReconcileRequest;
-use super::resources::{ManagedClusterSpec, ManagedClusterStatus};
 use super::revision::Revision;
 use super::unclaimed::{report_left_behind, unclaimed};
 use capstan_ports::LiveError;
+use capstan_reconciler_core::outcome::Interruption;
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::resources::{ManagedClusterSpec, ManagedClusterStatus};
 
 /// What one folder takes over of a ManagedCluster.
 struct Share<'r> {

@@ -21,10 +21,10 @@ use serde_json::Value;
 use super::acceptance::is_refused;
 use super::kinds::kinds_of;
 use super::ports::{SourceTree, TrialFailed};
-use super::reason::Reason;
 use super::trial::{Subject, Trial, Untried};
 use capstan_fleet::generator::{Fleet, Refused};
 use capstan_ports::ApiKind;
+use capstan_reconciler_core::reason::Reason;
 
 /// Folders of clusters are some ten thousand bytes long; in memory one is ten times as large.
 const LARGE: usize = 1 << 20;

@@ -9,14 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use capstan_live::rolling::{MayRoll, Rolling};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
+use capstan_reconciler_core::outcome::Ended;
+use capstan_reconciler_core::resources::ManagedClusterStatus;
+use capstan_reconciler_core::rolling::{AfterTurn, replaces};
 
-use super::outcome::Ended;
 use super::ports::{ClusterRecord, FleetKey};
-use super::reason::KUBERNETES_NOT_ALLOWED;
-use super::resources::{ManagedClusterStatus, Phase, RolloutState};
-
-/// The reason of a cluster whose machines are replaced later.
-pub const ROLLS_LATER: &str = "RollsLater";
 
 /// Who replaces machines, of every Fleet.
 #[derive(Debug, Default)]
@@ -49,7 +46,7 @@ impl RollingClusters {
             let Ok(folder) = RepoPath::parse(&record.spec.cluster) else { continue };
             let id = ClusterId::new(folder);
             let status = &record.status;
-            if is_there(&id) && was_whole(status) && (is_open(status) || moves(status)) {
+            if is_there(&id) && replaces(status) {
                 rolling.ended(&id, true, true);
             }
         }
@@ -63,14 +60,10 @@ impl RollingClusters {
         (status, ended): (&ManagedClusterStatus, &Ended),
         most: Option<usize>,
     ) -> Vec<ClusterId> {
-        let waits_for = |kind: &str| matches!(ended, Ended::Waiting(reasons) if reasons.iter().any(|reason| reason.kind == kind));
-        let waits = waits_for(ROLLS_LATER);
         let mut fleets = self.fleets();
         let rolling = fleets.entry(fleet.clone()).or_default();
-        // Whoever has begun goes on until the last part is applied. Whose control plane waits for a person does not.
-        let goes_on = rolling.counts(id) && is_open(status) && !waits_for(KUBERNETES_NOT_ALLOWED);
-        let is_over = matches!(ended, Ended::Removed) || waits;
-        rolling.ended(id, !is_over && was_whole(status) && (goes_on || moves(status)), waits);
+        let after = AfterTurn::of(status, ended, rolling.counts(id));
+        rolling.ended(id, after.replaces, after.waits);
         rolling.next(most)
     }
 
@@ -86,20 +79,4 @@ impl RollingClusters {
     pub fn forget(&self, fleet: &FleetKey) {
         self.fleets().remove(fleet);
     }
-}
-
-/// Whether a cluster was there as a whole: one that is being made replaces no machines.
-const fn was_whole(status: &ManagedClusterStatus) -> bool {
-    status.applied_commit.is_some()
-}
-
-/// Whether a part of the change waits for another one.
-const fn is_open(status: &ManagedClusterStatus) -> bool {
-    matches!(status.phase, Some(Phase::ControlPlane | Phase::Workers))
-}
-
-/// Whether machines are seen to be replaced. What waits for its own time replaces nothing yet.
-fn moves(status: &ManagedClusterStatus) -> bool {
-    let state = status.rollout.as_ref().map(|rollout| rollout.state);
-    matches!(state, Some(RolloutState::Rolling | RolloutState::Stuck))
 }

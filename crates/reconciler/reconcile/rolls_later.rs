@@ -4,9 +4,8 @@ use capstan_live::applying::{Changes, Plan};
 use capstan_live::rolling::MayRoll;
 
 use super::observation::Observation;
-use super::reason::Reason;
 use super::reconciliation::Reconciliation;
-use super::rolling::ROLLS_LATER;
+use capstan_reconciler_core::reason::{ROLLS_LATER, Reason};
 
 impl Reconciliation<'_> {
     /// Whether what is to be applied now waits, because it would have machines replaced and enough clusters do.

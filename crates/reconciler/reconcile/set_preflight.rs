@@ -28,13 +28,13 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::dependencies::Ports;
-use super::reason::Reason;
 use super::revision::Revision;
 use super::set_trial::try_all;
 use capstan_fleet::components::{Download, Sort};
 use capstan_ports::{
     ApiKind, ApiObject, As, LiveError, ManagementCluster, SourceCredentials, WantedComponents,
 };
+use capstan_reconciler_core::reason::Reason;
 
 /// Kinds that lose a version of which the objects are looked at.
 const MOST_KINDS: usize = 40;
@@ -42,19 +42,6 @@ const MOST_KINDS: usize = 40;
 const MOST_TOLD: usize = 20;
 /// What holds everywhere is asked here, where nobody grants anything to an installer.
 const ANYWHERE: &str = "kube-public";
-
-/// Whether a reason says that something cannot be told before the merge: that is no yes.
-pub(super) fn is_untold(reason: &Reason) -> bool {
-    const UNTOLD: [&str; 6] = [
-        "ComponentsUnknown",
-        "RightsUnknown",
-        "NamespaceNotThere",
-        "CertManagerNotReady",
-        "VariablesUnknown",
-        RefusalKind::Webhook.as_str(),
-    ];
-    UNTOLD.contains(&reason.kind)
-}
 
 /// What is to be said of a set, the worst not first.
 ///

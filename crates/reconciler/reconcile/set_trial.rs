@@ -15,8 +15,8 @@ use capstan_providers::{Member, RenderedSet, Variable};
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
-use super::reason::Reason;
 use capstan_ports::{As, Contested, LiveError, ManagementCluster, Run};
+use capstan_reconciler_core::reason::Reason;
 
 /// Refused objects that are told one by one.
 const MOST_TOLD: usize = 20;

@@ -14,13 +14,10 @@ use serde_json::Value;
 use super::apply::uid;
 use super::dry_runs::Trial;
 use super::observation::Observation;
-use super::reason::Reason;
 use super::reconciliation::Reconciliation;
-use super::resources::Adopt;
 use capstan_ports::LiveError;
-
-/// The reason of objects that others applied before, and that nobody allowed to be taken over.
-pub const ADOPTION_NEEDED: &str = "AdoptionNeeded";
+use capstan_reconciler_core::reason::{ADOPTION_NEEDED, Reason};
+use capstan_reconciler_core::resources::Adopt;
 
 /// How many fields a preview names of one object.
 const NAMED_FIELDS: usize = 12;

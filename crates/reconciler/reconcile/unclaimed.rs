@@ -11,9 +11,9 @@ use capstan_model::wording::count;
 
 use super::dependencies::Ports;
 use super::ports::ClusterRecord;
-use super::resources::{ConditionStatus, ConditionType, SourceSpec};
 use super::revision::Revision;
 use capstan_ports::LiveError;
+use capstan_reconciler_core::resources::{ConditionStatus, ConditionType, SourceSpec};
 
 /// The ManagedClusters among these whose folder is not claimed in that revision.
 pub fn unclaimed<'r>(

@@ -16,9 +16,9 @@ use jiff::Timestamp;
 use tokio::task::AbortHandle;
 
 use super::ports::{FleetKey, Notes};
-use super::reason::Reason;
 use super::revision::Revision;
 use capstan_ports::Clock;
+use capstan_reconciler_core::reason::Reason;
 
 /// Whoever waits for a turn looks that often whether there is any sense in it still.
 const LOOK: Duration = Duration::from_secs(1);

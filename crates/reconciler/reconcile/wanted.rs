@@ -15,15 +15,15 @@ use capstan_plan::settings::Deletion;
 
 use super::acceptance::unusable;
 use super::blocking::where_blocking_is_allowed;
-use super::cloud_kinds::refuse_unknown;
 use super::kinds::{Kinds, kinds_of};
 use super::provider_sets;
-use super::reason::Reason;
-use super::resources::ServiceAccountSpec;
 use super::revision::Revision;
-use super::unwanted::Unwanted;
 use capstan_fleet::generator::Fleet;
 use capstan_ports::{ApiKind, As, ManagementCluster, ServiceAccount};
+use capstan_reconciler_core::cloud_kinds::refuse_unknown;
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::resources::ServiceAccountSpec;
+use capstan_reconciler_core::unwanted::Unwanted;
 
 /// What one cluster folder asks for.
 #[derive(Debug)]

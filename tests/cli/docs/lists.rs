@@ -84,6 +84,7 @@ const NO_REASONS: &[&str] = &[
 #[test]
 fn every_reason_of_the_reconciler_is_explained() {
     let sources = sources(&[
+        "crates/reconciler-core",
         "crates/reconciler/reconcile",
         "crates/controllers",
         "crates/hosts/pass/status.rs",

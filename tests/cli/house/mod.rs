@@ -31,6 +31,7 @@ const PACKAGES: &[&str] = &[
     "crates/ports",
     "crates/budget",
     "crates/fleet",
+    "crates/reconciler-core",
     "crates/bot",
     "crates/reconciler",
     "crates/outbound",
@@ -54,6 +55,9 @@ const PACKAGES: &[&str] = &[
 
 /// The packages of the heart are the first ones, up to this.
 const LAST_OF_HEART: &str = "crates/report";
+
+/// The packages beside it that are as pure: they decide, and others gather and perform.
+const CORES: &[&str] = &["crates/reconciler-core"];
 
 /// Packages that stand before the outside world, and know nothing of one another.
 const ADAPTERS: &[&str] = &[
@@ -195,16 +199,16 @@ fn modules_of(library: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_heart_names_nothing_of_the_outside_world() {
+fn the_heart_and_the_cores_name_nothing_of_the_outside_world() {
     let heart = PACKAGES.iter().position(|package| *package == LAST_OF_HEART).unwrap();
-    for package in &PACKAGES[..=heart] {
+    for package in PACKAGES[..=heart].iter().chain(CORES) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(package);
         let mut found = Vec::new();
         for file in walk(&root).into_iter().filter(|file| !is_test(file.strip_prefix(&root).unwrap())) {
             let source = fs::read_to_string(&file).unwrap();
             found.extend(impurities(&source).iter().map(|v| format!("{}: {v}", file.display())));
         }
-        assert!(found.is_empty(), "the heart must stay pure:\n{}", found.join("\n"));
+        assert!(found.is_empty(), "the heart and the cores must stay pure:\n{}", found.join("\n"));
 
         let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
         let named: Vec<&&str> = OUTSIDE
@@ -294,11 +298,19 @@ fn the_test_sees_what_a_room_imports() {
 }
 
 #[test]
-fn the_test_fails_when_the_heart_reads_a_file_or_a_clock() {
+fn the_test_fails_when_the_heart_reads_a_file_or_a_clock_or_waits() {
     assert_eq!(impurities("use std::{fs, fmt};"), ["names `std::fs`"]);
     assert_eq!(impurities("fn f() { std::time::SystemTime::now(); }"), ["names `SystemTime::now`"]);
     assert_eq!(impurities("fn f() { jiff::Timestamp::now(); }"), ["names `Timestamp::now`"]);
     assert_eq!(impurities("use tokio::sync::Mutex;"), ["names `tokio`"]);
+    for waits in [
+        "async fn f() {}",
+        "trait T { async fn f(); }",
+        "fn f() { g(async { 1 }); }",
+        "fn f() { g(async || 1); }",
+    ] {
+        assert_eq!(impurities(waits), ["waits"], "{waits}");
+    }
     assert!(impurities("use std::fmt; use jiff::Timestamp;").is_empty());
 }
 
@@ -334,6 +346,7 @@ fn impurities(source: &str) -> Vec<String> {
         }
     }
     found.dedup();
+    found.extend(Paths::of(source).waits.then(|| "waits".to_owned()));
     found
 }
 
@@ -349,6 +362,8 @@ struct Paths {
     named: Vec<Vec<String>>,
     /// Each leaf of its `pub use` trees, in whatever part of the crate that is seen, and the name that it has there.
     handed_on: Vec<(String, Vec<String>)>,
+    /// Whether anything in it is asynchronous.
+    waits: bool,
 }
 
 impl Paths {
@@ -393,6 +408,21 @@ impl<'ast> Visit<'ast> for Paths {
         if !matches!(item.vis, syn::Visibility::Inherited) {
             self.handed_on.extend(leaves);
         }
+    }
+
+    fn visit_signature(&mut self, signature: &'ast syn::Signature) {
+        self.waits |= signature.asyncness.is_some();
+        syn::visit::visit_signature(self, signature);
+    }
+
+    fn visit_expr_async(&mut self, block: &'ast syn::ExprAsync) {
+        self.waits = true;
+        syn::visit::visit_expr_async(self, block);
+    }
+
+    fn visit_expr_closure(&mut self, closure: &'ast syn::ExprClosure) {
+        self.waits |= closure.asyncness.is_some();
+        syn::visit::visit_expr_closure(self, closure);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

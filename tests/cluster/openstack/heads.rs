@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan::app::ports::{
-    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential,
+    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
 };
 use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
 use capstan::app::reconcile::preflight::preflight;
@@ -17,7 +17,6 @@ use capstan::openstack::OpenStack;
 use capstan_live::cloud::{
     CloudFacts, Flavor, Image, Network, Questions, Quota, Resource, ServerGroup, Unanswered,
 };
-use capstan_live::credentials::Issued;
 use capstan_model::finding::Severity;
 use jiff::Timestamp;
 use secrecy::ExposeSecret as _;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use capstan::app::ports::{CloudError, CloudSession};
-use capstan_live::credentials::{Consumer, Facts, Step, Wish, Written, WrittenState, next_step};
+use capstan_reconciler_core::credentials::{Consumer, Facts, Step, Wish, Written, WrittenState};
+use capstan_reconciler_core::next::{Basis as _, Next};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::ExposeSecret as _;
 use serde_json::json;
@@ -49,7 +50,8 @@ impl Holder {
             dies.0 == Some(writes)
         };
         loop {
-            match next_step(&self.facts(wish).await) {
+            let Next::Step(step) = self.facts(wish).await.next() else { return true };
+            match step {
                 Step::Issue { expires_at, previous } => {
                     self.made += 1;
                     let name = format!("capstan-org-peu01-capo-{}", self.made);
@@ -74,7 +76,6 @@ impl Holder {
                     }
                 }
                 Step::RemoveSecret => self.written = None,
-                Step::Wait { .. } | Step::Gone => return true,
             }
             if dead() {
                 return false;

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use capstan::app::ports::{
-    Clock, CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential,
+    Clock, CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued,
+    NewCredential,
 };
 use capstan_live::cloud::{CloudFacts, Questions};
-use capstan_live::credentials::Issued;
 use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 

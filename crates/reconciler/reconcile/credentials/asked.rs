@@ -1,58 +1,15 @@
-//! Which cluster asks for credentials, and which Secrets are Capstan's then.
+//! Which credentials a folder asks for, as Git says.
 
 use std::sync::Arc;
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::glob::Glob;
 use capstan_model::ids::ClusterId;
-use capstan_model::kinds::is_cluster;
-use capstan_model::object::{FieldPath, ObjectId};
-use serde_json::Value;
+use capstan_reconciler_core::credentials::{self, Asked};
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::resources::FleetSpec;
 
-use super::purpose::Purpose;
-use super::secret::is_capstans;
 use crate::reconcile::blocking::where_blocking_is_allowed;
-use crate::reconcile::reason::Reason;
-use crate::reconcile::resources::{CloudCredentialsSpec, FleetSpec};
 use crate::reconcile::revision::Revision;
-
-/// What a folder asks for.
-#[derive(Debug, Clone)]
-pub(in crate::reconcile) enum Asked {
-    /// No credentials, or the Fleet opens no cloud at all.
-    Nothing,
-    /// Credentials that it does not get, and why.
-    NotOpened(String),
-    /// These.
-    For(Subject),
-}
-
-impl Asked {
-    /// What makes the credential that an `identityRef` means; `None` where Capstan does not make it.
-    pub(in crate::reconcile) fn makes(
-        &self,
-        namespace: Option<&str>,
-        secret: &str,
-        cloud: &str,
-    ) -> Option<&CloudCredentialsSpec> {
-        let Self::For(subject) = self else { return None };
-        let is_it = namespace == Some(&subject.namespace)
-            && secret == Purpose::ClusterApi.secret_name(&subject.cluster)
-            && cloud == subject.opened.cloud;
-        is_it.then_some(&subject.opened)
-    }
-}
-
-/// A cluster that has credentials of its own.
-#[derive(Debug, Clone)]
-pub(in crate::reconcile) struct Subject {
-    /// What opens them.
-    pub(super) opened: CloudCredentialsSpec,
-    /// The namespace of its `Cluster`.
-    pub(super) namespace: String,
-    /// The name of its `Cluster`.
-    pub(super) cluster: String,
-}
 
 /// What a folder that renders these objects asks for.
 pub(in crate::reconcile) async fn asked(
@@ -67,69 +24,5 @@ pub(in crate::reconcile) async fn asked(
     let (tree, of) = (Arc::clone(&revision.fleet), id.clone());
     let cloud = where_blocking_is_allowed(move || tree.cloud(&of)).await;
     let cloud = cloud.map_err(|refused| Reason::of_refused("RenderFailed", refused))?;
-    let Some(cloud) = cloud else { return Ok(Asked::Nothing) };
-    let opened = match opened(fleet, id, cloud.as_str()) {
-        Ok(opened) => opened.clone(),
-        Err(why) => return Ok(Asked::NotOpened(why)),
-    };
-    let clusters: Vec<&ObjectId> =
-        objects.iter().map(|object| &object.id).filter(|id| is_cluster(id)).collect();
-    let [ObjectId { namespace: Some(namespace), name, .. }] = clusters.as_slice() else {
-        let why = format!(
-            "the folder renders {} `Cluster` objects, and credentials are made for one",
-            clusters.len()
-        );
-        return Ok(Asked::NotOpened(why));
-    };
-    Ok(Asked::For(Subject { opened, namespace: namespace.clone(), cluster: name.clone() }))
-}
-
-/// The first entry of the Fleet that fits; else why there is none.
-pub(super) fn opened<'f>(
-    fleet: &'f FleetSpec,
-    id: &ClusterId,
-    cloud: &str,
-) -> Result<&'f CloudCredentialsSpec, String> {
-    for entry in fleet.cloud_credentials.iter().filter(|entry| entry.cloud == cloud) {
-        let patterns: Vec<Glob> = entry
-            .clusters
-            .iter()
-            .map(|pattern| Glob::parse(pattern))
-            .collect::<Result<_, _>>()
-            .map_err(|error| format!("`spec.cloudCredentials[].clusters` of the Fleet: {error}"))?;
-        if Glob::grants(&patterns, id.as_str()) {
-            return Ok(entry);
-        }
-    }
-    Err(format!(
-        "no entry of `spec.cloudCredentials` of the Fleet opens the cloud `{cloud}` for the folder {id}: add one, or \
-         correct `cloud` in its capstan.yaml"
-    ))
-}
-
-/// Why a folder may not bring what it brings: a Secret that Capstan writes for it.
-pub(in crate::reconcile) fn reserved(asked: &Asked, objects: &[RenderedObject]) -> Vec<Reason> {
-    let Asked::For(subject) = asked else { return Vec::new() };
-    let names: Vec<String> = Purpose::ALL.iter().map(|one| one.secret_name(&subject.cluster)).collect();
-    let is_it = |object: &&RenderedObject| {
-        is_secret(&object.id)
-            && object.id.namespace.as_deref() == Some(&subject.namespace)
-            && names.contains(&object.id.name)
-    };
-    objects.iter().filter(is_it).map(refused).collect()
-}
-
-/// The same of a Secret that Capstan has written for another folder: by what is there.
-pub(in crate::reconcile) fn bears_mark(object: &RenderedObject, live: &Value) -> Option<Reason> {
-    (is_secret(&object.id) && is_capstans(live)).then(|| refused(object))
-}
-
-fn refused(object: &RenderedObject) -> Reason {
-    let message = "Capstan makes this credential itself, and writes the Secret: take it out of the folder, or take \
-                   `cloud` out of the capstan.yaml of the cluster that it is for";
-    Reason::of_object("SecretIsCapstans", message, object, &FieldPath::root())
-}
-
-fn is_secret(id: &ObjectId) -> bool {
-    id.group.is_empty() && id.kind == "Secret"
+    Ok(cloud.map_or(Asked::Nothing, |cloud| credentials::asked(fleet, id, cloud.as_str(), objects)))
 }

@@ -5,24 +5,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use capstan_model::digest::sha256;
+use capstan_model::doubling::Doubling;
 use capstan_model::ids::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::ExposeSecret as _;
 use serde_json::json;
 
-use super::purpose::Place;
-use super::trouble::Trouble;
-use crate::reconcile::ports::{FleetKey, StatusStore};
-use crate::reconcile::resources::CloudCredentialsSpec;
+use crate::reconcile::ports::StatusStore;
 use capstan_ports::{CloudCredential, CloudSession, Clouds, NoClouds};
+use capstan_reconciler_core::credentials::{Place, Trouble};
+use capstan_reconciler_core::records::FleetKey;
+use capstan_reconciler_core::resources::CloudCredentialsSpec;
 
 /// How long a login may take, its tries included.
 const LOGIN: Duration = Duration::from_secs(30);
 /// How long one login is worked with: far less than a token lives anywhere.
 const SESSION: SignedDuration = SignedDuration::from_mins(5);
-/// For how long nobody asks a cloud again that did not answer, or refused; doubled each time.
-const PAUSE: SignedDuration = SignedDuration::from_secs(30);
-const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(10);
+/// For how long nobody asks a cloud again that did not answer, or refused.
+const PAUSES: Doubling = Doubling::new(Duration::from_secs(30), Duration::from_mins(10));
 /// For how long it is remembered when a cluster's credentials were looked at.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
 
@@ -46,7 +46,7 @@ struct Maker {
 
 enum State {
     In { session: Arc<dyn CloudSession>, at: Timestamp },
-    Away { until: Timestamp, pause: SignedDuration, why: Trouble },
+    Away { until: Timestamp, times: u32, why: Trouble },
 }
 
 /// Somebody who is logged in, and where.
@@ -128,8 +128,8 @@ impl CloudCredentials {
             State::In { session, at } if now.duration_since(*at) < SESSION => Ok(Some(Arc::clone(session))),
             State::In { .. } => Ok(None),
             State::Away { until, why, .. } if now < *until => Err(why.clone()),
-            State::Away { until, pause, .. } => {
-                *until = now.saturating_add(*pause).unwrap_or(now);
+            State::Away { until, times, .. } => {
+                *until = now.saturating_add(PAUSES.after(*times)).unwrap_or(now);
                 Ok(None)
             }
         }
@@ -138,12 +138,12 @@ impl CloudCredentials {
     /// Nobody asks it for a while.
     fn away(&self, key: &Key, print: &str, now: Timestamp, why: &Trouble) {
         let mut makers = self.makers();
-        let pause = match makers.get(key).filter(|maker| maker.print == print).map(|maker| &maker.state) {
-            Some(State::Away { pause, .. }) => LONGEST_PAUSE.min(*pause * 2),
-            _ => PAUSE,
+        let times = match makers.get(key).filter(|maker| maker.print == print).map(|maker| &maker.state) {
+            Some(State::Away { times, .. }) => times.saturating_add(1),
+            _ => 1,
         };
-        let until = now.saturating_add(pause).unwrap_or(now);
-        let state = State::Away { until, pause, why: why.clone() };
+        let until = now.saturating_add(PAUSES.after(times)).unwrap_or(now);
+        let state = State::Away { until, times, why: why.clone() };
         makers.insert(key.clone(), Maker { print: print.to_owned(), state });
     }
 

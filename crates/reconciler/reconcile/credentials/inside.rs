@@ -10,21 +10,18 @@
 //! *Caveat*: pods of charts are begun anew by whoever carries out the chart, or by hand; they are seen all the same.
 
 use capstan_live::applying::{sent_new, sent_over};
-use capstan_live::credentials::{Wish, is_taken_up};
 use capstan_model::object::ObjectId;
+use capstan_reconciler_core::credentials::{Asked, Inside, Purpose, Wish, is_taken_up, secret};
 use serde_json::Value;
 
-use super::asked::Asked;
 use super::life::read_secret;
-use super::purpose::Purpose;
-use super::secret::{self, Inside};
 use crate::reconcile::observation::Observation;
-use crate::reconcile::reason::Reason;
 use crate::reconcile::reconciliation::Reconciliation;
-use crate::reconcile::resources::CloudCredentialsStatus;
 use capstan_ports::{
     ApiKind, ApiObject, As, Contested, Deleted, LiveError, ManagementCluster, Preconditions, Run,
 };
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::resources::CloudCredentialsStatus;
 
 /// Where the cloud's controllers look for their configuration.
 pub(in crate::reconcile) const SECRET: &str = "cloud-config";

@@ -1,37 +1,37 @@
-//! One credential of one cluster: facts, decision, effect, until nothing is left to do.
+//! One credential of one cluster: what is gathered of it, and how its steps are carried out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use async_trait::async_trait;
 use capstan_live::applying::{sent_new, sent_over};
-use capstan_live::credentials::{Facts, HandedOut, Step, Wish, Written, WrittenState, next_step};
 use capstan_model::digest::sha256;
 use capstan_model::object::ObjectId;
+use capstan_ports::{
+    ApiObject, As, Contested, Deleted, ManagementCluster as _, NewCredential, Preconditions, Run,
+};
+use capstan_reconciler_core::credentials::{
+    Facts, Found, HandedOut, Purpose, Step, Subject, Trouble, Wish, Written, WrittenState, secret,
+};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
-use super::asked::Subject;
 use super::clouds::LoggedIn;
 use super::consumers::consumers;
-use super::purpose::Purpose;
-use super::secret::{self, Found};
-use super::trouble::Trouble;
+use crate::life::Life;
 use crate::reconcile::dependencies::Ports;
-use capstan_ports::{
-    ApiObject, As, Contested, Deleted, ManagementCluster as _, NewCredential, Preconditions, Run,
-};
 
-/// Steps that one look takes at most: orphans of as many deaths, and a renewal.
-const MOST_STEPS: usize = 64;
 /// The longest beginning of a name: Keystone takes 255 characters.
 const LONGEST_NAME: usize = 200;
 
 /// A credential, and whoever keeps it.
-pub(super) struct Life<'a> {
+pub(super) struct CredentialLife<'a> {
     pub(super) ports: &'a Ports,
     pub(super) by: &'a As,
+    pub(super) cloud: &'a LoggedIn,
     pub(super) subject: &'a Subject,
     pub(super) purpose: Purpose,
+    pub(super) wish: Wish,
     /// UID of the management cluster: two of them may have clusters of one name in one cloud.
     pub(super) uid: &'a str,
     pub(super) now: Timestamp,
@@ -39,24 +39,10 @@ pub(super) struct Life<'a> {
     pub(super) remembered: BTreeSet<String>,
     /// The one that everybody inside of the cluster was seen to work with.
     pub(super) seen_on: Option<String>,
-    /// Whether to stop before the next effect.
-    pub(super) is_over: &'a (dyn Fn() -> bool + Sync),
-}
-
-/// What is there of a credential at the end of a look.
-#[derive(Debug, Clone)]
-pub(super) struct Kept {
-    pub(super) written: Option<Written>,
-    /// Whether it was made just now.
+    /// Whether one was made in this look.
     pub(super) is_new: bool,
-}
-
-/// How a look ended.
-pub(super) enum Ended {
-    /// There is nothing to do now.
-    Done(Kept),
-    /// It was to stop.
-    Interrupted,
+    /// The Secret, as it was looked at last.
+    pub(super) live: Option<Value>,
 }
 
 fn secret_id(subject: &Subject, purpose: Purpose) -> ObjectId {
@@ -93,53 +79,18 @@ pub(super) async fn read_secret(
     }
 }
 
-impl Life<'_> {
-    fn secret(&self) -> ObjectId {
-        secret_id(self.subject, self.purpose)
-    }
+#[async_trait]
+impl Life for CredentialLife<'_> {
+    type Facts = Facts;
+    type Trouble = Trouble;
 
-    /// Does whatever is to be done.
-    pub(super) async fn live(&self, cloud: &LoggedIn, wish: Wish) -> Result<Ended, Trouble> {
-        let mut is_new = false;
-        for _ in 0..MOST_STEPS {
-            if (self.is_over)() {
-                return Ok(Ended::Interrupted);
-            }
-            let secret = read_secret(self.ports, self.by, self.subject, self.purpose, wish).await?;
-            let facts = self.facts(cloud, secret.as_ref(), wish).await?;
-            let id = self.secret();
-            match next_step(&facts) {
-                Step::Issue { expires_at, previous } => {
-                    self.issue(cloud, secret.as_ref(), expires_at, previous).await?;
-                    is_new = true;
-                }
-                Step::Revoke(credential) => {
-                    self.ports.check_leading("deleting an application credential").await?;
-                    cloud.session.revoke(&credential).await?;
-                    tracing::info!(secret = %id, credential, "an application credential was deleted");
-                }
-                Step::Forget(previous) => {
-                    if let (Some(live), Some(written)) = (&secret, facts.written) {
-                        let written = Written { previous, ..written };
-                        self.write(Some(live), &written, &cloud.place.print(), secret::data(live), Run::Real)
-                            .await?;
-                    }
-                }
-                Step::RemoveSecret => self.remove(secret.as_ref()).await?,
-                Step::Wait { behind, .. } => {
-                    if !behind.is_empty() {
-                        tracing::debug!(secret = %id, behind = behind.join(", "), "an earlier credential is kept");
-                    }
-                    return Ok(Ended::Done(Kept { written: facts.written, is_new }));
-                }
-                Step::Gone => return Ok(Ended::Done(Kept { written: None, is_new })),
-            }
-        }
-        Err(Trouble::here("Changed", format!("{} is written by somebody else all the time", self.secret())))
-    }
+    /// Orphans of as many deaths, and a renewal.
+    const MOST_STEPS: usize = 64;
 
-    async fn facts(&self, cloud: &LoggedIn, secret: Option<&Value>, wish: Wish) -> Result<Facts, Trouble> {
-        let mut found = secret.and_then(secret::read);
+    async fn gather(&mut self) -> Result<Facts, Trouble> {
+        let cloud = self.cloud;
+        self.live = read_secret(self.ports, self.by, self.subject, self.purpose, self.wish).await?;
+        let mut found = self.live.as_ref().and_then(secret::read);
         if let Some(Found { written, place, .. }) = &mut found
             && *place != cloud.place.print()
         {
@@ -155,7 +106,7 @@ impl Life<'_> {
         };
         Ok(Facts {
             now: self.now,
-            wish,
+            wish: self.wish,
             lifetime: SignedDuration::try_from(self.subject.opened.lifetime).unwrap_or(SignedDuration::MAX),
             user: cloud.session.project().user.clone(),
             issued: cloud.session.credentials(&self.beginning()).await?,
@@ -164,6 +115,39 @@ impl Life<'_> {
             remembered: self.remembered.clone(),
             consumers,
         })
+    }
+
+    async fn perform(&mut self, step: Step, facts: Facts) -> Result<(), Trouble> {
+        match step {
+            Step::Issue { expires_at, previous } => {
+                self.issue(expires_at, previous).await?;
+                self.is_new = true;
+            }
+            Step::Revoke(credential) => {
+                self.ports.check_leading("deleting an application credential").await?;
+                self.cloud.session.revoke(&credential).await?;
+                tracing::info!(secret = %self.secret(), credential, "an application credential was deleted");
+            }
+            Step::Forget(previous) => {
+                if let (Some(live), Some(written)) = (&self.live, facts.written) {
+                    let written = Written { previous, ..written };
+                    let print = self.cloud.place.print();
+                    self.write(Some(live), &written, &print, secret::data(live), Run::Real).await?;
+                }
+            }
+            Step::RemoveSecret => self.remove().await?,
+        }
+        Ok(())
+    }
+
+    fn restless(&self) -> Trouble {
+        Trouble::here("Changed", format!("{} is written by somebody else all the time", self.secret()))
+    }
+}
+
+impl CredentialLife<'_> {
+    fn secret(&self) -> ObjectId {
+        secret_id(self.subject, self.purpose)
     }
 
     /// What the names of this one's credentials begin with. No other one's begin so: the digest has always the same
@@ -179,11 +163,10 @@ impl Life<'_> {
 
     async fn issue(
         &self,
-        cloud: &LoggedIn,
-        live: Option<&Value>,
         expires_at: Timestamp,
         previous: BTreeMap<String, HandedOut>,
     ) -> Result<(), Trouble> {
+        let (cloud, live) = (self.cloud, self.live.as_ref());
         let written = |id: String| Written {
             current: id,
             user: cloud.session.project().user.clone(),
@@ -225,8 +208,8 @@ impl Life<'_> {
         Ok(())
     }
 
-    async fn remove(&self, live: Option<&Value>) -> Result<(), Trouble> {
-        let text = |key: &str| live?.pointer(key)?.as_str();
+    async fn remove(&self) -> Result<(), Trouble> {
+        let text = |key: &str| self.live.as_ref()?.pointer(key)?.as_str();
         let Some(uid) = text("/metadata/uid") else { return Ok(()) };
         let only = Preconditions { uid, resource_version: text("/metadata/resourceVersion") };
         let id = self.secret();

@@ -3,28 +3,25 @@
 //!
 //! *Expected flow* of one look at one cluster ([`pass`]): who asks and who opens ([`asked`]); the two Secrets are read
 //! with the rights of the folder's account; where anything of them is due, or nobody looked for an hour, the maker's
-//! credential is read and logged in with ([`clouds`]); then the domain decides step by step
-//! ([`capstan_live::credentials`]), and each step is performed and everything looked at again ([`life`]).
+//! credential is read and logged in with ([`clouds`]); then the core decides step by step
+//! ([`capstan_reconciler_core::credentials`]), and each step is performed and everything looked at again ([`life`]).
 //!
-//! *Guarantees*, however often whoever performs the steps dies: the domain's; and that nothing is made in Keystone of
+//! *Guarantees*, however often whoever performs the steps dies: the core's; and that nothing is made in Keystone of
 //! which the API server has not said that its Secret may be written. A cloud that is away costs its clusters one bounded
 //! wait, and the others nothing: for a while nobody asks it again. No byte of a credential stands in a log line, message
 //! or status.
 //!
 //! *Caveat*: what works with a credential inside of the cluster is seen where a service of role ccm or csi is declared
 //! ([`inside`]). Otherwise the credential that it had is kept until it ends, or until somebody says by an annotation which
-//! one is worked with ([`secret::IN_USE`]).
+//! one is worked with ([`capstan_reconciler_core::credentials::secret::IN_USE`]).
 //!
 //! | file | |
 //! |---|---|
-//! | `asked` | which cluster asks for credentials of which cloud, and which Secrets are Capstan's then |
-//! | `purpose` | the two credentials: names of their Secrets, and what lies in them |
-//! | `secret` | what a Secret says of its credential |
+//! | `asked` | which cluster asks for credentials of which cloud |
 //! | `consumers` | who works with it |
 //! | `inside` | the credential of the controllers, inside of their cluster |
 //! | `clouds` | logins, and clouds that are away |
-//! | `life` | facts, decision, effect, of one credential |
-//! | `told` | condition and status |
+//! | `life` | facts and effects of one credential |
 //! | `pass` | a cluster's turn |
 
 mod asked;
@@ -33,12 +30,7 @@ mod consumers;
 mod inside;
 mod life;
 mod pass;
-mod purpose;
-mod secret;
-mod told;
-mod trouble;
 
-pub(super) use asked::{Asked, asked, bears_mark, reserved};
+pub(super) use asked::asked;
 pub use clouds::CloudCredentials;
 pub(super) use inside::{Brought, SECRET as SECRET_INSIDE, id_inside};
-pub(super) use secret::Inside;

@@ -3,25 +3,23 @@
 
 use std::time::Duration;
 
-use capstan_live::credentials::{Wish, Written, WrittenState, renewal};
 use capstan_model::finding::Severity;
+use capstan_reconciler_core::credentials::{
+    Asked, Purpose, Rest, Subject, Trouble, Turn, Wish, Written, WrittenState, opened, remembered, renewal,
+    secret,
+};
 use jiff::{SignedDuration, Timestamp};
 
-use super::asked::{Asked, Subject, opened};
-use super::clouds::LoggedIn;
-use super::life::{Ended, Life, read_secret};
-use super::purpose::Purpose;
-use super::secret;
-use super::told::{Turn, remembered};
-use super::trouble::Trouble;
+use super::life::{CredentialLife, read_secret};
+use crate::life::{Lived, live};
 use crate::reconcile::observation::Observation;
 use crate::reconcile::ports::{Note, Tone};
 use crate::reconcile::provider_sets::applied_as;
-use crate::reconcile::reason::Reason;
 use crate::reconcile::reconciliation::Reconciliation;
-use crate::reconcile::resources::{ConditionStatus, ConditionType};
-use crate::reconcile::says::Says;
 use capstan_ports::{As, ManagementCluster as _};
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::resources::{ConditionStatus, ConditionType};
+use capstan_reconciler_core::says::Says;
 
 /// The longest that credentials hold up the reconciliation of their cluster.
 const BOUND: Duration = Duration::from_secs(60);
@@ -194,21 +192,6 @@ impl Reconciliation<'_> {
         let (request, now) = (self.request, self.now);
         let (ports, known) = (request.ports, request.ports.cloud_credentials.as_ref());
         let is_over = || (request.is_over)().is_some();
-        let remembers = self.status.cloud_credentials.as_ref();
-        let life = |purpose: Purpose, uid| Life {
-            ports,
-            by,
-            subject,
-            purpose,
-            uid,
-            now,
-            remembered: remembered(remembers, &purpose.secret_name(&subject.cluster))
-                .map(|secret| secret.previous.iter().chain([&secret.credential]).cloned().collect())
-                .unwrap_or_default(),
-            seen_on: remembered(remembers, &purpose.secret_name(&subject.cluster))
-                .and_then(|secret| secret.in_use.clone()),
-            is_over: &is_over,
-        };
         turn.is_due = true;
         self.read_secrets(subject, by, wish, turn).await?;
         turn.is_due =
@@ -222,31 +205,46 @@ impl Reconciliation<'_> {
         let cloud = known.log_in(ports.status_store.as_ref(), &subject.opened, now).await?;
         let uid = ports.live.uid().await?;
         for purpose in Purpose::ALL {
-            let lived = self.live_on(&life(purpose, &uid), &cloud, wish, turn).await;
-            if let Err(trouble) = lived {
-                if trouble.is_of_cloud() {
-                    known.failed(&subject.opened, now, &trouble);
+            let known_of =
+                remembered(self.status.cloud_credentials.as_ref(), &purpose.secret_name(&subject.cluster));
+            let mut life = CredentialLife {
+                ports,
+                by,
+                cloud: &cloud,
+                subject,
+                purpose,
+                wish,
+                uid: &uid,
+                now,
+                remembered: known_of
+                    .map(|secret| secret.previous.iter().chain([&secret.credential]).cloned().collect())
+                    .unwrap_or_default(),
+                seen_on: known_of.and_then(|secret| secret.in_use.clone()),
+                is_new: false,
+                live: None,
+            };
+            match live(&mut life, &is_over).await {
+                Ok(Lived::Rests(rest, facts)) => {
+                    if let Rest::Wait { behind, .. } = &rest
+                        && !behind.is_empty()
+                    {
+                        tracing::debug!(cluster = %request.id, behind = behind.join(", "), "an earlier credential is kept");
+                    }
+                    turn.new.extend(life.is_new.then_some(purpose));
+                    turn.set(purpose, facts.written);
                 }
-                return Err(trouble);
+                Ok(Lived::Interrupted) => {}
+                Err(trouble) => {
+                    if trouble.is_of_cloud() {
+                        known.failed(&subject.opened, now, &trouble);
+                    }
+                    return Err(trouble);
+                }
             }
         }
         if !is_over() {
             turn.is_due = false;
             known.looked(&request.fleet.key, request.id, now);
-        }
-        Ok(())
-    }
-
-    async fn live_on(
-        &self,
-        life: &Life<'_>,
-        cloud: &LoggedIn,
-        wish: Wish,
-        turn: &mut Turn,
-    ) -> Result<(), Trouble> {
-        if let Ended::Done(kept) = life.live(cloud, wish).await? {
-            turn.new.extend(kept.is_new.then_some(life.purpose));
-            turn.set(life.purpose, kept.written);
         }
         Ok(())
     }

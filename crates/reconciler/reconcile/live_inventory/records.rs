@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::reconcile::dependencies::Ports;
 use crate::reconcile::ports::{ClusterRecord, FleetKey};
-use crate::reconcile::reason::REMOVED;
-use crate::reconcile::resources::{Condition, ConditionType, RolloutState};
 use capstan_ports::LiveError;
+use capstan_reconciler_core::reason::REMOVED;
+use capstan_reconciler_core::resources::{Condition, ConditionType, RolloutState};
 
 /// All of them are listed that often, for what nobody reported.
 const LIST: SignedDuration = SignedDuration::from_mins(5);

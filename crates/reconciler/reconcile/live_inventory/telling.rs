@@ -10,9 +10,11 @@ use super::read::{Found, api_kind};
 use super::records::{Records, Standing};
 use crate::reconcile::dependencies::Ports;
 use crate::reconcile::ports::{ClusterKey, FleetRecord, Note, Tone};
-use crate::reconcile::resources::{ClusterDefinitionStatus, ConditionStatus, ConditionType, LevelStatus};
-use crate::reconcile::says::Says;
 use capstan_ports::{ApiObject, As, LiveError, ManagementCluster as _, ObjectPart, Run};
+use capstan_reconciler_core::resources::{
+    ClusterDefinitionStatus, ConditionStatus, ConditionType, LevelStatus,
+};
+use capstan_reconciler_core::says::Says;
 
 /// Holds a definition until its cluster is gone.
 const FINALIZER: &str = "capstan.dev/inventory";

@@ -1,137 +1,35 @@
-//! Who the owners of a cluster are, and what they are to have.
+//! Who the owners of a cluster are, as Git says.
 
 use std::sync::Arc;
 
-use capstan_live::owners::{Endpoint, Form, Wanted};
-use capstan_model::digest::digest;
+use capstan_fleet::generator::Refused;
 use capstan_model::ids::ClusterId;
-use capstan_plan::settings::{Access, OwnersCredentials, PublicKey, Recipient};
-use serde_json::json;
+use capstan_plan::settings::Recipient;
+use capstan_reconciler_core::owners::Asked;
+use capstan_reconciler_core::resources::KeyRecipient;
 
 use super::sealed;
 use crate::reconcile::blocking::where_blocking_is_allowed;
-use crate::reconcile::resources::{KeyFile, KeyRecipient, OwnersKeyStatus};
 use crate::reconcile::revision::Revision;
-use capstan_fleet::generator::Refused;
-
-/// Raised where files have to be made anew although nothing in Git or in the cluster changes.
-const EDITION: &str = "1";
 
 /// What a cluster's `capstan.yaml` says of its owners.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Asked {
-    /// Those whom something can be encrypted to, by their names.
-    pub(super) owners: Vec<(KeyRecipient, Recipient)>,
-    /// Why nothing can be encrypted to the others: a sentence each.
-    pub(super) unusable: Vec<String>,
-    /// What they are given.
-    pub(super) access: Access,
-}
-
-impl Asked {
-    pub(super) async fn read(revision: &Revision, id: &ClusterId) -> Result<Self, Refused> {
-        let (tree, of) = (Arc::clone(&revision.fleet), id.clone());
-        where_blocking_is_allowed(move || {
-            let (owners, access) = tree.owners(&of)?;
-            let mut asked = Self { access, ..Self::default() };
-            for owner in owners {
-                let name = owner.name.to_string();
-                match Recipient::parse(&owner.key) {
-                    Ok(recipient) if !sealed::is_broken(&recipient) => {
-                        let (fingerprint, key) =
-                            (recipient.fingerprint().to_owned(), recipient.key().to_owned());
-                        asked.owners.push((KeyRecipient { name, fingerprint, key: Some(key) }, recipient));
-                    }
-                    Ok(_) => asked.unusable.push(format!("`{name}`: its key is broken")),
-                    Err(why) => asked.unusable.push(format!("`{name}`: {why}")),
+pub(super) async fn asked(revision: &Revision, id: &ClusterId) -> Result<Asked, Refused> {
+    let (tree, of) = (Arc::clone(&revision.fleet), id.clone());
+    where_blocking_is_allowed(move || {
+        let (owners, access) = tree.owners(&of)?;
+        let mut asked = Asked { access, ..Asked::default() };
+        for owner in owners {
+            let name = owner.name.to_string();
+            match Recipient::parse(&owner.key) {
+                Ok(recipient) if !sealed::is_broken(&recipient) => {
+                    let (fingerprint, key) = (recipient.fingerprint().to_owned(), recipient.key().to_owned());
+                    asked.owners.push((KeyRecipient { name, fingerprint, key: Some(key) }, recipient));
                 }
+                Ok(_) => asked.unusable.push(format!("`{name}`: its key is broken")),
+                Err(why) => asked.unusable.push(format!("`{name}`: {why}")),
             }
-            Ok(asked)
-        })
-        .await
-    }
-
-    /// What goes on of what was given where nothing new is given: those who have a key and whom Git names still, and the
-    /// form that it has. `None` where nothing goes on: of a login nobody can take anything back.
-    pub(super) fn narrowed(mut self, before: &OwnersKeyStatus) -> Option<Self> {
-        keep_form(&mut self.access, before)?;
-        let had =
-            |named: &KeyRecipient| before.recipients.iter().any(|one| one.fingerprint == named.fingerprint);
-        self.owners.retain(|(named, _)| had(named));
-        Some(self)
-    }
-
-    /// The same where nobody can read whom Git names: all who have a key, as Git said of them last.
-    pub(super) fn remembered(before: &OwnersKeyStatus) -> Option<Self> {
-        let mut asked = Self::default();
-        keep_form(&mut asked.access, before)?;
-        if let Some(file) = &before.file {
-            (asked.access.lifetime_days, asked.access.publish) = (file.lifetime_days, file.publish);
         }
-        let known = |one: &KeyRecipient| {
-            let recipient = Recipient::parse(&PublicKey::parse(one.key.as_deref()?).ok()?).ok()?;
-            (recipient.fingerprint() == one.fingerprint).then(|| (one.clone(), recipient))
-        };
-        asked.owners = before.recipients.iter().map(known).collect::<Option<_>>()?;
-        Some(asked)
-    }
-
-    /// Whether somebody who left is not kept out yet, by what is remembered.
-    pub(super) fn lacks_somebody(&self, before: &OwnersKeyStatus) -> bool {
-        let stays =
-            |one: &KeyRecipient| self.owners.iter().any(|(named, _)| named.fingerprint == one.fingerprint);
-        let is_earlier = |file: &KeyFile| file.generation < before.generation || self.form().is_none();
-        !before.recipients.iter().all(stays) || before.file.as_ref().is_some_and(is_earlier)
-    }
-
-    /// What they are given; `None` without owners.
-    pub(super) fn form(&self) -> Option<Form> {
-        if self.access.oidc.is_some() {
-            return Some(Form::Login);
-        }
-        (!self.owners.is_empty()).then_some(match self.access.credentials {
-            OwnersCredentials::Certificate => Form::Certificate,
-            OwnersCredentials::Admin => Form::Admin,
-        })
-    }
-
-    /// What they are to have, of the cluster that a kubeconfig of Cluster API is for.
-    pub(super) fn wanted(&self, cluster: &str, endpoint: &Endpoint, kubeconfig: &str) -> Option<Wanted> {
-        let form = self.form()?;
-        let mut keys: Vec<&str> = self.recipients().map(Recipient::key).collect();
-        keys.sort_unstable();
-        let of_form = match form {
-            Form::Certificate => json!(self.access.lifetime_days),
-            // It is made anew by Cluster API, and then given anew.
-            Form::Admin => json!(digest(&[kubeconfig])),
-            Form::Login => json!(self.access.oidc),
-        };
-        let place = json!([endpoint.server, endpoint.authority, endpoint.tls_server_name]);
-        let input = json!([EDITION, form, cluster, place, keys, of_form]).to_string();
-        let fingerprints = self.recipients().map(|recipient| recipient.fingerprint().to_owned());
-        Some(Wanted { form, recipients: fingerprints.collect(), input: digest(&[&input]) })
-    }
-
-    /// Whom it is encrypted to; nobody where it needs no encryption.
-    pub(super) fn recipients(&self) -> impl Iterator<Item = &Recipient> {
-        let is_secret = self.access.oidc.is_none();
-        self.owners.iter().filter(move |_| is_secret).map(|(_, recipient)| recipient)
-    }
-
-    /// The same, by name.
-    pub(super) fn named(&self) -> Vec<KeyRecipient> {
-        let is_secret = self.access.oidc.is_none();
-        self.owners.iter().filter(|_| is_secret).map(|(named, _)| named.clone()).collect()
-    }
-}
-
-/// Gives `access` the form of the file that is there; `None` of a login.
-fn keep_form(access: &mut Access, before: &OwnersKeyStatus) -> Option<()> {
-    access.credentials = match before.file.as_ref().map(|file| file.form) {
-        Some(Form::Login) => return None,
-        Some(Form::Admin) => OwnersCredentials::Admin,
-        Some(Form::Certificate) | None => OwnersCredentials::Certificate,
-    };
-    access.oidc = None;
-    Some(())
+        Ok(asked)
+    })
+    .await
 }

@@ -5,7 +5,7 @@
 //! step ([`capstan_live::owners`]), and each step is performed and everything looked at again ([`life`]); what the Secret
 //! holds is told to the bot, to which nothing is sent that it has already.
 //!
-//! *Guarantees*: the domain's. A private key is made in memory and leaves it encrypted alone ([`certificate`], [`sealed`]):
+//! *Guarantees*: the core's. A private key is made in memory and leaves it encrypted alone ([`certificate`], [`sealed`]):
 //! no byte of it stands in a log line, message, status, request to an API server, or in what the bot is sent. The Secret is
 //! written before the bot is told, and so outlives both. A look that finds nothing to do writes nothing, there nor here.
 //!
@@ -18,14 +18,11 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `asked` | who the owners of a cluster are, and what they are to have |
+//! | `asked` | who the owners of a cluster are |
 //! | `certificate` | a private key, the request for its certificate, and what came back |
 //! | `sealed` | encryption |
-//! | `secret` | the Secret that the file lies in |
 //! | `memory` | clusters whose signer did not answer |
-//! | `life` | facts, decision, effect |
-//! | `told` | condition, status, report |
-//! | `trouble` | why there is no key |
+//! | `life` | facts and effects |
 //! | `pass` | a cluster's turn |
 
 mod asked;
@@ -34,9 +31,5 @@ mod life;
 mod memory;
 mod pass;
 mod sealed;
-mod secret;
-mod told;
-mod trouble;
 
 pub use memory::OwnersKeys;
-pub(super) use secret::bears_mark;

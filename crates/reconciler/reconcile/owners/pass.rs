@@ -3,55 +3,30 @@
 use std::time::Duration;
 
 use capstan_live::applying::is_applied_by_capstan;
-use capstan_live::owners::{Endpoint, Handed};
+use capstan_live::owners::Endpoint;
 use capstan_live::services::{Cause, Problem, is_initialized};
 use capstan_model::ids::ClusterId;
 use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
+use capstan_reconciler_core::owners::told::{self, Said};
+use capstan_reconciler_core::owners::{Asked, Handed, Kept, Trouble, TroubleKind, secret};
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
 
-use super::asked::Asked;
-use super::life::{Life, Paused};
-use super::secret::{self, Kept};
-use super::told::{self, Said};
-use super::trouble::{Trouble, TroubleKind};
+use super::asked::asked;
+use super::life::{KeyLife, Looked, Subject};
+use crate::life::{live, never};
 use crate::reconcile::observation::Observation;
 use crate::reconcile::ports::{Note, OwnersFile, Tone};
 use crate::reconcile::provider_sets::applied_as;
 use crate::reconcile::reconciliation::Reconciliation;
-use crate::reconcile::resources::{ConditionStatus, ConditionType, KeyRecipient, OwnersKeyStatus};
-use crate::reconcile::says::Says;
 use crate::reconcile::services::kubeconfig_of;
 use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
+use capstan_reconciler_core::resources::{ConditionStatus, ConditionType, KeyRecipient, OwnersKeyStatus};
+use capstan_reconciler_core::says::Says;
 
 /// The longest that it holds up the reconciliation of its cluster.
 const BOUND: Duration = Duration::from_secs(45);
-/// Generations that one look begins at most.
-const MOST_COUNTS: usize = 4;
-
-/// The cluster that a look is at.
-struct Subject {
-    cluster: ObjectId,
-    /// As it is live; `None` where it is not there.
-    live: Option<Value>,
-    /// The folder's account.
-    by: As,
-}
-
-/// What a look came to.
-#[derive(Default)]
-struct Looked {
-    handed: Handed,
-    /// The SHA-256 of the file that Capstan made last.
-    own: Option<String>,
-    kept: Option<Kept>,
-    trouble: Option<Trouble>,
-    /// Another Cluster whose kubeconfig leads to the same API server.
-    shared_with: Option<ObjectId>,
-    /// Whether the cluster was reached, and what is known of its key is what is there.
-    was_seen: bool,
-}
 
 impl Reconciliation<'_> {
     /// Sees to the key of the owners whom the folder names. Whatever comes of it stands in the condition, and holds up
@@ -60,7 +35,7 @@ impl Reconciliation<'_> {
         if observed.set.is_some() {
             return;
         }
-        let asked = match Asked::read(self.request.revision, self.request.id).await {
+        let asked = match asked(self.request.revision, self.request.id).await {
             Ok(asked) => asked,
             Err(refused) => {
                 self.say_of_owners_key((ConditionStatus::False, "RenderFailed", refused.message));
@@ -86,7 +61,7 @@ impl Reconciliation<'_> {
     /// others have is renewed; nobody gets anything new. Of a suspended one nothing is touched but to keep somebody out.
     pub(in crate::reconcile) async fn guard_owners_key(&mut self) {
         let Some(before) = self.status.owners_key.clone() else { return };
-        let read = Asked::read(self.request.revision, self.request.id).await;
+        let read = asked(self.request.revision, self.request.id).await;
         let is_remembered = read.is_err();
         let asked = match read {
             Ok(asked) => asked.narrowed(&before),
@@ -249,8 +224,8 @@ impl Reconciliation<'_> {
         asked: &Asked,
         looked: &mut Looked,
     ) -> Result<(), Trouble> {
-        let Subject { cluster, live, by } = subject;
-        let Some(live) = live.as_ref().filter(|live| is_initialized(live)) else {
+        let Subject { cluster, live: there, by } = subject;
+        let Some(of_cluster) = there.as_ref().filter(|there| is_initialized(there)) else {
             let words = "its control plane has not come up yet";
             return Err(Problem::of(Cause::ControlPlaneNotInitialized, cluster, words).into());
         };
@@ -261,55 +236,37 @@ impl Reconciliation<'_> {
         let endpoint = { Endpoint::read(kubeconfig.expose_secret()) };
         let refused = |why: &str| Problem::of(Cause::KubeconfigRefused, &kubeconfig_of(cluster).id(), why);
         let endpoint = endpoint.ok_or_else(|| refused("its current context names no https server"))?;
-        let life = Life {
-            here: &ports.live,
+        looked.handed = Handed::of(self.status.owners_key.as_ref());
+        looked.was_seen = true;
+        let mut life = KeyLife {
+            of: &mut *self,
+            looked: &mut *looked,
+            subject,
+            live: of_cluster,
             inside: &workload.live,
-            by,
             asked,
-            memory: ports.owners_keys.as_ref(),
-            cluster,
-            live,
             kubeconfig: &kubeconfig,
             endpoint: &endpoint,
-            now: self.now,
+            secret: None,
+            binding: None,
+            kept: None,
         };
-        looked.handed = self.handed();
-        looked.was_seen = true;
-        for _ in 0..MOST_COUNTS {
-            match life.live(&mut looked.handed, &mut looked.own).await {
-                Ok(Paused::Done(kept)) => {
-                    looked.kept = kept;
-                    return self.tell_bot(cluster, asked, looked).await;
-                }
-                Ok(Paused::Count(generation)) => {
-                    let file = self.status.owners_key.as_ref().and_then(|status| status.file.clone());
-                    // Those who stay are remembered from now on: nobody might be able to read who they are later.
-                    let recipients = asked.named();
-                    self.status.owners_key = Some(OwnersKeyStatus { generation, recipients, file });
-                    looked.handed = self.handed();
-                    self.save().await?;
-                }
-                Err(trouble) => {
-                    if let Some(problem) = &trouble.of_cluster {
-                        ports.workloads.away(cluster, problem, self.now);
-                    }
-                    return Err(trouble);
-                }
+        let lived = live(&mut life, &never).await;
+        let kept = life.kept;
+        if let Err(trouble) = lived {
+            if let Some(problem) = &trouble.of_cluster {
+                ports.workloads.away(cluster, problem, self.now);
             }
+            return Err(trouble);
         }
-        Err(Trouble::new(TroubleKind::Changed, "its owners change all the time"))
+        looked.kept = kept;
+        self.tell_bot(cluster, asked, looked).await
     }
 
     /// The file that is there where nothing could be done about it; none where that cannot be read either.
     async fn kept_still(&self, Subject { cluster, by, .. }: &Subject, own: Option<&String>) -> Option<Kept> {
         let found = self.request.ports.live.read(by, &ApiObject::from(&secret::id(cluster))).await;
         secret::read(&found.ok().flatten()?).filter(|kept| own == Some(&kept.sha256))
-    }
-
-    fn handed(&self) -> Handed {
-        let status = self.status.owners_key.clone().unwrap_or_default();
-        let recipients = status.recipients.into_iter().map(|one| one.fingerprint).collect();
-        Handed { generation: status.generation, recipients }
     }
 
     /// What was handed out is remembered before anybody can fetch it.

@@ -13,15 +13,15 @@ mod sources;
 mod status_store;
 mod trial_renders;
 
-pub use bot::{
-    Bot, BotError, ClusterReport, NewAgent, NoBot, Outcome, OwnersFile, Preflight, PreflightAnswer,
-    PreflightVerdict, Work,
+pub use bot::{Bot, NoBot};
+pub use capstan_reconciler_core::records::{ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, Tone};
+pub use capstan_reconciler_core::reports::{
+    BotError, ClusterReport, NewAgent, Outcome, OwnersFile, Preflight, PreflightAnswer, PreflightVerdict,
+    Work,
 };
+pub use capstan_reconciler_core::trial_failed::TrialFailed;
 pub use notes::Notes;
 pub use source::{SourceError, SourceTree, TreeSource};
 pub use sources::{OpenSource, SecretData, Sources};
-pub use status_store::{
-    ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
-    Tone,
-};
-pub use trial_renders::{TrialFailed, TrialRenders};
+pub use status_store::{StatusStore, StatusStoreChange, StatusStoreError};
+pub use trial_renders::TrialRenders;

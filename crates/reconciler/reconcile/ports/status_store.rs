@@ -1,82 +1,14 @@
 //! The reconciler's own custom resources: what people ask of it, and where it writes what it did.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use secrecy::SecretString;
 
-use crate::reconcile::resources::{FleetSpec, FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
 use capstan_ports::LiveError;
-
-/// A Fleet's namespace and name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FleetKey {
-    /// Namespace.
-    pub namespace: String,
-    /// Name.
-    pub name: String,
-}
-
-impl fmt::Display for FleetKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
-
-/// A ManagedCluster's namespace (its Fleet's) and name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClusterKey {
-    /// Namespace.
-    pub namespace: String,
-    /// Name.
-    pub name: String,
-}
-
-impl fmt::Display for ClusterKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
-
-/// A `Fleet` as the API server has it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FleetRecord {
-    /// Namespace and name.
-    pub key: FleetKey,
-    /// `metadata.uid`.
-    pub uid: String,
-    /// `metadata.resourceVersion`.
-    pub resource_version: String,
-    /// `metadata.generation`.
-    pub generation: i64,
-    /// What is asked.
-    pub spec: FleetSpec,
-    /// What was written last.
-    pub status: FleetStatus,
-    /// Whether it carries the annotation `capstan.dev/reconcile`.
-    pub reconcile_requested: bool,
-}
-
-/// A `ManagedCluster` as the API server has it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ClusterRecord {
-    /// Namespace and name.
-    pub key: ClusterKey,
-    /// `metadata.uid`.
-    pub uid: String,
-    /// `metadata.resourceVersion`.
-    pub resource_version: String,
-    /// `metadata.generation`.
-    pub generation: i64,
-    /// What is asked.
-    pub spec: ManagedClusterSpec,
-    /// What was written last.
-    pub status: ManagedClusterStatus,
-    /// Whether it carries the annotation `capstan.dev/reconcile`.
-    pub reconcile_requested: bool,
-}
+use capstan_reconciler_core::records::{ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note};
+use capstan_reconciler_core::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
 
 /// Why a custom resource cannot be read or written.
 pub type StatusStoreError = LiveError;
@@ -88,26 +20,6 @@ pub enum StatusStoreChange {
     Fleet(FleetKey),
     /// A ManagedCluster was changed or deleted.
     Cluster(ClusterKey),
-}
-
-/// An event for people who look at a ManagedCluster or a Fleet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
-    /// Whether all is well.
-    pub tone: Tone,
-    /// A CamelCase word of a closed set: `Applied`, `Refused`, `RolloutDone`.
-    pub reason: &'static str,
-    /// One or two sentences.
-    pub message: String,
-}
-
-/// The type of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    /// `Normal`
-    Normal,
-    /// `Warning`
-    Warning,
 }
 
 /// The custom resources `Fleet` and `ManagedCluster`, and the Secrets that a Fleet names.

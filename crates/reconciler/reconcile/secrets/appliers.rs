@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan_reconciler_core::leases::{Appliers, kind};
 use jiff::{SignedDuration, Timestamp};
 
-use super::accounts::Appliers;
-use super::key::kind;
 use super::memory::VaultSecrets;
 use super::subject::Subject;
 use crate::reconcile::dependencies::Ports;
-use crate::reconcile::ports::FleetRecord;
 use capstan_ports::LiveError;
 
 /// How long it is believed which Fleet a VaultSecret is of.
@@ -41,31 +39,12 @@ impl VaultSecrets {
         let (brought, in_namespaces) = (BTreeMap::new(), BTreeMap::new());
         let mut read = Appliers { said, brought, in_namespaces, known, read: now };
         if !read.is_one() {
-            read.ask(ports, &fleets).await?;
+            for fleet in &fleets {
+                read.note(fleet, &ports.status_store.clusters(&fleet.key).await?);
+            }
         }
         let read = Arc::new(read);
         *kept = Some(Arc::clone(&read));
         Ok(read)
-    }
-}
-
-impl Appliers {
-    /// An object is written down before it is applied: so whoever brought one is known as soon as it is there.
-    async fn ask(&mut self, ports: &Ports, fleets: &[FleetRecord]) -> Result<(), LiveError> {
-        let is_secret = kind();
-        for fleet in fleets {
-            let account = &fleet.spec.service_account;
-            for record in ports.status_store.clusters(&fleet.key).await? {
-                for object in record.status.inventory.objects() {
-                    let Some(namespace) = object.namespace.clone() else { continue };
-                    if object.group == is_secret.group && object.kind == is_secret.kind {
-                        let key = (namespace.clone(), object.name.clone());
-                        self.brought.entry(key).or_insert_with(|| account.clone());
-                    }
-                    self.in_namespaces.entry(namespace).or_insert_with(|| account.clone());
-                }
-            }
-        }
-        Ok(())
     }
 }

@@ -11,7 +11,7 @@ use super::logins::Group;
 use super::outcome::{AT_ONCE, after};
 use super::store::Store;
 use super::subject::Subject;
-use crate::reconcile::resources::EarlierLease;
+use capstan_reconciler_core::resources::EarlierLease;
 
 /// So long it is tried to end one of which nobody knows whether it was given.
 const UNKNOWN: SignedDuration = SignedDuration::from_hours(24);

@@ -6,9 +6,9 @@ use capstan_model::object::FieldPath;
 
 use super::target::secret;
 use crate::reconcile::observation::Observation;
-use crate::reconcile::reason::Reason;
 use crate::reconcile::reconciliation::Reconciliation;
 use capstan_ports::{As, LiveError, ManagementCluster as _};
+use capstan_reconciler_core::reason::Reason;
 
 /// Whether an object is a reference to Vault.
 pub(super) fn is_vault_secret(object: &RenderedObject) -> bool {

@@ -6,8 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use capstan_live::secrets::{LoginStep, LoginTimes, Why, next_login_step};
+use capstan_live::secrets::Why;
 use capstan_model::wording;
+use capstan_reconciler_core::leases::{LoginFacts, LoginStep, LoginTimes};
+use capstan_reconciler_core::next::{Basis as _, Next};
 use jiff::Timestamp;
 use secrecy::SecretString;
 
@@ -41,10 +43,10 @@ impl Group {
             if login.print != store.print {
                 self.retire(asking, store, &login.accessor).await?;
             } else {
-                match next_login_step(&login.times, asking.now) {
-                    LoginStep::Keep(_) => {}
-                    LoginStep::Renew => self.renew(asking, store, login).await?,
-                    LoginStep::Replace => self.retire(asking, store, &login.accessor).await?,
+                match (LoginFacts { now: asking.now, times: login.times }).next() {
+                    Next::Rest(_) => {}
+                    Next::Step(LoginStep::Renew) => self.renew(asking, store, login).await?,
+                    Next::Step(LoginStep::Replace) => self.retire(asking, store, &login.accessor).await?,
                 }
             }
         }
@@ -77,10 +79,10 @@ impl Group {
     /// When the login that serves needs somebody next, where leases hang on it.
     pub(super) fn due(&self, now: Timestamp) -> Option<Timestamp> {
         let login = self.current.as_ref().filter(|login| self.is_kept && login.is_own)?;
-        match next_login_step(&login.times, now) {
-            LoginStep::Keep(until) => until,
+        match (LoginFacts { now, times: login.times }).next() {
+            Next::Rest(until) => until,
             // It could not be renewed just now.
-            LoginStep::Renew | LoginStep::Replace => Some(after(now, SOON)),
+            Next::Step(LoginStep::Renew | LoginStep::Replace) => Some(after(now, SOON)),
         }
     }
 
@@ -92,7 +94,8 @@ impl Group {
                     expires: Some(ends_at(asking.now, seconds)),
                     ..login.times
                 };
-                let is_worn = matches!(next_login_step(&times, asking.now), LoginStep::Replace);
+                let facts = LoginFacts { now: asking.now, times };
+                let is_worn = facts.next() == Next::Step(LoginStep::Replace);
                 let accessor = login.accessor.clone();
                 self.current = Some(Login { times, ..login });
                 if is_worn {

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_live::applying::{sent_new, sent_over};
-use capstan_live::secrets::{LoginTimes, Why};
+use capstan_live::secrets::Why;
 use capstan_model::digest::sha256;
+use capstan_reconciler_core::leases::LoginTimes;
 use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
@@ -19,8 +20,8 @@ use serde_json::{Value, json};
 use super::asking::Asking;
 use super::logins::{KeptLease, Login};
 use super::target::{secret, text};
-use crate::reconcile::resources::ServiceAccountSpec;
 use capstan_ports::{Contested, Deleted, ManagementCluster as _, Preconditions, Run, VaultError};
+use capstan_reconciler_core::resources::ServiceAccountSpec;
 
 /// The label, with the store's name as far as a label takes it.
 const LABEL: &str = "capstan.dev/vault-login";

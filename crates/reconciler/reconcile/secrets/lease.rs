@@ -1,10 +1,13 @@
-//! A lease's turn: it is kept, renewed, or another one is taken.
+//! A lease's turn: what is gathered of it, and how its steps are carried out.
 
-use capstan_live::secrets::{
-    Content, Lease, LeaseFacts, LeaseRequest, LeaseStep, Superseded, VaultSecretSpec, Why, next_lease_step,
-};
+use async_trait::async_trait;
+use capstan_live::secrets::{LeaseRequest, VaultSecretSpec, Why};
+use capstan_ports::{NewLease, Vault as _, VaultError, ends_at};
+use capstan_reconciler_core::leases::{Asked, Content, Facts, Lease, Look, Standing, Step, Superseded};
+use capstan_reconciler_core::resources::LeaseStatus;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
+use serde_json::Value;
 
 use super::asking::Asking;
 use super::earlier::{leave, soon};
@@ -15,117 +18,254 @@ use super::outcome::{Done, after, refresh};
 use super::store::Store;
 use super::subject::Subject;
 use super::target::{self, Target, as_text, is_key};
-use crate::reconcile::resources::LeaseStatus;
-use capstan_ports::{NewLease, Vault as _, VaultError, ends_at};
+use crate::life::{Life, Lived, live, never};
 
-/// Steps that one turn takes at most.
-const MOST_STEPS: usize = 4;
-
-/// How a lease is asked for, and what for.
-type Wanted<'a> = (&'a VaultSecretSpec, &'a LeaseRequest);
+/// A lease, and whoever keeps it.
+struct LeaseLife<'a> {
+    asking: Asking<'a>,
+    subject: &'a mut Subject,
+    group: &'a mut Group,
+    store: &'a Store,
+    spec: &'a VaultSecretSpec,
+    request: &'a LeaseRequest,
+    /// Of what is asked with.
+    print: String,
+    /// The login with which it was looked at last.
+    login: Option<Login>,
+    /// The Secret, as it was looked at last.
+    live: Option<Value>,
+    /// Whether Vault was asked in this turn that it knows the lease, or gave it.
+    is_looked_up: bool,
+    /// Whether it was taken in this turn.
+    is_taken: bool,
+    /// Why an earlier one is gone.
+    gone: Option<&'static str>,
+}
 
 pub(super) async fn resolve(
     asking: Asking<'_>,
     subject: &mut Subject,
     group: &mut Group,
     store: &Store,
-    (spec, request): Wanted<'_>,
+    (spec, request): (&VaultSecretSpec, &LeaseRequest),
 ) -> Result<Done, VaultError> {
     store.gives_leases()?;
-    let print = request.print(&spec.store);
-    let (mut is_looked_up, mut is_taken, mut gone) = (false, false, None);
-    for _ in 0..MOST_STEPS {
-        if subject.status.asked_of.as_deref().is_some_and(|of| of != store.name()) {
-            subject.set_aside_asked(asking.now);
-        }
-        if let Some(accessor) = subject.status.asked_with.clone() {
-            // Somebody died between asking and writing down: what nobody knows ends with its login.
-            group.retire(asking, store, &accessor).await?;
-            (subject.status.asked_with, subject.status.asked_of) = (None, None);
-        }
-        let login = group.login(asking, store, Need::Lease).await?;
-        let owner = subject.key.clone();
-        let target = Target { owner: &owner, spec };
-        let live = target.read(asking).await?;
-        let known = lease_of(subject).map(|lease| of_store(lease, subject, store));
-        let is_whole = known
-            .as_ref()
-            .zip(live.as_ref())
-            .is_some_and(|(lease, live)| target.holds_lease(live, &lease.id));
-        let content = if is_whole { Content::AsWritten } else { Content::Lost };
-        let facts = LeaseFacts { request: &print, login: Some(&login.accessor), content };
-        match (next_lease_step(known.as_ref(), &facts, asking.now), known) {
-            (LeaseStep::Keep(_), Some(lease)) if !is_looked_up => {
-                is_looked_up = true;
-                if let Some(why) = lost(asking, group, store, (&login, &lease)).await {
-                    subject.status.lease = None;
-                    subject.status.lease_expires = None;
-                    gone = Some(why);
+    let mut life = LeaseLife {
+        asking,
+        subject: &mut *subject,
+        group: &mut *group,
+        store,
+        spec,
+        request,
+        print: request.print(&spec.store),
+        login: None,
+        live: None,
+        is_looked_up: false,
+        is_taken: false,
+        gone: None,
+    };
+    let lived = live(&mut life, &never).await?;
+    let (is_taken, gone) = (life.is_taken, life.gone);
+    let Lived::Rests(rest, _) = lived else {
+        return Err(VaultError::new(Why::Away, "it was to stop"));
+    };
+    let next = rest.until.min(after(asking.now, refresh(subject)));
+    let next = group.due(asking.now).map_or(next, |due| next.min(due));
+    let name = spec.secret_name(&subject.key.1);
+    target::keep_only(asking, subject, name).await?;
+    let next = if leave(asking, subject, group, store).await { next } else { soon(asking, next) };
+    let message = format!("Secret {name} holds a lease of {}", request.path);
+    let message = match gone {
+        Some(why) => format!("{message}; {why}"),
+        // What was said of this lease stays said.
+        None if !is_taken => subject.said().filter(|said| said.starts_with(&message)).unwrap_or(message),
+        None => message,
+    };
+    Ok(Done { message, next })
+}
+
+#[async_trait]
+impl Life for LeaseLife<'_> {
+    type Facts = Facts;
+    type Trouble = VaultError;
+
+    const MOST_STEPS: usize = 8;
+
+    async fn gather(&mut self) -> Result<Facts, VaultError> {
+        let look = match self.asked() {
+            Some(asked) => Look::Asked(asked),
+            None => Look::Standing(self.standing().await?),
+        };
+        let (store, request) = (self.store.name().to_owned(), self.print.clone());
+        Ok(Facts { now: self.asking.now, store, request, look })
+    }
+
+    async fn perform(&mut self, step: Step, _facts: Facts) -> Result<(), VaultError> {
+        let asking = self.asking;
+        match step {
+            Step::SetAsideAsked => self.subject.set_aside_asked(asking.now),
+            Step::Retire(login) => {
+                self.group.retire(asking, self.store, &login).await?;
+                (self.subject.status.asked_with, self.subject.status.asked_of) = (None, None);
+            }
+            Step::LookUp(lease) => {
+                self.is_looked_up = true;
+                if let Some(why) = self.lost(&lease).await {
+                    self.forget();
+                    self.gone = Some(why);
                 }
             }
-            (LeaseStep::Keep(until), _) => {
-                let next = until.min(after(asking.now, refresh(subject)));
-                let next = group.due(asking.now).map_or(next, |due| next.min(due));
-                let name = spec.secret_name(&owner.1);
-                target::keep_only(asking, subject, name).await?;
-                let next = if leave(asking, subject, group, store).await { next } else { soon(asking, next) };
-                let message = format!("Secret {name} holds a lease of {}", request.path);
-                let message = match gone {
-                    Some(why) => format!("{message}; {why}"),
-                    // What was said of this lease stays said.
-                    None if !is_taken => {
-                        subject.said().filter(|said| said.starts_with(&message)).unwrap_or(message)
-                    }
-                    None => message,
-                };
-                return Ok(Done { message, next });
+            Step::Renew(lease) => {
+                if let Some(login) = &self.login {
+                    renew(asking, self.subject, self.store, &login.token, &lease).await?;
+                }
             }
-            (LeaseStep::Renew, Some(lease)) => renew(asking, subject, store, &login.token, &lease).await?,
-            (LeaseStep::Renew, None) => {}
-            (LeaseStep::Take(Superseded::Revoke), Some(lease)) => {
+            Step::Revoke(lease) => {
                 // Else its login has retired, and the next step takes one with another.
-                if end(asking, group, store, (&lease.login, &lease.id)).await? {
-                    subject.status.lease = None;
-                    subject.status.lease_expires = None;
+                if end(asking, self.group, self.store, (&lease.login, &lease.id)).await? {
+                    self.forget();
                 }
             }
-            (LeaseStep::Take(superseded), _) => {
+            Step::Take(superseded) => {
                 let replaces = superseded == Superseded::Replaced;
-                let at = (&login, &target, live.as_ref());
-                let taken = take(asking, subject, (group, store), at, (request, &print, replaces)).await;
+                let taken = self.take(replaces).await;
                 // What was given just now is there.
-                (is_looked_up, is_taken) = (true, true);
+                (self.is_looked_up, self.is_taken) = (true, true);
                 if taken.is_err() && replaces {
-                    keep_alive(asking, subject, group, store).await;
+                    keep_alive(asking, self.subject, self.group, self.store).await;
                 }
                 taken?;
             }
         }
+        Ok(())
     }
-    Err(VaultError::new(Why::Away, format!("the lease of {} does not come to rest", request.path)))
+
+    fn restless(&self) -> VaultError {
+        VaultError::new(Why::Away, format!("the lease of {} does not come to rest", self.request.path))
+    }
 }
 
-/// Why a lease that should last still is gone; `None` where Vault knows it, or does not say. It may have been revoked, or the login
-/// that it hangs on.
-async fn lost(
-    asking: Asking<'_>,
-    group: &mut Group,
-    store: &Store,
-    (login, lease): (&Login, &Lease),
-) -> Option<&'static str> {
-    match store.vault.knows(&login.token, &lease.id).await {
-        Ok(true) => None,
-        Ok(false) => Some("the earlier one was revoked in Vault before its time, so another one was taken"),
-        Err(error) if error.why == Why::Denied => {
-            let is_dead = group.is_dead(asking, store).await.unwrap_or(false);
-            is_dead.then_some(
-                "the login that the earlier one hung on was revoked in Vault before its time, so another one was taken",
-            )
+impl LeaseLife<'_> {
+    /// What was about to be asked for: somebody died between asking and writing down.
+    fn asked(&self) -> Option<Asked> {
+        let status = &self.subject.status;
+        let asked = Asked { login: status.asked_with.clone(), store: status.asked_of.clone() };
+        let is_any = asked.login.is_some() || asked.store.as_ref().is_some_and(|of| of != self.store.name());
+        is_any.then_some(asked)
+    }
+
+    async fn standing(&mut self) -> Result<Standing, VaultError> {
+        let login = self.group.login(self.asking, self.store, Need::Lease).await?;
+        let owner = self.subject.key.clone();
+        let target = Target { owner: &owner, spec: self.spec };
+        self.live = target.read(self.asking).await?;
+        let lease = lease_of(self.subject).map(|lease| of_store(lease, self.subject, self.store));
+        let is_whole = lease
+            .as_ref()
+            .zip(self.live.as_ref())
+            .is_some_and(|(lease, live)| target.holds_lease(live, &lease.id));
+        let content = if is_whole { Content::AsWritten } else { Content::Lost };
+        let standing =
+            Standing { lease, login: login.accessor.clone(), content, is_looked_up: self.is_looked_up };
+        self.login = Some(login);
+        Ok(standing)
+    }
+
+    /// Nothing is left of the lease.
+    fn forget(&mut self) {
+        (self.subject.status.lease, self.subject.status.lease_expires) = (None, None);
+    }
+
+    /// Why a lease that should last still is gone; `None` where Vault knows it, or does not say. It may have been revoked, or
+    /// the login that it hangs on.
+    async fn lost(&mut self, lease: &Lease) -> Option<&'static str> {
+        let login = self.login.as_ref()?;
+        match self.store.vault.knows(&login.token, &lease.id).await {
+            Ok(true) => None,
+            Ok(false) => {
+                Some("the earlier one was revoked in Vault before its time, so another one was taken")
+            }
+            Err(error) if error.why == Why::Denied => {
+                let is_dead = self.group.is_dead(self.asking, self.store).await.unwrap_or(false);
+                is_dead.then_some(
+                    "the login that the earlier one hung on was revoked in Vault before its time, so another one was taken",
+                )
+            }
+            Err(error) => {
+                tracing::debug!(store = self.store.name(), %error, "whether a lease is there still is not known");
+                None
+            }
         }
-        Err(error) => {
-            tracing::debug!(store = store.name(), %error, "whether a lease is there still is not known");
-            None
+    }
+
+    /// Takes another one: first it is written down that one is asked for, then asked, then written, then written down.
+    async fn take(&mut self, replaces: bool) -> Result<(), VaultError> {
+        let (asking, store, request) = (self.asking, self.store, self.request);
+        let Some(login) = self.login.clone() else { return Ok(()) };
+        // Of one that is not asked at all nobody need doubt what it gave.
+        store.vault.check()?;
+        if store.makes_logins() {
+            self.subject.status.asked_with = Some(login.accessor.clone());
+            self.subject.status.asked_of = Some(store.name().to_owned());
+            self.subject.save(asking.ports).await?;
         }
+        asking.ports.check_leading("asking for a lease").await?;
+        let asked = store.vault.lease(&login.token, &request.path, request.method, &request.parameters).await;
+        let new = match asked {
+            Ok(new) => new,
+            Err(error) => {
+                if error.why != Why::Away {
+                    // It was refused: none was given.
+                    (self.subject.status.asked_with, self.subject.status.asked_of) = (None, None);
+                }
+                return Err(error);
+            }
+        };
+        if let Err(trouble) = self.write_down(&login, &new).await {
+            // Nobody knows what it gave.
+            if new.id.is_empty() || store.vault.revoke(&login.token, &new.id).await.is_ok() {
+                (self.subject.status.asked_with, self.subject.status.asked_of) = (None, None);
+            }
+            return Err(trouble);
+        }
+        let now = whole(asking.now);
+        if replaces {
+            self.subject.set_aside();
+        }
+        let status = &mut self.subject.status;
+        status.lease = Some(LeaseStatus {
+            id: new.id,
+            login: login.accessor,
+            store: store.name().to_owned(),
+            since: now,
+            first_seconds: new.seconds,
+            renewable: new.is_renewable,
+            request: self.print.clone(),
+        });
+        status.lease_expires = Some(ends_at(now, new.seconds));
+        status.last_read = Some(now);
+        status.version.clear();
+        (status.asked_with, status.asked_of) = (None, None);
+        tracing::info!(
+            namespace = self.subject.key.0,
+            secret = self.subject.key.1,
+            path = request.path,
+            seconds = new.seconds,
+            "a lease was taken"
+        );
+        // Before anything else: the one who follows knows it by this.
+        self.subject.save(asking.ports).await
+    }
+
+    /// What was given is kept, and written into the Secret.
+    async fn write_down(&mut self, login: &Login, new: &NewLease) -> Result<(), VaultError> {
+        has_lease(self.request, new)?;
+        let (uid, path) = (self.subject.uid.clone(), self.request.path.clone());
+        let kept = KeptLease { uid, login: login.accessor.clone(), path };
+        self.group.hold(self.asking, self.store.name(), &new.id, kept).await?;
+        let owner = self.subject.key.clone();
+        let target = Target { owner: &owner, spec: self.spec };
+        write(self.asking, self.subject, &target, self.live.as_ref(), (self.request, new)).await
     }
 }
 
@@ -184,77 +324,6 @@ async fn keep_alive(asking: Asking<'_>, subject: &mut Subject, group: &mut Group
     }
 }
 
-/// Takes another one: first it is written down that one is asked for, then asked, then written, then written down.
-async fn take(
-    asking: Asking<'_>,
-    subject: &mut Subject,
-    (group, store): (&mut Group, &Store),
-    (login, target, live): (&Login, &Target<'_>, Option<&serde_json::Value>),
-    (request, print, replaces): (&LeaseRequest, &str, bool),
-) -> Result<(), VaultError> {
-    // Of one that is not asked at all nobody need doubt what it gave.
-    store.vault.check()?;
-    if store.makes_logins() {
-        subject.status.asked_with = Some(login.accessor.clone());
-        subject.status.asked_of = Some(store.name().to_owned());
-        subject.save(asking.ports).await?;
-    }
-    asking.ports.check_leading("asking for a lease").await?;
-    let asked = store.vault.lease(&login.token, &request.path, request.method, &request.parameters).await;
-    let new = match asked {
-        Ok(new) => new,
-        Err(error) => {
-            if error.why != Why::Away {
-                // It was refused: none was given.
-                (subject.status.asked_with, subject.status.asked_of) = (None, None);
-            }
-            return Err(error);
-        }
-    };
-    let kept =
-        KeptLease { uid: subject.uid.clone(), login: login.accessor.clone(), path: request.path.clone() };
-    let written = match has_lease(request, &new) {
-        Ok(()) => match group.hold(asking, store.name(), &new.id, kept).await {
-            Ok(()) => write(asking, subject, target, live, (request, &new)).await,
-            Err(trouble) => Err(trouble),
-        },
-        Err(trouble) => Err(trouble),
-    };
-    if let Err(trouble) = written {
-        // Nobody knows what it gave.
-        if new.id.is_empty() || store.vault.revoke(&login.token, &new.id).await.is_ok() {
-            (subject.status.asked_with, subject.status.asked_of) = (None, None);
-        }
-        return Err(trouble);
-    }
-    let now = whole(asking.now);
-    if replaces {
-        subject.set_aside();
-    }
-    subject.status.lease = Some(LeaseStatus {
-        id: new.id,
-        login: login.accessor.clone(),
-        store: store.name().to_owned(),
-        since: now,
-        first_seconds: new.seconds,
-        renewable: new.is_renewable,
-        request: print.to_owned(),
-    });
-    subject.status.lease_expires = Some(ends_at(now, new.seconds));
-    subject.status.last_read = Some(now);
-    subject.status.version.clear();
-    (subject.status.asked_with, subject.status.asked_of) = (None, None);
-    tracing::info!(
-        namespace = subject.key.0,
-        secret = subject.key.1,
-        path = request.path,
-        seconds = new.seconds,
-        "a lease was taken"
-    );
-    // Before anything else: the one who follows knows it by this.
-    subject.save(asking.ports).await
-}
-
 /// Whether what was given is a lease.
 fn has_lease(request: &LeaseRequest, new: &NewLease) -> Result<(), VaultError> {
     if new.id.is_empty() || new.seconds <= 0 {
@@ -274,7 +343,7 @@ async fn write(
     asking: Asking<'_>,
     subject: &Subject,
     target: &Target<'_>,
-    live: Option<&serde_json::Value>,
+    live: Option<&Value>,
     (request, new): (&LeaseRequest, &NewLease),
 ) -> Result<(), VaultError> {
     let bad = |what: String| bad(request, &what);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_live::secrets::LoginTimes;
+use capstan_reconciler_core::leases::LoginTimes;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 

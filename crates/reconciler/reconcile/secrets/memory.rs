@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use capstan_live::secrets::SECRET_LABEL;
+use capstan_reconciler_core::leases::{Appliers, GroupKey, Key, Seen, kind};
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
-use super::accounts::Appliers;
-use super::key::{GroupKey, Key, Seen, kind};
 use super::logins::Group;
 use super::patience::{PATIENCE, Patient};
 use capstan_ports::{

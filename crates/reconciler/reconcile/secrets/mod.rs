@@ -7,10 +7,9 @@
 //! a lease is written down before anybody knows it, and one that nobody knows ends with its login. Who reads and writes in a namespace
 //! does it with the rights of that namespace's service account.
 //!
-//! Decisions are [`capstan_live::secrets`]'. Vault is asked through [`Vaults`](capstan_ports::Vaults). Deliberately
+//! Decisions are [`capstan_reconciler_core::leases`]'. Vault is asked through [`Vaults`](capstan_ports::Vaults). Deliberately
 //! absent: when a pass is made (`controllers/secrets.rs`).
 
-mod accounts;
 mod appliers;
 mod asking;
 mod earlier;
@@ -18,7 +17,6 @@ mod ending;
 mod folder;
 mod group;
 mod kept_logins;
-mod key;
 mod lease;
 mod logins;
 mod memory;

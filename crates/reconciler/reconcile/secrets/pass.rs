@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_live::secrets::Why;
+use capstan_reconciler_core::leases::{Accounts, Appliers, GroupKey, Key, kind};
 use futures_util::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 
-use super::accounts::{Accounts, Appliers};
 use super::asking::Asking;
-use super::key::{GroupKey, Key, kind};
 use super::logins::Group;
 use super::memory::VaultSecrets;
 use super::patience::CALLS_OF_ONE;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_live::secrets::{KvRead, LeaseMethod, Why};
+use capstan_model::doubling::Doubling;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
@@ -94,7 +95,7 @@ impl Patient {
         if away.is_none_or(|away| away.since < begun) {
             let times = away.map_or(0, |away| away.times).saturating_add(1);
             let since = Instant::now();
-            *away = Some(Away { since, until: since + pause(self.patience, times), times });
+            *away = Some(Away { since, until: since + pauses(self.patience).after(times), times });
         }
         self.silent()
     }
@@ -106,10 +107,9 @@ impl Patient {
     }
 }
 
-/// How long one that did not answer so many times is left alone, where a call may take so long.
-fn pause(patience: Duration, times: u32) -> Duration {
-    let first = patience * 5 / 4;
-    first.saturating_mul(1 << times.saturating_sub(1).min(8)).min(patience * 10)
+/// How long one that did not answer is left alone, where a call may take so long.
+fn pauses(patience: Duration) -> Doubling {
+    Doubling::new(patience * 5 / 4, patience * 10)
 }
 
 #[async_trait]
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn one_that_does_not_answer_is_left_alone_for_longer_each_time() {
-        let pauses = [1, 2, 3, 4, 5, u32::MAX].map(|times| pause(PATIENCE, times).as_secs());
-        assert_eq!(pauses, [15, 30, 60, 120, 120, 120]);
+        let secs = [1, 2, 3, 4, 5, u32::MAX].map(|times| pauses(PATIENCE).after(times).as_secs());
+        assert_eq!(secs, [15, 30, 60, 120, 120, 120]);
     }
 }

@@ -7,14 +7,14 @@ use capstan_model::finding::Severity;
 use capstan_model::object::FieldPath;
 
 use capstan_ports::VaultError;
+use capstan_reconciler_core::leases::Accounts;
 
-use super::accounts::Accounts;
 use super::asking::Asking;
 use super::folder::is_vault_secret;
 use super::turn::{content, read_all};
 use crate::reconcile::dependencies::Ports;
 use crate::reconcile::ports::FleetRecord;
-use crate::reconcile::reason::Reason;
+use capstan_reconciler_core::reason::Reason;
 
 /// Reads what the references of a render name; why what is not to be had is not.
 pub(in crate::reconcile) async fn look(

@@ -1,14 +1,15 @@
 //! One VaultSecret's turn at once, for whoever waits for its Secret.
 
-use super::accounts::Accounts;
+use capstan_reconciler_core::leases::Accounts;
+
 use super::asking::Asking;
 use super::memory::VaultSecrets;
 use super::subject::Subject;
 use super::turn::take_turn;
 use crate::reconcile::dependencies::Ports;
 use crate::reconcile::ports::FleetRecord;
-use crate::reconcile::resources::ConditionType;
 use capstan_ports::{LiveError, ManagementCluster as _};
+use capstan_reconciler_core::resources::ConditionType;
 
 /// How a VaultSecret stands.
 pub(in crate::reconcile) struct Standing {

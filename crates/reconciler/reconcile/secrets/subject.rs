@@ -1,15 +1,14 @@
 //! A VaultSecret as it stands, and what is written back to it.
 
 use capstan_live::secrets::{VaultSecretSpec, Why};
+use capstan_reconciler_core::leases::{API_VERSION, Accounts, Appliers, KIND, Key, Seen, kind};
 use jiff::Timestamp;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::accounts::{Accounts, Appliers};
-use super::key::{API_VERSION, KIND, Key, Seen, kind};
 use crate::reconcile::dependencies::Ports;
-use crate::reconcile::resources::{ConditionStatus, ConditionType, VaultSecretStatus};
 use capstan_ports::{ApiObject, As, Contested, ManagementCluster as _, ObjectPart, Run, VaultError};
+use capstan_reconciler_core::resources::{ConditionStatus, ConditionType, VaultSecretStatus};
 
 /// Set while there is something to end or to delete.
 const FINALIZER: &str = "capstan.dev/vault-secret";

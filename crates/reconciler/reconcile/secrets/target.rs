@@ -7,11 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use capstan_live::applying::{sent_new, sent_over};
 use capstan_live::secrets::{SECRET_LABEL, VaultSecretSpec, Why};
 use capstan_model::digest::sha256;
+use capstan_reconciler_core::leases::Key;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value, json};
 
 use super::asking::Asking;
-use super::key::Key;
 use super::subject::Subject;
 use crate::reconcile::dependencies::Ports;
 use capstan_ports::{

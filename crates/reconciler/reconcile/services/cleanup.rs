@@ -16,13 +16,13 @@ use capstan_model::kinds::is_cluster;
 use capstan_model::object::ObjectId;
 use serde_json::Value;
 
-use super::is_of_cluster;
 use super::removal::is_going;
-use super::workloads::{Workload, problem_of};
+use super::workloads::Workload;
 use crate::reconcile::observation::Observation;
-use crate::reconcile::reason::Reason;
 use crate::reconcile::reconciliation::Reconciliation;
 use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, Preconditions, Run};
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::services::{is_of_cluster, problem_of};
 
 /// So many are told one by one.
 const TOLD: usize = 10;

@@ -7,13 +7,13 @@ use capstan_live::services::{CloudState, cloud_state, infrastructure_of, last_wa
 use capstan_model::finding::Severity;
 use capstan_model::kinds::{KindRole, role_of};
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_reconciler_core::services::CLOUD_NOT_READY;
 use serde_json::Value;
 
-use super::telling::CLOUD_NOT_READY;
 use crate::reconcile::observation::Observation;
-use crate::reconcile::reason::Reason;
 use crate::reconcile::reconciliation::Reconciliation;
 use capstan_ports::As;
+use capstan_reconciler_core::reason::Reason;
 
 /// The reason of what an Event warns of.
 const WARNING: &str = "WarningEvent";

@@ -7,9 +7,10 @@ use capstan_live::services::{
 use capstan_model::object::ObjectId;
 use capstan_plan::services::CheckFacts;
 use capstan_plan::settings::{Service, ServiceCheck, ServiceRole};
+use capstan_reconciler_core::services::problem_of;
 use serde_json::Value;
 
-use super::workloads::{Workload, problem_of};
+use super::workloads::Workload;
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster as _};
 

@@ -8,13 +8,14 @@ use capstan_live::applying::{
 };
 use capstan_live::services::{Cause, Problem, defines, is_later, stage};
 use capstan_model::object::{FieldPath, ObjectId};
+use capstan_reconciler_core::services::problem_of;
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::workloads::{Workload, problem_of};
-use crate::reconcile::resources::Adopt;
+use super::workloads::Workload;
 use capstan_ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run, Scope};
+use capstan_reconciler_core::resources::Adopt;
 
 /// Objects that are looked at at a time; requests have their own bound.
 const LOOKS: usize = 4;

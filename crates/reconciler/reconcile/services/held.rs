@@ -17,9 +17,9 @@ use serde_json::Value;
 
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use crate::reconcile::observation::Observation;
-use crate::reconcile::reason::Reason;
 use crate::reconcile::reconciliation::Reconciliation;
 use capstan_ports::LiveError;
+use capstan_reconciler_core::reason::Reason;
 
 impl Reconciliation<'_> {
     /// Takes out of a plan the objects of services whose turn has not come, by how services stood at the last look: what

@@ -17,9 +17,9 @@ use serde_json::Value;
 
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use crate::reconcile::observation::Observation;
-use crate::reconcile::outcome::Ended;
-use crate::reconcile::reason::{KUBERNETES_NOT_ALLOWED, Reason};
 use crate::reconcile::reconciliation::Reconciliation;
+use capstan_reconciler_core::outcome::Ended;
+use capstan_reconciler_core::reason::{KUBERNETES_NOT_ALLOWED, Reason};
 
 /// So many checks are told.
 const TOLD: usize = 5;

@@ -2,8 +2,8 @@
 //!
 //! *Expected flow*, once what Git says is applied to the management cluster: the cluster's API is asked whether it answers
 //! ([`workloads`]); each service in its order is rendered ([`declared`]), looked at, tried, applied and judged
-//! ([`pass`], [`folder`], [`facts`]); what was switched off is taken away ([`removal`]); all of it is put into words
-//! ([`telling`]). [`cloud`] looks at infrastructure and Events of the management cluster.
+//! ([`pass`], [`life`], [`folder`], [`facts`]); what was switched off is taken away ([`removal`]); all of it is put into words
+//! ([`capstan_reconciler_core::services`]). [`cloud`] looks at infrastructure and Events of the management cluster.
 //!
 //! *Guarantees*: a cluster whose API does not answer, or refuses, costs its own services alone, and is not asked again in
 //! the same look; what is applied stands in the inventory before. A look that finds nothing to do writes nothing, there
@@ -20,13 +20,13 @@ mod facts;
 mod folder;
 mod held;
 mod kubernetes;
+mod life;
 mod pass;
+mod pass_state;
 mod preflight;
 mod removal;
-mod telling;
 mod workloads;
 
 pub(super) use preflight::look;
-pub(super) use telling::{ServicesFound, conditions, hindrance, notes};
 pub use workloads::Workloads;
-pub(super) use workloads::{is_of_cluster, kubeconfig_of, problem_of};
+pub(super) use workloads::kubeconfig_of;

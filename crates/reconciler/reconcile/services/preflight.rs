@@ -9,9 +9,9 @@ use capstan_plan::settings::{Service, ServiceSource};
 use super::declared::Declared;
 use super::held::{is_named, live_of};
 use crate::reconcile::observation::Observation;
-use crate::reconcile::reason::Reason;
-use crate::reconcile::resources::ManagedClusterStatus;
 use crate::reconcile::revision::Revision;
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::resources::ManagedClusterStatus;
 
 /// Why the network of pods that the head names would be refused: another one is there, be it that an earlier commit switched
 /// that off or gave it another role. Nothing where its settings or its folder cannot be read, which others tell.

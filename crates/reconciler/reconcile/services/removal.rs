@@ -8,12 +8,13 @@ use capstan_live::services::{
 };
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::{Service, ServiceRole, Tombstone};
+use capstan_reconciler_core::services::problem_of;
 use serde_json::Value;
 
 use super::folder::Look;
 use super::held::is_named;
-use super::pass::{Pass, works_with_cloud};
-use super::workloads::{Workload, problem_of};
+use super::pass_state::{Pass, works_with_cloud};
+use super::workloads::Workload;
 use crate::reconcile::credentials::id_inside;
 use capstan_ports::{ApiKind, ApiObject, As, Deleted, LiveError, ManagementCluster as _, Preconditions, Run};
 

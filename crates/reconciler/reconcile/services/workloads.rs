@@ -8,12 +8,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_live::owners::Endpoint;
 use capstan_live::services::{Cause, Problem};
 use capstan_model::digest::sha256;
+use capstan_model::doubling::Doubling;
 use capstan_model::object::ObjectId;
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -32,10 +34,8 @@ const REQUESTS_OF_ALL: usize = 64;
 const MOST: usize = 5_000;
 /// For how long a Cluster counts beside others that was not opened again.
 const COUNTS: SignedDuration = SignedDuration::from_hours(2);
-/// How long one that did not answer is left alone first; each further time twice as long.
-const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(15);
-/// How long at most.
-const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(5);
+/// How long one that did not answer is left alone.
+const PAUSES: Doubling = Doubling::new(Duration::from_secs(15), Duration::from_mins(5));
 
 /// The clusters that services are brought into.
 pub struct Workloads {
@@ -251,8 +251,7 @@ impl Workloads {
     pub(in crate::reconcile) fn away(&self, cluster: &ObjectId, problem: &Problem, now: Timestamp) {
         if let Some(known) = self.known().get_mut(cluster) {
             let times = known.away.as_ref().map_or(0, |away| away.times).saturating_add(1);
-            let doubled = FIRST_PAUSE.saturating_mul(1 << times.saturating_sub(1).min(16));
-            let until = now.saturating_add(doubled.min(LONGEST_PAUSE)).unwrap_or(Timestamp::MAX);
+            let until = now.saturating_add(PAUSES.after(times)).unwrap_or(Timestamp::MAX);
             known.away = Some(Away { until, times, problem: problem.clone() });
         }
     }
@@ -281,34 +280,4 @@ pub(in crate::reconcile) fn kubeconfig_of(cluster: &ObjectId) -> ApiObject {
         namespace: cluster.namespace.clone(),
         name: format!("{}-kubeconfig", cluster.name),
     }
-}
-
-/// What an answer of a workload cluster means for a service; `None` where this process leads no more, which is nobody's
-/// fault there.
-pub(in crate::reconcile) fn problem_of(error: &LiveError, object: Option<&ObjectId>) -> Option<Problem> {
-    let problem = match error {
-        LiveError::NotLeading { .. } => return None,
-        LiveError::Unreachable { reason, .. } => {
-            let (cause, words) = if reason.contains("certificate") {
-                (
-                    Cause::WorkloadCertificate,
-                    "the API of the cluster shows a certificate that is not of the authority in its kubeconfig",
-                )
-            } else {
-                (Cause::WorkloadUnreachable, "the API of the cluster does not answer")
-            };
-            return Some(Problem::plain(cause, format!("{words}: {reason}")));
-        }
-        LiveError::Refused { refusal, .. } => {
-            Problem::plain(Cause::Refused(refusal.kind), refusal.message.clone())
-        }
-        LiveError::Malformed { reason, .. } => Problem::plain(Cause::ServiceNotRendered, reason.clone()),
-        LiveError::TooMuch { .. } => Problem::plain(Cause::TooManyObjects, error.to_string()),
-    };
-    Some(Problem { object: object.cloned(), ..problem })
-}
-
-/// Whether a problem is one of the cluster, and so all its services'.
-pub(in crate::reconcile) const fn is_of_cluster(problem: &Problem) -> bool {
-    matches!(problem.cause, Cause::WorkloadUnreachable | Cause::WorkloadCertificate)
 }

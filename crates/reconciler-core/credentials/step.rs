@@ -1,0 +1,215 @@
+//! What comes next of one application credential.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_ports::Issued;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::next::{Basis, Next};
+use crate::term::two_thirds;
+
+/// One that was handed out: whose it is in Keystone, where only its user sees it, and when it ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandedOut {
+    /// The id of the user who made it.
+    pub user: String,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// What the Secret says beside the credential itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The id of the credential that it holds.
+    pub current: String,
+    /// Whose that is.
+    pub user: String,
+    /// When that was made.
+    pub issued_at: Timestamp,
+    /// When that ends.
+    pub expires_at: Timestamp,
+    /// Those that it held before, and that somebody may work with still, by their ids.
+    pub previous: BTreeMap<String, HandedOut>,
+    /// Whether it is as Capstan would write it now.
+    pub state: WrittenState,
+}
+
+/// How what stands in a Secret compares with what would be written now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrittenState {
+    /// It is that.
+    AsWished,
+    /// Somebody changed it, or the cloud is another place by now: nobody can say that it serves.
+    Outdated,
+}
+
+/// Somebody who works with the credential: a controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consumer {
+    /// `Deployment kube-system/openstack-cloud-controller-manager`
+    pub what: String,
+    /// The id of the credential that it is known to work with; `None` where nobody can tell.
+    pub on: Option<String>,
+}
+
+/// Whether the cluster still wants one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// It does.
+    Keep,
+    /// It is gone, and everything of it goes.
+    Remove,
+}
+
+/// Everything that is decided on.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// Now.
+    pub now: Timestamp,
+    /// Whether it is wanted.
+    pub wish: Wish,
+    /// How long a new one lives.
+    pub lifetime: SignedDuration,
+    /// The id of the user whose credentials `issued` are, and who makes the next one.
+    pub user: String,
+    /// What Keystone has of that user.
+    pub issued: Vec<Issued>,
+    /// What the Secret says; `None` without a Secret.
+    pub written: Option<Written>,
+    /// Those that a Secret is remembered to have held, by whoever remembers it besides the Secret. They count where
+    /// there is none: what no Secret ever held, nobody knows the secret of.
+    pub remembered: BTreeSet<String>,
+    /// Who works with it.
+    pub consumers: Vec<Consumer>,
+}
+
+/// What is done next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Make one that ends then, and write it into the Secret together with these as `previous`.
+    Issue {
+        /// When it ends.
+        expires_at: Timestamp,
+        /// What the Secret held before, as far as it is valid still.
+        previous: BTreeMap<String, HandedOut>,
+    },
+    /// Delete this one in Keystone.
+    Revoke(String),
+    /// Write the Secret with only these as `previous`.
+    Forget(BTreeMap<String, HandedOut>),
+    /// Delete the Secret.
+    RemoveSecret,
+}
+
+/// Why nothing is done now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rest {
+    /// Nothing until then, or until one of these works with the new one.
+    Wait {
+        /// When to look again at the latest.
+        until: Timestamp,
+        /// Who works with an old one, or nobody knows.
+        behind: Vec<String>,
+    },
+    /// Nothing is left of it.
+    Gone,
+}
+
+impl Basis for Facts {
+    type Step = Step;
+    type Rest = Rest;
+
+    fn next(&self) -> Next<Step, Rest> {
+        match self.wish {
+            // Credentials first: while there is a Secret, somebody finds them.
+            Wish::Remove => match (self.issued.first(), &self.written) {
+                (Some(one), _) => Next::Step(Step::Revoke(one.id.clone())),
+                (None, Some(_)) => Next::Step(Step::RemoveSecret),
+                (None, None) => Next::Rest(Rest::Gone),
+            },
+            Wish::Keep => match &self.written {
+                Some(written) => keep(self, written),
+                None => Next::Step(begin(self)),
+            },
+        }
+    }
+}
+
+/// When the next one is to be made: two thirds of its life after it was made.
+pub fn renewal(written: &Written) -> Timestamp {
+    two_thirds(written.issued_at, written.expires_at)
+}
+
+fn begin(facts: &Facts) -> Step {
+    if let Some(orphan) = facts.issued.iter().find(|one| !facts.remembered.contains(&one.id)) {
+        return Step::Revoke(orphan.id.clone());
+    }
+    // Somebody may work with what a Secret held that is gone.
+    let handed_out = |one: &Issued| {
+        let expires_at = one.expires_at.unwrap_or(Timestamp::MAX);
+        (one.id.clone(), HandedOut { user: facts.user.clone(), expires_at })
+    };
+    issue(facts, facts.issued.iter().map(handed_out).collect())
+}
+
+fn keep(facts: &Facts, written: &Written) -> Next<Step, Rest> {
+    let is_named = |id: &str| written.current == id || written.previous.contains_key(id);
+    // Made by somebody who died before writing it down: nobody has its secret.
+    if let Some(orphan) = facts.issued.iter().find(|one| !is_named(&one.id)) {
+        return Next::Step(Step::Revoke(orphan.id.clone()));
+    }
+    let current = HandedOut { user: written.user.clone(), expires_at: written.expires_at };
+    let renewal = renewal(written);
+    let serves = facts.is_valid(&written.current, &current)
+        && written.user == facts.user
+        && written.state == WrittenState::AsWished;
+    if !serves || facts.now >= renewal {
+        let mut all = written.previous.clone();
+        all.insert(written.current.clone(), current);
+        all.retain(|id, one| facts.is_valid(id, one));
+        return Next::Step(issue(facts, all));
+    }
+    let ended = |one: &&Issued| one.id != written.current && !facts.lives(one);
+    if let Some(ended) = facts.issued.iter().find(ended) {
+        return Next::Step(Step::Revoke(ended.id.clone()));
+    }
+    let behind: Vec<String> = facts
+        .consumers
+        .iter()
+        .filter(|consumer| consumer.on.as_ref() != Some(&written.current))
+        .map(|consumer| consumer.what.clone())
+        .collect();
+    let old = facts.issued.iter().find(|one| written.previous.contains_key(&one.id));
+    if let Some(old) = old.filter(|_| behind.is_empty()) {
+        return Next::Step(Step::Revoke(old.id.clone()));
+    }
+    let mut left = written.previous.clone();
+    // Another user's is nobody's to delete here; it is named for as long as somebody may work with it, so that its user
+    // does not take it for one that was never written down.
+    left.retain(|id, one| facts.is_valid(id, one) && (one.user == facts.user || !behind.is_empty()));
+    if left == written.previous {
+        Next::Rest(Rest::Wait { until: renewal, behind })
+    } else {
+        Next::Step(Step::Forget(left))
+    }
+}
+
+fn issue(facts: &Facts, previous: BTreeMap<String, HandedOut>) -> Step {
+    let expires_at = facts.now.saturating_add(facts.lifetime).unwrap_or(Timestamp::MAX);
+    Step::Issue { expires_at, previous }
+}
+
+impl Facts {
+    fn lives(&self, one: &Issued) -> bool {
+        one.expires_at.is_none_or(|end| self.now < end)
+    }
+
+    /// Whether one that was handed out is valid, as far as it can be seen: those of another user can only be believed.
+    fn is_valid(&self, id: &str, handed_out: &HandedOut) -> bool {
+        if handed_out.user == self.user {
+            self.issued.iter().any(|one| one.id == id && self.lives(one))
+        } else {
+            self.now < handed_out.expires_at
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! With whose rights a VaultSecret is read and written, and who logs in for it: the service account of the Fleet that
+//! applies it.
+//!
+//! Where Fleets of one management cluster name different accounts, the one whose folder brought a VaultSecret says which; of
+//! one that no folder brought, the one that applies in its namespace; else the first by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::key::{GroupKey, Key, kind};
+use crate::records::{ClusterRecord, FleetKey, FleetRecord};
+use crate::resources::ServiceAccountSpec;
+use capstan_ports::{As, ServiceAccount};
+
+/// With whose rights a namespace is read and written, and who logs in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accounts {
+    /// With whose rights it is read and written.
+    pub by: As,
+    /// Who logs in.
+    pub account: ServiceAccount,
+}
+
+impl Accounts {
+    /// Those of a Fleet, in a namespace.
+    pub fn of(spec: &ServiceAccountSpec, namespace: &str) -> Self {
+        Self {
+            by: As::Impersonated(spec.of(namespace)),
+            account: ServiceAccount { namespace: namespace.to_owned(), name: spec.name.clone() },
+        }
+    }
+
+    /// Whose login it is at a store.
+    pub fn group(&self, store: &str) -> GroupKey {
+        let ServiceAccount { namespace, name } = self.account.clone();
+        GroupKey { store: store.to_owned(), namespace, account: name }
+    }
+}
+
+/// Which Fleet says the account.
+pub struct Appliers {
+    /// What Fleets say, by name.
+    pub said: Vec<(FleetKey, ServiceAccountSpec)>,
+    /// Of the Fleet whose folder brought a VaultSecret.
+    pub brought: BTreeMap<Key, ServiceAccountSpec>,
+    /// Of the Fleet that applies in a namespace.
+    pub in_namespaces: BTreeMap<String, ServiceAccountSpec>,
+    /// Of which VaultSecrets it was looked, by UID.
+    pub known: BTreeSet<String>,
+    /// When that was found out.
+    pub read: Timestamp,
+}
+
+impl Appliers {
+    /// Whether all Fleets say the same.
+    pub fn is_one(&self) -> bool {
+        let mut accounts = self.said.iter().map(|(_, account)| account);
+        let first = accounts.next();
+        accounts.all(|account| Some(account) == first)
+    }
+
+    /// Takes up what the clusters of a Fleet have. An object is written down before it is applied: so whoever brought one is
+    /// known as soon as it is there.
+    pub fn note(&mut self, fleet: &FleetRecord, clusters: &[ClusterRecord]) {
+        let is_secret = kind();
+        let account = &fleet.spec.service_account;
+        for object in clusters.iter().flat_map(|record| record.status.inventory.objects()) {
+            let Some(namespace) = object.namespace.clone() else { continue };
+            if object.group == is_secret.group && object.kind == is_secret.kind {
+                let key = (namespace.clone(), object.name.clone());
+                self.brought.entry(key).or_insert_with(|| account.clone());
+            }
+            self.in_namespaces.entry(namespace).or_insert_with(|| account.clone());
+        }
+    }
+
+    /// Who acts for a VaultSecret; `None` where there is no Fleet, or it was not there when it was looked. One that goes does so as the account that Fleets have
+    /// where they say none.
+    pub fn of(&self, (key, uid): (&Key, &str), is_deleting: bool) -> Option<Accounts> {
+        if !self.is_one() && !self.known.contains(uid) {
+            return None;
+        }
+        let namespace = &key.0;
+        let first = || self.said.first().map(|(_, account)| account);
+        let said = self.brought.get(key).or_else(|| self.in_namespaces.get(namespace)).or_else(first);
+        let nobodys =
+            ServiceAccountSpec { name: ServiceAccountSpec::DEFAULT_NAME.to_owned(), namespace: None };
+        let said = said.or(is_deleting.then_some(&nobodys));
+        said.map(|account| Accounts::of(account, namespace))
+    }
+}

@@ -1,0 +1,290 @@
+//! What comes next of a lease.
+
+use jiff::Timestamp;
+
+use crate::next::{Basis, Next};
+use crate::term::two_thirds;
+
+/// A lease as it is remembered: no value of what it gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Vault's id.
+    pub id: String,
+    /// The accessor of the login that it hangs on.
+    pub login: String,
+    /// When it was given, or renewed last.
+    pub since: Timestamp,
+    /// When it ends.
+    pub expires: Timestamp,
+    /// How long it was given for at first, in seconds.
+    pub first_seconds: i64,
+    /// Whether Vault renews it.
+    pub is_renewable: bool,
+    /// Of what was asked with: another one is another lease.
+    pub request: String,
+}
+
+impl Lease {
+    /// When two thirds of its time are over.
+    pub fn due(&self) -> Timestamp {
+        two_thirds(self.since, self.expires)
+    }
+}
+
+/// Everything that is decided on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// Now.
+    pub now: Timestamp,
+    /// The VaultStore that is asked.
+    pub store: String,
+    /// Of what is asked with now.
+    pub request: String,
+    /// What is there.
+    pub look: Look,
+}
+
+/// What is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Look {
+    /// One was about to be asked for, and may have been given: nobody knows it. Nothing else was looked at.
+    Asked(Asked),
+    /// There is nothing that nobody knows.
+    Standing(Standing),
+}
+
+/// A lease that was about to be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The accessor of the login that it was to be asked for with, where that was written down.
+    pub login: Option<String>,
+    /// The VaultStore that was to be asked, where that was written down.
+    pub store: Option<String>,
+}
+
+/// What is known of a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The lease; `None` where there is none.
+    pub lease: Option<Lease>,
+    /// The accessor of the login with which one would be asked for.
+    pub login: String,
+    /// What the Secret holds.
+    pub content: Content,
+    /// Whether Vault was asked, in this look, that it knows the lease, or gave it.
+    pub is_looked_up: bool,
+}
+
+/// What the Secret of a lease holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// What the lease gave.
+    AsWritten,
+    /// Something else, or it is gone: nobody is told a second time what a lease gave.
+    Lost,
+}
+
+/// What is done next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// What was about to be asked for is another store's matter: it is ended there.
+    SetAsideAsked,
+    /// What was about to be asked for ends with this login: that serves no more.
+    Retire(String),
+    /// Vault is asked whether it knows the lease still.
+    LookUp(Lease),
+    /// It is renewed.
+    Renew(Lease),
+    /// It is ended: nobody can work with it, because what it gave is lost.
+    Revoke(Lease),
+    /// Another one is taken.
+    Take(Superseded),
+}
+
+/// Nothing is to be done before then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    /// When the lease is due.
+    pub until: Timestamp,
+}
+
+/// What becomes of the earlier lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Superseded {
+    /// There is none.
+    None,
+    /// It ends by itself: whoever works with it has a third of its time to take up the new one.
+    RunsOut,
+    /// It ends once the other one stands, which is another thing: until then it serves.
+    Replaced,
+}
+
+impl Basis for Facts {
+    type Step = Step;
+    type Rest = Rest;
+
+    fn next(&self) -> Next<Step, Rest> {
+        match &self.look {
+            Look::Asked(Asked { store: Some(of), .. }) if *of != self.store => {
+                Next::Step(Step::SetAsideAsked)
+            }
+            Look::Asked(Asked { login: Some(login), .. }) => Next::Step(Step::Retire(login.clone())),
+            // It was never said with which login: so it was never asked for.
+            Look::Asked(Asked { login: None, .. }) => Next::Step(Step::SetAsideAsked),
+            Look::Standing(standing) => self.of_lease(standing),
+        }
+    }
+}
+
+impl Facts {
+    fn of_lease(&self, standing: &Standing) -> Next<Step, Rest> {
+        let now = self.now;
+        let Some(lease) = standing.lease.as_ref().filter(|lease| now < lease.expires) else {
+            return Next::Step(Step::Take(Superseded::None));
+        };
+        if lease.request != self.request {
+            return Next::Step(Step::Take(Superseded::Replaced));
+        }
+        // Its login ends; it goes along as soon as nobody hangs on that any more.
+        if standing.login != lease.login {
+            return Next::Step(Step::Take(Superseded::RunsOut));
+        }
+        if standing.content == Content::Lost {
+            return Next::Step(Step::Revoke(lease.clone()));
+        }
+        let left = lease.expires.duration_since(lease.since).as_secs();
+        // What is renewed for less than a third of its first time has come to the longest that it may live.
+        let is_worn = left * 3 < lease.first_seconds;
+        match (now < lease.due(), lease.is_renewable) {
+            (true, _) if !is_worn && !standing.is_looked_up => Next::Step(Step::LookUp(lease.clone())),
+            (true, _) if !is_worn => Next::Rest(Rest { until: lease.due() }),
+            (false, true) if !is_worn => Next::Step(Step::Renew(lease.clone())),
+            _ => Next::Step(Step::Take(Superseded::RunsOut)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    /// Given at 0 for 120 s, and renewed last at `since` to end at `expires`.
+    fn lease(since: i64, expires: i64, is_renewable: bool) -> Lease {
+        Lease {
+            id: "database/creds/capi/1".to_owned(),
+            login: "accessor".to_owned(),
+            since: at(since),
+            expires: at(expires),
+            first_seconds: 120,
+            is_renewable,
+            request: "r".to_owned(),
+        }
+    }
+
+    /// Looked up, and whole.
+    fn standing(lease: Lease) -> Standing {
+        Standing {
+            lease: Some(lease),
+            login: "accessor".to_owned(),
+            content: Content::AsWritten,
+            is_looked_up: true,
+        }
+    }
+
+    fn facts(now: i64, look: Look) -> Facts {
+        Facts { now: at(now), store: "corp".to_owned(), request: "r".to_owned(), look }
+    }
+
+    fn next(now: i64, standing: Standing) -> Next<Step, Rest> {
+        facts(now, Look::Standing(standing)).next()
+    }
+
+    fn rests(until: i64) -> Next<Step, Rest> {
+        Next::Rest(Rest { until: at(until) })
+    }
+
+    fn takes(superseded: Superseded) -> Next<Step, Rest> {
+        Next::Step(Step::Take(superseded))
+    }
+
+    #[test]
+    fn a_lease_is_renewed_or_taken_anew_from_two_thirds_of_its_time() {
+        for (now, renewable, expected) in [
+            (0, true, rests(80)),
+            (79, true, rests(80)),
+            (79, false, rests(80)),
+            (80, true, Next::Step(Step::Renew(lease(0, 120, true)))),
+            (80, false, takes(Superseded::RunsOut)),
+            (119, true, Next::Step(Step::Renew(lease(0, 120, true)))),
+            (119, false, takes(Superseded::RunsOut)),
+            (120, true, takes(Superseded::None)),
+            (121, false, takes(Superseded::None)),
+        ] {
+            assert_eq!(next(now, standing(lease(0, 120, renewable))), expected, "{now} {renewable}");
+        }
+        assert_eq!(next(0, Standing { lease: None, ..standing(lease(0, 1, true)) }), takes(Superseded::None));
+    }
+
+    #[test]
+    fn one_that_is_renewed_for_little_has_come_to_its_end() {
+        for (since, expires, now, expected) in [
+            (400, 440, 400, rests(426)),
+            (400, 439, 400, takes(Superseded::RunsOut)),
+            (400, 439, 430, takes(Superseded::RunsOut)),
+            (400, 520, 400, rests(480)),
+        ] {
+            assert_eq!(next(now, standing(lease(since, expires, true))), expected, "{since} to {expires}");
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_and_what_is_there_make_it_another_lease() {
+        let known = || standing(lease(0, 120, true));
+        let other = Facts { request: "other".to_owned(), ..facts(10, Look::Standing(known())) };
+        assert_eq!(other.next(), takes(Superseded::Replaced));
+        let theirs = Standing { login: "theirs".to_owned(), ..known() };
+        let other = Facts { request: "other".to_owned(), ..facts(10, Look::Standing(theirs.clone())) };
+        assert_eq!(other.next(), takes(Superseded::Replaced), "of another store");
+        assert_eq!(next(10, theirs), takes(Superseded::RunsOut), "its login retires");
+        let lost = Standing { content: Content::Lost, ..known() };
+        assert_eq!(next(10, lost.clone()), Next::Step(Step::Revoke(lease(0, 120, true))));
+        let lost = Standing { login: "theirs".to_owned(), ..lost };
+        assert_eq!(next(10, lost), takes(Superseded::RunsOut), "its login retires, and takes it along");
+    }
+
+    #[test]
+    fn vault_is_asked_once_whether_it_knows_a_lease_that_is_kept() {
+        let unknown = |lease: Lease| Standing { is_looked_up: false, ..standing(lease) };
+        for (now, known, expected) in [
+            (10, unknown(lease(0, 120, true)), Next::Step(Step::LookUp(lease(0, 120, true)))),
+            (10, standing(lease(0, 120, true)), rests(80)),
+            // What is renewed, or taken anew, is answered for by that.
+            (80, unknown(lease(0, 120, true)), Next::Step(Step::Renew(lease(0, 120, true)))),
+            (80, unknown(lease(0, 120, false)), takes(Superseded::RunsOut)),
+            (120, unknown(lease(0, 120, true)), takes(Superseded::None)),
+        ] {
+            assert_eq!(next(now, known), expected, "{now}");
+        }
+    }
+
+    #[test]
+    fn what_may_have_been_given_ends_before_anything_else() {
+        let asked = |login: Option<&str>, store: Option<&str>| {
+            let asked = Asked { login: login.map(str::to_owned), store: store.map(str::to_owned) };
+            facts(10, Look::Asked(asked)).next()
+        };
+        for (login, store, expected, why) in [
+            (Some("a1"), Some("corp"), Step::Retire("a1".to_owned()), "of this store"),
+            (Some("a1"), None, Step::Retire("a1".to_owned()), "an earlier version named no store"),
+            (Some("a1"), Some("other"), Step::SetAsideAsked, "it ends there"),
+            (None, Some("other"), Step::SetAsideAsked, "nothing was asked for"),
+            (None, Some("corp"), Step::SetAsideAsked, "nothing was asked for"),
+        ] {
+            assert_eq!(asked(login, store), Next::Step(expected), "{why}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The Secret that the file of a cluster's owners lies in: on the management cluster, beside the `Cluster`, and gone with it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use capstan_kustomize::render::RenderedObject;
+use capstan_live::owners::{AGE_FILE, FURTHEST, Form, LOGIN_FILE};
+use capstan_model::digest::sha256;
+use capstan_model::kinds::names::CLUSTER_NAME_LABEL;
+use capstan_model::object::{FieldPath, ObjectId};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::step::{File, Handed};
+use crate::reason::Reason;
+use crate::resources::KeyRecipient;
+
+/// What is said of the file, and by which Capstan knows its Secret again.
+const FILE: &str = "capstan.dev/owners-key";
+
+/// A file, and what is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// What is decided on.
+    pub file: File,
+    /// Whom it was encrypted to.
+    pub recipients: Vec<KeyRecipient>,
+    /// Lowercase hex digits.
+    pub sha256: String,
+    /// The file.
+    pub content: Vec<u8>,
+}
+
+/// The same without the file, as it stands in the annotation.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    generation: u64,
+    form: Form,
+    input: String,
+    recipients: Vec<KeyRecipient>,
+    issued_at: Timestamp,
+    expires_at: Option<Timestamp>,
+    sha256: String,
+}
+
+/// The Secret of a cluster.
+pub fn id(cluster: &ObjectId) -> ObjectId {
+    ObjectId {
+        group: String::new(),
+        kind: "Secret".to_owned(),
+        namespace: cluster.namespace.clone(),
+        name: format!("{}-owners-kubeconfig", cluster.name),
+    }
+}
+
+/// The name of the file.
+pub const fn file_name(form: Form) -> &'static str {
+    match form {
+        Form::Certificate | Form::Admin => AGE_FILE,
+        Form::Login => LOGIN_FILE,
+    }
+}
+
+/// Whether a Secret is one that Capstan has written.
+pub fn is_capstans(secret: &Value) -> bool {
+    secret.pointer("/metadata/annotations").is_some_and(|annotations| annotations.get(FILE).is_some())
+}
+
+/// Why a folder may not bring a Secret that is there: Capstan has written it.
+pub fn bears_mark(object: &RenderedObject, live: &Value) -> Option<Reason> {
+    let is_secret = object.id.group.is_empty() && object.id.kind == "Secret";
+    let message = "Capstan makes the key of a cluster's owners itself, and writes the Secret: take it out of the folder";
+    (is_secret && is_capstans(live))
+        .then(|| Reason::of_object("SecretIsCapstans", message, object, &FieldPath::root()))
+}
+
+/// What lies in a Secret of Capstan's; `None` where that is not what Capstan put there.
+pub fn read(secret: &Value) -> Option<Kept> {
+    let said = secret.pointer("/metadata/annotations")?.get(FILE)?.as_str()?;
+    let said: Said = serde_json::from_str(said).ok()?;
+    let content = secret.get("data")?.get(file_name(said.form))?.as_str()?;
+    let content = STANDARD.decode(content).ok().filter(|content| sha256(content) == said.sha256)?;
+    let Said { generation, form, input, recipients, issued_at, expires_at, sha256 } = said;
+    let file = File { generation, form, input, issued_at, expires_at };
+    let recipients = recipients.iter().map(without_key).collect();
+    Some(Kept { file, recipients, sha256, content })
+}
+
+/// Whoever writes the Secret can write there whom they like: no key is taken from it.
+fn without_key(one: &KeyRecipient) -> KeyRecipient {
+    KeyRecipient { key: None, ..one.clone() }
+}
+
+/// The Secret that holds a file. It goes with its `Cluster`, which is given as it is live. The label by which
+/// `clusterctl move` takes a Secret along is not set: a file stays with who renews it.
+pub fn manifest(cluster: &ObjectId, live: &Value, kept: &Kept) -> Value {
+    let File { generation, form, input, issued_at, expires_at } = kept.file.clone();
+    let said = Said {
+        generation,
+        form,
+        input,
+        recipients: kept.recipients.iter().map(without_key).collect(),
+        issued_at,
+        expires_at,
+        sha256: kept.sha256.clone(),
+    };
+    let id = id(cluster);
+    let owner = live.get("apiVersion").zip(live.pointer("/metadata/uid")).map(|(api_version, uid)| {
+        json!({"apiVersion": api_version, "kind": cluster.kind, "name": cluster.name, "uid": uid})
+    });
+    let mut manifest = json!({
+        "apiVersion": "v1",
+        "kind": id.kind,
+        "metadata": {
+            "name": id.name,
+            "namespace": id.namespace,
+            "labels": {CLUSTER_NAME_LABEL: cluster.name},
+            "annotations": {FILE: json!(said).to_string()},
+        },
+        "data": {file_name(form): STANDARD.encode(&kept.content)},
+    });
+    if let Some(owner) = owner {
+        manifest["metadata"]["ownerReferences"] = json!([owner]);
+    }
+    manifest
+}
+
+impl Handed {
+    /// What lies in the Secret was handed out, whether or not anybody wrote that down elsewhere.
+    pub fn remember(&mut self, kept: &Kept) {
+        let generation = kept.file.generation;
+        if (self.generation + 1..FURTHEST).contains(&generation) {
+            *self = Self { generation, ..Self::default() };
+        }
+        if generation == self.generation {
+            self.recipients.extend(kept.recipients.iter().map(|one| one.fingerprint.clone()));
+        }
+    }
+}
