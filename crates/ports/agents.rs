@@ -8,9 +8,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use capstan_facts::{Agent, ClusterStanding, Repository};
 use capstan_live::agent::permission::ManagedBy;
-use capstan_live::agent::{
-    AgentId, PreflightAnswer, PreflightId, PreflightState, Progress, RolloutReport,
-};
+use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId, PreflightState, Progress, RolloutReport};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;

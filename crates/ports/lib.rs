@@ -100,9 +100,7 @@ pub use pages::{
     ShownAudit, ShownDelivery, ShownMerge, ShownRepository, ShownTarget, Sight,
 };
 pub use queue::{Cause, ClaimedJob, DeadJob, Fate, JobRequest, Jobs, Lease};
-pub use records::{
-    CampaignLimits, CampaignRecord, CampaignTarget, Records, RecordsError,
-};
+pub use records::{CampaignLimits, CampaignRecord, CampaignTarget, Records, RecordsError};
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};
 pub use vault::{

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use capstan_bot_core::facts::Plans;
 use capstan_model::ids::ClusterId;
 use capstan_plan::settings::RepositorySettings;
 use capstan_providers::{Supplies, Supply, Wanted};
 use tokio::time::Instant;
 
-use super::{Plans, Run, SyncError, plan_all};
+use super::{Run, SyncError, plan_all};
 use capstan_fleet::planner::{OpenFleet, PlannerFailed};
 use capstan_ports::AllowedHosts;
 

@@ -26,6 +26,8 @@ const PACKAGES: &[&str] = &[
     "crates/plan",
     "crates/live",
     "crates/report",
+    "crates/facts",
+    "crates/bot-core",
     "crates/ports",
     "crates/budget",
     "crates/fleet",
@@ -50,8 +52,8 @@ const PACKAGES: &[&str] = &[
     "src",
 ];
 
-/// The packages of the heart are the first ones, up to this.
-const LAST_OF_HEART: &str = "crates/report";
+/// The packages of the heart are the first ones, up to this: all of them are pure.
+const LAST_OF_HEART: &str = "crates/bot-core";
 
 /// Packages that stand before the outside world, and know nothing of one another.
 const ADAPTERS: &[&str] = &[

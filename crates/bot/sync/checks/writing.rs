@@ -3,41 +3,20 @@
 //! *Guarantee.* A check run with a conclusion has all of its annotations, each once, also where the process was killed
 //! between two calls: the next run goes on with what it finds.
 
+use capstan_bot_core::checks::{EDITION, KeptReport, Subject};
+use capstan_bot_core::facts::Write;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::tree::CommitId;
 use capstan_report::{
     Calls, CheckReport, Conclusion, Judged, Newest, ReportId, RunDecision, RunFacts, RunWish, check, place,
 };
 
-use super::super::refusals::Write;
 use super::super::{Run, SyncError};
-use super::{EDITION, NAME, Subject};
+use super::NAME;
 use capstan_ports::{
     ANNOTATIONS_PER_CALL, CheckConclusion, CheckRecord, CheckRun, CheckVerdict, CodeHostError, MirrorError,
     NewCheckRun,
 };
-
-/// What the records keep of the report on a head.
-pub(super) struct KeptReport {
-    /// What it was made from: see [`inputs`](super::inputs).
-    pub(super) inputs: String,
-    /// What it says.
-    pub(super) output: ReportId,
-}
-
-impl KeptReport {
-    /// Reads what [`std::fmt::Display`] writes.
-    pub(super) fn read(content: &str) -> Self {
-        let (inputs, output) = content.split_once(':').unwrap_or((content, ""));
-        Self { inputs: inputs.to_owned(), output: ReportId::read(output) }
-    }
-}
-
-impl std::fmt::Display for KeptReport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.inputs, self.output)
-    }
-}
 
 impl Run<'_> {
     pub(super) async fn is_reported(&self, pull: &Subject, inputs: &str) -> Result<bool, SyncError> {
