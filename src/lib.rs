@@ -17,6 +17,8 @@
 //! | `crates/plan` | releases, three-way merge, rules, campaigns, proposals, commands |
 //! | `crates/live` | rollouts, applying, what reconcilers and the bot say to each other |
 //! | `crates/report` | bodies, checks, comments |
+//! | `crates/facts` | what GitHub, Git and the records show and take, as plain values |
+//! | `crates/bot-core` | what the bot decides of proposals, commands, checks, campaigns: facts in, effects or a question out |
 //!
 //! Round it stand the use cases, which gather facts, ask the heart and perform effects; each may name those above it, and
 //! the heart:
@@ -27,7 +29,7 @@
 //! | `crates/budget` | what may be asked of GitHub, and when |
 //! | `crates/fleet` | one snapshot of a repository: its facts, and what the heart says of them |
 //! | `crates/reconciler-core` | what the reconciler does next, from facts alone: as pure as the heart |
-//! | `crates/bot` | what came in, what becomes of proposals, what is done on GitHub |
+//! | `crates/bot` | what came in; gathers the facts of `bot-core`, and performs what it decides on GitHub |
 //! | `crates/reconciler` | providers, hosts and clusters of a management cluster |
 //!
 //! Adapters stand before the outside world. Each may name the packages above it that it serves, and none
@@ -70,7 +72,7 @@
 //! |---|---|
 //! | what an upgrade does to a field, a list, a template | `plan/merge`, `plan/upgrade`; a case is a folder in `tests/cases` |
 //! | a new source of change | `plan/upgrade/change_source.rs`, read in `fleet/generator/sources.rs`, planned by `fleet/planner` |
-//! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `bot/sync/campaigns` acts |
+//! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `bot-core/campaigns` gathers its facts, `bot/sync/campaigns` acts |
 //! | who is asked whether a wave is well | `bot/wave_webhooks.rs` decides whom and when, `webhooks` asks |
 //! | what a preflight asks of a cloud | `live/cloud` reads and judges, `reconciler/reconcile/cloud_preflight.rs` gathers, `openstack` asks |
 //! | a cluster's own credentials of its cloud | `reconciler-core/credentials` decides, `reconciler/reconcile/credentials` acts, `openstack` makes them |
@@ -82,7 +84,8 @@
 //! | how long what failed is left alone | `model/doubling.rs`; a retry within a call, `backon` |
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | what a pull request or a check says | `report` |
-//! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `bot/sync` (act) |
+//! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign`, `bot-core/proposals` (decide), `bot/sync` (act) |
+//! | what a command decides, and what is said to it | `bot-core/commands`, `bot-core/answers` |
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's) |
 //! | what becomes of the services inside a cluster | `plan/services` (decide), `fleet/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
 //! | how services come into a cluster, and how they stand | `live/services`, `reconciler-core/services` (decide), `reconciler/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |
@@ -108,7 +111,7 @@
 //! # The walk of a push
 //!
 //! GitHub -> `server` (signature, one transaction, 202) -> `bot/worker.rs` claims the repository's job ->
-//! `bot/sync` reads GitHub and Git, plans through `fleet/generator`, asks the heart what to do with each
+//! `bot/sync` reads GitHub and Git, plans through `fleet/generator`, asks `bot-core` what to do with each
 //! proposal, and performs it: at most four writes a proposal and one check run. Events are hints: every run
 //! looks at the present state, so doubled, lost and reordered ones end the same.
 //!

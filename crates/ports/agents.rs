@@ -6,37 +6,15 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use capstan_facts::{Agent, ClusterStanding, Repository};
 use capstan_live::agent::permission::ManagedBy;
-use capstan_live::agent::{
-    AgentId, PreflightAnswer, PreflightId, PreflightState, Progress, PublicKey, RolloutReport,
-};
+use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId, PreflightState, Progress, RolloutReport};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
 use jiff::Timestamp;
 
-use super::{RecordsError, Repository};
-
-/// A reconciler that enrolled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agent {
-    /// Its id.
-    pub id: AgentId,
-    /// Its identity: the UID of its management cluster.
-    pub management_cluster: ManagementClusterUid,
-    /// The name that it was asked for by, else what it calls its management cluster.
-    pub name: String,
-    /// The key that its tokens are checked with.
-    pub public_key: PublicKey,
-    /// Who made its join code.
-    pub invited_by: String,
-    /// When it enrolled.
-    pub enrolled_at: Timestamp,
-    /// When it last asked for something.
-    pub seen_at: Option<Timestamp>,
-    /// When it was revoked; nothing of it is believed since.
-    pub revoked_at: Option<Timestamp>,
-}
+use super::RecordsError;
 
 /// A join code that was given out, by its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -219,19 +197,6 @@ pub trait AgentWork: Send + Sync {
         agent: &AgentId,
         answer: &PreflightAnswer,
     ) -> Result<Heard, RecordsError>;
-}
-
-/// How a cluster stands, as a management cluster reported it last.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClusterStanding {
-    /// Who reported.
-    pub management_cluster: ManagementClusterUid,
-    /// Its name then.
-    pub name: String,
-    /// Which of its agents.
-    pub agent: Option<AgentId>,
-    /// The newest report.
-    pub report: RolloutReport,
 }
 
 /// A merged pull request whose rollout is followed.

@@ -3,18 +3,15 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
-use capstan_plan::command::{CommentId, Push, Team, Wording};
-use capstan_plan::proposal::{Draft, MergeView, Review, Undo};
-use capstan_plan::settings::MergeMethod;
-
-use super::RepositoryName;
-use super::check_run::{CheckRun, CheckState, CommitStatus, NewCheckRun};
-use super::issue::{Issue, IssueEdit, IssueText, NewIssue};
-use super::pull_request::{
-    CreatedPullRequest, EarlierPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
+use capstan_facts::{
+    BranchHead, CheckRun, CheckState, Comment, CommitStatus, CreatedPullRequest, EarlierPullRequest, Issue,
+    IssueEdit, IssueText, MergeAnswer, MergeCall, MergeQueueState, NewCheckRun, NewIssue, NewPullRequest,
+    Permission, PlacedComment, PullRequest, PullRequestEdit, Reaction, Repository, RepositoryName,
     SidebarPart,
 };
+use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
+use capstan_plan::command::{CommentId, Push, Team, Wording};
+use capstan_plan::proposal::{Draft, MergeView, Review};
 
 /// An installation of the App.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,38 +22,6 @@ pub struct Installation {
     pub account: String,
     /// Suspended by its owner: nothing is done there.
     pub suspended: bool,
-}
-
-/// A repository that an installation may use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repository {
-    /// GitHub's id: survives a rename, and is the key of all records.
-    pub id: u64,
-    /// The installation that gives access.
-    pub installation: u64,
-    /// Its present name.
-    pub name: RepositoryName,
-    /// The branch that proposals aim at.
-    pub default_branch: String,
-    /// Archived repositories are read-only.
-    pub archived: bool,
-    /// A fork of another repository, which is asked where there is something to ask.
-    pub fork: bool,
-    /// GraphQL id.
-    pub node_id: String,
-    /// URL for git over HTTP, without credentials.
-    pub clone_url: String,
-    /// URL for people.
-    pub html_url: String,
-}
-
-/// Head of a branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BranchHead {
-    /// Name without `refs/heads/`.
-    pub branch: String,
-    /// Its commit.
-    pub commit: CommitId,
 }
 
 /// One changed file of a new tree.
@@ -109,96 +74,6 @@ pub enum MovedReference {
     Elsewhere,
     /// A ruleset or a lacking permission refuses it, in GitHub's words (at most 512 characters).
     Refused(String),
-}
-
-/// A comment on a pull request or an issue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comment {
-    /// By what it is found.
-    pub id: CommentId,
-    /// Who wrote it.
-    pub author: String,
-    /// Whether the author is an App or another bot.
-    pub by_bot: bool,
-    /// Its text as it is now.
-    pub body: String,
-    /// When it was written.
-    pub created_at: jiff::Timestamp,
-    /// When it was changed last, in whole seconds; as written where it never was. Of an issue that is not told: labels
-    /// and answers change the time that GitHub gives.
-    pub updated_at: jiff::Timestamp,
-    /// How many reactions it has that say what came of it ([`Reaction::is_verdict`]), whoever gave them; `None` where
-    /// GitHub does not count them.
-    pub verdicts: Option<u32>,
-    /// GraphQL id.
-    pub node_id: String,
-}
-
-/// A comment, and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacedComment {
-    /// Number of the pull request or issue (the end of GitHub's `issue_url`).
-    pub number: u64,
-    /// It stands on a pull request (GitHub's `html_url` has `/pull/`).
-    pub on_pull_request: bool,
-    /// The comment.
-    pub comment: Comment,
-}
-
-/// A person's right in a repository; later includes earlier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Permission {
-    /// Nothing.
-    None,
-    /// Read (triage included).
-    Read,
-    /// Write (maintain included).
-    Write,
-    /// Administration.
-    Admin,
-}
-
-/// What GitHub is asked to do with a pull request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MergeCall {
-    /// Merge it now.
-    Now(MergeMethod),
-    /// Put it into the merge queue.
-    Enqueue,
-    /// Merge it by itself once the branch's rules allow it; a queue has a method of its own.
-    WhenReady(Option<MergeMethod>),
-    /// No longer do what was asked before.
-    TakeBack(Undo),
-}
-
-/// What came of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MergeAnswer {
-    /// It is done.
-    Done,
-    /// GitHub does not do it, in its words (at most 512 characters).
-    Refused(String),
-}
-
-/// A reaction to a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reaction {
-    /// Seen and being done.
-    Eyes,
-    /// Done.
-    ThumbsUp,
-    /// Not understood, or not allowed.
-    Confused,
-}
-
-impl Reaction {
-    /// Whether it says what came of a comment, and not only that somebody was heard.
-    pub const fn is_verdict(self) -> bool {
-        match self {
-            Self::ThumbsUp | Self::Confused => true,
-            Self::Eyes => false,
-        }
-    }
 }
 
 /// Why a call failed; outcomes that are expected are not here.

@@ -3,10 +3,11 @@
 //! Losing it costs nothing but a while: reconcilers send to a bot that is new what they have.
 
 use async_trait::async_trait;
+use capstan_facts::Agent;
 use capstan_live::agent::{Kubeconfig, KubeconfigFile, KubeconfigForm};
 use capstan_model::ids::ClusterId;
 
-use super::{Agent, Heard, RecordsError};
+use super::{Heard, RecordsError};
 
 /// A file that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! What the use cases need from outside: a code host, a mirror of its repositories, records, a clock.
 //!
+//! What GitHub, Git and the records show and take is defined in `capstan_facts`, and handed on from here.
+//!
 //! The adapters (`github`, `git`, `database`, `k8s` and others) implement these traits and know nothing of one another;
 //! the program wires them. Expected outcomes (a pull request that exists already, a reference that moved)
 //! are values here, not errors.
@@ -9,27 +11,22 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`app_manifest`] | the GitHub App, made by its manifest: the exchange with the code host, and where the App is kept | nothing |
-//! | [`arrivals`] | what people did on GitHub, as deliveries told it | nothing |
-//! | [`check_run`] | check runs and commit statuses | nothing |
 //! | [`cloud`] | OpenStack clouds: what a project may use, what of it is free, application credentials | nothing |
 //! | [`components`] | components of providers, from wherever they are published | nothing |
-//! | [`issue`] | issues | nothing |
 //! | [`maintenance`] | a database as a whole: whether it is well, what was taken out of it or put into it | nothing |
 //! | [`management_cluster`] | a management cluster, live: read, tried, applied, deleted and watched | nothing |
 //! | [`leadership`] | which of several reconcilers acts | `management_cluster` |
-//! | [`pull_request`] | pull requests | nothing |
-//! | [`records`] | what the bot remembers of repositories: a cache of GitHub and Git, audit, campaigns | `arrivals` |
+//! | [`records`] | what the bot remembers of repositories: a cache of GitHub and Git, audit, campaigns | nothing |
 //! | [`budgets`] | what is left of GitHub's limits, for all processes that share a database | `records` |
 //! | [`fleet`] | how the work on repositories goes | `records` |
-//! | [`repository_name`] | how a repository is called on the code host | nothing |
-//! | [`code_host`] | the calls to GitHub, in Capstan's words | `check_run`, `issue`, `pull_request`, `repository_name` |
-//! | [`agents`] | what the bot remembers of reconcilers | `code_host`, `records` |
+//! | [`code_host`] | the calls to GitHub, in Capstan's words | nothing |
+//! | [`agents`] | what the bot remembers of reconcilers | `records` |
 //! | [`kubeconfigs`] | what the bot keeps of the keys of clusters' owners | `agents`, `records` |
 //! | [`agent_records`] | all that the bot remembers of reconcilers | `agents`, `kubeconfigs` |
-//! | [`mirror`] | a bare mirror of a repository: commits fetched on demand, read as snapshots | `code_host` |
+//! | [`mirror`] | a bare mirror of a repository: commits fetched on demand, read as snapshots | nothing |
 //! | [`missed_deliveries`] | deliveries that GitHub made and that did not arrive | `code_host`, `records` |
-//! | [`pages`] | what the pages show, a page at a time, and only as far as somebody may see | `agents`, `fleet`, `records` |
-//! | [`queue`] | the durable queue of jobs, one a repository | `arrivals`, `records`, `repository_name` |
+//! | [`pages`] | what the pages show, a page at a time, and only as far as somebody may see | `fleet`, `records` |
+//! | [`queue`] | the durable queue of jobs, one a repository | `records` |
 //! | [`retention`] | what of records and mirrors may go | `mirror`, `records` |
 //! | [`sign_in`] | who somebody is and what they may do, asked of the code host in their own name | `code_host` |
 //! | [`vault`] | Vaults: who logs in, what is read, what is kept alive there | `management_cluster` |
@@ -40,14 +37,11 @@
 mod agent_records;
 mod agents;
 mod app_manifest;
-mod arrivals;
 mod budgets;
-mod check_run;
 mod cloud;
 mod code_host;
 mod components;
 mod fleet;
-mod issue;
 mod kubeconfigs;
 mod leadership;
 mod maintenance;
@@ -55,10 +49,8 @@ mod management_cluster;
 mod mirror;
 mod missed_deliveries;
 mod pages;
-mod pull_request;
 mod queue;
 mod records;
-mod repository_name;
 mod retention;
 mod sign_in;
 mod vault;
@@ -68,28 +60,32 @@ mod workspace;
 
 pub use agent_records::AgentRecords;
 pub use agents::{
-    Agent, AgentWork, ClusterStanding, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard,
-    Invitation, PendingReport, PreflightRecord, ReportedToGitHub, RolloutRecords, Settled, TokenUse,
-    WatchedRepository,
+    AgentWork, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation, PendingReport,
+    PreflightRecord, ReportedToGitHub, RolloutRecords, Settled, TokenUse, WatchedRepository,
 };
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
-pub use arrivals::{Arrivals, Press, Ticks};
 pub use budgets::{Budgets, Kept, KeptBudget};
-pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CommitStatus, NewCheckRun};
+pub use capstan_facts::{
+    ANNOTATIONS_PER_CALL, Agent, Arrivals, AuditEntry, BranchHead, CheckConclusion, CheckRecord, CheckRun,
+    CheckState, CheckVerdict, ClusterStanding, Comment, CommentHint, CommitStatus, CommitTrailers,
+    CreatedPullRequest, EarlierPullRequest, Hints, Issue, IssueEdit, IssueState, IssueText, KnownDashboard,
+    MergeAnswer, MergeCall, MergeQueueState, NewCheckRun, NewIssue, NewPullRequest, Permission,
+    PlacedComment, Press, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState, Reaction,
+    RefusedWrite, Repository, RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace, TextEdit,
+    Ticks,
+};
 pub use cloud::{
     CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
     NoClouds,
 };
 pub use code_host::{
-    BranchHead, CodeHost, CodeHostError, Comment, CommitMetadata, CreatedReference, Installation,
-    MergeAnswer, MergeCall, MovedReference, NewTreeEntry, Permission, PlacedComment, Reaction, Repository,
+    CodeHost, CodeHostError, CommitMetadata, CreatedReference, Installation, MovedReference, NewTreeEntry,
 };
 pub use components::{
     AllowedHosts, ComponentCache, ComponentSource, FetchError, FetchLimits, KeptComponents,
     SourceCredentials, WantedComponents, gives_tokens_for,
 };
 pub use fleet::{FleetJob, FleetView, JobCounts, JobState};
-pub use issue::{Issue, IssueEdit, IssueState, IssueText, NewIssue, TextEdit};
 pub use kubeconfigs::{KeptKubeconfig, KubeconfigRecords};
 pub use leadership::{Fence, Leadership, NamespacedLeadership, Term};
 pub use maintenance::{DatabaseCheck, DatabaseFinding, Transferred};
@@ -98,22 +94,14 @@ pub use management_cluster::{
     LiveChanges, LiveError, ManagementCluster, Part as ObjectPart, Post, Preconditions, Run, Scope,
     ServiceAccount, Watched,
 };
-pub use mirror::{CommitTrailers, Mirror, MirrorError, Snapshot};
+pub use mirror::{Mirror, MirrorError};
 pub use missed_deliveries::{DeliveryAttempt, DeliveryLog, MissedDeliveries, Redelivery};
 pub use pages::{
     Again, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Extent, PageRecords, Part,
     ShownAudit, ShownDelivery, ShownMerge, ShownRepository, ShownTarget, Sight,
 };
-pub use pull_request::{
-    CreatedPullRequest, EarlierPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
-    PullRequestState, ReviewDecision, SidebarPart, StackPlace,
-};
-pub use queue::{Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease};
-pub use records::{
-    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, CheckRecord, CheckVerdict, KnownDashboard,
-    ProposalRecord, Records, RecordsError, RefusedWrite,
-};
-pub use repository_name::RepositoryName;
+pub use queue::{Cause, ClaimedJob, DeadJob, Fate, JobRequest, Jobs, Lease};
+pub use records::{CampaignLimits, CampaignRecord, CampaignTarget, Records, RecordsError};
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};
 pub use vault::{

@@ -3,36 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use capstan_facts::{Repository, Snapshot};
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 use secrecy::SecretString;
-
-use super::Repository;
-
-/// A commit's content, and what its message says of Capstan.
-#[derive(Clone)]
-pub struct Snapshot {
-    /// The commit.
-    pub commit: CommitId,
-    /// Its root tree.
-    pub root: TreeId,
-    /// Its parents.
-    pub parents: Vec<CommitId>,
-    /// Capstan's trailers in its message.
-    pub trailers: CommitTrailers,
-    /// Its content.
-    pub tree: Arc<dyn Tree>,
-}
-
-/// The trailers by which Capstan finds its own work again.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CommitTrailers {
-    /// `Capstan-Source:` the release offered and its tree, `aws/v22.0.0@9d1f…`.
-    pub source: Option<String>,
-    /// `Capstan-Plan:` digest of what was written.
-    pub plan: Option<String>,
-    /// `Capstan-Seal:` the code under Capstan's key.
-    pub seal: Option<String>,
-}
 
 /// Why a mirror cannot give a commit.
 #[derive(Debug, thiserror::Error)]

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use capstan_facts::Agent;
 use capstan_live::agent::{Progress, RolloutReport};
 use jiff::Timestamp;
 
-use super::{Agent, FleetJob, RecordsError};
+use super::{FleetJob, RecordsError};
 
 /// Which repositories somebody may see.
 #[derive(Debug, Clone, PartialEq, Eq)]

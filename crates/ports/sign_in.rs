@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use capstan_facts::Permission;
 use secrecy::SecretString;
 use url::Url;
 
-use super::{CodeHostError, Permission};
+use super::CodeHostError;
 
 /// Why somebody is not known.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@
 //! Facts come in as values, decisions and what is said of them go out as values. Who gathers facts and performs what is
 //! decided is `capstan_reconciler`; every life (a lease, a credential, a key, a service) has one form ([`next`]).
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

@@ -6,17 +6,18 @@
 //! repeats the command, which does nothing where it was done already; and so does an answer that GitHub refused, when
 //! it is tried again.
 
+use capstan_bot_core::answers::{
+    AnswerTurn, Asks, Kept, Part, Told, in_one_line, part, retry_answer, told_once, turn_of, untold,
+};
+use capstan_bot_core::commands::{Origin, Request};
+use capstan_bot_core::facts::{Scopes, Write};
+use capstan_bot_core::planned::Planned;
+use capstan_bot_core::proposals::Outcome;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
-use capstan_plan::verbs::{Command, Verb};
 use capstan_report::{Answer, answer_comment};
 
-use super::answer_parts::in_one_line;
-use super::dashboard::Kept;
-use super::outcome::Outcome;
-use super::refusals::Write;
-use super::request::{Origin, Request};
-use super::{Ending, Planned, Run, SyncError};
+use super::{Ending, Run, SyncError};
 use capstan_ports::{AuditEntry, CodeHostError, Comment, Press, Reaction};
 
 /// So many characters of an answer stand in a check.
@@ -35,35 +36,14 @@ impl Run<'_> {
             ending.look_again();
         }
         for request in requests {
-            // Ticks are answered in the dashboard.
-            if matches!(request.origin, Origin::Tick { .. }) {
-                if request.carries_out(Verb::Retry) {
+            match turn_of(Told { planned, outcome, kept }, request) {
+                AnswerTurn::Now => {}
+                AnswerTurn::NowAndAgain => ending.look_again(),
+                AnswerTurn::Elsewhere => continue,
+                AnswerTurn::Later | AnswerTurn::ElsewhereAndAgain => {
                     ending.look_again();
+                    continue;
                 }
-                continue;
-            }
-            let is_noted = |(at, _): (usize, &Command)| planned.decided.is_in_dashboard(request, at);
-            if *kept == Kept::Later && request.carried_out().any(is_noted) {
-                continue;
-            }
-            // Somebody was quicker with the branch: the next run finds out with what, and answers.
-            if request.rewritten.iter().any(|proposal| outcome.overtaken.contains(proposal)) {
-                continue;
-            }
-            // Answered now, it would count as done, and the next run would not hear it.
-            let decides = |command: &Command| {
-                self.proposals_of(request, command).iter().any(|one| outcome.undecided.contains(one))
-            };
-            if request.carried_out().any(|(_, command)| decides(command)) {
-                ending.look_again();
-                continue;
-            }
-            if outcome.postponed.contains(&request.id()) {
-                ending.look_again();
-                continue;
-            }
-            if request.carries_out(Verb::Retry) {
-                ending.look_again();
             }
             match self.answer_one(request, planned, outcome, kept).await {
                 // What goes wrong with one request is not its neighbours' trouble: the run goes on, and fails at
@@ -86,15 +66,60 @@ impl Run<'_> {
         kept: &Kept,
     ) -> Result<(), SyncError> {
         let parts = self.parts(request, planned, outcome, kept).await?;
-        let untold = self.untold(request, &parts, planned, outcome);
-        self.answer(request, &parts, &untold).await
+        let untold = untold(Told { planned, outcome, kept }, request, &parts);
+        self.say(request, &parts, &untold, planned.scopes).await
+    }
+
+    /// What is said to each of its commands, in their order.
+    pub(super) async fn parts(
+        self,
+        request: &Request,
+        planned: Planned<'_>,
+        outcome: &Outcome,
+        kept: &Kept,
+    ) -> Result<Vec<Answer>, SyncError> {
+        let told = Told { planned, outcome, kept };
+        let mut parts = Vec::with_capacity(request.commands.len());
+        for at in 0..request.commands.len() {
+            parts.push(match part(told, request, at, None) {
+                Part::Says(answer) => answer,
+                Part::Asks(Asks::Concerned) => {
+                    let concerned = self.concerned_by(request, planned.scopes).await?;
+                    match part(told, request, at, Some(&concerned)) {
+                        Part::Says(answer) => answer,
+                        Part::Asks(_) => Answer::default(),
+                    }
+                }
+                Part::Asks(Asks::Retry) => self.retry(request).await?,
+                Part::Asks(Asks::Preflight) => self.preflight_text(request, planned).await?,
+                Part::Asks(Asks::Cluster) => self.cluster_text(request, at, planned).await?,
+                Part::Asks(Asks::Render) => self.render_text(request, planned).await?,
+            });
+        }
+        Ok(parts)
+    }
+
+    /// Forgets what GitHub refused of a pull request: the next run tries it.
+    async fn retry(self, request: &Request) -> Result<Answer, SyncError> {
+        let head = request.pull.as_ref().map(|pull| pull.head.as_str());
+        let refused = self.facts.refusals.of(self.facts.carrier_of(request).as_ref(), head);
+        for what in &refused {
+            self.ports.records.forget_refused_write(self.repository.id, what).await?;
+        }
+        Ok(retry_answer(&refused))
     }
 
     /// `untold` is what of it stands nowhere else.
-    async fn answer(&self, request: &Request, parts: &[Answer], untold: &[Answer]) -> Result<(), SyncError> {
+    async fn say(
+        &self,
+        request: &Request,
+        parts: &[Answer],
+        untold: &[Answer],
+        scopes: &Scopes,
+    ) -> Result<(), SyncError> {
         let comment = match &request.origin {
             Origin::Comment(comment) => comment,
-            Origin::Button(press) => return self.answer_on_check(request, press, parts).await,
+            Origin::Button(press) => return self.answer_on_check(request, press, parts, scopes).await,
             // Ticks are answered in the dashboard.
             Origin::Tick { .. } => return Ok(()),
         };
@@ -102,7 +127,7 @@ impl Run<'_> {
         let number = request.number;
         if untold.is_empty() && self.react(comment, Reaction::ThumbsUp).await? == Reacted::Yes {
             self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
-            return self.audit_commands(request, parts).await;
+            return self.audit_commands(request, parts, scopes).await;
         }
         let told = told_once(if untold.is_empty() { parts } else { untold });
         let written = host.create_comment(self.repository, number, &answer_comment(comment.id, &told)).await;
@@ -117,7 +142,7 @@ impl Run<'_> {
         self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
         let all = !parts.iter().any(Answer::is_refusal);
         self.react(comment, if all { Reaction::ThumbsUp } else { Reaction::Confused }).await?;
-        self.audit_commands(request, parts).await
+        self.audit_commands(request, parts, scopes).await
     }
 
     /// What came of a button stands in the check that it is on, which is reported with that at the end of the run.
@@ -126,13 +151,14 @@ impl Run<'_> {
         request: &Request,
         press: &Press,
         parts: &[Answer],
+        scopes: &Scopes,
     ) -> Result<(), SyncError> {
         let words = in_one_line(&told_once(parts), LONGEST_ON_CHECK);
         let pressed = format!("`{}`, pressed by `{}`: {words}", press.button, press.by);
         if let Some(head) = request.pull.as_ref().map(|pull| &pull.head) {
             self.note_pressed(head, pressed).await?;
         }
-        self.audit_commands(request, parts).await
+        self.audit_commands(request, parts, scopes).await
     }
 
     /// A comment that is gone, or whose conversation is locked, is none the worse without a reaction.
@@ -188,11 +214,4 @@ impl Run<'_> {
 pub(super) enum Reacted {
     Yes,
     Refused,
-}
-
-/// The answers without those that say again what the one before says.
-fn told_once(answers: &[Answer]) -> Vec<Answer> {
-    let mut told: Vec<Answer> = answers.iter().filter(|answer| !answer.is_empty()).cloned().collect();
-    told.dedup();
-    told
 }

@@ -1,34 +1,23 @@
 //! Who approved which proposal: what stands in bodies and on GitHub, judged at the heads that there are now, and noted.
-//!
-//! Only proposals of which somebody asks it cost a call: those that need approvals or have some, those that are to be
-//! merged, and those that are held or on auto-merge; in a pause all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use capstan_bot_core::commands::Request;
+use capstan_bot_core::facts::{Write, draft_of};
+use capstan_bot_core::planned::Planned;
+use capstan_bot_core::proposals::{
+    JudgedProposal, Outcome, Whose, judged_pulls, pushed_by, still_decided, to_note, voice_in,
+};
 use capstan_model::target::Target;
 use capstan_plan::proposal::{
-    ApprovalFacts, Approved, Authorship, Decisions, OnHold, ProposalId, Review, Voice, judge_approvals,
-    judge_head, logins,
+    ApprovalFacts, Approved, Authorship, Decisions, ProposalId, Review, Voice, judge_approvals, judge_head,
+    logins,
 };
-use capstan_plan::settings::{Glob, Mode, RepositorySettings};
-use capstan_plan::verbs::Verb;
-use capstan_report::{approvals_gate, approvals_in_words, decisions_fingerprint, room_for};
+use capstan_report::decisions_fingerprint;
 
-use super::decisions::MOST_BYTES;
-use super::facts::draft_of;
-use super::outcome::{JudgedProposal, Outcome, Whose};
-use super::refusals::Write;
-use super::request::Request;
 use super::rights::Rights;
-use super::{Planned, Run, SyncError};
+use super::{Ending, Run, SyncError};
 use capstan_ports::PullRequest;
-
-/// Whether what changes these clusters is merged without a word from anybody.
-pub(super) fn is_automatic(settings: &RepositorySettings, members: &[ProposalId]) -> bool {
-    let automatic = &settings.upgrade.merge.automatic;
-    let is_one = |target: &Target| Glob::grants(automatic, target.path());
-    !members.is_empty() && members.iter().all(|member| is_one(&member.target))
-}
 
 impl Run<'_> {
     /// Judges the approvals of proposals as they are now, notes what changed of them, and leaves for their checks what is
@@ -38,29 +27,9 @@ impl Run<'_> {
         planned: Planned<'_>,
         requests: &[Request],
         open: &[PullRequest],
-        outcome: &mut Outcome,
+        (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
-        if planned.settings.mode == Mode::Observe {
-            return Ok(());
-        }
-        let asked: BTreeSet<ProposalId> =
-            requests.iter().filter_map(|request| self.carrier_of(request)).collect();
-        let looked_at: BTreeMap<ProposalId, &PullRequest> = open
-            .iter()
-            .filter(|pull| pull.comes_to(&self.repository.default_branch))
-            .filter_map(|pull| Some((self.facts.proposal_of(pull)?, pull)))
-            .filter(|(proposal, pull)| {
-                let decisions = planned.decided.of(proposal);
-                planned.settings.upgrade.merge.approvals > 0
-                    || !decisions.approvals.is_empty()
-                    || decisions.hold.is_some()
-                    || self.held_in(planned, outcome, proposal).is_some()
-                    || planned.decided.pause().is_some()
-                    || is_automatic(planned.settings, &outcome.members_of(self.facts, proposal))
-                    || pull.auto_merge
-                    || asked.contains(proposal)
-            })
-            .collect();
+        let looked_at = judged_pulls(planned, requests, open, outcome);
         if looked_at.is_empty() {
             return Ok(());
         }
@@ -77,11 +46,14 @@ impl Run<'_> {
         let mut rights = Rights::of(self, &planned.settings.commands);
         for (proposal, pull) in looked_at {
             let of_pull = reviews.as_ref().and_then(|all| all.get(&pull.number)).map(Vec::as_slice);
-            match self.judge_one(planned, &proposal, pull, of_pull, &mut rights, outcome).await {
+            match self
+                .judge_one(planned, (&proposal, pull), of_pull, &mut rights, (&mut *outcome, &mut *ending))
+                .await
+            {
                 // What is wrong with one is not its neighbours' trouble; it is not merged then.
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "approvals cannot be judged");
-                    outcome.ending.fail(error);
+                    ending.fail(error);
                 }
                 judged => judged?,
             }
@@ -92,21 +64,17 @@ impl Run<'_> {
     async fn judge_one(
         self,
         planned: Planned<'_>,
-        proposal: &ProposalId,
-        pull: &PullRequest,
+        (proposal, pull): (&ProposalId, &PullRequest),
         reviews: Option<&[Review]>,
         rights: &mut Rights<'_>,
-        outcome: &mut Outcome,
+        (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
         // Its check waits for the same.
         let Some(result) = self.result_of(pull).await? else {
-            outcome.ending.look_again();
+            ending.look_again();
             return Ok(());
         };
-        let decisions = match planned.plans.get(proposal) {
-            Some(Ok(upgrade)) => planned.decided.of(proposal).still(upgrade, self.today),
-            _ => planned.decided.of(proposal),
-        };
+        let decisions = still_decided(planned, proposal);
         let whose = self.whose(proposal, pull).await?;
         // Of several clusters whoever approves must have the right for each; where nobody noted which, of what it touches.
         let mut members = outcome.members_of(self.facts, proposal);
@@ -122,12 +90,10 @@ impl Run<'_> {
         let targets: Vec<Target> = members.into_iter().map(|member| member.target).collect();
         let mut voices = BTreeMap::new();
         for login in logins(&decisions.approvals, reviews.unwrap_or_default()) {
-            let voice = match &whose {
-                _ if pull.author.eq_ignore_ascii_case(&login) => Voice::OwnWork,
-                Whose::Peoples(people) if people.contains(&login) => Voice::OwnWork,
-                Whose::Untold => Voice::Untold,
-                _ if self.may_approve(rights, &login, &targets).await? => Voice::Counts,
-                _ => Voice::MayNot,
+            let voice = match voice_in(&pull.author, &whose, &login) {
+                Some(voice) => voice,
+                None if self.may_approve(rights, &login, &targets).await? => Voice::Counts,
+                None => Voice::MayNot,
             };
             voices.insert(login, voice);
         }
@@ -139,12 +105,9 @@ impl Run<'_> {
             reviews,
             voices: &voices,
         });
-        self.note_approvals(planned, proposal, pull, decisions, &approved).await?;
+        self.note_approvals(planned, (proposal, pull), &decisions, &approved).await?;
         let prefix = planned.settings.commands.prefix.as_str();
-        let remarks = outcome.remarks.entry(pull.number).or_default();
-        remarks.gates.extend(approvals_gate(&approved, prefix));
-        remarks.notes.extend(approvals_in_words(&approved));
-        remarks.approved = Some(approved.clone());
+        outcome.remarks.entry(pull.number).or_default().add_approvals(&approved, prefix);
         let judged = JudgedProposal { pull: pull.clone(), approved, whose };
         outcome.judged.insert(proposal.clone(), judged);
         Ok(())
@@ -154,15 +117,11 @@ impl Run<'_> {
     async fn note_approvals(
         self,
         planned: Planned<'_>,
-        proposal: &ProposalId,
-        pull: &PullRequest,
-        decisions: Decisions,
+        (proposal, pull): (&ProposalId, &PullRequest),
+        decisions: &Decisions,
         approved: &Approved,
     ) -> Result<(), SyncError> {
-        let noted = Decisions { approvals: approved.noted.clone(), ..decisions.clone() };
-        if noted == decisions || room_for(&noted) > MOST_BYTES {
-            return Ok(());
-        }
+        let Some(noted) = to_note(decisions, approved) else { return Ok(()) };
         let write = Write::proposal(proposal, format!("decided: {}", decisions_fingerprint(&noted)));
         if self.refusal(&write).is_some() {
             return Ok(());
@@ -188,21 +147,6 @@ impl Run<'_> {
             Err(error) if error.is_refusal() => Vec::new(),
             Err(error) => return Err(error.into()),
         };
-        if !pushes.iter().any(|push| push.after == pull.head) {
-            return Ok(Whose::Untold);
-        }
-        let people = pushes.into_iter().filter_map(|push| push.actor).filter(|actor| *actor != own);
-        Ok(Whose::Peoples(people.map(|actor| actor.to_ascii_lowercase()).collect()))
-    }
-
-    /// The hold of one whose changes a pull request brings.
-    pub(super) fn held_in(&self, planned: Planned<'_>, outcome: &Outcome, id: &ProposalId) -> Option<OnHold> {
-        let members = outcome.members_of(self.facts, id);
-        members.iter().find_map(|member| planned.decided.of(member).hold_on(self.today).cloned())
-    }
-
-    /// Whether a request asks for a merge that is carried out.
-    pub(super) fn asks_to_merge(request: &Request) -> bool {
-        request.carries_out(Verb::Merge)
+        Ok(pushed_by(&pushes, &pull.head, &own))
     }
 }

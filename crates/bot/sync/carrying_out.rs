@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use capstan_bot_core::planned::Planned;
+use capstan_bot_core::proposals::{
+    DecidedPull, Intent, Outcome, ProposalOutcome, Wrote, intent, leave, note_newcomers,
+};
 use capstan_model::rest::Rest;
 use capstan_model::wording::sentence;
 use capstan_plan::proposal::{Action, Closer, Command, ProposalId, Standing};
@@ -9,12 +13,9 @@ use capstan_plan::settings::Mode;
 use capstan_report::ProposalState;
 use futures_util::future::join_all;
 
-use super::deciding::Decided;
-use super::intent::Intent;
-use super::outcome::{Outcome, ProposalOutcome, Wrote};
+use super::error::fail;
 use super::publish::{Branched, Published};
-use super::states::{leave, note};
-use super::{Planned, Run, SyncError};
+use super::{Ending, Run, SyncError};
 use capstan_budget::{Priority, at_priority, present_priority};
 use capstan_ports::PullRequest;
 
@@ -25,7 +26,7 @@ const BRANCHES_AT_A_TIME: usize = 8;
 /// One proposal whose turn it is.
 struct Turn<'a> {
     proposal: &'a ProposalId,
-    decided: &'a Decided,
+    decided: &'a DecidedPull,
     step: Step<'a>,
 }
 
@@ -42,11 +43,11 @@ enum Step<'a> {
 }
 
 /// Whether it is there not yet, and nobody asked for it.
-fn is_new(decided: &Decided) -> bool {
+fn is_new(decided: &DecidedPull) -> bool {
     decided.opens() && decided.command == Command::None
 }
 
-fn priority_of(decided: &Decided) -> Priority {
+fn priority_of(decided: &DecidedPull) -> Priority {
     if is_new(decided) { Priority::Proposal } else { present_priority() }
 }
 
@@ -56,9 +57,9 @@ impl Run<'_> {
     pub(super) async fn carry_out(
         self,
         planned: Planned<'_>,
-        decided: &BTreeMap<ProposalId, Decided>,
+        decided: &BTreeMap<ProposalId, DecidedPull>,
         now: &[ProposalId],
-        outcome: &mut Outcome,
+        (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
         // Once the budget for new ones is spent, those that follow wait for the same.
         let mut spent: Option<String> = None;
@@ -74,11 +75,14 @@ impl Run<'_> {
                     (Some(why), Ok(Branched::Stands)) if is_new(turn.decided) => {
                         ProposalOutcome::waiting(why.clone())
                     }
-                    _ => self.take_turn(planned, turn, branch, &mut spent, outcome).await?,
+                    _ => {
+                        let so_far = (&mut *outcome, &mut *ending);
+                        self.take_turn(planned, turn, branch, &mut spent, so_far).await?
+                    }
                 };
                 // Of one that nobody shares any more each has its own standing.
-                note(outcome, &turn.decided.carried, &state);
-                self.note_newcomers(turn.proposal, turn.decided, &state, outcome);
+                outcome.note(&turn.decided.carried, &state);
+                note_newcomers(self.facts, turn.proposal, turn.decided, &state, outcome);
             }
         }
         Ok(())
@@ -87,7 +91,7 @@ impl Run<'_> {
     fn turn_of<'a>(
         &'a self,
         planned: Planned<'a>,
-        (proposal, decided): (&'a ProposalId, &'a Decided),
+        (proposal, decided): (&'a ProposalId, &'a DecidedPull),
         spent: &Option<String>,
         outcome: &Outcome,
     ) -> Turn<'a> {
@@ -110,8 +114,14 @@ impl Run<'_> {
             Action::Update { pull, branch } => (Some(*pull), branch.clone()),
         };
         let pull = number.and_then(|number| self.pull(proposal, number));
-        turn(match self.intent(planned, proposal, decided, (branch, pull), outcome) {
-            Some(intent) => Step::Publish(Box::new(intent)),
+        let now = self.ports.clock.now();
+        turn(match intent(planned, proposal, decided, (branch, pull), outcome, now) {
+            Some(intent) => {
+                for cluster in &intent.without_room {
+                    tracing::warn!(repository = %self.repository.name, cluster = %cluster, "so much is noted of a group that what was decided about one of its clusters has no room");
+                }
+                Step::Publish(Box::new(intent))
+            }
             None => Step::Says(ProposalOutcome::new(ProposalState::Failed, "There is no plan to publish.")),
         })
     }
@@ -132,24 +142,24 @@ impl Run<'_> {
         turn: &Turn<'_>,
         branch: Result<Branched, SyncError>,
         spent: &mut Option<String>,
-        outcome: &mut Outcome,
+        (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<ProposalOutcome, SyncError> {
         let Turn { proposal, decided, .. } = turn;
-        let work = self.perform(planned, turn, branch, outcome);
+        let work = self.perform(planned, turn, branch, (&mut *outcome, &mut *ending));
         let state = Box::pin(at_priority(priority_of(turn.decided), work)).await;
-        match self.settled(proposal, decided, state, &mut outcome.ending).await {
+        match self.settled(proposal, decided, state, ending).await {
             Err(error) if error.budget().is_some() => {
                 let why = sentence(&error.to_string());
                 if is_new(decided) {
                     *spent = Some(why.clone());
                 }
-                outcome.fail(&decided.carried, error);
+                fail(outcome, ending, &decided.carried, error);
                 Ok(ProposalOutcome::waiting(why))
             }
             // What was repeated in vain is tried again by the next run; its neighbours go on.
             Err(error) if error.is_of_one() => {
                 tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal could not be brought up");
-                Ok(outcome.fail(&decided.carried, error))
+                Ok(fail(outcome, ending, &decided.carried, error))
             }
             state => state,
         }
@@ -160,14 +170,15 @@ impl Run<'_> {
         planned: Planned<'_>,
         turn: &Turn<'_>,
         branch: Result<Branched, SyncError>,
-        outcome: &mut Outcome,
+        (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<ProposalOutcome, SyncError> {
         let Turn { proposal, decided, .. } = turn;
         match &turn.step {
             Step::Says(state) => Ok(state.clone()),
-            Step::Publish(intent) => self.publish_intent(intent, branch, outcome).await,
+            Step::Publish(intent) => self.publish_intent(intent, branch, (outcome, ending)).await,
             Step::Leave(standing) => {
-                let refused = self.keep_decisions(planned, proposal, (standing, decided), outcome).await?;
+                let so_far = (&mut *outcome, ending);
+                let refused = self.keep_decisions(planned, proposal, (standing, decided), so_far).await?;
                 let left = leave(&proposal.kind, standing, planned.settings, outcome);
                 Ok(refused.unwrap_or(left))
             }
@@ -194,7 +205,7 @@ impl Run<'_> {
         self,
         intent: &Intent<'_>,
         branch: Result<Branched, SyncError>,
-        outcome: &mut Outcome,
+        (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<ProposalOutcome, SyncError> {
         let published = match branch {
             Ok(Branched::Stands) => self.publish(intent).await,
@@ -202,62 +213,43 @@ impl Run<'_> {
             Err(error) => Err(error),
         };
         match published {
-            Ok(published) => self.published(intent, published, outcome).await,
+            Ok(published) => Ok(self.published(intent, published, (outcome, ending))),
             // One proposal's trouble is not its neighbours': the run goes on, and tells it at its end.
             Err(error @ SyncError::Outside(_)) => {
                 tracing::error!(repository = %self.repository.name, cluster = %intent.proposal, error = %error, "the proposal could not be published");
                 let why = error.to_string();
-                outcome.ending.fail(error);
+                ending.fail(error);
                 Ok(ProposalOutcome::new(ProposalState::Failed, why))
             }
             Err(error) => Err(error),
         }
     }
 
-    async fn published(
+    fn published(
         self,
         intent: &Intent<'_>,
         published: Published,
-        outcome: &mut Outcome,
-    ) -> Result<ProposalOutcome, SyncError> {
+        (outcome, ending): (&mut Outcome, &mut Ending),
+    ) -> ProposalOutcome {
         let Intent { proposal, offer, .. } = *intent;
         let (number, verb) = match published {
             Published::Opened(number) => (number, Some("opened")),
             Published::Updated(number) => (number, Some("brought up to date")),
             Published::Unchanged(number) => (number, None),
-            Published::Refused(why) => {
-                return Ok(ProposalOutcome::refused(why));
-            }
+            Published::Refused(why) => return ProposalOutcome::refused(why),
             Published::Overtaken => {
-                outcome.ending.look_again();
-                outcome.overtaken.insert(proposal.clone());
-                outcome.overtaken.extend(intent.parts.iter().map(|part| part.proposal.clone()));
-                let why = "Somebody wrote the branch meanwhile: it is looked at again.".to_owned();
-                return Ok(ProposalOutcome::waiting(why));
+                ending.look_again();
+                return outcome.overtaken(intent);
             }
         };
         if let Some(verb) = verb {
             outcome.wrote = Wrote::PullRequests;
             tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, source = %offer.source, "pull request {verb}");
         }
-        let carried = intent.parts.iter().map(|part| part.proposal.clone());
-        outcome.carried.insert(proposal.clone(), carried.collect());
-        let besides = intent.noted_besides.iter();
-        let besides =
-            besides.map(|(target, _)| ProposalId { target: target.clone(), kind: proposal.kind.clone() });
-        outcome.noted_besides.extend(besides);
-        let findings = &mut outcome.remarks.entry(number).or_default().findings;
-        for part in &intent.parts {
-            findings.insert(part.proposal.target.clone(), part.upgrade.findings.clone());
-        }
-        let why = match intent.parts.as_slice() {
-            [_] | [] => format!("#{number} offers `{}`.", offer.source.source()),
-            several => format!("#{number} offers `{}` to {} clusters.", offer.source.source(), several.len()),
-        };
-        Ok(ProposalOutcome { state: ProposalState::Proposed, why, pull: Some(number) })
+        outcome.published(intent, number)
     }
 
     fn pull(&self, proposal: &ProposalId, number: u64) -> Option<&PullRequest> {
-        self.open_proposal(proposal).filter(|pull| pull.number == number)
+        self.facts.open_proposal(proposal).filter(|pull| pull.number == number)
     }
 }

@@ -10,26 +10,21 @@
 
 use std::collections::BTreeMap;
 
-use capstan_model::file_change::FileChange;
-use capstan_model::ids::ClusterId;
-use capstan_model::source::SourceKind;
+use capstan_bot_core::commands::{AskedClusters, ClusterChange, Request, RequestId, Wanted, page_of};
+use capstan_bot_core::facts::Write;
+use capstan_bot_core::planned::Planned;
 use capstan_plan::command::CommentId;
-use capstan_plan::creation::CreatedCluster;
 use capstan_plan::proposal::{
-    Authorship, CREATE, DESTROY, PlanDigest, ProposalId, ReleasesOrigin, guard_new, guard_tombstone,
-    judge_head,
+    Authorship, PlanDigest, ReleasesOrigin, guard_new, guard_tombstone, judge_head,
 };
-use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::settings::{Mode, RepositorySettings};
-use capstan_plan::verbs::{ClusterFrom, Command, Gone};
+use capstan_plan::verbs::Command;
 use capstan_report::{
-    Answer, AskedFor, ClusterPull, IsNew, Refusal, cluster_pull_answer, creation_pull, is_asked_for_by,
-    not_done, retirement_pull, text_digest,
+    Answer, AskedFor, ClusterPull, IsNew, Refusal, cluster_pull_answer, is_asked_for_by, not_done,
+    text_digest,
 };
 
-use super::refusals::Write;
-use super::request::{Request, RequestId};
-use super::{OpenFleet, Planned, PlannerFailed, Run, SyncError};
+use super::{OpenFleet, PlannerFailed, Run, SyncError};
 use capstan_ports::{
     AuditEntry, CreatedPullRequest, CreatedReference, EarlierPullRequest, MovedReference, NewPullRequest,
     PullRequestState,
@@ -37,22 +32,6 @@ use capstan_ports::{
 
 /// So many are made in one run: each renders the cluster and whoever may have its name.
 const MOST: usize = 10;
-
-/// A cluster that is to come, or to go.
-enum Wanted {
-    Create(ClusterFrom),
-    Destroy(ClusterId),
-}
-
-/// What becomes of it.
-enum ClusterChange {
-    Create(CreatedCluster),
-    Destroy(RetiredCluster),
-}
-
-/// What was made of commands about clusters, or why nothing was, by their comment and place in it.
-#[derive(Default)]
-pub(super) struct AskedClusters(BTreeMap<(RequestId, usize), Result<ClusterChange, String>>);
 
 /// What came of writing.
 enum Written {
@@ -65,77 +44,16 @@ enum Written {
     Refused(String),
 }
 
-impl Wanted {
-    fn of(command: &Command) -> Option<Self> {
-        match command {
-            Command::Create(wanted) => Some(Self::Create(wanted.clone())),
-            Command::Destroy(Gone { cluster, .. }) => Some(Self::Destroy(cluster.clone())),
-            _ => None,
-        }
-    }
-
-    /// The inner error is the answer.
-    fn made(&self, fleet: &dyn OpenFleet) -> Result<Result<ClusterChange, String>, PlannerFailed> {
-        let made = match self {
-            Self::Create(wanted) => fleet.create(wanted).map(|made| made.map(ClusterChange::Create)),
-            Self::Destroy(cluster) => fleet.retire(cluster).map(|made| made.map(ClusterChange::Destroy)),
-        };
-        match made {
-            Ok(made) => Ok(made.map_err(|why| why.to_string())),
-            Err(PlannerFailed::Exceeded(why)) => Ok(Err(why)),
-            Err(failed) => Err(failed),
-        }
-    }
-}
-
-impl ClusterChange {
-    const fn cluster(&self) -> &ClusterId {
-        match self {
-            Self::Create(created) => &created.cluster,
-            Self::Destroy(retired) => &retired.cluster,
-        }
-    }
-
-    fn files(&self) -> &[FileChange] {
-        match self {
-            Self::Create(created) => &created.files,
-            Self::Destroy(retired) => std::slice::from_ref(&retired.file),
-        }
-    }
-
-    const fn kind(&self) -> &'static str {
-        match self {
-            Self::Create(_) => CREATE,
-            Self::Destroy(_) => DESTROY,
-        }
-    }
-
-    /// `capstan/create/gauss/peu01`
-    fn branch(&self) -> String {
-        let kind = SourceKind::parse(self.kind()).unwrap_or(SourceKind::RELEASE);
-        ProposalId { target: self.cluster().clone().into(), kind }.branch()
-    }
-
-    /// What explains that it was not done.
-    const fn page(&self) -> Refusal {
-        match self {
-            Self::Create(_) => Refusal::NotCreated,
-            Self::Destroy(_) => Refusal::NotRetired,
-        }
-    }
-
-    fn pull(&self, origin: Option<&ReleasesOrigin>, asked: AskedFor<'_>) -> ClusterPull {
-        match self {
-            Self::Create(created) => creation_pull(created, origin, asked),
-            Self::Destroy(retired) => retirement_pull(retired, asked),
-        }
-    }
-}
-
-const fn page_of(command: &Command) -> Refusal {
-    match command {
-        Command::Destroy(_) => Refusal::NotRetired,
-        _ => Refusal::NotCreated,
+/// The inner error is the answer.
+fn made(wanted: &Wanted, fleet: &dyn OpenFleet) -> Result<Result<ClusterChange, String>, PlannerFailed> {
+    let made = match wanted {
+        Wanted::Create(from) => fleet.create(from).map(|made| made.map(ClusterChange::Create)),
+        Wanted::Destroy(cluster) => fleet.retire(cluster).map(|made| made.map(ClusterChange::Destroy)),
+    };
+    match made {
+        Ok(made) => Ok(made.map_err(|why| why.to_string())),
+        Err(PlannerFailed::Exceeded(why)) => Ok(Err(why)),
+        Err(failed) => Err(failed),
     }
 }
 
@@ -160,13 +78,13 @@ impl Run<'_> {
         if settings.mode == Mode::Observe {
             let why = "the settings say `mode: observe`, so that no pull request is opened";
             let asked = wanted.into_iter().map(|(place, _)| (place, refused(why))).collect();
-            return Ok((fleet, AskedClusters(asked)));
+            return Ok((fleet, AskedClusters::new(asked)));
         }
         let make = move || {
             let mut asked = BTreeMap::new();
             for (at, (place, wanted)) in wanted.into_iter().enumerate() {
                 let made = if at < MOST {
-                    wanted.made(fleet.as_ref())
+                    made(&wanted, fleet.as_ref())
                 } else {
                     Ok(Err("too much was asked for at once: comment it again".to_owned()))
                 };
@@ -175,7 +93,7 @@ impl Run<'_> {
                     Err(failed) => return (fleet, Err(failed)),
                 }
             }
-            (fleet, Ok(AskedClusters(asked)))
+            (fleet, Ok(AskedClusters::new(asked)))
         };
         let (fleet, asked) = tokio::task::spawn_blocking(make).await?;
         Ok((fleet, asked?))
@@ -192,7 +110,7 @@ impl Run<'_> {
         let Some((command, cluster)) = command.and_then(|command| Some((command, command.cluster()?))) else {
             return Ok(Answer::default());
         };
-        let change = match planned.clusters.0.get(&(request.id(), at)) {
+        let change = match planned.clusters.of(request, at) {
             Some(Ok(change)) => change,
             Some(Err(why)) => return Ok(not_done(cluster, why, page_of(command))),
             None => return Ok(Answer::default()),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use capstan_bot_core::facts::{Plans, settings_in};
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{Authorship, ProposalId};
@@ -13,8 +14,7 @@ use capstan_plan::upgrade::Upgrade;
 use capstan_providers::{Supplies, Supply, Wanted};
 use tokio::time::Instant;
 
-use super::trees::settings_in;
-use super::{Plans, Run, SyncError, plan_all};
+use super::{Run, SyncError, plan_all};
 use capstan_fleet::planner::{OpenFleet, PlannerFailed};
 use capstan_ports::AllowedHosts;
 

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use capstan_plan::proposal::OutsideTarget;
+use capstan_bot_core::proposals::{NextRun, Outcome, ProposalOutcome};
+use capstan_plan::proposal::{OutsideTarget, ProposalId};
 
+use super::Ending;
 use capstan_fleet::planner::PlannerFailed;
 use capstan_ports::{CodeHostError, MirrorError, RecordsError};
 
@@ -95,4 +97,17 @@ impl SyncError {
             Self::Outside(_) | Self::Planning(_) | Self::Planner(_) => "planner",
         }
     }
+}
+
+/// What goes wrong with these alone, as their state; the run tells it at its end.
+pub(super) fn fail(
+    outcome: &mut Outcome,
+    ending: &mut Ending,
+    members: &[ProposalId],
+    error: SyncError,
+) -> ProposalOutcome {
+    let next = if error.may_pass() { NextRun::MayGetFurther } else { NextRun::FailsAgain };
+    let state = outcome.fail(members, &error.to_string(), next);
+    ending.fail(error);
+    state
 }

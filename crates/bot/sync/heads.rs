@@ -1,12 +1,12 @@
 //! Whose work the head of a proposal's branch is, read from Git.
 
+use capstan_bot_core::facts::digest_of_changes;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{
     Authorship, Branch, Head, OfBase, Parent, PlanDigest, ProposalId, SourceState, Vouched, judge_head,
 };
 use capstan_report::SealedCommit;
 
-use super::trees::digest_of_changes;
 use super::{Run, SyncError};
 use capstan_ports::{MirrorError, Snapshot};
 
@@ -102,7 +102,7 @@ impl Run<'_> {
         };
         let (repository, tree) = (self.repository.id, &snapshot.root);
         let own = SealedCommit { repository, branch, parent, tree, source, plan };
-        if trailers.seal.as_deref().is_some_and(|seal| own.has_seal(&self.ports.key, seal)) {
+        if trailers.seal.as_deref().is_some_and(|seal| own.has_seal(&self.facts.key, seal)) {
             return Ok(Vouched::Yes);
         }
         let pushes = match self.ports.host.pushes(self.repository, branch).await {
@@ -133,6 +133,6 @@ impl Run<'_> {
         if *commit == self.facts.base.commit {
             return Ok(self.facts.base.clone());
         }
-        Ok(self.ports.mirror.snapshot(self.repository, &self.facts.token, commit).await?)
+        Ok(self.ports.mirror.snapshot(self.repository, self.token, commit).await?)
     }
 }

@@ -7,6 +7,10 @@
 
 use std::sync::Arc;
 
+use capstan_bot_core::checks::Comparison;
+use capstan_bot_core::commands::Request;
+use capstan_bot_core::facts::by_target;
+use capstan_bot_core::planned::Planned;
 use capstan_model::tree::Tree;
 use capstan_model::wording::{count, few, list};
 use capstan_plan::inventory::Inline;
@@ -16,9 +20,8 @@ use capstan_plan::upgrade::{Upgrade, ValuesCourse};
 use capstan_report::markdown::{code, prose};
 use capstan_report::{Answer, MergeBasis, Refusal};
 
-use super::checks::{Comparison, Judging};
-use super::request::Request;
-use super::{Planned, Run, SyncError, by_target};
+use super::checks::Judging;
+use super::{Run, SyncError};
 use capstan_ports::{AuditEntry, MovedReference, PullRequest, PullRequestState, Snapshot};
 
 /// So many clusters are named in an answer and in a commit.

@@ -8,6 +8,8 @@
 //! so is a file whose pull request somebody closed. Nothing is written but that one file, and only where the default branch
 //! wants it there, in that form, for those owners ([`capstan_live::agent::GitOwners`]), whatever was taken earlier.
 
+use capstan_bot_core::facts::Write;
+use capstan_bot_core::planned::Planned;
 use capstan_live::agent::{Kubeconfig, KubeconfigPlace, Published};
 use capstan_model::digest::sha256;
 use capstan_model::file_change::FileChange;
@@ -21,8 +23,7 @@ use capstan_plan::proposal::{
 use capstan_plan::settings::Mode;
 use capstan_report::{kubeconfig_body, kubeconfig_title};
 
-use super::refusals::Write;
-use super::{Ending, Planned, Run, SyncError};
+use super::{Ending, Run, SyncError};
 use crate::agents::git_owners;
 use capstan_ports::{
     AuditEntry, CreatedPullRequest, CreatedReference, EarlierPullRequest, KeptKubeconfig, MovedReference,

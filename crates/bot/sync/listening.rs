@@ -10,12 +10,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use capstan_plan::command::{self, CommentId, Hearing, Readers, hear};
+use capstan_bot_core::commands::{address, meant_by, readers_of, right_of};
+use capstan_plan::command::{self, CommentId, Hearing, hear};
 use capstan_plan::settings::CommandSettings;
 use capstan_report::pressed_meanwhile;
 use jiff::Timestamp;
 
-use super::rights::{address, right_of};
 use super::{Run, SyncError};
 use capstan_budget::{Priority, at_priority};
 use capstan_ports::{Arrivals, CodeHostError, Comment, Permission, PlacedComment, Press, Reaction};
@@ -136,15 +136,14 @@ impl Run<'_> {
     ) -> Result<bool, SyncError> {
         let host = &self.ports.host;
         let permission = self.permission_of(&comment.author, permissions).await?;
-        let readers = if settings.admits_readers() { Readers::Admitted } else { Readers::Refused };
-        let hearing = hear(right_of(permission), readers, comment.created_at, None);
+        let hearing = hear(right_of(permission), readers_of(settings), comment.created_at, None);
         Ok(hearing == Hearing::Obeyed
             && hearing.worded(host.wording(self.repository, comment).await?) == Hearing::Obeyed)
     }
 
     /// Says on the check that its button was pressed; the run that obeys it reports that check anew.
     async fn hear_button(self, settings: &CommandSettings, press: &Press) -> Result<(), SyncError> {
-        let Some((_, pull)) = self.meant_by(press) else { return Ok(()) };
+        let Some((_, pull)) = meant_by(self.facts, press) else { return Ok(()) };
         let (_, hearing) = self.hear_press(press, settings).await?;
         if hearing != Hearing::Obeyed {
             return Ok(());

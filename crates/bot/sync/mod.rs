@@ -11,7 +11,6 @@
 //!
 //! *Assumption.* One run at a time for each repository: the queue sees to it.
 
-mod answer_parts;
 mod answers;
 mod approvals;
 mod campaigns;
@@ -23,69 +22,58 @@ mod components;
 mod concerned;
 mod dashboard;
 mod deciding;
-mod decisions;
 mod earlier;
 mod elsewhere;
 mod error;
 mod facts;
 mod heads;
 mod inline;
-mod intent;
 mod kubeconfigs;
 mod listening;
 mod merging;
 mod noting;
 mod onboarding;
-mod outcome;
 mod pauses;
 mod preflights;
 mod proposals;
 mod publish;
 mod refusals;
 mod reporters;
-mod request;
 mod requests;
 mod restores;
 mod rights;
 mod rollbacks;
-mod shown;
 mod sidebar;
-mod states;
 mod touched;
 mod tree_status;
 mod trees;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
-use capstan_campaign::membership::Candidate;
+use capstan_bot_core::answers::Kept;
+use capstan_bot_core::commands::{Decided, Ground, Request, heads_to_try, retargeted};
+use capstan_bot_core::facts::{Facts, Plans, by_target, settings_file};
+use capstan_bot_core::planned::Planned;
+use capstan_bot_core::proposals::{Outcome, Wrote};
 use capstan_model::finding::{FileError, Place, rules};
-use capstan_model::ids::ClusterId;
 use capstan_model::source::{SourceId, SourceKind};
-use capstan_model::target::{Target, TargetKind};
-use capstan_model::tree::{RepoPath, Tree, TreeEntry};
-use capstan_plan::proposal::{ProposalId, ReleasesOrigin, Scope};
-use capstan_plan::settings::{Mode, REPOSITORY_FILE, RepositorySettings};
-use capstan_plan::upgrade::{Retarget, Upgrade};
-use capstan_report::{BlockKey, Missing, ProposalState, hold_in_words, missing_in_words};
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_plan::proposal::ProposalId;
+use capstan_plan::settings::Mode;
+use capstan_report::{BlockKey, ProposalState, hold_in_words};
 use jiff::Timestamp;
-use jiff::civil::Date;
+use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
 use self::checks::{Compared, Judging, is_told};
 pub use self::checks::{SetUp, tell_failure};
-use self::clusters::AskedClusters;
 use self::components::RunComponents;
-use self::dashboard::Kept;
-use self::decisions::Decided;
 use self::elsewhere::Elsewhere;
 pub use self::elsewhere::{Consumers, notify_consumers};
 pub use self::error::SyncError;
-use self::facts::{GitHubFacts, load};
-use self::outcome::{Outcome, Wrote};
+use self::facts::{Loaded, load};
 use self::pauses::Pauses;
-use self::reporters::Reporters;
-use self::request::{Request, retargeted};
 use super::agents::Reconcilers;
 use super::wave_webhooks::WaveWebhooks;
 use capstan_budget::{Priority, at_priority};
@@ -149,11 +137,6 @@ pub struct Afterwards {
     pub look_again: Option<Timestamp>,
 }
 
-/// The entry of `.capstan.yaml`.
-fn settings_file(tree: &dyn Tree) -> Option<&TreeEntry> {
-    tree.entry(&RepoPath::parse(REPOSITORY_FILE).ok()?)
-}
-
 /// One run over one repository: what it starts from. Nothing of it changes while it runs; what a step finds out, the
 /// next one is given.
 #[derive(Clone, Copy)]
@@ -163,51 +146,17 @@ struct Run<'a> {
     hints: &'a Hints,
     /// When it began.
     began: Timestamp,
-    /// The day in UTC: what holds are judged by.
-    today: Date,
-    facts: &'a GitHubFacts,
+    facts: &'a Facts,
+    token: &'a SecretString,
     /// What a merge of the head that was looked at last would give: it is asked for once, not by each who
     /// wants to know.
     compared: &'a Mutex<Option<Compared>>,
-    /// The provider sets at the tip of the base branch, once they are known.
-    provider_sets: &'a OnceLock<BTreeSet<ClusterId>>,
     /// What is known of components of providers.
     components: &'a RunComponents,
     /// When what took too long may be begun again.
     pauses: &'a Pauses,
     /// Held by whoever writes a check, so that nobody writes what another one has read meanwhile.
     checks: &'a tokio::sync::Mutex<()>,
-}
-
-/// What is planned, and for whom.
-#[derive(Clone, Copy)]
-struct Planned<'a> {
-    settings: &'a RepositorySettings,
-    scopes: &'a Scopes,
-    plans: &'a Plans,
-    /// Proposals that may edit names of templates in their cluster's overlay.
-    retargeted: &'a BTreeSet<ProposalId>,
-    /// Where the releases come from, where that is another repository.
-    origin: Option<&'a ReleasesOrigin>,
-    reporters: &'a Reporters,
-    decided: &'a Decided,
-    /// What was made of commands about clusters as a whole.
-    clusters: &'a AskedClusters,
-    /// What the waves of campaigns tell clusters apart by, beside their folders.
-    candidates: &'a BTreeMap<ClusterId, Candidate>,
-}
-
-impl Planned<'_> {
-    /// Whether a proposal may edit names of templates in its cluster's overlay.
-    fn retarget_of(&self, proposal: &ProposalId) -> Retarget {
-        if self.retargeted.contains(proposal) { Retarget::Allowed } else { Retarget::Refused }
-    }
-
-    /// What is said of a proposal of which nothing is planned.
-    fn missing(&self, proposal: &ProposalId) -> String {
-        let is_there = self.scopes.contains_key(&proposal.target);
-        missing_in_words(proposal, if is_there { Missing::Source } else { Missing::Target })
-    }
 }
 
 /// What steps leave for the end of a run.
@@ -258,22 +207,6 @@ impl Ending {
     }
 }
 
-/// The upgrades of all targets at the tip of the base branch, from each kind of source.
-type Plans = BTreeMap<ProposalId, Result<Arc<Upgrade>, String>>;
-
-/// Where each target of a snapshot may be written.
-type Scopes = BTreeMap<Target, Scope>;
-
-/// What a folder is: a provider set, or else a cluster.
-fn target_in(scopes: &Scopes, id: &ClusterId) -> Target {
-    let set = Target::Providers(id.clone());
-    if scopes.contains_key(&set) { set } else { Target::Cluster(id.clone()) }
-}
-
-fn by_target(scopes: Vec<Scope>) -> Scopes {
-    scopes.into_iter().map(|scope| (scope.target.clone(), scope)).collect()
-}
-
 /// Brings a repository to the state it should have.
 ///
 /// # Errors
@@ -300,7 +233,7 @@ pub async fn sync_and_consumers(
         return nothing();
     }
     let began = ports.clock.now();
-    let (facts, loaded) = match load(ports, repository).await {
+    let Loaded { facts, token, ending: loaded } = match load(ports, repository).await {
         Ok(Some(loaded)) => loaded,
         Ok(None) => return nothing(),
         Err(error) => {
@@ -310,8 +243,7 @@ pub async fn sync_and_consumers(
             return Err(error);
         }
     };
-    let today = ports.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
-    let (compared, provider_sets) = (Mutex::default(), OnceLock::new());
+    let compared = Mutex::default();
     let (components, checks) = (RunComponents::default(), tokio::sync::Mutex::default());
     let pauses = Pauses::default();
     let run = Run {
@@ -319,10 +251,9 @@ pub async fn sync_and_consumers(
         repository,
         hints,
         began,
-        today,
         facts: &facts,
+        token: &token,
         compared: &compared,
-        provider_sets: &provider_sets,
         components: &components,
         pauses: &pauses,
         checks: &checks,
@@ -342,6 +273,14 @@ pub async fn sync_and_consumers(
     let (ending, mut afterwards) = done?;
     afterwards.look_again = [afterwards.look_again, run.pauses_end()].into_iter().flatten().min();
     Ok((loaded.and(ending).synced(), afterwards))
+}
+
+/// Gives the planner what was decided about a proposal.
+fn give_to(decided: &Decided, fleet: &mut dyn OpenFleet, proposal: &ProposalId) {
+    let decisions = decided.of(proposal);
+    fleet.set_versions(proposal, decisions.versions());
+    fleet.ask_for(proposal, decisions.release);
+    fleet.settle(proposal, decisions.settled);
 }
 
 /// Plans every target; the inner error says why the repository as a whole is beyond the limits.
@@ -369,13 +308,6 @@ fn beyond_limits(why: String) -> FileError {
 }
 
 impl Run<'_> {
-    /// The proposal that brings the cluster or provider set of that folder to a newer release.
-    fn proposal_for(&self, id: ClusterId) -> ProposalId {
-        let is_set = self.provider_sets.get().is_some_and(|sets| sets.contains(&id));
-        let kind = if is_set { TargetKind::Providers } else { TargetKind::Cluster };
-        ProposalId::of_release(Target::new(kind, id))
-    }
-
     /// Asks the planner something that may take long.
     async fn ask_planner<T: Send + 'static>(
         self,
@@ -387,7 +319,7 @@ impl Run<'_> {
 
     /// Opens a snapshot.
     async fn open_snapshot(self, tree: &Arc<dyn Tree>) -> Result<Box<dyn OpenFleet>, NotOpened> {
-        let (tree, today) = (Arc::clone(tree), self.today);
+        let (tree, today) = (Arc::clone(tree), self.facts.today);
         match self.ask_planner(move |planner| planner.open(tree, today)).await.map_err(NotOpened::Failed)? {
             Ok(fleet) => Ok(fleet),
             Err(OpenFailed::Settings(problem)) => Err(NotOpened::Settings(problem)),
@@ -459,26 +391,24 @@ impl Run<'_> {
         for scope in fleet.scopes_to_come() {
             scopes.entry(scope.target.clone()).or_insert(scope);
         }
-        let is_set = |target: &&Target| target.kind() == TargetKind::Providers;
-        let sets = scopes.keys().filter(is_set).filter_map(|target| target.id().cloned());
-        let _first_time = self.provider_sets.set(sets.collect());
         let commands = self.bind_commands(commands, &settings.commands, &scopes, &mut ending).await?;
-        // Whoever asks for a preflight wants the check anew, as somebody who re-runs it on GitHub does.
-        let hints = self.hints_with(&commands);
+        let mut hints = self.hints.clone();
+        hints.heads.extend(heads_to_try(&commands));
         let this = Run { hints: &hints, ..self };
         let asked = retargeted(&commands);
-        let retargeted = self.retargeted_before().into_iter().chain(asked.iter().cloned()).collect();
+        let retargeted = self.facts.retargeted().into_iter().chain(asked.iter().cloned()).collect();
         for proposal in &retargeted {
             fleet.allow_retarget(proposal);
         }
         let reporters = self.meet_reconcilers(&settings, &scopes, &mut ending).await?;
         fleet.know_names(reporters.names());
         let (fleet, clusters) = self.make_clusters(fleet, &commands, &settings).await?;
-        let mut decided = Decided::before(&self, &board);
-        let rollbacks = self.find_rollbacks(&commands, &settings).await?;
-        decided.hear_releases(&self, &commands, &rollbacks, &settings);
+        let mut decided = Decided::before(self.facts, &board.record, board.why_not());
+        let rollbacks = self.find_rollbacks(&commands, (&scopes, &settings)).await?;
+        let ground = Ground { facts: self.facts, scopes: &scopes, settings: &settings };
+        decided.hear_releases(ground, &commands, &rollbacks);
         let (fleet, candidates) = self.candidates(fleet, &settings).await?;
-        let plans = match self.plan(fleet, &commands, &settings, &mut decided).await? {
+        let plans = match self.plan(fleet, &commands, ground, &mut decided).await? {
             Ok(plans) => plans,
             Err(why) => return Ok((self.without_settings(&beyond_limits(why)).await?, afterwards)),
         };
@@ -488,6 +418,7 @@ impl Run<'_> {
         closed.for_each(|proposal| decided.also_wish(proposal, capstan_plan::proposal::Command::Replan));
 
         let planned = Planned {
+            facts: self.facts,
             settings: &settings,
             scopes: &scopes,
             plans: &plans,
@@ -498,13 +429,13 @@ impl Run<'_> {
             clusters: &clusters,
             candidates: &candidates,
         };
-        let mut outcome = Box::pin(self.bring_proposals_up(planned)).await?;
+        let mut later = Ending::default();
+        let mut outcome = Box::pin(self.bring_proposals_up(planned, &mut later)).await?;
         // The next run tells it; what was found out is kept all the same.
         let told = self.tell_campaigns(&outcome.campaigns).await;
-        outcome.ending.isolate(self.repository, "telling that campaigns stand still", told)?;
+        later.isolate(self.repository, "telling that campaigns stand still", told)?;
         let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await;
-        let kept =
-            outcome.ending.isolate(self.repository, "keeping the dashboard", kept)?.unwrap_or(Kept::Later);
+        let kept = later.isolate(self.repository, "keeping the dashboard", kept)?.unwrap_or(Kept::Later);
         let open = match outcome.wrote {
             Wrote::PullRequests => &self.ports.host.open_pull_requests(self.repository).await?,
             Wrote::Nothing => &self.facts.open,
@@ -512,9 +443,9 @@ impl Run<'_> {
         let plans_at_tip = Some(&plans);
         let judging =
             Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: plans_at_tip };
-        Box::pin(self.judge_proposals(planned, &commands, open, &mut outcome)).await?;
+        Box::pin(self.judge_proposals(planned, &commands, open, (&mut outcome, &mut later))).await?;
         let checked = Box::pin(this.report_checks(judging, open, &outcome)).await?;
-        Box::pin(self.merge_proposals(planned, &commands, &mut outcome)).await?;
+        Box::pin(self.merge_proposals(planned, &commands, (&mut outcome, &mut later))).await?;
         let answers = self.answer_commands(planned, &commands, &outcome, &kept);
         let answered = at_priority(Priority::Command, answers).await?;
         let answered = answered.and(self.report_pressed(judging, open, &outcome).await?);
@@ -524,7 +455,7 @@ impl Run<'_> {
         ending = brought.into_iter().fold(ending, Ending::and);
         ending.isolate(self.repository, "saying what cannot be planned", self.report_tree(&plans).await)?;
         afterwards.look_again = outcome.campaigns.look_again;
-        Ok((ending.and(outcome.ending).and(checked).and(answered), afterwards))
+        Ok((ending.and(later).and(checked).and(answered), afterwards))
     }
 
     /// Plans every target under what was decided, and once more where something is decided about what was planned. The
@@ -533,20 +464,20 @@ impl Run<'_> {
         self,
         mut fleet: Box<dyn OpenFleet>,
         commands: &[Request],
-        settings: &RepositorySettings,
+        ground: Ground<'_>,
         decided: &mut Decided,
     ) -> Result<Result<Plans, String>, SyncError> {
         for proposal in decided.all() {
-            decided.give_to(fleet.as_mut(), proposal);
+            give_to(decided, fleet.as_mut(), proposal);
         }
         let (planned, mut fleet) = self.plan_supplied(fleet).await?;
         let Ok(plans) = &planned else { return Ok(planned) };
-        let settled = decided.hear(&self, commands, plans, settings);
+        let settled = decided.hear(ground, commands, plans);
         if settled.is_empty() {
             return Ok(planned);
         }
         for proposal in settled {
-            decided.give_to(fleet.as_mut(), &proposal);
+            give_to(decided, fleet.as_mut(), &proposal);
         }
         Ok(self.plan_supplied(fleet).await?.0)
     }
@@ -572,7 +503,7 @@ impl Run<'_> {
             let own = outcome.told().filter(|(proposal, _)| proposal.kind == *kind);
             let targets = own.map(|(proposal, one)| {
                 let plan = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
-                let by_command = planned.decided.of(proposal).hold_on(self.today).map(hold_in_words);
+                let by_command = planned.decided.of(proposal).hold_on(self.facts.today).map(hold_in_words);
                 let by_settings = || (one.state == ProposalState::Held).then(|| one.why.clone());
                 let named = |source: Option<&SourceId>| source.map(ToString::to_string);
                 CampaignTarget {

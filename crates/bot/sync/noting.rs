@@ -1,14 +1,14 @@
 //! What people decided, written into the bodies of pull requests that are left as they are otherwise; and drafts.
 
-use capstan_plan::proposal::{Decisions, Draft, Drafted, Leaving, ProposalId, Standing, Wanted};
-use capstan_plan::settings::Mode;
-use capstan_report::{Block, BlockPart, decided_body, decisions_fingerprint};
+use capstan_bot_core::facts::{draft_of, part_id, refused_words};
+use capstan_bot_core::planned::Planned;
+use capstan_bot_core::proposals::{
+    DecidedPull, Outcome, ProposalOutcome, Wrote, kept_decisions, still_decided,
+};
+use capstan_plan::proposal::{Decisions, Draft, Drafted, ProposalId, Standing};
+use capstan_report::{Block, BlockPart, decided_body};
 
-use super::deciding::{Decided, plan_of};
-use super::facts::{draft_of, part_id};
-use super::outcome::{Outcome, ProposalOutcome, Wrote};
-use super::refusals::{Write, refused_words};
-use super::{Planned, Run, SyncError};
+use super::{Ending, Run, SyncError};
 use capstan_ports::{PullRequest, PullRequestEdit};
 
 /// Whether GitHub made a pull request a draft, or ready.
@@ -24,47 +24,13 @@ impl Run<'_> {
         self,
         planned: Planned<'_>,
         proposal: &ProposalId,
-        (standing, Decided { wanted, leaving, .. }): (&Standing, &Decided),
-        outcome: &mut Outcome,
+        (standing, decided): (&Standing, &DecidedPull),
+        (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<Option<ProposalOutcome>, SyncError> {
-        let Some(pull) = self.open_proposal(proposal).filter(|_| planned.settings.mode != Mode::Observe)
+        let Some((pull, want, decisions, write)) = kept_decisions(planned, proposal, (standing, decided))
         else {
             return Ok(None);
         };
-        let decided = planned.decided;
-        let want = match (standing, wanted) {
-            (Standing::Held { .. } | Standing::Blocked { .. }, _) => Draft::Draft,
-            // Who has to leave cannot: people worked on the branch, or GitHub is about to merge it.
-            (Standing::Edited { .. } | Standing::Waits { .. }, _) if *leaving == Leaving::Somebody => {
-                Draft::Draft
-            }
-            (Standing::Paused { .. }, _) => draft_of(pull),
-            (_, Wanted::Offer(offer)) => offer.draft,
-            _ => draft_of(pull),
-        };
-        let changes = decided.drafted(proposal).change(draft_of(pull), want).is_some();
-        let members = self.facts.members_of(proposal);
-        let is_over = |member: &ProposalId| {
-            let before = decided.of(member);
-            before.hold.is_some() && before.hold_on(self.today).is_none()
-        };
-        let is_new = members.iter().chain([proposal]).any(|one| decided.is_new(one) || is_over(one));
-        if !is_new && !changes {
-            return Ok(None);
-        }
-        let before = decided.of(proposal);
-        let decisions = match planned.plans.get(proposal) {
-            Some(Ok(upgrade)) => before.still(upgrade, self.today),
-            _ => before,
-        };
-        let content = match proposal.target.group() {
-            None => decisions_fingerprint(&decisions),
-            Some(_) => {
-                let all = members.iter().chain([proposal]);
-                all.map(|one| decisions_fingerprint(&decided.of(one))).collect::<Vec<_>>().join(" ")
-            }
-        };
-        let write = Write::proposal(proposal, format!("decided: {content}"));
         if let Some(refusal) = self.refusal(&write) {
             let why = refused_words(&refusal.reason, refusal.not_before);
             return Ok(Some(ProposalOutcome::refused(why)));
@@ -75,7 +41,7 @@ impl Run<'_> {
                 self.taken(&write).await?;
                 Ok(None)
             }
-            Err(error) => match self.unless_gone(proposal, error, &mut outcome.ending).await {
+            Err(error) => match self.unless_gone(proposal, error, ending).await {
                 Err(SyncError::Host(error)) if error.is_refusal() => {
                     let not_before = self.refused(&write, &error.to_string()).await?;
                     let why = refused_words(&error.to_string(), not_before);
@@ -104,19 +70,14 @@ impl Run<'_> {
         let (drafted, then) = self.note_draft(&now, block.drafted, want).await?;
         let parts = block.parts.iter().map(|part| {
             let member = part_id(proposal, part);
-            let decisions = planned.decided.of(&member);
-            let decisions = match plan_of(planned, &member) {
-                Some(upgrade) => decisions.still(upgrade, self.today),
-                None => decisions,
-            };
-            BlockPart { decisions, ..part.clone() }
+            BlockPart { decisions: still_decided(planned, &member), ..part.clone() }
         });
         let parts = parts.collect();
         let wanted = Block { pull_request: Some(pull.number), decisions, drafted, parts, ..block.clone() };
         if wanted == block {
             return Ok(());
         }
-        let body = decided_body(&now.body, (&wanted, &self.ports.key));
+        let body = decided_body(&now.body, (&wanted, &self.facts.key));
         let edit = PullRequestEdit { title: None, body: Some(body), close: false };
         host.edit_pull_request(repository, pull.number, &edit).await?;
         if let Some(to) = then {

@@ -10,15 +10,17 @@
 //! do: an App that is installed on all repositories of an organisation must not ask in each. So do forks, whose own
 //! repository is asked.
 
-use capstan_model::file_change::FileChange;
-use capstan_model::source::{SourceContent, SourceId, SourceKind};
-use capstan_model::tree::{CommitId, RepoPath};
+use capstan_bot_core::facts::ONBOARDING_BRANCH as BRANCH;
+use capstan_bot_core::onboarding::{
+    Asking, asking, closed_write, commit_message, holds_settings, limits_write, open_pull, proposal_write,
+    settings_path, was_answered,
+};
+use capstan_model::tree::CommitId;
 use capstan_plan::onboarding::Onboarding;
-use capstan_plan::proposal::{Authorship, PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE, judge_head};
+use capstan_plan::proposal::{Authorship, judge_head};
 use capstan_plan::settings::REPOSITORY_FILE;
-use capstan_report::{ONBOARDING_TITLE, closed_body, onboarding_body, says_onboarding, text_digest};
+use capstan_report::{ONBOARDING_TITLE, closed_body, onboarding_body, says_onboarding};
 
-use super::refusals::Write;
 use super::{Ending, Run, SyncError};
 use capstan_fleet::planner::PlannerFailed;
 use capstan_ports::{
@@ -26,8 +28,6 @@ use capstan_ports::{
     NewTreeEntry, PullRequest, PullRequestEdit, PullRequestState,
 };
 
-/// The branch of the one pull request.
-pub(super) const BRANCH: &str = "capstan/onboarding";
 /// Under this name it is remembered that a commit was looked at.
 const LOOKED_AT: &str = "onboarding";
 
@@ -47,19 +47,25 @@ impl Run<'_> {
     /// Brings the pull request of first contact up, where there is to be one.
     pub(super) async fn onboard(self) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
-        if self.repository.fork || self.facts.beyond_limits.is_some() || self.was_looked_at().await? {
+        let asking = asking(self.facts);
+        if asking == Asking::Never || self.was_looked_at().await? {
             return Ok(ending);
         }
-        let limits = Write::onboarding("beyond the limits".to_owned());
+        let limits = limits_write();
         if self.refusal(&limits).is_some() {
             return Ok(ending);
         }
-        let open = self.onboarding_pull();
-        if open.is_none() && self.was_answered().await? {
+        let open = open_pull(self.facts);
+        let is_answered = match asking {
+            Asking::Never | Asking::Answered => true,
+            Asking::Open => false,
+            Asking::AskEarlier => self.was_answered().await?,
+        };
+        if is_answered {
             self.looked_at().await?;
             return Ok(ending);
         }
-        let (tree, today) = (self.facts.base.tree.clone(), self.today);
+        let (tree, today) = (self.facts.base.tree.clone(), self.facts.today);
         let onboarding = match self.ask_planner(move |planner| planner.onboard(tree, today)).await? {
             Ok(onboarding) => onboarding,
             // What ended the processes is known then and left out, so that the next look comes further.
@@ -75,7 +81,7 @@ impl Run<'_> {
             return Ok(ending);
         };
         let body = onboarding_body(&onboarding);
-        let write = Write::onboarding(text_digest(&format!("{}\0{body}", onboarding.settings)));
+        let write = proposal_write(&onboarding, &body);
         if self.refusal(&write).is_some() {
             return Ok(ending);
         }
@@ -101,8 +107,8 @@ impl Run<'_> {
 
     /// Closes the pull request of first contact once there are settings, unless a person works on it.
     pub(super) async fn end_onboarding(self) -> Result<(), SyncError> {
-        let Some(pull) = self.onboarding_pull() else { return Ok(()) };
-        let write = Write::onboarding("closed".to_owned());
+        let Some(pull) = open_pull(self.facts) else { return Ok(()) };
+        let write = closed_write();
         if self.refusal(&write).is_some() {
             return Ok(());
         }
@@ -125,25 +131,11 @@ impl Run<'_> {
         self.audit_onboarding("onboarding-closed", format!("#{}: there are settings", pull.number)).await
     }
 
-    /// The open pull request of that branch.
-    fn onboarding_pull(&self) -> Option<&PullRequest> {
-        let default = &self.repository.default_branch;
-        let is_it = |pull: &&PullRequest| {
-            pull.head_branch == BRANCH && pull.head_in_repository && pull.base_branch == *default
-        };
-        self.facts.open.iter().rev().find(is_it)
-    }
-
-    /// Whether a person closed or merged one, or pointed it at another branch: asked where none is open to the default
-    /// branch. To which branch one went is no matter, for the default branch may have had another name then.
+    /// Whether a person closed or merged an earlier one.
     async fn was_answered(&self) -> Result<bool, SyncError> {
-        let is_elsewhere = |pull: &PullRequest| pull.head_branch == BRANCH && pull.head_in_repository;
-        if self.facts.open.iter().any(is_elsewhere) {
-            return Ok(true);
-        }
         let newest =
             self.ports.host.newest_pull_requests(self.repository, &[BRANCH.to_owned()], None).await?;
-        Ok(newest.iter().any(|pull| pull.head_branch == BRANCH && pull.state != PullRequestState::Open))
+        Ok(was_answered(&newest))
     }
 
     async fn was_looked_at(&self) -> Result<bool, SyncError> {
@@ -232,19 +224,10 @@ impl Run<'_> {
     /// A commit on the default branch's tip that adds the one file, and can write nothing else.
     async fn commit_settings(&self, onboarding: &Onboarding) -> Result<CommitId, SyncError> {
         let path = settings_path();
-        let entry =
-            NewTreeEntry::Write { path: path.clone(), text: onboarding.settings.clone(), executable: false };
+        let entry = NewTreeEntry::Write { path, text: onboarding.settings.clone(), executable: false };
         let base = &self.facts.base;
         let tree = self.ports.host.create_tree(self.repository, &base.root, &[entry]).await?;
-        let change = FileChange { path, before: None, after: Some(onboarding.settings.clone()) };
-        let plan = PlanDigest::of(&[change]);
-        let kind = SourceKind::parse(LOOKED_AT).unwrap_or(SourceKind::RELEASE);
-        let source =
-            SourceState::new(SourceId::new(kind, REPOSITORY_FILE), SourceContent::parse(base.root.as_str()));
-        let message = format!(
-            "Add {REPOSITORY_FILE}: Capstan observes this repository\n\nThe settings fit what was found; the pull request \
-             tells it.\n\n{TRAILER_SOURCE}: {source}\n{TRAILER_PLAN}: {plan}\n"
-        );
+        let message = commit_message(onboarding, &base.root);
         self.write_sealed(BRANCH, &base.commit, tree, message).await
     }
 
@@ -256,9 +239,7 @@ impl Run<'_> {
 
     async fn holds_settings(&self, head: &CommitId, text: &str) -> Result<bool, SyncError> {
         let Some(snapshot) = self.snapshot(head).await? else { return Ok(false) };
-        let entry = snapshot.tree.entry(&settings_path());
-        let content = entry.and_then(|entry| snapshot.tree.read(entry).ok());
-        Ok(content.is_some_and(|content| *content == *text.as_bytes()))
+        Ok(holds_settings(snapshot.tree.as_ref(), text))
     }
 
     async fn audit_onboarding(&self, action: &'static str, detail: String) -> Result<(), SyncError> {
@@ -271,8 +252,4 @@ impl Run<'_> {
         };
         Ok(self.ports.records.audit(&entry).await?)
     }
-}
-
-fn settings_path() -> RepoPath {
-    RepoPath::parse(REPOSITORY_FILE).unwrap_or_default()
 }

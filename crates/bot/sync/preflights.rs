@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use capstan_bot_core::checks::{Comparison, Subject};
+use capstan_bot_core::commands::Request;
+use capstan_bot_core::facts::{Reporters, target_in};
+use capstan_bot_core::planned::Planned;
 use capstan_kustomize::render::Folders;
 use capstan_live::agent::limits::PREFLIGHT_CLUSTERS;
 use capstan_live::agent::preflight::{AskWish, AskedBefore, MachinesSince, Preflight, Standing};
@@ -16,10 +20,8 @@ use capstan_report::{
 use jiff::SignedDuration;
 use ulid::Ulid;
 
-use super::checks::{Comparison, Judging, Subject};
-use super::reporters::Reporters;
-use super::request::Request;
-use super::{Planned, Run, SyncError, target_in};
+use super::checks::Judging;
+use super::{Run, SyncError};
 use crate::agents::{Reconcilers, content};
 use capstan_fleet::planner::{Planner, PlannerFailed};
 use capstan_ports::{CodeHostError, Permission, PreflightRecord, PullRequest};

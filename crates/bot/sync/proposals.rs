@@ -2,31 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_model::rest::Rest;
+use capstan_bot_core::facts::refused_words;
+use capstan_bot_core::planned::Planned;
+use capstan_bot_core::proposals::{
+    Arranged, Carriers, DecidedPull, Earlier, Outcome, ProposalOutcome, held_by_refusals, leave, may_join,
+    offered, remark, wanted_of, without_those_that_wait,
+};
 use capstan_model::wording::sentence;
 use capstan_plan::campaign::{Candidate, Load, turn};
-use capstan_plan::proposal::{Action, Command, ProposalId, Wanted, WhyLeftOut, wanted};
+use capstan_plan::proposal::{Action, Command, ProposalId, Wanted, WhyLeftOut};
 use capstan_plan::settings::Mode;
-use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, BlockPart, ProposalState};
+use capstan_report::ProposalState;
 
 use super::campaigns::Obeyed;
-use super::carriers::{Arranged, Carriers};
-use super::deciding::Decided;
-use super::earlier::Earlier;
-use super::facts::part_id;
-use super::outcome::{Outcome, ProposalOutcome};
-use super::refusals::refused_words;
-use super::states::{leave, note, offered};
-use super::{Ending, Planned, Run, SyncError};
-use capstan_ports::{CodeHostError, PullRequest};
+use super::error::fail;
+use super::{Ending, Run, SyncError};
+use capstan_ports::CodeHostError;
 
 impl Run<'_> {
-    pub(super) async fn bring_proposals_up(self, planned: Planned<'_>) -> Result<Outcome, SyncError> {
+    pub(super) async fn bring_proposals_up(
+        self,
+        planned: Planned<'_>,
+        ending: &mut Ending,
+    ) -> Result<Outcome, SyncError> {
         let Planned { settings, plans, .. } = planned;
-        let mut outcome = Outcome { sources: offered(self.facts.kinds(), plans), ..Outcome::default() };
-        let mut decided: BTreeMap<ProposalId, Decided> = BTreeMap::new();
-        let wanted = self.wanted(planned);
+        let mut outcome = Outcome { sources: offered(&self.facts.names.kinds, plans), ..Outcome::default() };
+        let mut decided: BTreeMap<ProposalId, DecidedPull> = BTreeMap::new();
+        let wanted = wanted_of(planned);
         let Arranged { mut carriers, leaving, homes } = self.arrange(planned, &wanted).await?;
         let earlier = match self.earlier(&carriers, &wanted).await {
             // What is open goes on without it.
@@ -34,14 +36,14 @@ impl Run<'_> {
                 tracing::warn!(repository = %self.repository.name, error = %error, "earlier pull requests cannot be found: nothing new is opened");
                 let mut unopened: Vec<ProposalId> = Vec::new();
                 carriers.retain(|id, members| {
-                    let opens = |member: &&ProposalId| self.may_join(id, member, &wanted);
+                    let opens = |member: &&ProposalId| may_join(self.facts, id, member, &wanted);
                     let new: Vec<ProposalId> = members.iter().filter(opens).cloned().collect();
                     members.retain(|member| !new.contains(member));
-                    let stays = new.is_empty() || self.is_open(id);
+                    let stays = new.is_empty() || self.facts.is_open(id);
                     unopened.extend(new);
                     stays
                 });
-                let state = outcome.fail(&unopened, error);
+                let state = fail(&mut outcome, ending, &unopened, error);
                 for member in unopened {
                     outcome.proposals.insert(member, state.clone());
                 }
@@ -55,30 +57,30 @@ impl Run<'_> {
                     decided.insert(id.clone(), one);
                 }
                 Err(error) => {
-                    let state = match self.unless_gone(id, error, &mut outcome.ending).await {
+                    let state = match self.unless_gone(id, error, ending).await {
                         // What GitHub or Git does not tell of one is not its neighbours' trouble.
                         Err(error) if error.is_of_one() => {
                             tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
-                            outcome.fail(members, error)
+                            fail(&mut outcome, ending, members, error)
                         }
                         state => state?,
                     };
-                    note(&mut outcome, members, &state);
+                    outcome.note(members, &state);
                 }
             }
         }
         let mut stopped: BTreeSet<ProposalId> = BTreeSet::new();
         let mut held = self.held_by_rollouts(planned, &decided).await?;
         for (id, why) in &held {
-            note(&mut outcome, &decided[id].carried, &ProposalOutcome::waiting(why.clone()));
+            outcome.note(&decided[id].carried, &ProposalOutcome::waiting(why.clone()));
         }
-        for (id, why) in self.held_by_refusals(&decided) {
-            note(&mut outcome, &decided[&id].carried, &ProposalOutcome::refused(why.clone()));
+        for (id, why) in held_by_refusals(planned, &decided, self.ports.clock.now()) {
+            outcome.note(&decided[&id].carried, &ProposalOutcome::refused(why.clone()));
             held.insert(id, why);
         }
         for (id, one) in &mut decided {
             if let Some(error) = one.outside.take() {
-                outcome.ending.fail(error.into());
+                ending.fail(error.into());
             }
             for (member, why) in &one.left_out {
                 let state = match why {
@@ -89,10 +91,16 @@ impl Run<'_> {
             }
         }
         let campaigns = self
-            .hold_by_campaigns(planned, (&carriers, &wanted, &earlier), &mut decided, &held, &mut outcome)
+            .hold_by_campaigns(
+                planned,
+                (&carriers, &wanted, &earlier),
+                &mut decided,
+                &held,
+                (&mut outcome, &mut *ending),
+            )
             .await?;
         for (id, waits) in &campaigns.waiting {
-            note(&mut outcome, std::slice::from_ref(id), &ProposalOutcome::waiting(waits.why.clone()));
+            outcome.note(std::slice::from_ref(id), &ProposalOutcome::waiting(waits.why.clone()));
         }
         outcome.campaigns = campaigns.campaigns;
         for (id, one) in decided.iter().filter(|(_, one)| one.opens()) {
@@ -105,7 +113,7 @@ impl Run<'_> {
         }
         decided.retain(|id, one| !stopped.contains(id) && (!held.contains_key(id) || one.opens()));
         let limits = (settings.mode != Mode::Observe).then_some(&settings.upgrade.proposals);
-        let opens = decided.values().any(Decided::opens);
+        let opens = decided.values().any(DecidedPull::opens);
         let loaded = if opens && limits.is_some() { self.load().await } else { Ok(Load::default()) };
         let mut shown = match loaded {
             // Without it nobody knows what may be opened; everything else goes on.
@@ -114,15 +122,15 @@ impl Run<'_> {
                 let state = ProposalOutcome::waiting(sentence(&error.to_string()));
                 let opening = decided.values().filter(|one| one.opens());
                 let unopened: Vec<ProposalId> = opening.flat_map(|one| one.carried.clone()).collect();
-                outcome.fail(&unopened, error);
-                note(&mut outcome, &unopened, &state);
+                fail(&mut outcome, ending, &unopened, error);
+                outcome.note(&unopened, &state);
                 decided.retain(|_, one| !one.opens());
                 Load::default()
             }
             shown => shown?,
         };
         // What moves to another pull request makes room for it.
-        shown.open = shown.open.saturating_sub(self.clusters_in(leaving.keys()));
+        shown.open = shown.open.saturating_sub(self.facts.clusters_in(leaving.keys()));
         let closing: BTreeMap<&ProposalId, Vec<ProposalId>> = decided
             .iter()
             .filter(|(_, one)| matches!(one.action, Action::Close { .. }))
@@ -141,11 +149,11 @@ impl Run<'_> {
         let selection = turn(&candidates, limits, shown);
         for waiting in selection.waiting {
             let Some(one) = decided.get(&waiting.proposal) else { continue };
-            note(&mut outcome, &one.carried, &ProposalOutcome::waiting(waiting.why));
+            outcome.note(&one.carried, &ProposalOutcome::waiting(waiting.why));
         }
-        self.carry_out(planned, &decided, &selection.now, &mut outcome).await?;
+        self.carry_out(planned, &decided, &selection.now, (&mut outcome, &mut *ending)).await?;
         self.let_go(planned, (&leaving, &homes), &wanted, &mut outcome).await?;
-        self.remark(planned, &mut outcome);
+        remark(planned, &mut outcome);
         Ok(outcome)
     }
 
@@ -157,7 +165,7 @@ impl Run<'_> {
         error: SyncError,
         ending: &mut Ending,
     ) -> Result<ProposalOutcome, SyncError> {
-        let open = self.open_proposal(proposal).map(|pull| pull.number);
+        let open = self.facts.open_proposal(proposal).map(|pull| pull.number);
         match (&error, open) {
             (SyncError::Host(CodeHostError::NotFound { .. }), Some(number))
                 if self.is_gone(number).await? =>
@@ -176,7 +184,7 @@ impl Run<'_> {
     pub(super) async fn settled(
         self,
         proposal: &ProposalId,
-        decided: &Decided,
+        decided: &DecidedPull,
         state: Result<ProposalOutcome, SyncError>,
         ending: &mut Ending,
     ) -> Result<ProposalOutcome, SyncError> {
@@ -205,28 +213,21 @@ impl Run<'_> {
         self,
         planned: Planned<'_>,
         (carriers, wanted, earlier): (&Carriers, &BTreeMap<ProposalId, Wanted>, &Earlier),
-        decided: &mut BTreeMap<ProposalId, Decided>,
+        decided: &mut BTreeMap<ProposalId, DecidedPull>,
         held: &BTreeMap<ProposalId, String>,
-        outcome: &mut Outcome,
+        (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<Obeyed, SyncError> {
         let obeyed = self.obey_campaigns(planned, decided, held).await?;
         for (id, members) in carriers.iter().filter(|(id, _)| id.target.group().is_some()) {
             let Some(one) = decided.get(id) else { continue };
-            let waits = |member: &ProposalId| {
-                let asks = planned.decided.wish(member) != Command::None;
-                obeyed.waiting.get(member).is_some_and(|waits| waits.for_all || !asks)
-            };
-            let goes = |member: &&ProposalId| !one.carried.contains(member) || !waits(member);
-            let going: Vec<ProposalId> = members.iter().filter(goes).cloned().collect();
-            if going.len() == members.len() || !going.iter().any(|member| one.carried.contains(member)) {
-                continue;
-            }
+            let waits = |member: &ProposalId| obeyed.waiting.get(member).map(|waits| waits.for_all);
+            let Some(going) = without_those_that_wait(planned, (one, members), waits) else { continue };
             match self.decide_carrier(planned, (id, &going), wanted, earlier).await {
                 Ok(without) => drop(decided.insert(id.clone(), without)),
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
-                    let state = outcome.fail(&going, error);
-                    note(outcome, &going, &state);
+                    let state = fail(outcome, ending, &going, error);
+                    outcome.note(&going, &state);
                     decided.remove(id);
                 }
                 Err(error) => return Err(error),
@@ -240,7 +241,7 @@ impl Run<'_> {
     async fn held_by_rollouts(
         self,
         planned: Planned<'_>,
-        decided: &BTreeMap<ProposalId, Decided>,
+        decided: &BTreeMap<ProposalId, DecidedPull>,
     ) -> Result<BTreeMap<ProposalId, String>, SyncError> {
         let mut held = BTreeMap::new();
         for (proposal, one) in decided {
@@ -252,67 +253,13 @@ impl Run<'_> {
         Ok(held)
     }
 
-    /// Proposals that GitHub refused to take a while ago. Whoever asks by command need not wait.
-    pub(super) fn held_by_refusals(
-        self,
-        decided: &BTreeMap<ProposalId, Decided>,
-    ) -> BTreeMap<ProposalId, String> {
-        let held =
-            decided.iter().filter(|(_, one)| one.command == Command::None).filter_map(|(proposal, one)| {
-                let refusal = self.refusal(&one.write(proposal)?)?;
-                Some((proposal.clone(), refused_words(&refusal.reason, refusal.not_before)))
-            });
-        held.collect()
-    }
-
     /// What counts against the limits.
     async fn load(self) -> Result<Load, SyncError> {
         let hour_ago = self.ports.clock.now() - jiff::SignedDuration::from_hours(1);
         let opened = self.ports.host.pull_requests_since(self.repository, hour_ago).await?;
         Ok(Load {
-            open: self.clusters_in(self.facts.proposals.keys()),
-            opened_last_hour: self.facts.proposals_among(&self.ports.key, self.repository, &opened),
+            open: self.facts.clusters_in(self.facts.proposals.keys()),
+            opened_last_hour: self.facts.proposals_among(&opened),
         })
-    }
-
-    /// For how many clusters these open pull requests count.
-    fn clusters_in<'p>(&self, open: impl Iterator<Item = &'p ProposalId>) -> u32 {
-        let counts = open.map(|id| self.facts.members_of(id).len().max(1));
-        u32::try_from(counts.sum::<usize>()).unwrap_or(u32::MAX)
-    }
-
-    pub(super) fn is_open(&self, proposal: &ProposalId) -> bool {
-        self.open_proposal(proposal).is_some()
-    }
-
-    /// The pull request of a proposal that was open when the run began.
-    pub(super) fn open_proposal(&self, proposal: &ProposalId) -> Option<&PullRequest> {
-        self.facts.proposals.get(proposal)
-    }
-
-    /// The open proposals that were made under `retarget`.
-    pub(super) fn retargeted_before(&self) -> Vec<ProposalId> {
-        let mut proposals = Vec::new();
-        for (proposal, pull) in &self.facts.proposals {
-            let allowed = |part: &&BlockPart| part.retarget == Retarget::Allowed;
-            let parts = self.facts.parts_of(proposal).iter().filter(allowed);
-            proposals.extend(parts.map(|part| part_id(proposal, part)));
-            let block = Block::read(&pull.body, &self.ports.key, self.repository.id, pull.number, proposal);
-            if block.is_some_and(|block| block.retarget == Retarget::Allowed) {
-                proposals.push(proposal.clone());
-            }
-        }
-        proposals
-    }
-
-    /// What is wanted of every proposal, and of every open one whose target or source is gone.
-    fn wanted(&self, planned: Planned<'_>) -> BTreeMap<ProposalId, Wanted> {
-        let mut all: BTreeMap<ProposalId, Wanted> =
-            planned.plans.iter().map(|(id, plan)| (id.clone(), wanted(&id.kind, plan))).collect();
-        for proposal in self.facts.proposals.keys().flat_map(|id| self.facts.members_of(id)) {
-            let gone = || Wanted::Nothing { why: sentence(&planned.missing(&proposal)), rest: Rest::Gone };
-            all.entry(proposal.clone()).or_insert_with(gone);
-        }
-        all
     }
 }

@@ -5,16 +5,16 @@
 //! request is found by its name and trailers. A branch that was moved under a pull request whose text
 //! is old is found by the folded block in that text.
 
+use capstan_bot_core::proposals::{Intent, closed_block};
 use capstan_model::tree::{CommitId, EntryKind, TreeId};
 use capstan_plan::proposal::{
-    BranchStep, Closer, Decisions, Draft, Drafted, Guarded, Offers, PlanDigest, ProposalId, Sidebar,
-    SidebarStanding, Title, TitleDigest, TitleStep, guard_upgrade,
+    BranchStep, Closer, Decisions, Draft, Drafted, Guarded, PlanDigest, ProposalId, Sidebar, SidebarStanding,
+    TitleDigest, TitleStep, guard_upgrade,
 };
 use capstan_plan::upgrade::Retarget;
-use capstan_report::{Block, BlockPart, BlockPlace, ClosedBy, closed_body, sealed_message, text_digest};
+use capstan_report::{Block, closed_body, sealed_message};
 use tracing::Instrument as _;
 
-use super::intent::Intent;
 use super::{Run, SyncError};
 use capstan_ports::{
     AuditEntry, CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, NewPullRequest,
@@ -157,7 +157,7 @@ impl Run<'_> {
         message: String,
     ) -> Result<CommitId, SyncError> {
         let place = (self.repository.id, branch);
-        let message = sealed_message(message, place, (parent, &tree), &self.ports.key);
+        let message = sealed_message(message, place, (parent, &tree), &self.facts.key);
         let commit = CommitMetadata { message, tree, parents: vec![parent.clone()] };
         Ok(self.ports.host.create_commit(self.repository, &commit).await?)
     }
@@ -168,7 +168,7 @@ impl Run<'_> {
         let title = intent.wanted_title();
         let written = TitleDigest::of(&title);
         let body = |number: Option<u64>, sidebar: &SidebarStanding| {
-            intent.body((self.repository.id, number), drafted, sidebar, &written, &self.ports.key)
+            intent.body((self.repository.id, number), drafted, sidebar, &written, &self.facts.key)
         };
         let new = NewPullRequest {
             title,
@@ -200,31 +200,17 @@ impl Run<'_> {
     /// Rewrites the text only where Capstan has something new to say: what people added stays till then.
     async fn update_text(&self, intent: &Intent<'_>, pull: &PullRequest) -> Result<Published, SyncError> {
         let (drafted, then) = self.note_draft(pull, intent.drafted, intent.offer.draft).await?;
-        let block =
-            Block::read(&pull.body, &self.ports.key, self.repository.id, pull.number, intent.proposal);
+        let block = self.facts.block(intent.proposal, pull.number, &pull.body);
         let asked = Sidebar::asked(&intent.settings.upgrade.proposals);
         // Where a person took the block out, nobody knows what was done: nothing is done again then.
         let done = block.as_ref().map_or(&asked, |block| &block.sidebar);
         let sidebar = self.bring_sidebar(intent.proposal, pull, &asked, done).await?;
         let title = self.title_step(intent, pull, block.as_ref()).await?;
-        let written = text_digest(&intent.visible(drafted, &sidebar));
-        let current = block.as_ref().is_some_and(|block| {
-            block.source == intent.offer.source
-                && block.plan == intent.offer.plan
-                && block.text == written
-                && block.retarget == intent.retarget()
-                && block.decisions == *intent.decisions()
-                && block.parts == intent.noted()
-                && block.previous == intent.previous
-                && block.drafted == drafted
-                && block.title.as_ref().map_or(title.write.is_none(), |known| *known == title.written)
-                && block.sidebar == sidebar.done
-                && block.closed_by.is_none()
-        });
+        let current = block.as_ref().is_some_and(|block| intent.is_said(block, drafted, &sidebar, &title));
         let moved = intent.branch != BranchStep::Keep;
         if !current {
             let of = (self.repository.id, Some(pull.number));
-            let body = intent.body(of, drafted, &sidebar, &title.written, &self.ports.key);
+            let body = intent.body(of, drafted, &sidebar, &title.written, &self.facts.key);
             let edit = PullRequestEdit { title: title.write, body: Some(body), close: false };
             self.ports.host.edit_pull_request(self.repository, pull.number, &edit).await?;
         }
@@ -246,22 +232,11 @@ impl Run<'_> {
         pull: &PullRequest,
         block: Option<&Block>,
     ) -> Result<TitleStep, SyncError> {
-        let offer = &intent.offer.source;
         let offered = match block {
             Some(block) => Some(block.source.clone()),
             None => self.source_of_commit(&pull.head).await?,
         };
-        let is_same = offered.is_some_and(|offered| offered.source() == offer.source());
-        // An earlier Capstan noted no title, and wrote none but its own.
-        let own = || intent.own_title();
-        let written = block.and_then(|block| block.title.clone()).unwrap_or_else(|| TitleDigest::of(&own()));
-        let title = Title {
-            shown: &pull.title,
-            wanted: &intent.wanted_title(),
-            written: &written,
-            offers: if is_same { Offers::TheSame } else { Offers::Another },
-        };
-        Ok(title.step())
+        Ok(intent.title_step(&pull.title, block, offered.as_ref()))
     }
 
     async fn write_body(&self, number: u64, body: String) -> Result<(), SyncError> {
@@ -285,23 +260,8 @@ impl Run<'_> {
         }
         let body = match self.block_of(proposal, &now).await? {
             Some(block) => {
-                let closed_by = Some(match by {
-                    Closer::Capstan => ClosedBy::Capstan,
-                    Closer::Person => ClosedBy::Person,
-                });
-                // What was decided of this pull request ends with it.
-                let parts = block.parts.iter().map(|part| BlockPart {
-                    // That something was declined before is looked up here.
-                    decisions: Decisions {
-                        skipped: part.decisions.skipped.clone().filter(|_| part.place == BlockPlace::LeftOut),
-                        ..Decisions::default()
-                    },
-                    retarget: Retarget::default(),
-                    ..part.clone()
-                });
-                let parts = parts.collect();
-                let block = Block { closed_by, decisions: Decisions::default(), parts, ..block };
-                closed_body(&now.body, why, Some((&block, &self.ports.key)))
+                let block = closed_block(block, by);
+                closed_body(&now.body, why, Some((&block, &self.facts.key)))
             }
             None => closed_body(&now.body, why, None),
         };
@@ -329,7 +289,7 @@ impl Run<'_> {
     ) -> Result<Option<Block>, SyncError> {
         let repository = self.repository.id;
         let pull_request = Some(pull.number);
-        if let Some(block) = Block::read(&pull.body, &self.ports.key, repository, pull.number, proposal) {
+        if let Some(block) = self.facts.block(proposal, pull.number, &pull.body) {
             return Ok(Some(Block { pull_request, ..block }));
         }
         let source = self.source_of_commit(&pull.head).await?;

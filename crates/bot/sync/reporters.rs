@@ -4,110 +4,53 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan_bot_core::facts::{AwaitedRollout, Reporters, Scopes, target_in};
 use capstan_live::agent::permission::ManagedBy;
 use capstan_live::agent::preflight::{Preflight, Standing};
-use capstan_live::agent::{LastRollout, NextStep, Progress, RolloutReport, SpeaksOf, next_step};
+use capstan_live::agent::{Progress, SpeaksOf};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
-use capstan_plan::settings::{ManagementClusterUid, RepositorySettings};
+use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
-use capstan_report::{Fingerprint, awaited_in_words};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Ending, Run, Scopes, SyncError, target_in};
+use super::{Ending, Run, SyncError};
 use crate::agents::Reconcilers;
 use capstan_fleet::planner::LiveNames;
 use capstan_fleet::planner::PlannerFailed;
 use capstan_ports::{
-    Agent, ClusterStanding, FollowedCluster, FollowedMerge, PullRequest, PullRequestState, ReportedToGitHub,
-    WatchedRepository,
+    FollowedCluster, FollowedMerge, PullRequest, PullRequestState, ReportedToGitHub, WatchedRepository,
 };
 
 /// A merge that was missed for longer is not followed any more.
 const DAYS_BACK: i64 = 7;
 
-/// The reconcilers of a repository, and what they reported.
-#[derive(Default)]
-pub(super) struct Reporters {
-    pub(super) managed_by: ManagedBy,
-    /// Those that are not revoked and that the settings name.
-    pub(super) enrolled: Vec<Agent>,
-    /// What each cluster's own management cluster reported last.
-    standings: BTreeMap<ClusterId, ClusterStanding>,
+/// The live names of templates before and after a merge: those that were reported, and those that the
+/// preflight of it found.
+pub(super) fn live_names(reporters: &Reporters, preflights: &[Preflight]) -> BTreeMap<ClusterId, LiveNames> {
+    let mut found = BTreeMap::new();
+    for preflight in preflights {
+        let Standing::Answered(answer) = &preflight.standing else { continue };
+        for one in answer.clusters.iter().filter(|one| preflight.clusters.contains(&one.cluster)) {
+            found.extend(TemplateNames::new(one.names.clone()).ok().map(|names| (&one.cluster, names)));
+        }
+    }
+    let both = |(cluster, before): (ClusterId, Arc<TemplateNames>)| {
+        let before = Arc::unwrap_or_clone(before);
+        let after = found.get(&cluster).cloned().unwrap_or_else(|| before.clone());
+        (cluster, LiveNames { before, after })
+    };
+    reporters.names().into_iter().map(both).collect()
 }
 
-impl Reporters {
-    /// The management cluster that applies a cluster and has a reconciler that reports.
-    fn of(&self, cluster: &ClusterId) -> Option<(&str, &ManagementClusterUid)> {
-        let owner = self.managed_by.owner(cluster)?;
-        self.is_enrolled(&owner.uid).then_some((owner.name.as_str(), &owner.uid))
-    }
-
-    /// How the rollouts of clusters stand, in a few letters.
-    pub(super) fn standing_of(&self, clusters: &[ClusterId]) -> String {
-        let one = |digest: Fingerprint, cluster: &ClusterId| {
-            let digest = digest.field("cluster", cluster);
-            match self.standings.get(cluster) {
-                Some(ClusterStanding { report, .. }) => {
-                    digest.field("state", report.state.as_str()).field("commit", report.commit())
-                }
-                None => digest,
-            }
-        };
-        clusters.iter().fold(Fingerprint::of("standing"), one).finish()
-    }
-
-    /// The management cluster whose reconciler reports on a cluster, by its name.
-    pub(super) fn name_for(&self, cluster: &ClusterId) -> Option<&str> {
-        self.of(cluster).map(|(name, _)| name)
-    }
-
-    /// The live names of templates, as the reconcilers reported them last.
-    pub(super) fn names(&self) -> BTreeMap<ClusterId, Arc<TemplateNames>> {
-        let names = self.standings.iter().filter_map(|(cluster, standing)| {
-            // What was never applied has no live names.
-            standing.report.applied.as_ref()?;
-            Some((cluster.clone(), Arc::new(TemplateNames::new(standing.report.names.clone()).ok()?)))
-        });
-        names.collect()
-    }
-
-    /// The live names of templates before and after a merge: those that were reported, and those that the
-    /// preflight of it found.
-    pub(super) fn live_names(&self, preflights: &[Preflight]) -> BTreeMap<ClusterId, LiveNames> {
-        let mut found = BTreeMap::new();
-        for preflight in preflights {
-            let Standing::Answered(answer) = &preflight.standing else { continue };
-            for one in answer.clusters.iter().filter(|one| preflight.clusters.contains(&one.cluster)) {
-                found.extend(TemplateNames::new(one.names.clone()).ok().map(|names| (&one.cluster, names)));
-            }
-        }
-        let both = |(cluster, before): (ClusterId, Arc<TemplateNames>)| {
-            let before = Arc::unwrap_or_clone(before);
-            let after = found.get(&cluster).cloned().unwrap_or_else(|| before.clone());
-            (cluster, LiveNames { before, after })
-        };
-        self.names().into_iter().map(both).collect()
-    }
-
-    /// The newest report on a cluster, where its reconciler may report.
-    pub(super) fn report_on(&self, cluster: &ClusterId) -> Option<&RolloutReport> {
-        self.standings.get(cluster).map(|standing| &standing.report)
-    }
-
-    fn followed(&self, cluster: ClusterId, merged_at: Timestamp) -> Option<FollowedCluster> {
-        let (name, uid) = self.of(&cluster)?;
-        Some(FollowedCluster {
-            management_cluster: uid.clone(),
-            name: name.to_owned(),
-            progress: Progress::waiting(merged_at),
-            cluster,
-        })
-    }
-
-    pub(super) fn is_enrolled(&self, uid: &ManagementClusterUid) -> bool {
-        self.enrolled.iter().any(|agent| agent.management_cluster.is(uid.as_str()))
-    }
+fn followed(reporters: &Reporters, cluster: ClusterId, merged_at: Timestamp) -> Option<FollowedCluster> {
+    let (name, uid) = reporters.of(&cluster)?;
+    Some(FollowedCluster {
+        management_cluster: uid.clone(),
+        name: name.to_owned(),
+        progress: Progress::waiting(merged_at),
+        cluster,
+    })
 }
 
 impl Run<'_> {
@@ -209,7 +152,7 @@ impl Run<'_> {
                 reported: ReportedToGitHub::default(),
                 clusters: clusters
                     .into_iter()
-                    .filter_map(|cluster| reporters.followed(cluster, merged_at))
+                    .filter_map(|cluster| followed(reporters, cluster, merged_at))
                     .collect(),
             };
             if !followed.clusters.is_empty() {
@@ -264,20 +207,12 @@ impl Run<'_> {
         scopes: &Scopes,
         cluster: &ClusterId,
     ) -> Result<Option<String>, SyncError> {
-        let Some(owner) = reporters.managed_by.owner_of(&target_in(scopes, cluster)) else { return Ok(None) };
-        let last = |speaks_of| match reporters.standings.get(cluster) {
-            _ if !reporters.is_enrolled(&owner.uid) => LastRollout::NotEnrolled,
-            None => LastRollout::NotReported,
-            Some(standing) => LastRollout::Reported(&standing.report, speaks_of),
-        };
         let mut speaks_of = SpeaksOf::NotKnown;
         loop {
-            match next_step(last(speaks_of)) {
-                NextStep::Ask(commit) => speaks_of = self.speaks_of(commit, scopes, cluster).await?,
-                NextStep::Offered => return Ok(None),
-                NextStep::Waits(awaited) => {
-                    return Ok(Some(awaited_in_words(awaited, &owner.name, owner.uid.as_str())));
-                }
+            match reporters.next_step(scopes, cluster, speaks_of) {
+                AwaitedRollout::Ask(commit) => speaks_of = self.speaks_of(&commit, scopes, cluster).await?,
+                AwaitedRollout::Nothing => return Ok(None),
+                AwaitedRollout::Waits(why) => return Ok(Some(why)),
             }
         }
     }

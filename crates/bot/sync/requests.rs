@@ -5,23 +5,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_model::tree::CommitId;
-use capstan_plan::command::{
-    self, CommandError, CommentId, Hearing, Readers, Right, Unseen, hear, is_just_after, unseen,
+use capstan_bot_core::commands::{
+    DealtWith, Origin, Overlooked, Request, address, branches_to_see, meant_by, open_subject, readers_of,
+    rewritten_by, right_of,
 };
+use capstan_bot_core::facts::{Scopes, Write};
+use capstan_model::tree::CommitId;
+use capstan_plan::command::{self, CommandError, CommentId, Hearing, Readers, Right, Unseen, hear, unseen};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::CommandSettings;
 use capstan_plan::verbs::{Command, Verb};
 use capstan_report::answered_comment;
 use jiff::Timestamp;
 
-use super::refusals::Write;
-use super::request::{Origin, Request, UnseenBranch};
-use super::rights::{Rights, address, right_of};
-use super::{Ending, Run, Scopes, SyncError};
-use capstan_ports::{
-    CodeHostError, Comment, Hints, Permission, PlacedComment, Press, PullRequest, PullRequestState, Reaction,
-};
+use super::rights::Rights;
+use super::{Ending, Run, SyncError};
+use capstan_ports::{CodeHostError, Comment, Hints, Permission, PlacedComment, Press, PullRequest, Reaction};
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
 const DAYS_BACK: i64 = 3;
@@ -39,34 +38,7 @@ enum Bound {
     NotYet,
 }
 
-/// Who was dealt with, and for which of their comments.
-#[derive(Default)]
-struct DealtWith(BTreeMap<String, Timestamp>);
-
-impl DealtWith {
-    /// The author's comment before this one that had commands and was dealt with.
-    fn before(&self, comment: &Comment) -> Option<Timestamp> {
-        self.0.get(&comment.author).copied().filter(|before| *before <= comment.created_at)
-    }
-
-    /// One that was passed over, as far as can be told, begins no new hour.
-    fn note(&mut self, comment: &Comment) {
-        if !self.before(comment).is_some_and(|before| is_just_after(comment.created_at, before)) {
-            self.0.insert(comment.author.clone(), comment.created_at);
-        }
-    }
-}
-
 impl Run<'_> {
-    /// What was hinted at, and the heads of which somebody asks for a preflight.
-    pub(super) fn hints_with(&self, requests: &[Request]) -> Hints {
-        let asked = requests.iter().filter(|request| request.carries_out(Verb::Preflight));
-        let heads = asked.filter_map(|request| Some(request.pull.as_ref()?.head.as_str().to_owned()));
-        let mut hints = self.hints.clone();
-        hints.heads.extend(heads);
-        hints
-    }
-
     pub(super) async fn unanswered_commands(
         self,
         settings: &CommandSettings,
@@ -137,7 +109,7 @@ impl Run<'_> {
             if self.refusal(&Write::answer(comment.id)).is_some() {
                 continue;
             }
-            let readers = if settings.admits_readers() { Readers::Admitted } else { Readers::Refused };
+            let readers = readers_of(settings);
             let heard = self.hear(&placed, commands, readers, &mut dealt_with, &mut permissions).await;
             // What cannot be found out about one comment is looked for again with the next run.
             match heard {
@@ -227,21 +199,9 @@ impl Run<'_> {
             // Planning may take its time: whoever asked sees at once that they were heard.
             self.react(comment, Reaction::Eyes).await?;
         }
-        Ok(Some(Request {
-            number,
-            pull,
-            by: comment.author.clone(),
-            given_at: comment.created_at,
-            origin: Origin::Comment(comment.clone()),
-            commands,
-            denied: BTreeMap::new(),
-            right,
-            hearing,
-            rewritten: Vec::new(),
-            unseen: None,
-            moved: None,
-            result: None,
-        }))
+        let by = (comment.author.as_str(), comment.created_at);
+        let origin = Origin::Comment(comment.clone());
+        Ok(Some(Request::new(origin, (number, pull), by, commands, (right, hearing))))
     }
 
     /// The buttons that people pressed on checks of proposals: commands like any others.
@@ -251,7 +211,7 @@ impl Run<'_> {
     ) -> Result<Vec<Request>, SyncError> {
         let mut requests = Vec::new();
         for press in &self.hints.presses {
-            let Some((command, pull)) = self.meant_by(press) else {
+            let Some((command, pull)) = meant_by(self.facts, press) else {
                 // Its head is another one by now, or it is closed: the button was of something that is gone.
                 tracing::info!(repository = %self.repository.name, actor = press.by, button = press.button, head = press.head, "a button was pressed of what is gone");
                 let detail = format!("{}, button at {}", press.button, press.head);
@@ -259,30 +219,11 @@ impl Run<'_> {
                 continue;
             };
             let (right, hearing) = self.hear_press(press, settings).await?;
-            requests.push(Request {
-                number: pull.number,
-                pull: Some(pull.clone()),
-                by: press.by.clone(),
-                given_at: press.at,
-                origin: Origin::Button(press.clone()),
-                commands: vec![Ok(command)],
-                denied: BTreeMap::new(),
-                right,
-                hearing,
-                rewritten: Vec::new(),
-                unseen: None,
-                moved: None,
-                result: None,
-            });
+            let (origin, place) = (Origin::Button(press.clone()), (pull.number, Some(pull.clone())));
+            let by = (press.by.as_str(), press.at);
+            requests.push(Request::new(origin, place, by, vec![Ok(command)], (right, hearing)));
         }
         Ok(requests)
-    }
-
-    /// What a button asks for, and the open proposal whose check it is on.
-    pub(super) fn meant_by(&self, press: &Press) -> Option<(Command, &PullRequest)> {
-        let verb = Verb::named(&press.button).filter(|verb| verb.button().is_some())?;
-        let pull = self.facts.proposals.values().find(|pull| pull.head.as_str() == press.head)?;
-        Some((verb.with("").ok()?, pull))
     }
 
     /// What whoever pressed a button may do in the repository, and whether they are heard.
@@ -296,8 +237,7 @@ impl Run<'_> {
             Err(error) if error.is_refusal() => Right::None,
             Err(error) => return Err(error.into()),
         };
-        let readers = if settings.admits_readers() { Readers::Admitted } else { Readers::Refused };
-        Ok((right, hear(right, readers, press.at, None)))
+        Ok((right, hear(right, readers_of(settings), press.at, None)))
     }
 
     /// Binds commands to what their authors may, and those that write branches anew to what they had seen of them. Those
@@ -333,16 +273,14 @@ impl Run<'_> {
         scopes: &Scopes,
     ) -> Result<Bound, SyncError> {
         self.judge_rights(request, rights, scopes).await?;
-        if let Some(proposal) = self.carrier_of(request)
-            && let Some(pull) = request.pull.clone()
-            && pull.state == PullRequestState::Open
-            && self.facts.proposals.contains_key(&proposal)
-        {
+        if let Some((proposal, pull)) = open_subject(self.facts, request) {
+            let pull = pull.clone();
             if request.means_the_head() {
-                let Some(moved) = self.moved_under(request, &proposal, &pull).await? else {
-                    return Ok(Bound::NotYet);
-                };
-                request.moved = moved;
+                match self.moved_under(request, &proposal, &pull).await? {
+                    Overlooked::NotYetNoted => return Ok(Bound::NotYet),
+                    Overlooked::Nothing => request.moved = None,
+                    Overlooked::Commits(moved) => request.moved = Some(moved),
+                }
             }
             if request.carries_out(Verb::Approve) {
                 let Some(result) = self.result_of(&pull).await? else { return Ok(Bound::NotYet) };
@@ -352,97 +290,58 @@ impl Run<'_> {
         if !request.may_overwrite() {
             return Ok(Bound::Now);
         }
-        request.rewritten = self.rewritten_by(request, scopes).await?;
-        let Some(unseen) = self.unseen_by(request).await? else { return Ok(Bound::NotYet) };
-        request.unseen = unseen;
+        request.rewritten = match rewritten_by(self.facts, scopes, request) {
+            Some(rewritten) => rewritten,
+            // Of what nobody can read nothing is written; the answer says so.
+            None => self.concerned_by(request, scopes).await?.unwrap_or_default(),
+        };
+        match self.unseen_by(request).await? {
+            Overlooked::NotYetNoted => return Ok(Bound::NotYet),
+            Overlooked::Nothing => request.unseen = None,
+            Overlooked::Commits(unseen) => request.unseen = Some(unseen),
+        }
         Ok(Bound::Now)
     }
 
-    async fn rewritten_by(&self, request: &Request, scopes: &Scopes) -> Result<Vec<ProposalId>, SyncError> {
-        let retarget = request.carried_out().find(|(_, command)| command.verb() == Verb::Retarget);
-        if let Some((_, command)) = retarget {
-            if command.cluster().is_some() {
-                return Ok(self.proposals_of(request, command));
-            }
-            // Of what nobody can read nothing is written; the answer says so.
-            return Ok(self.concerned_by(request, scopes).await?.unwrap_or_default());
-        }
-        Ok(self.carrier_of(request).into_iter().collect())
-    }
-
-    /// What came to a proposal's branch after its head was meant, by whomever; `None` where that cannot be told yet. A
-    /// button is of one commit's check.
+    /// What came to a proposal's branch after its head was meant, by whomever. A button is of one commit's check.
     async fn moved_under(
         &self,
         request: &Request,
         proposal: &ProposalId,
         pull: &PullRequest,
-    ) -> Result<Option<Option<UnseenBranch>>, SyncError> {
-        let Origin::Comment(comment) = &request.origin else { return Ok(Some(None)) };
-        let branch = proposal.branch();
-        let found = match self.ports.host.pushes(self.repository, &branch).await {
+    ) -> Result<Overlooked, SyncError> {
+        match &request.origin {
             // What Capstan wrote since was not seen either.
-            Ok(pushes) => unseen(&pushes, &pull.head, comment.created_at, "", self.ports.clock.now()),
-            Err(error) if error.is_refusal() => Unseen::NotTold,
-            Err(error) => return Err(error.into()),
-        };
-        Ok(match found {
-            Unseen::Nothing => Some(None),
-            Unseen::NotYetNoted => None,
-            Unseen::Pushes(pushes) => Some(Some(UnseenBranch { branch, pushes })),
-            Unseen::NotTold => Some(Some(UnseenBranch { branch, pushes: Vec::new() })),
-        })
+            Origin::Comment(_) => self.unseen_on(request, &proposal.branch(), &pull.head, "").await,
+            Origin::Tick { .. } | Origin::Button(_) => Ok(Overlooked::Nothing),
+        }
     }
 
-    /// The first branch of which the author of a request had not seen all; `None` where that cannot be told yet.
-    async fn unseen_by(&self, request: &Request) -> Result<Option<Option<UnseenBranch>>, SyncError> {
+    /// The first branch of which the author of a request had not seen all.
+    async fn unseen_by(&self, request: &Request) -> Result<Overlooked, SyncError> {
         let own = self.ports.host.bot_login().await?;
-        if let Some(pull) = own_branch(request) {
-            match self.unseen_on(request, &pull.head_branch, &pull.head, &own).await? {
-                Some(None) => {}
+        for (branch, head) in branches_to_see(self.facts, request) {
+            match self.unseen_on(request, &branch, &head, &own).await? {
+                Overlooked::Nothing => {}
                 found => return Ok(found),
             }
         }
-        for proposal in &request.rewritten {
-            let proposal = self.facts.carrier(proposal).unwrap_or(proposal);
-            let Some(head) = self.facts.branches.get(proposal) else { continue };
-            // Nobody's work stands there but Capstan's.
-            if self.facts.record_of(proposal, head).is_some_and(|record| record.head == *head) {
-                continue;
-            }
-            match self.unseen_on(request, &proposal.branch(), head, &own).await? {
-                Some(None) => {}
-                found => return Ok(found),
-            }
-        }
-        Ok(Some(None))
+        Ok(Overlooked::Nothing)
     }
 
-    /// What the author of a request had not seen of a branch; `None` where that cannot be told yet.
+    /// What the author of a request had not seen of a branch; what `own` pushed counts as seen.
     async fn unseen_on(
         &self,
         request: &Request,
         branch: &str,
         head: &CommitId,
         own: &str,
-    ) -> Result<Option<Option<UnseenBranch>>, SyncError> {
+    ) -> Result<Overlooked, SyncError> {
         let found = match self.ports.host.pushes(self.repository, branch).await {
             Ok(pushes) => unseen(&pushes, head, request.given_at, own, self.ports.clock.now()),
             Err(error) if error.is_refusal() => Unseen::NotTold,
             Err(error) => return Err(error.into()),
         };
-        let unseen = |pushes| UnseenBranch { branch: branch.to_owned(), pushes };
-        Ok(match found {
-            Unseen::Nothing => Some(None),
-            Unseen::NotYetNoted => None,
-            Unseen::Pushes(pushes) => Some(Some(unseen(pushes))),
-            Unseen::NotTold => Some(Some(unseen(Vec::new()))),
-        })
+        Ok(Overlooked::of(found, branch))
     }
-}
-
-/// The pull request on whose own branch something is to be put.
-fn own_branch(request: &Request) -> Option<&PullRequest> {
-    let is_open = |pull: &&PullRequest| pull.state == PullRequestState::Open && pull.head_in_repository;
-    request.pull.as_ref().filter(is_open).filter(|_| request.carries_out(Verb::Render))
 }

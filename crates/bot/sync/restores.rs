@@ -6,9 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan_bot_core::facts::Plans;
 use capstan_model::tree::{CommitId, RepoPath};
 
-use super::{Plans, Run, SyncError};
+use super::{Run, SyncError};
 use capstan_fleet::inventory::{edited_record, fits, tell_restore};
 
 /// Fewer than a mirror has packs before it is made anew: each commit that is fetched is one.

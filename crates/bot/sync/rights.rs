@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use capstan_bot_core::answers::{AuditedCommand, audited};
+use capstan_bot_core::commands::{Request, right_of};
+use capstan_bot_core::facts::Scopes;
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::{
-    Address, Asker, CODE_OWNERS_FILES, CodeOwners, Denied, Hearing, Judged, Place, Right, Team, judge,
+    Asker, CODE_OWNERS_FILES, CodeOwners, Denied, Hearing, Judged, Place, Right, Team, judge,
 };
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::CommandSettings;
 use capstan_plan::verbs::{Needs, Verb};
 use capstan_report::Answer;
 
-use super::request::{Request, RequestId};
-use super::{Run, Scopes, SyncError};
+use super::{Run, SyncError};
 use capstan_ports::{AuditEntry, Permission};
 
 /// Who may what in a repository: of the default branch, never of a pull request.
@@ -41,22 +43,6 @@ impl<'a> Rights<'a> {
         };
         Self { settings, owners, teams: BTreeMap::new(), people: BTreeMap::new() }
     }
-}
-
-/// What somebody may do, as the heart calls it.
-pub(super) const fn right_of(permission: Permission) -> Right {
-    match permission {
-        Permission::None => Right::None,
-        Permission::Read => Right::Read,
-        Permission::Write => Right::Write,
-        Permission::Admin => Right::Admin,
-    }
-}
-
-/// Whom commands are addressed to: the prefix of the settings, or the App by the name of its bot.
-pub(super) fn address<'a>(settings: &'a CommandSettings, login: &'a str) -> Address<'a> {
-    let app = login.strip_suffix("[bot]").unwrap_or(login);
-    Address { prefix: &settings.prefix, app: Some(app) }
 }
 
 impl Run<'_> {
@@ -170,41 +156,17 @@ impl Run<'_> {
     }
 
     /// Writes to the audit trail what became of each command of a comment, with what is said to each.
-    pub(super) async fn audit_commands(self, request: &Request, answers: &[Answer]) -> Result<(), SyncError> {
-        let carried_out: Vec<usize> = request.carried_out().map(|(at, _)| at).collect();
-        for (at, command) in request.commands.iter().enumerate() {
-            let about = command.as_ref().map(|command| self.proposals_of(request, command));
-            let (word, action) = match command {
-                Err(_) => ("?", "command-unknown"),
-                Ok(command) if carried_out.contains(&at) => {
-                    let is_refusal = answers.get(at).is_some_and(Answer::is_refusal);
-                    let action = if is_refusal { "command-not-possible" } else { "command-carried-out" };
-                    (command.verb().word(), action)
-                }
-                Ok(command) if request.denied.contains_key(&at) => (command.verb().word(), "command-refused"),
-                Ok(command) => (
-                    command.verb().word(),
-                    match request.hearing {
-                        Hearing::Edited => "command-edited",
-                        Hearing::Obeyed => "command-overtaken",
-                        Hearing::Refused | Hearing::Waved | Hearing::PassedOver => "command-refused",
-                    },
-                ),
-            };
-            let (actor, number) = (&request.by, request.number);
-            let place = match request.id() {
-                RequestId::Tick(_) => format!("a tick in #{number}"),
-                id => format!("{id} on #{number}"),
-            };
-            let head = request.pull.as_ref().map_or("-", |pull| pull.head.as_str());
-            tracing::info!(repository = %self.repository.name, place, actor, command = word, head, outcome = action, "command");
-            let about = about.unwrap_or_else(|_| self.proposal_of(request).into_iter().collect());
-            let detail = format!("{word}, {place} at {head}");
-            if about.is_empty() {
-                self.audit_request(action, actor, None, detail.clone()).await?;
-            }
-            for proposal in about {
-                self.audit_request(action, actor, Some(proposal), detail.clone()).await?;
+    pub(super) async fn audit_commands(
+        self,
+        request: &Request,
+        answers: &[Answer],
+        scopes: &Scopes,
+    ) -> Result<(), SyncError> {
+        for command in audited(self.facts, scopes, request, answers) {
+            let AuditedCommand { word, action, place, head, entries } = command;
+            tracing::info!(repository = %self.repository.name, place, actor = request.by, command = word, head, outcome = action, "command");
+            for entry in &entries {
+                self.ports.records.audit(entry).await?;
             }
         }
         Ok(())

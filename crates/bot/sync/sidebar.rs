@@ -6,9 +6,9 @@
 //! *Guarantees.* What was noted is never done again, so that people may take it back. What GitHub does not take is told
 //! in the body, is remembered, and stops neither the proposal nor its other labels and reviewers.
 
+use capstan_bot_core::facts::Write;
 use capstan_plan::proposal::{ProposalId, Sidebar, SidebarStanding, SidebarStep};
 
-use super::refusals::Write;
 use super::{Run, SyncError};
 use capstan_ports::{CodeHostError, PullRequest, SidebarPart};
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use capstan_bot_core::facts::Scopes;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::Scope;
 
-use super::{Run, Scopes, SyncError};
+use super::{Run, SyncError};
 
 impl Run<'_> {
     /// The clusters among these targets that are made of something else in the second snapshot, ordered.

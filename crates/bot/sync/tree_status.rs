@@ -3,12 +3,12 @@
 //! A pull request that breaks a cluster says so in its check; what is broken on the default branch would otherwise stand
 //! on the fleet page alone. Where nothing is wrong nothing is said, unless something was said of that very commit.
 
+use capstan_bot_core::facts::{Plans, Write};
 use capstan_model::tree::CommitId;
 use capstan_report::markdown::one_line;
 use capstan_report::{Fingerprint, Refusal, StatusState};
 
-use super::refusals::Write;
-use super::{Plans, Run, SyncError};
+use super::{Run, SyncError};
 use capstan_ports::{CheckRecord, CommitStatus};
 
 /// The context of the status, and the name under which it is remembered.

@@ -1,11 +1,10 @@
-//! The digest of what two snapshots differ in, and finding old releases by their tree.
+//! Finding old releases by their tree.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_model::ids::{ClusterId, ContentId};
-use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable, differences};
-use capstan_plan::proposal::PlanDigest;
+use capstan_model::ids::ContentId;
+use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::release::ReleaseContent;
 use capstan_plan::settings::{ClusterSettings, FOLDER_FILE};
 
@@ -15,42 +14,6 @@ use capstan_ports::Repository;
 
 /// So many files of an old release are read one by one through the Git Data API.
 const MOST_FILES: usize = 1_000;
-
-/// Digest of what `after` changes against `before`, as a plan's digest has it; `None` where a file
-/// cannot be read, or where there is more than a proposal ever holds.
-pub(super) fn digest_of_changes(before: &dyn Tree, after: &dyn Tree) -> Option<PlanDigest> {
-    digest_of_changes_in(&RepoPath::root(), before, after)
-}
-
-/// The same of what differs in a folder.
-pub(super) fn digest_of_changes_in(
-    folder: &RepoPath,
-    before: &dyn Tree,
-    after: &dyn Tree,
-) -> Option<PlanDigest> {
-    const MORE_THAN_A_PROPOSAL: usize = 5_000;
-    let mut differences = differences(before, after);
-    differences.retain(|difference| folder.is_root() || difference.path.is_in(folder));
-    if differences.len() > MORE_THAN_A_PROPOSAL {
-        return None;
-    }
-    let mut contents = Vec::with_capacity(differences.len());
-    for difference in &differences {
-        let content = match difference.after {
-            Some(entry) => Some(after.read(entry).ok()?),
-            None => None,
-        };
-        contents.push((difference.path.as_str(), content));
-    }
-    Some(PlanDigest::of_contents(contents.iter().map(|(path, content)| (*path, content.as_deref()))))
-}
-
-/// The settings of a cluster or provider set in a snapshot, where they can be read.
-pub(super) fn settings_in(tree: &dyn Tree, target: &ClusterId) -> Option<ClusterSettings> {
-    let path = target.folder().join(FOLDER_FILE).ok()?;
-    let bytes = tree.read(tree.entry(&path)?).ok()?;
-    ClusterSettings::read(&path, std::str::from_utf8(&bytes).ok()?).ok()
-}
 
 impl Run<'_> {
     /// A release as it was, by its content's ids: from the mirror, else from GitHub; where the releases are in

@@ -28,6 +28,8 @@ const PACKAGES: &[&str] = &[
     "crates/plan",
     "crates/live",
     "crates/report",
+    "crates/facts",
+    "crates/bot-core",
     "crates/ports",
     "crates/budget",
     "crates/fleet",
@@ -53,8 +55,8 @@ const PACKAGES: &[&str] = &[
     "src",
 ];
 
-/// The packages of the heart are the first ones, up to this.
-const LAST_OF_HEART: &str = "crates/report";
+/// The packages of the heart are the first ones, up to this: all of them are pure.
+const LAST_OF_HEART: &str = "crates/bot-core";
 
 /// The packages beside it that are as pure: they decide, and others gather and perform.
 const CORES: &[&str] = &["crates/reconciler-core"];

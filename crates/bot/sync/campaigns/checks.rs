@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_bot_core::planned::Planned;
 use capstan_campaign::facts::{Member, Memory, Standing, Verdict};
 use capstan_campaign::settings::CampaignSettings;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
 
-use super::super::{Planned, Run, SyncError};
+use super::super::{Run, SyncError};
 use capstan_ports::{CheckState, CodeHostError, PullRequestState};
 
 impl Run<'_> {

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use capstan_bot_core::campaigns::{Moving, by_folder};
+use capstan_bot_core::facts::settings_file;
+use capstan_bot_core::planned::Planned;
 use capstan_campaign::decision::{Decision, Facts, decide};
 use capstan_campaign::facts::{Load, Member, Memory, Standing};
 use capstan_campaign::settings::Webhook;
@@ -12,8 +15,8 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_report::Fingerprint;
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::{OpenFleet, Planned, Run, SyncError, settings_file};
-use super::{Moving, POLL, by_folder};
+use super::super::{OpenFleet, Run, SyncError};
+use super::POLL;
 use crate::wave_webhooks::{AskedCluster, Heard, Question, Wave, refused};
 
 /// A job that waits for an answer is woken by it; should that be lost, it looks for itself.

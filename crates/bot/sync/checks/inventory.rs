@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan_bot_core::checks::Comparison;
 use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::Tree;
@@ -15,7 +16,6 @@ use capstan_plan::settings::RepositorySettings;
 
 use super::super::{OpenFailed, Planner, PlannerFailed, Run, SyncError};
 use super::Judging;
-use super::judging::Comparison;
 
 /// So many clusters are planned to see what becomes of them.
 const MOST_PLANNED: usize = 1_000;
@@ -43,7 +43,7 @@ impl Run<'_> {
         if settings.inventory.is_none() {
             return Ok(None);
         }
-        let (settings, today) = (settings.clone(), self.today);
+        let (settings, today) = (settings.clone(), self.facts.today);
         let (before, after) = (before.clone(), after.clone());
         let ask = move |planner: &dyn Planner| planner.inventory_change(before, after, &settings, today);
         Ok(self.ask_planner(ask).await??)
@@ -98,7 +98,7 @@ impl Run<'_> {
     ) -> Result<Result<BTreeMap<ClusterId, PlansOfCluster>, String>, SyncError> {
         let unseen =
             |why: &str| Ok(Err(format!("What the inventory would bring could not be looked at: {why}")));
-        let (tree, today, under) = (Arc::clone(tree), self.today, judging.settings.clone());
+        let (tree, today, under) = (Arc::clone(tree), self.facts.today, judging.settings.clone());
         let opened = self.ask_planner(move |planner| planner.open_under(tree, &under, today)).await?;
         let fleet = match opened {
             Ok(fleet) => fleet,

@@ -4,25 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use capstan_bot_core::checks::{
+    Comparison, MOST_USERS, Subject, begun, changes_settings, claimed_twice, edited_files, head_file,
+    note_of_users, overrides_in_words, says_nothing, settle, with_buttons,
+};
+use capstan_bot_core::facts::{Scopes, by_target, settings_file};
+use capstan_bot_core::proposals::Remarks;
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::Finding;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
-use capstan_model::tree::{CommitId, RepoPath, Tree, TreeEntry, differences};
-use capstan_model::wording::{count, few, fitting, list};
-use capstan_plan::proposal::{ResultDigest, Scope, buttons};
-use capstan_plan::settings::{REPOSITORY_FILE, RepositorySettings};
+use capstan_model::tree::{CommitId, RepoPath, Tree};
+use capstan_model::wording::{few, list};
+use capstan_plan::proposal::{ResultDigest, Scope};
+use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::Upgrade;
 use capstan_providers::{Supplies, Wanted};
 use capstan_report::{
-    Carried, CheckReport, Conclusion, HeadFile, HeadLines, Judged, JudgedCluster, JudgedReleases, MergeBasis,
-    annotated_files, check, untouched,
+    Carried, CheckReport, HeadFile, JudgedCluster, JudgedReleases, MergeBasis, annotated_files, check,
+    untouched,
 };
 
-use super::super::outcome::Remarks;
-use super::super::{NotOpened, Planner, PlannerFailed, Run, Scopes, SyncError, by_target, settings_file};
-use super::subjects::Subject;
-use super::{Judging, overrides_in_words};
+use super::super::reporters::live_names;
+use super::super::{NotOpened, Planner, PlannerFailed, Run, SyncError};
+use super::Judging;
 use capstan_fleet::planner::JudgedBy;
 use capstan_ports::{PullRequest, Snapshot};
 
@@ -30,21 +35,7 @@ use capstan_ports::{PullRequest, Snapshot};
 const POLLS: u32 = 4;
 /// So many clusters are named in a trace.
 const TRACED: usize = 20;
-/// So many clusters are judged because they use a class that is changed elsewhere.
-const MOST_USERS: usize = 50;
 const POLL_EVERY: Duration = Duration::from_millis(300);
-
-/// What a pull request is judged by.
-#[derive(Clone)]
-pub(in super::super) struct Comparison {
-    pub(in super::super) before: Arc<dyn Tree>,
-    /// The commit whose content `before` is.
-    pub(in super::super) base: CommitId,
-    pub(in super::super) after: Arc<dyn Tree>,
-    /// The commit whose content `after` is: the head, or GitHub's test merge of it.
-    pub(in super::super) commit: CommitId,
-    pub(in super::super) basis: MergeBasis,
-}
 
 /// A comparison, and the pull request and head that it is of.
 pub(in super::super) struct Compared {
@@ -75,10 +66,7 @@ impl Run<'_> {
         let there = self.scopes_with(scopes, &head, settings).await?;
         let same_settings = settings_blob(&*base.tree) == settings_blob(&*head.tree);
         if same_settings
-            && remarks.notes.is_empty()
-            && remarks.blocked.is_empty()
-            && remarks.overrides.is_empty()
-            && remarks.gates.is_empty()
+            && remarks.says_nothing()
             && self.touched(&base.tree, &head.tree, &there).await?.is_empty()
             && self.touched_through_classes(&base.tree, &head.tree, settings).await?.is_empty()
             && self.judge_releases(&base.tree, &head.tree, settings).await?.changed.is_empty()
@@ -132,20 +120,10 @@ impl Run<'_> {
         clusters.sort();
         let named = few(clusters.iter().map(|cluster| cluster.to_string()), TRACED, "more");
         tracing::Span::current().record("cluster", list(&named));
-        let mut judged = Judged {
-            basis: comparison.basis,
-            notes: remarks.notes.clone(),
-            blocked: remarks.blocked.clone(),
-            gates: remarks.gates.clone(),
-            preflights: preflights.to_vec(),
-            preflight_mode: settings.preflight.mode,
-            ..Judged::default()
-        };
+        let mut judged = begun(&comparison, remarks, preflights, settings);
         judged.notes.extend(note_of_users(&left_out));
         judged.notes.extend(overrides_in_words(remarks));
-        let changes_settings = differences(&*comparison.before, &*comparison.after)
-            .iter()
-            .any(|difference| difference.path.as_str() == REPOSITORY_FILE);
+        let changes_settings = changes_settings(&comparison);
         let mut both = vec![settings.clone()];
         if changes_settings {
             match self.open_snapshot(&comparison.after).await {
@@ -185,14 +163,7 @@ impl Run<'_> {
             Some(Err(why)) => judged.notes.push(why),
             None => {}
         }
-        if clusters.is_empty()
-            && judged.inventory.is_none()
-            && !changes_settings
-            && judged.outlook.is_none()
-            && judged.notes.is_empty()
-            && judged.blocked.is_empty()
-            && judged.gates.is_empty()
-        {
+        if clusters.is_empty() && !changes_settings && says_nothing(&judged) {
             return Ok(untouched());
         }
         if !remarks.upgrades.is_empty() {
@@ -200,8 +171,8 @@ impl Run<'_> {
         }
         let judged_tree = Arc::clone(&comparison.after);
         let made = comparison.clone();
-        let today = self.today;
-        let live = reporters.live_names(preflights);
+        let today = self.facts.today;
+        let live = live_names(reporters, preflights);
         let judge = move |planner: &dyn Planner, supplies: &Arc<Supplies>| {
             let one = |settings: &RepositorySettings| {
                 let (before, after) = (comparison.before.clone(), comparison.after.clone());
@@ -210,37 +181,10 @@ impl Run<'_> {
             };
             both.iter().map(one).collect::<Result<Vec<_>, _>>()
         };
-        let mut by_settings = self.judge_supplied(Arc::new(judge)).await?;
-        judged.clusters = by_settings.remove(0);
-        for more in by_settings {
-            add_findings(&mut judged.clusters, more);
-        }
-        // What was said of one cluster concerns no other.
-        for one in &mut judged.clusters {
-            let target = Target::from(one.cluster.clone());
-            for finding in remarks.findings.get(&target).into_iter().flatten() {
-                add_finding(&mut one.judgement.after, finding.clone());
-            }
-            let Some(overrides) = remarks.overrides.get(&target) else { continue };
-            for finding in &mut one.judgement.after {
-                if overrides.iter().any(|one| one.rule == finding.rule.id()) {
-                    *finding = finding.clone().warning();
-                }
-            }
-        }
-        for exemption in &remarks.exemptions {
-            let of_it = |judged: &&mut JudgedCluster| judged.cluster.as_str() == exemption.target.path();
-            if let Some(cluster) = judged.clusters.iter_mut().find(of_it) {
-                judged.notes.extend(exemption.apply(&made, &mut cluster.judgement.after));
-            }
-        }
+        let by_settings = self.judge_supplied(Arc::new(judge)).await?;
+        settle(&mut judged, by_settings, remarks, (&*made.before, &*made.after));
         judged.head_files = self.head_files(pull, &judged_tree, annotated_files(&judged)).await?;
-        let mut report = check(&judged);
-        if let Some(stage) = remarks.stage {
-            let passes = matches!(report.conclusion, Conclusion::Success | Conclusion::Neutral);
-            report.buttons = buttons(stage, remarks.approved.as_ref(), passes);
-        }
-        Ok(report)
+        Ok(with_buttons(check(&judged), remarks))
     }
 
     /// Judges, and again once the components are known that judging lacked, or it is known why they are not.
@@ -306,7 +250,7 @@ impl Run<'_> {
         after: &Arc<dyn Tree>,
         settings: &RepositorySettings,
     ) -> Result<JudgedReleases, SyncError> {
-        let (settings, today) = (settings.clone(), self.today);
+        let (settings, today) = (settings.clone(), self.facts.today);
         let (before, after) = (before.clone(), after.clone());
         let judge = move |planner: &dyn Planner| planner.judge_releases(before, after, &settings, today);
         Ok(self.ask_planner(judge).await??)
@@ -461,84 +405,4 @@ async fn carried(comparison: &Comparison, remarks: &Remarks) -> Result<Carried, 
         Carried { upgrades, edited: Some(edited) }
     };
     Ok(tokio::task::spawn_blocking(compare).await?)
-}
-
-/// The files that a merge would make something else than these upgrades do.
-fn edited_files(before: &dyn Tree, after: &dyn Tree, upgrades: &[Arc<Upgrade>]) -> Vec<RepoPath> {
-    let wanted: BTreeMap<&RepoPath, Option<&str>> = upgrades
-        .iter()
-        .flat_map(|upgrade| &upgrade.files)
-        .map(|file| (&file.path, file.after.as_deref()))
-        .collect();
-    let is_wanted = |path: &RepoPath, text: Option<&str>| match (after.entry(path), text) {
-        (None, None) => true,
-        (Some(entry), Some(text)) => after.read(entry).is_ok_and(|read| *read == *text.as_bytes()),
-        _ => false,
-    };
-    let mut edited: BTreeSet<RepoPath> = wanted
-        .iter()
-        .filter(|(path, text)| !is_wanted(path, **text))
-        .map(|(path, _)| (*path).clone())
-        .collect();
-    let others = differences(before, after).into_iter().map(|difference| difference.path.clone());
-    edited.extend(others.filter(|path| !wanted.contains_key(path)));
-    edited.into_iter().collect()
-}
-
-/// What a file is in the head, where it is something else in what was judged.
-fn head_file(judged: &dyn Tree, head: &dyn Tree, path: &RepoPath) -> Option<HeadFile> {
-    let (Some(one), other) = (judged.entry(path), head.entry(path)) else { return None };
-    if other.is_some_and(|other| other.blob == one.blob) {
-        return None;
-    }
-    let text = |tree: &dyn Tree, entry: &TreeEntry| String::from_utf8(tree.read(entry).ok()?.to_vec()).ok();
-    let texts = other.and_then(|other| Some((text(judged, one)?, text(head, other)?)));
-    Some(match texts {
-        Some((judged, head)) => HeadFile::Differs(HeadLines::between(&judged, &head)),
-        None => HeadFile::Absent,
-    })
-}
-
-/// Clusters that two management clusters claim under the new settings, and did not under the old.
-fn claimed_twice(
-    comparison: &Comparison,
-    [old, new]: [&RepositorySettings; 2],
-    scopes: &[Scope],
-) -> Vec<Finding> {
-    let Some(entry) = settings_file(comparison.after.as_ref()) else { return Vec::new() };
-    let text = comparison.after.read(entry).ok();
-    let text = text.as_deref().and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
-    let clusters = || scopes.iter().filter_map(|scope| scope.target.cluster());
-    let was = |cluster: &&ClusterId| old.claimed_by(cluster).is_ok();
-    new.check_claims(&entry.path, text, clusters().filter(was)).iter().map(Finding::from).collect()
-}
-
-/// What is said of clusters that use a changed class and are not judged.
-fn note_of_users(left_out: &[ClusterId]) -> Option<String> {
-    let first = left_out.first()?;
-    Some(format!(
-        "The ClusterClasses that this pull request changes are used by more clusters than the {MOST_USERS} that are judged here: {}, {first} {}.",
-        count(left_out.len(), "other", "others"),
-        fitting(left_out.len(), "alone", "the first of them")
-    ))
-}
-
-fn add_findings(clusters: &mut [JudgedCluster], more: Vec<JudgedCluster>) {
-    for other in more {
-        let Some(cluster) = clusters.iter_mut().find(|cluster| cluster.cluster == other.cluster) else {
-            continue;
-        };
-        for finding in other.judgement.after {
-            add_finding(&mut cluster.judgement.after, finding);
-        }
-    }
-}
-
-fn add_finding(findings: &mut Vec<Finding>, more: Finding) {
-    let same = |finding: &Finding| {
-        finding.rule == more.rule && finding.object == more.object && finding.path == more.path
-    };
-    if !findings.iter().any(same) {
-        findings.push(more);
-    }
 }

@@ -14,33 +14,27 @@ mod writing;
 
 use std::collections::BTreeSet;
 
+use capstan_bot_core::checks::{KeptReport, Subject, gravity, inputs, inputs_of, remarks_of, verdict_of};
+use capstan_bot_core::facts::{Plans, Reporters, Scopes, by_target};
+use capstan_bot_core::proposals::{Outcome, Remarks};
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::FileError;
-use capstan_model::source::SourceId;
-use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
-use capstan_plan::proposal::{CheckVerdict, PlanDigest, Stage, Unclear, Way};
+use capstan_plan::proposal::{CheckVerdict, Unclear, Way};
 use capstan_plan::settings::RepositorySettings;
-use capstan_plan::upgrade::{Conflict, Side, Upgrade};
 use capstan_report::{
-    CheckReport, Conclusion, Fingerprint, MergeBasis, check_without_settings, finding_fingerprint, gated,
-    judged_by_itself, override_in_words, preflight_fingerprint, untouched, way_gate,
+    CheckReport, Fingerprint, MergeBasis, check_without_settings, gated, judged_by_itself,
+    preflight_fingerprint, untouched, way_gate,
 };
 use tracing::Instrument as _;
 
-pub(super) use self::judging::{Compared, Comparison};
-pub(super) use self::subjects::Subject;
+pub(super) use self::judging::Compared;
 pub(super) use self::telling::is_told;
 pub use self::telling::{SetUp, tell_failure};
-use self::writing::KeptReport;
-use super::outcome::{Outcome, Remarks};
-use super::reporters::Reporters;
-use super::{Ending, NotOpened, Plans, Run, Scopes, SyncError, by_target};
-use capstan_ports::{CheckConclusion, MirrorError, PullRequest};
+use super::{Ending, NotOpened, Run, SyncError};
+use capstan_ports::{MirrorError, PullRequest};
 
 pub(super) const NAME: &str = "capstan";
-/// Changes with what reports say, so that a newer Capstan reports again.
-const EDITION: &str = "4";
 
 /// What heads are judged by.
 #[derive(Clone, Copy)]
@@ -91,7 +85,7 @@ impl Run<'_> {
         let new: Vec<CommitId> =
             heads.map(|one| &one.head).filter(|head| !known.contains(head)).cloned().collect();
         if new.len() > 1 {
-            self.ports.mirror.bring(self.repository, &self.facts.token, &new).await;
+            self.ports.mirror.bring(self.repository, self.token, &new).await;
         }
     }
 
@@ -156,33 +150,12 @@ impl Run<'_> {
         let Some(first) = subjects.first() else { return Ok(Checked::Reported) };
         let known = self.ports.records.check(self.repository.id, &first.head, NAME).await?;
         let pressed = known.and_then(|known| known.pressed);
-        let mut of_pull: Vec<Remarks> = subjects
-            .iter()
-            .map(|subject| {
-                let found = subject.pull.and_then(|number| outcome.remarks.get(&number));
-                let mut remarks = found.cloned().unwrap_or_default();
-                // A merge of it merges all that is below it, whose approvals and blocks count for it, too.
-                for (number, below) in
-                    subject.below().iter().filter_map(|number| Some((number, outcome.remarks.get(number)?)))
-                {
-                    remarks.add_below(*number, below);
-                }
-                // What came of the button that was pressed last is of proposals: they have buttons.
-                remarks.notes.extend(pressed.clone().filter(|_| remarks.stage.is_some()));
-                remarks
-            })
-            .collect();
+        let mut of_pull: Vec<Remarks> =
+            subjects.iter().map(|subject| remarks_of(subject, &outcome.remarks, pressed.as_ref())).collect();
         for (subject, remarks) in subjects.iter().zip(&mut of_pull) {
             remarks.exemptions = self.exemptions(subject, open, outcome).await?;
         }
-        let inputs = |live: &str| {
-            let keys: Vec<String> =
-                subjects.iter().zip(&of_pull).map(|(one, said)| inputs(one, said, live)).collect();
-            match keys.as_slice() {
-                [only] => only.clone(),
-                several => Fingerprint::of("subjects").each("inputs", several).finish(),
-            }
-        };
+        let inputs = |live: &str| inputs_of(subjects, &of_pull, live);
         // Where nothing moved, GitHub is not even asked for its test merge.
         if let Some(live) = self.live_inputs(judging.reporters, &first.head).await?
             && self.is_reported(first, &inputs(&live)).await?
@@ -417,99 +390,11 @@ impl Run<'_> {
     /// What the check on a head concludes, as it was reported last.
     pub(super) async fn check_verdict(&self, head: &CommitId) -> Result<CheckVerdict, SyncError> {
         let record = self.ports.records.check(self.repository.id, head, NAME).await?;
-        Ok(match record.and_then(|record| record.verdict) {
-            None => CheckVerdict::Pending,
-            Some(verdict) => match CheckConclusion::parse(&verdict.conclusion) {
-                Some(CheckConclusion::Success | CheckConclusion::Neutral) => CheckVerdict::Passes,
-                Some(CheckConclusion::Failure | CheckConclusion::ActionRequired) | None => {
-                    CheckVerdict::Against(verdict.title)
-                }
-            },
-        })
+        Ok(verdict_of(record))
     }
 }
 
 /// What another try would not mend, and is this head's alone.
 const fn is_own_failure(error: &SyncError) -> bool {
     matches!(error, SyncError::Planning(_)) || error.is_lasting()
-}
-
-/// What a report is made from, in a few letters.
-fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
-    Fingerprint::of("inputs")
-        .field("edition", EDITION)
-        .field("base", &pull.base_tip)
-        .field("head", &pull.head)
-        .field("base-branch", &pull.base_branch)
-        .maybe("way", (pull.way != Way::Straight).then(|| way_in_letters(&pull.way)))
-        .each("note", &remarks.notes)
-        .each("blocked", &remarks.blocked)
-        .each("finding", remarks.findings.values().flatten().map(finding_fingerprint))
-        .each("upgrade", remarks.upgrades.values().map(|upgrade| upgrade_in_letters(upgrade)))
-        .field("edited", if remarks.is_edited { "yes" } else { "no" })
-        .each("override", overrides_in_words(remarks))
-        .each("exemption", remarks.exemptions.iter().flat_map(|one| one.rules.iter().map(|(_, why)| why)))
-        .each("gate", remarks.gates.iter().map(|gate| &gate.why))
-        .maybe("stage", remarks.stage.map(stage_in_a_word))
-        .field("live", live)
-        .finish()
-}
-
-/// By which way a head comes onto the default branch.
-fn way_in_letters(way: &Way) -> String {
-    let numbers = |all: &[u64]| all.iter().map(u64::to_string).collect::<Vec<_>>();
-    match way {
-        Way::Straight => Fingerprint::of("straight"),
-        Way::Above(below) => Fingerprint::of("above").each("below", numbers(below)),
-        Way::Aside(branch) => Fingerprint::of("aside").field("branch", branch),
-        Way::Unknown(unclear) => Fingerprint::of("unknown").field("why", unclear.name()),
-    }
-    .finish()
-}
-
-/// What a check says of the upgrade that a proposal carries.
-fn upgrade_in_letters(upgrade: &Upgrade) -> String {
-    let name = |source: &Option<SourceId>| source.as_ref().map(ToString::to_string).unwrap_or_default();
-    let conflict = |one: &Conflict| {
-        let side = match (one.blocks, one.kept) {
-            (true, _) => "blocks",
-            (false, Side::Cluster) => "cluster",
-            (false, Side::Release) => "release",
-        };
-        let by = one.settling.by.as_deref().unwrap_or_default();
-        format!("{}{} {side} {} {by}", one.object, one.path, one.settling.values)
-    };
-    Fingerprint::of("upgrade")
-        .field("from", name(&upgrade.from))
-        .field("to", name(&upgrade.to))
-        .field("plan", PlanDigest::of(&upgrade.files).to_string())
-        .each("conflict", upgrade.conflicts.iter().map(conflict))
-        .finish()
-}
-
-/// Which rules' errors pass; of which cluster, where several share the pull request.
-fn overrides_in_words(remarks: &Remarks) -> Vec<String> {
-    let is_shared = remarks.overrides.len() > 1;
-    let of = |target: &Target| if is_shared { format!("`{target}`: ") } else { String::new() };
-    let all = remarks.overrides.iter().flat_map(|(target, all)| all.iter().map(move |one| (target, one)));
-    all.map(|(target, one)| of(target) + &override_in_words(one)).collect()
-}
-
-const fn stage_in_a_word(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Offered => "offered",
-        Stage::Held => "held",
-        Stage::Paused => "paused",
-        Stage::Refused => "refused",
-    }
-}
-
-const fn gravity(conclusion: Conclusion) -> u8 {
-    match conclusion {
-        Conclusion::Success => 0,
-        Conclusion::Neutral => 1,
-        Conclusion::Pending => 2,
-        Conclusion::ActionRequired => 3,
-        Conclusion::Failure => 4,
-    }
 }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use capstan_bot_core::checks::Comparison;
 use capstan_model::ids::{ClusterId, Provider};
 use capstan_model::tree::Tree;
 use capstan_plan::forecast::{Prospect, to_look_at, worst};
@@ -15,7 +16,6 @@ use capstan_report::{Becomes, ChangedRelease, ReleaseOutlook, SettingsOutlook, i
 
 use super::super::{OpenFailed, PlannerFailed, Run, SyncError};
 use super::Judging;
-use super::judging::Comparison;
 
 /// So many clusters are planned to see what would be offered to them.
 const MOST_LOOKED_AT: usize = 200;
@@ -125,7 +125,7 @@ impl Run<'_> {
     ) -> Result<PlansOf, SyncError> {
         let unseen =
             |why: &str| Ok(Err(format!("What would be offered after a merge could not be looked at: {why}")));
-        let (tree, today, under) = (Arc::clone(tree), self.today, settings.clone());
+        let (tree, today, under) = (Arc::clone(tree), self.facts.today, settings.clone());
         let opened = self.ask_planner(move |planner| planner.open_under(tree, &under, today)).await?;
         let fleet = match opened {
             Ok(fleet) => fleet,

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
+use capstan_bot_core::checks::{EDITION, KeptReport, QUEUE_PREFIX, Subject};
 use capstan_model::tree::CommitId;
 use capstan_report::{CheckReport, ReportId};
 
-use super::super::facts::QUEUE_PREFIX;
 use super::super::{Ports, Run, SyncError};
-use super::writing::{KeptReport, failure_report};
-use super::{EDITION, NAME, Subject};
+use super::NAME;
+use super::writing::failure_report;
 use capstan_ports::{CheckConclusion, CheckRecord, CheckVerdict, CodeHostError, NewCheckRun, Repository};
 
 /// So many heads are told at a time: each costs a call or two.

@@ -3,6 +3,8 @@
 //! *Guarantee.* A check run with a conclusion has all of its annotations, each once, also where the process was killed
 //! between two calls: the next run goes on with what it finds.
 
+use capstan_bot_core::checks::{EDITION, KeptReport, Subject};
+use capstan_bot_core::facts::Write;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::tree::CommitId;
 use capstan_report::{
@@ -10,43 +12,12 @@ use capstan_report::{
 };
 use jiff::Timestamp;
 
-use super::super::refusals::Write;
 use super::super::{Run, SyncError};
-use super::{EDITION, NAME, Subject};
+use super::NAME;
 use capstan_ports::{
     ANNOTATIONS_PER_CALL, CheckConclusion, CheckRecord, CheckRun, CheckVerdict, CodeHostError, MirrorError,
     NewCheckRun,
 };
-
-/// What the records keep of the report on a head.
-pub(super) struct KeptReport {
-    /// What it was made from: see [`inputs`](super::inputs).
-    pub(super) inputs: String,
-    /// Where something took too long that it was to be made from: when that may be begun again.
-    pub(super) until: Option<Timestamp>,
-    /// What it says.
-    pub(super) output: ReportId,
-}
-
-impl KeptReport {
-    /// Reads what [`std::fmt::Display`] writes.
-    pub(super) fn read(content: &str) -> Self {
-        let (inputs, output) = content.split_once(':').unwrap_or((content, ""));
-        let (inputs, until) = inputs.split_once('@').unwrap_or((inputs, ""));
-        let until = until.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-        Self { inputs: inputs.to_owned(), until, output: ReportId::read(output) }
-    }
-}
-
-impl std::fmt::Display for KeptReport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.inputs)?;
-        if let Some(until) = self.until {
-            write!(f, "@{}", until.as_second())?;
-        }
-        write!(f, ":{}", self.output)
-    }
-}
 
 impl Run<'_> {
     pub(super) async fn is_reported(&self, pull: &Subject, inputs: &str) -> Result<bool, SyncError> {

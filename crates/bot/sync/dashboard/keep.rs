@@ -1,28 +1,22 @@
 //! The body of the dashboard, brought to what there is to tell; and the issue itself opened, closed and opened again.
 
-use capstan_plan::proposal::{Decisions, ProposalId};
+use capstan_bot_core::answers::Kept;
+use capstan_bot_core::commands::Request;
+use capstan_bot_core::dashboard::{
+    Board, MOST_NOTICES, Standing, earlier_texts, entries, is_answered_now, is_declined, is_same, reading_of,
+    record, record_of,
+};
+use capstan_bot_core::facts::Write;
+use capstan_bot_core::planned::Planned;
+use capstan_bot_core::proposals::Outcome;
 use capstan_plan::settings::CommandPrefix;
 use capstan_report::{
-    Answer, BlockingConflict, CampaignStanding, ClosedDashboard, Dashboard, DashboardReading,
-    DashboardRecord, EarlierText, Entry, HeardTicks, Notice, ProposalState, closed_dashboard, dashboard_text,
-    is_worth_telling, newest_notices, remembered_texts,
+    CampaignStanding, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, Entry, closed_dashboard,
+    dashboard_text, is_worth_telling, newest_notices,
 };
-use jiff::SignedDuration;
 
-use super::super::answer_parts::in_one_line;
-use super::super::outcome::{Outcome, ProposalOutcome};
-use super::super::refusals::Write;
-use super::super::request::{Origin, Request};
-use super::super::{Planned, Run, SyncError};
-use super::kept::Kept;
-use super::{Board, Standing};
+use super::super::{Run, SyncError};
 use capstan_ports::{AuditEntry, Issue, IssueEdit, IssueState, NewIssue};
-
-/// So long the answer to a tick stands there, and so many of them.
-const TOLD_FOR: SignedDuration = SignedDuration::from_hours(24);
-const MOST_NOTICES: usize = 10;
-/// So many characters of an answer to a tick stand there.
-const LONGEST_NOTICE: usize = 1_500;
 
 /// What is written.
 struct Wanted {
@@ -53,12 +47,8 @@ impl Run<'_> {
                 return Ok(Kept::Not(format!("GitHub refuses the dashboard issue: {why}")));
             }
         }
-        let ticks: Vec<&Request> =
-            requests.iter().filter(|request| matches!(request.origin, Origin::Tick { .. })).collect();
-        let is_overtaken = |request: &&&Request| {
-            request.rewritten.iter().any(|proposal| outcome.overtaken.contains(proposal))
-        };
-        if ticks.len() < board.ticks || ticks.iter().any(|request| is_overtaken(&request)) {
+        let ticks: Vec<&Request> = requests.iter().filter(|request| request.is_tick()).collect();
+        if !is_answered_now(board, &ticks, outcome) {
             return Ok(Kept::Later);
         }
         let mut answered = Vec::new();
@@ -67,25 +57,11 @@ impl Run<'_> {
         }
         let settings = &planned.settings.dashboard;
         let asked_for = settings.enabled == Some(true);
-        let mut record = DashboardRecord {
-            title: settings.title.clone(),
-            asked_for,
-            closed: None,
-            pause: planned.decided.pause().cloned(),
-            decisions: self.decisions_without_pull_request(planned, outcome),
-            campaigns: outcome.campaigns.notes.clone(),
-            notices: self.notices(board, &answered),
-            ..board.record.clone()
-        };
-        let is_declined = board.record.closed.is_none()
-            && board.issue.as_ref().is_some_and(|issue| issue.state == IssueState::Closed);
-        let kept = if is_declined && (!asked_for || board.record.asked_for) {
-            // What people see of it stays as it was when they closed it; what they decide is noted all the same.
-            record.title.clone_from(&board.record.title);
-            record.notices.clone_from(&board.record.notices);
+        let record = record(planned, outcome, board, &answered, self.ports.clock.now());
+        let kept = if is_declined(board, asked_for) {
             self.note_below(board, record).await?
         } else {
-            let entries = self.entries(planned, outcome);
+            let entries = entries(planned, outcome);
             let prefix = planned.settings.commands.prefix.as_str();
             let campaigns = outcome.campaigns.standings.as_slice();
             let told = Dashboard { prefix, entries: &entries, campaigns, record: &record, trouble: None };
@@ -104,7 +80,7 @@ impl Run<'_> {
         };
         if kept == Kept::Done {
             for (tick, answers) in answered {
-                self.audit_commands(tick, &answers).await?;
+                self.audit_commands(tick, &answers, planned.scopes).await?;
             }
         }
         Ok(kept)
@@ -120,8 +96,8 @@ impl Run<'_> {
             Err(error) if !error.is_refusal() => return Err(error.into()),
             _ => return Ok(()),
         };
-        let Some(record) = self.record_of(&issue.body) else { return Ok(()) };
-        if self.reading_of(&issue.body, &record) != DashboardReading::AsWritten {
+        let Some(record) = record_of(self.facts, &issue.body) else { return Ok(()) };
+        if reading_of(self.facts, &issue.body, &record) != DashboardReading::AsWritten {
             return Ok(());
         }
         let prefix = CommandPrefix::default();
@@ -156,7 +132,7 @@ impl Run<'_> {
         let text = dashboard_text(&Dashboard { prefix, entries, campaigns, record: &record, trouble: None });
         let again = Board { issue, ..Board::new(Standing::Kept, written, board.known.clone()) };
         let is_as_written =
-            |issue: &Issue| self.reading_of(&issue.body, &again.record) == DashboardReading::AsWritten;
+            |issue: &Issue| reading_of(self.facts, &issue.body, &again.record) == DashboardReading::AsWritten;
         if !again.issue.as_ref().is_some_and(is_as_written) {
             return Ok(Kept::Later);
         }
@@ -175,7 +151,7 @@ impl Run<'_> {
             Ok(_) => return Ok(()),
             Err(error) => return self.dashboard_refused(error).await.map(drop),
         };
-        let Some(record) = self.record_of(&issue.body) else { return Ok(()) };
+        let Some(record) = record_of(self.facts, &issue.body) else { return Ok(()) };
         let record =
             DashboardRecord { closed: Some(ClosedDashboard::Settings), notices: Vec::new(), ..record };
         let text = closed_dashboard("the settings keep no dashboard (`dashboard.enabled`, `mode`).");
@@ -210,7 +186,7 @@ impl Run<'_> {
         }
         let (edition, earlier) = (board.record.edition + 1, earlier_texts(board));
         let record = DashboardRecord { edition, earlier, ..record };
-        let body = record.body(&text, &self.ports.key, self.repository.id);
+        let body = record.body(&text, &self.facts.key, self.repository.id);
         let Some(issue) = &board.issue else {
             return Ok((self.open_dashboard(board, record, body, labels).await?, None));
         };
@@ -286,7 +262,7 @@ impl Run<'_> {
             other.number
         ));
         let record = DashboardRecord { closed: Some(ClosedDashboard::Duplicate), ..record }.with_text(&text);
-        let body = record.body(&text, &self.ports.key, self.repository.id);
+        let body = record.body(&text, &self.facts.key, self.repository.id);
         let edit = IssueEdit { title: None, body: Some(body), state: Some(IssueState::Closed) };
         if let Err(error) = self.ports.host.edit_issue(self.repository, own.number, &edit).await {
             return self.dashboard_refused(error).await;
@@ -306,98 +282,4 @@ impl Run<'_> {
         };
         Ok(self.ports.records.audit(&entry).await?)
     }
-
-    /// What is still told of ticks, with what they are answered now.
-    fn notices(&self, board: &Board, ticks: &[(&Request, Vec<Answer>)]) -> Vec<Notice> {
-        let now = self.ports.clock.now();
-        let is_new = |notice: &&Notice| now.duration_since(notice.at) < TOLD_FOR;
-        let mut notices: Vec<Notice> = board.record.notices.iter().filter(is_new).cloned().collect();
-        notices.extend(board.notices.iter().cloned());
-        for (request, answers) in ticks {
-            let answer = in_one_line(answers, LONGEST_NOTICE);
-            let word = request.commands.iter().flatten().next().map_or("?", |command| command.verb().word());
-            let text =
-                format!("{} ticked `{word}`: {answer}", capstan_report::markdown::code(&request.by, 60));
-            notices.push(Notice { at: now, text });
-        }
-        newest_notices(notices, MOST_NOTICES)
-    }
-
-    /// What was decided about proposals that have no pull request to note it in.
-    fn decisions_without_pull_request(
-        &self,
-        planned: Planned<'_>,
-        outcome: &Outcome,
-    ) -> Vec<(ProposalId, Decisions)> {
-        let decided = planned.decided;
-        let noted = |proposal: &ProposalId| {
-            let state = outcome.proposals.get(proposal);
-            let has_pull =
-                outcome.is_noted(self.facts, proposal) || state.is_some_and(|state| state.pull.is_some());
-            let plan = planned.plans.get(proposal).filter(|_| !has_pull)?;
-            let decisions = decided.of(proposal);
-            let decisions = match plan {
-                Ok(upgrade) => decisions.still(upgrade, self.today),
-                Err(_) => decisions,
-            };
-            let blocks = state.is_some_and(|one| one.state == ProposalState::Blocked);
-            let decisions = decisions.without_pull_request(blocks);
-            (!decisions.is_empty()).then(|| (proposal.clone(), decisions))
-        };
-        decided.all().filter_map(noted).collect()
-    }
-
-    fn entries(&self, planned: Planned<'_>, outcome: &Outcome) -> Vec<Entry> {
-        let entry = |(proposal, one): (&ProposalId, &ProposalOutcome)| {
-            let upgrade = planned.plans.get(proposal).and_then(|plan| plan.as_ref().ok());
-            let blocking = upgrade
-                .iter()
-                .flat_map(|upgrade| &upgrade.conflicts)
-                .filter(|conflict| conflict.blocks && !conflict.settling.values.is_empty());
-            let carries = |id: &&ProposalId| {
-                !outcome.superseded.contains(*id) && outcome.members_of(self.facts, id).contains(proposal)
-            };
-            let carrier = self.facts.carrier(proposal).filter(|_| !one.state.is_over()).filter(carries);
-            let open = carrier.and_then(|id| self.facts.proposals.get(id)).map(|pull| pull.number);
-            Entry {
-                proposal: proposal.clone(),
-                state: one.state,
-                why: one.why.clone(),
-                pull: one.pull.or(open),
-                at: upgrade.and_then(|upgrade| upgrade.from.as_ref()).map(ToString::to_string),
-                offered: upgrade.and_then(|upgrade| upgrade.to.as_ref()).map(ToString::to_string),
-                conflicts: blocking
-                    .map(|conflict| BlockingConflict {
-                        object: format!("{}/{}", conflict.object.kind, conflict.object.name),
-                        path: conflict.path.to_string(),
-                    })
-                    .collect(),
-                hold: planned.decided.of(proposal).hold_on(self.today).cloned(),
-            }
-        };
-        outcome.told().map(entry).collect()
-    }
-}
-
-/// What is noted of texts that Capstan wrote before, once the present one is written over too.
-fn earlier_texts(board: &Board) -> Vec<EarlierText> {
-    let mut earlier = board.record.earlier.clone();
-    for (boxes, choice) in &board.late {
-        earlier.iter_mut().filter(|text| text.is_of(boxes)).for_each(|text| text.hear(choice));
-    }
-    if board.issue.is_none() {
-        return earlier;
-    }
-    let heard = match &board.reading {
-        DashboardReading::AsWritten => HeardTicks::These(&[]),
-        DashboardReading::Ticked(choices) => HeardTicks::These(choices),
-        // Whoever edited the page was told that no tick was heard.
-        DashboardReading::Edited => HeardTicks::Whatever,
-    };
-    remembered_texts(earlier, EarlierText::of(board.record.edition, &board.record.text, heard))
-}
-
-/// Line ends and blanks at the end aside.
-fn is_same(one: &str, other: &str) -> bool {
-    one.trim_end().lines().eq(other.trim_end().lines())
 }

@@ -1,83 +1,15 @@
-//! Whose word a tick is: GitHub tells who changed the body since Capstan wrote it, and its delivery who made one edit.
+//! Ticks of the dashboard, heard: GitHub tells who changed the body since Capstan wrote it, and its delivery who made one
+//! edit.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use capstan_plan::command::{Hearing, Right};
+use capstan_bot_core::commands::{Request, right_of};
+use capstan_bot_core::dashboard::{
+    Board, Edited, by_others, edited, late, reading_of, said_to_lost, tick_requests, written_over,
+};
 use capstan_plan::settings::RepositorySettings;
-use capstan_report::markdown::code;
-use capstan_report::{Choice, DashboardReading, EarlierText, Notice};
+use capstan_report::{Choice, DashboardReading, Notice};
 
-use super::super::request::{Origin, Request};
-use super::super::rights::right_of;
 use super::super::{Run, SyncError};
-use super::Board;
-use capstan_ports::{IssueState, IssueText, TextEdit, Ticks};
-
-/// Boxes that are heard in one run; a body with more ticks asks for all of them, and is made by no person.
-const MOST: usize = 100;
-
-/// Who ticked, and when first.
-#[derive(Debug, PartialEq, Eq)]
-enum Whose<'a> {
-    /// One person.
-    Person(&'a str, jiff::Timestamp),
-    /// That cannot be told, or is nobody who is heard: why.
-    Nobody(String),
-}
-
-fn is_own(edit: &TextEdit, own: &str) -> bool {
-    edit.by_bot && edit.by.as_deref() == Some(own)
-}
-
-/// What others changed of a body since Capstan, `own`, wrote it; newest first, as `edits` are.
-fn by_others<'a>(edits: &'a [TextEdit], own: &str) -> Vec<&'a TextEdit> {
-    edits.iter().take_while(|edit| !is_own(edit, own)).collect()
-}
-
-/// Whose change Capstan wrote over with the last write of `edits`, newest first, when it had seen `seen` changes of
-/// others before it; the newest of them.
-fn written_over<'a>(edits: &'a [TextEdit], own: &str, seen: usize) -> Option<&'a TextEdit> {
-    let last = edits.iter().position(|edit| is_own(edit, own))?;
-    let before = by_others(edits.get(last + 1..)?, own);
-    before.first().filter(|_| before.len() > seen).copied()
-}
-
-/// Whose changes stand in a body since Capstan, `own`, wrote it; newest first. With several people nobody can say who
-/// ticked what, so none of it is anybody's word.
-fn whose<'a>(edits: &'a [TextEdit], own: &str) -> Whose<'a> {
-    let since = by_others(edits, own);
-    let named: BTreeSet<Option<&str>> = since.iter().map(|edit| edit.by.as_deref()).collect();
-    let people: Vec<&str> = named.iter().flatten().copied().collect();
-    match (people.as_slice(), since.last()) {
-        _ if since.iter().any(|edit| edit.by_bot) => Whose::Nobody("bots are not heard".to_owned()),
-        ([one], Some(first)) if named.len() == 1 => Whose::Person(one, first.at),
-        ([], _) | ([_], _) => Whose::Nobody("GitHub does not tell who ticked".to_owned()),
-        (several, _) => {
-            let names: Vec<String> = several.iter().take(5).map(|one| code(one, 60)).collect();
-            Whose::Nobody(format!("several people edited this page at once ({})", names.join(", ")))
-        }
-    }
-}
-
-/// Which ticks of these edits, in the order in which they were made, were never heard: Capstan wrote over the text in
-/// which they stood, and nobody took them back before.
-fn late<'a>(edits: &'a [Ticks], earlier: &[EarlierText]) -> Vec<(&'a Ticks, Vec<Choice>)> {
-    let mut late: Vec<(&Ticks, Vec<Choice>)> = Vec::new();
-    for edit in edits {
-        let Some(text) = earlier.iter().find(|text| text.is_of(&edit.boxes)) else { continue };
-        for (_, choices) in late.iter_mut().filter(|(before, _)| text.is_of(&before.boxes)) {
-            choices.retain(|choice| !edit.boxes.unticked.contains(choice));
-        }
-        let asked_before = |choice: &Choice| {
-            late.iter().any(|(before, choices)| text.is_of(&before.boxes) && choices.contains(choice))
-        };
-        let is_new = |choice: &&Choice| !text.has_heard(choice) && !asked_before(choice);
-        let new: Vec<Choice> = edit.boxes.ticked.iter().filter(is_new).take(MOST).cloned().collect();
-        late.push((edit, new));
-    }
-    late.retain(|(_, choices)| !choices.is_empty());
-    late
-}
+use capstan_ports::{IssueState, IssueText};
 
 impl Run<'_> {
     /// The requests that ticks are; what else was changed is only noted, and put right with the next write.
@@ -89,7 +21,7 @@ impl Run<'_> {
         let Some(issue) = board.issue.as_ref().filter(|issue| issue.state == IssueState::Open) else {
             return Ok(Vec::new());
         };
-        if self.reading_of(&issue.body, &board.record) == DashboardReading::AsWritten {
+        if reading_of(self.facts, &issue.body, &board.record) == DashboardReading::AsWritten {
             return Ok(Vec::new());
         }
         let now = self.ports.clock.now();
@@ -103,35 +35,20 @@ impl Run<'_> {
             Err(error) => return Err(error.into()),
         };
         // Body and editors of one read: who ticks after it is heard the next time.
-        board.reading = self.reading_of(&text.body, &board.record);
+        board.reading = reading_of(self.facts, &text.body, &board.record);
         if let Some(issue) = &mut board.issue {
             issue.body.clone_from(&text.body);
         }
         let own = self.ports.host.bot_login().await?;
         board.edits = by_others(&text.edits, &own).len();
-        let choices = match &board.reading {
-            DashboardReading::AsWritten => return Ok(Vec::new()),
-            DashboardReading::Ticked(choices) => choices.iter().take(MOST).cloned().collect::<Vec<_>>(),
-            DashboardReading::Edited => Vec::new(),
-        };
-        let said = match (whose(&text.edits, &own), &board.reading) {
-            (Whose::Person(login, at), DashboardReading::Ticked(_)) => {
+        let said = match edited(&board.reading, &text.edits, &own) {
+            Edited::Nothing => return Ok(Vec::new()),
+            Edited::Ticks(login, at, choices) => {
                 let requests = self.tick_requests(number, (login, at), (0, choices), settings).await?;
                 board.ticks = requests.len();
                 return Ok(requests);
             }
-            (Whose::Person(login, _), _) => {
-                format!(
-                    "{} edited this page: the edit was reverted; no checkbox was processed.",
-                    code(login, 60)
-                )
-            }
-            (Whose::Nobody(why), DashboardReading::Ticked(_)) => {
-                format!("No checkbox was processed: {why}. Tick again.")
-            }
-            (Whose::Nobody(_), _) => {
-                "This page was edited: the edit was reverted; no checkbox was processed.".to_owned()
-            }
+            Edited::Said(said) => said,
         };
         tracing::info!(repository = %self.repository.name, issue = number, outcome = said, "the dashboard was edited");
         board.notices.push(Notice { at: now, text: said });
@@ -178,11 +95,8 @@ impl Run<'_> {
         if told.iter().any(|ticks| edit.by.as_deref() == Some(ticks.by.as_str())) {
             return Ok(None);
         }
-        let by = edit.by.as_ref().map_or_else(|| "Somebody".to_owned(), |login| code(login, 60));
+        let (by, text) = said_to_lost(edit.by.as_deref());
         tracing::info!(repository = %self.repository.name, issue = issue.number, by, "an edit of the dashboard was written over");
-        let text = format!(
-            "{by} edited this page in the instant in which Capstan wrote it. What was ticked then is heard when GitHub tells of it; where nothing is said to it here in a minute, tick again."
-        );
         Ok(Some(Notice { at: self.ports.clock.now(), text }))
     }
 
@@ -194,90 +108,6 @@ impl Run<'_> {
         settings: &RepositorySettings,
     ) -> Result<Vec<Request>, SyncError> {
         let right = right_of(self.ports.host.permission(self.repository, login).await?);
-        let admitted = right >= Right::Read && settings.commands.admits_readers();
-        let hearing = if right >= Right::Write || admitted { Hearing::Obeyed } else { Hearing::Refused };
-        let mut requests = Vec::new();
-        for choice in choices {
-            let Some(command) = choice.command() else { continue };
-            let pull = choice.proposal.as_ref().and_then(|proposal| self.facts.pull_of(proposal));
-            requests.push(Request {
-                number,
-                pull: pull.cloned(),
-                by: login.to_owned(),
-                given_at,
-                origin: Origin::Tick { at: before + requests.len(), about: choice.proposal },
-                commands: vec![Ok(command)],
-                denied: BTreeMap::new(),
-                right,
-                hearing,
-                rewritten: Vec::new(),
-                unseen: None,
-                moved: None,
-                result: None,
-            });
-        }
-        Ok(requests)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_edit_that_nobody_had_seen_before_the_write_was_written_over() {
-        let edit = |by: &str| TextEdit {
-            by: (!by.is_empty()).then(|| by.to_owned()),
-            by_bot: by.ends_with("[bot]"),
-            at: jiff::Timestamp::from_second(1_800_000_000).unwrap(),
-        };
-        let (own, other) = ("capstan[bot]", "ada");
-        for (edits, seen, expected) in [
-            (vec![own, other, own], 0, Some("ada")),
-            (vec![own, other, own], 1, None),
-            (vec![own, "eve", other, own], 1, Some("eve")),
-            // Who edits after the write is heard the next time.
-            (vec!["eve", own, own], 0, None),
-            (vec!["eve", own, other, own], 0, Some("ada")),
-            (vec![own, own, other, own], 0, None),
-            // Nobody had edited what was opened so.
-            (vec![own], 0, None),
-            (vec![own, other], 0, Some("ada")),
-            (vec![other], 0, None),
-            (vec![], 0, None),
-        ] {
-            let made: Vec<TextEdit> = edits.iter().map(|by| edit(by)).collect();
-            let found = written_over(&made, own, seen);
-            assert_eq!(found.and_then(|edit| edit.by.as_deref()), expected, "{edits:?}, {seen}");
-        }
-    }
-
-    #[test]
-    fn a_tick_is_the_word_of_the_one_person_who_edited_since_capstan_wrote() {
-        let at = |second: i64| jiff::Timestamp::from_second(1_800_000_000 + second).unwrap();
-        let edit = |by: &str, second| TextEdit {
-            by: (!by.is_empty()).then(|| by.to_owned()),
-            by_bot: by.ends_with("[bot]"),
-            at: at(second),
-        };
-        let nobody = |why: &str| Whose::Nobody(why.to_owned());
-        let told = "GitHub does not tell who ticked";
-        for (edits, expected) in [
-            (vec![edit("ada", 2), edit("capstan[bot]", 1)], Whose::Person("ada", at(2))),
-            (vec![edit("ada", 3), edit("ada", 2), edit("capstan[bot]", 1)], Whose::Person("ada", at(2))),
-            (vec![edit("ada", 2)], Whose::Person("ada", at(2))),
-            (
-                vec![edit("ada", 3), edit("mallory", 2), edit("capstan[bot]", 1)],
-                nobody("several people edited this page at once (`ada`, `mallory`)"),
-            ),
-            (vec![edit("ada", 3), edit("capstan[bot]", 2), edit("mallory", 1)], Whose::Person("ada", at(3))),
-            (vec![edit("ada", 3), edit("", 2), edit("capstan[bot]", 1)], nobody(told)),
-            (vec![edit("", 2), edit("capstan[bot]", 1)], nobody(told)),
-            (vec![edit("helper[bot]", 2), edit("ada", 1)], nobody("bots are not heard")),
-            (vec![edit("capstan[bot]", 1)], nobody(told)),
-            (vec![], nobody(told)),
-        ] {
-            assert_eq!(whose(&edits, "capstan[bot]"), expected, "{edits:?}");
-        }
+        Ok(tick_requests(self.facts, number, (login, given_at, right), (before, choices), settings))
     }
 }

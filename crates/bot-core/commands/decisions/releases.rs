@@ -6,16 +6,17 @@ use capstan_model::ids::ReleaseName;
 use capstan_model::source::SourceId;
 use capstan_model::wording::sentence;
 use capstan_plan::proposal::{Command as Wish, ProposalId, RolledBack};
-use capstan_plan::settings::{Mode, RepositorySettings};
+use capstan_plan::settings::Mode;
 use capstan_plan::verbs::Command;
 use capstan_report::{Refusal, refused};
 
 use super::super::request::{Request, RequestId};
 use super::super::rollbacks::RollBacks;
-use super::super::{Plans, Run};
-use super::Decided;
+use super::{Decided, Ground};
+use crate::facts::Plans;
 
 /// A release that is asked for now.
+#[derive(Debug, Clone)]
 pub(super) struct Asked {
     request: RequestId,
     at: usize,
@@ -26,21 +27,15 @@ pub(super) struct Asked {
 impl Decided {
     /// Adds the releases that are asked for now; what is planned then shows whether they are offered
     /// ([`Self::take_back_releases`]).
-    pub(in super::super) fn hear_releases(
-        &mut self,
-        run: &Run<'_>,
-        requests: &[Request],
-        rollbacks: &RollBacks,
-        settings: &RepositorySettings,
-    ) {
-        if settings.mode == Mode::Observe {
+    pub fn hear_releases(&mut self, ground: Ground<'_>, requests: &[Request], rollbacks: &RollBacks) {
+        if ground.settings.mode == Mode::Observe {
             return;
         }
         for request in requests {
             for (at, command) in request.carried_out() {
                 let (proposals, release, rollback) = match command {
                     Command::Upgrade(to) => {
-                        let proposals = run.proposals_of(request, command);
+                        let proposals = ground.facts.proposals_of(ground.scopes, request, command);
                         for proposal in &proposals {
                             self.wishes.insert(proposal.clone(), Wish::Offer);
                         }
@@ -54,7 +49,8 @@ impl Decided {
                             (vec![proposal.clone()], back.to.clone(), Some(RolledBack { leaves, by }))
                         }
                         Some(Err(why)) => {
-                            let proposal = run.proposals_of(request, command).into_iter().next();
+                            let proposal =
+                                ground.facts.proposals_of(ground.scopes, request, command).into_iter().next();
                             let target = proposal.map(|proposal| proposal.target.path().to_owned());
                             let answer = refused(
                                 target.as_deref().unwrap_or("rollback"),

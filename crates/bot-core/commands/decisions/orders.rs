@@ -1,34 +1,35 @@
 //! What people say to campaigns, and what is noted of those.
 
 use capstan_campaign::facts::Note;
-use capstan_plan::settings::RepositorySettings;
 use capstan_plan::verbs::{Order, OrderWhat, Verb};
 use capstan_report::markdown::{code, prose};
 use capstan_report::{Answer, Refusal, not_noted};
 
 use super::super::request::RequestId;
-use super::super::{Plans, Run};
-use super::{Decided, instead_of};
+use super::{Decided, Ground, instead_of};
+use crate::facts::{Plans, proposal_for};
 
 /// What somebody says to campaigns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct GivenOrder {
+pub struct GivenOrder {
     /// To these, by their names.
-    pub(in super::super) campaigns: Vec<String>,
-    pub(in super::super) what: OrderWhat,
-    pub(in super::super) by: String,
+    pub campaigns: Vec<String>,
+    /// What.
+    pub what: OrderWhat,
+    /// Who: a login.
+    pub by: String,
 }
 
 impl Decided {
     /// What is said to an order; it is carried out where campaigns are decided, and noted in the dashboard.
     pub(super) fn hear_order(
         &mut self,
-        run: &Run<'_>,
+        ground: Ground<'_>,
         key: &(RequestId, usize),
         (order, by): (&Order, &str),
         plans: &Plans,
-        settings: &RepositorySettings,
     ) -> Answer {
+        let settings = ground.settings;
         let nothing_there = |why: &str| Answer::refused(Refusal::NothingThere, &format!("{why}\n"));
         let names: Vec<&str> = settings.campaigns.iter().map(|campaign| campaign.name.as_str()).collect();
         let campaigns: Vec<String> = match &order.of {
@@ -46,7 +47,7 @@ impl Decided {
             return nothing_there(&format!("There is no campaign {named}; there are {}.", there.join(", ")));
         }
         if let OrderWhat::Skip(cluster) = &order.what
-            && !plans.contains_key(&run.proposal_for(cluster.clone()))
+            && !plans.contains_key(&proposal_for(ground.scopes, cluster))
         {
             let named = code(cluster.as_str(), 200);
             return nothing_there(&format!("There is no cluster {named} on the default branch."));
@@ -83,17 +84,17 @@ impl Decided {
     }
 
     /// What was noted of campaigns before.
-    pub(in super::super) fn notes(&self) -> &[Note] {
+    pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
     /// What is said to campaigns now.
-    pub(in super::super) fn orders(&self) -> &[GivenOrder] {
+    pub fn orders(&self) -> &[GivenOrder] {
         &self.orders
     }
 
     /// Why nothing can be noted in the dashboard, where that is so.
-    pub(in super::super) fn why_no_dashboard(&self) -> Option<&str> {
+    pub fn why_no_dashboard(&self) -> Option<&str> {
         self.no_dashboard.as_deref()
     }
 }

@@ -1,6 +1,5 @@
 //! What people decide by command: about open proposals, which is read from the folded blocks of their bodies, and about
-//! others and the repository, which is read from the dashboard's; changed by what is asked for now, given to the planner,
-//! and written back.
+//! others and the repository, which is read from the dashboard's; changed by what is asked for now, and written back.
 
 mod orders;
 mod releases;
@@ -16,24 +15,32 @@ use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::upgrade::{Conflict, SettledConflict, Side};
 use capstan_plan::verbs::{Command, OfCluster, OfCommit, OfConflict, Reason, Verb};
 use capstan_report::{
-    Answer, Block, BlockPlace, Refusal, about, hold_in_words, not_noted, not_settled, override_in_words,
-    pause_in_words, refused, room_for, settled as settled_words, shown,
+    Answer, BlockPlace, DashboardRecord, Refusal, about, hold_in_words, not_noted, not_settled,
+    override_in_words, pause_in_words, refused, room_for, settled as settled_words, shown,
 };
 
-pub(super) use self::orders::GivenOrder;
+pub use self::orders::GivenOrder;
 use self::releases::Asked;
-use super::dashboard::Board;
-use super::facts::part_id;
-use super::request::{Origin, Request, RequestId};
-use super::{Plans, Run};
-use capstan_fleet::planner::OpenFleet;
+use super::request::{Request, RequestId};
+use crate::facts::{Facts, Plans, Scopes, part_id};
 
 /// What is decided about a proposal may take so many bytes of its body, which GitHub takes 65,536 characters of: what
 /// does not fit would be cut off, and all of it lost.
-pub(super) const MOST_BYTES: usize = 16 << 10;
+pub const MOST_BYTES: usize = 16 << 10;
 
 /// And of all proposals that have no pull request so many of the dashboard's body.
 const MOST_BYTES_WITHOUT: usize = 20 << 10;
+
+/// What commands are judged by.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// What a run starts from.
+    pub facts: &'a Facts,
+    /// The targets of the base branch.
+    pub scopes: &'a Scopes,
+    /// The settings of the base branch.
+    pub settings: &'a RepositorySettings,
+}
 
 /// Whether what was decided is noted.
 enum Noted {
@@ -42,8 +49,8 @@ enum Noted {
 }
 
 /// What people decided, before and now.
-#[derive(Default)]
-pub(super) struct Decided {
+#[derive(Debug, Clone, Default)]
+pub struct Decided {
     /// Of each open proposal that has a block.
     decisions: BTreeMap<ProposalId, Decisions>,
     drafted: BTreeMap<ProposalId, Drafted>,
@@ -68,20 +75,19 @@ pub(super) struct Decided {
 
 impl Decided {
     /// What stands in the bodies of open proposals, and of others in the dashboard's.
-    pub(super) fn before(run: &Run<'_>, board: &Board) -> Self {
+    pub fn before(facts: &Facts, record: &DashboardRecord, no_dashboard: Option<String>) -> Self {
         let mut decided = Self {
-            decisions: board.record.decisions.iter().cloned().collect(),
-            pause: board.record.pause.clone(),
-            notes: board.record.campaigns.clone(),
-            no_dashboard: board.why_not(),
+            decisions: record.decisions.iter().cloned().collect(),
+            pause: record.pause.clone(),
+            notes: record.campaigns.clone(),
+            no_dashboard,
             ..Self::default()
         };
         // While one moves from a pull request to another it stands in both, and in the newer as it was then.
-        let mut by_age: Vec<_> = run.facts.proposals.iter().collect();
+        let mut by_age: Vec<_> = facts.proposals.iter().collect();
         by_age.sort_by_key(|(_, pull)| pull.number);
         for (proposal, pull) in by_age {
-            let key = &run.ports.key;
-            if let Some(block) = Block::read(&pull.body, key, run.repository.id, pull.number, proposal) {
+            if let Some(block) = facts.block(proposal, pull.number, &pull.body) {
                 for part in block.parts {
                     let member = part_id(proposal, &part);
                     match part.place {
@@ -105,20 +111,15 @@ impl Decided {
 
     /// Adds what is asked for now; `plans` are those of what was decided so far. Of these proposals the plans are others
     /// then.
-    pub(super) fn hear(
-        &mut self,
-        run: &Run<'_>,
-        requests: &[Request],
-        plans: &Plans,
-        settings: &RepositorySettings,
-    ) -> BTreeSet<ProposalId> {
+    pub fn hear(&mut self, ground: Ground<'_>, requests: &[Request], plans: &Plans) -> BTreeSet<ProposalId> {
+        let settings = ground.settings;
         let mut settled = self.take_back_releases(plans);
         for request in requests {
             // One cluster of several is skipped by itself.
-            let is_tick = matches!(request.origin, Origin::Tick { .. });
-            let ended = run.ended_shared(request);
+            let is_tick = request.is_tick();
+            let ended = ground.facts.ended_shared(request);
             let wish = request.wish();
-            if let Some(proposal) = run.proposal_of(request)
+            if let Some(proposal) = ground.facts.proposal_asked(request)
                 && wish != Wish::None
                 && !((is_tick || ended.is_some()) && wish == Wish::Skip)
             {
@@ -134,18 +135,18 @@ impl Decided {
             }
             for (at, command) in request.carried_out() {
                 let key = (request.id(), at);
-                if let Some(answer) = self.hear_pause(run, key.clone(), command, &request.by, settings) {
+                if let Some(answer) = self.hear_pause(ground, key.clone(), command, &request.by) {
                     self.answers.insert(key, answer);
                     continue;
                 }
                 if let Command::Campaign(order) = command {
-                    let answer = self.hear_order(run, &key, (order, &request.by), plans, settings);
+                    let answer = self.hear_order(ground, &key, (order, &request.by), plans);
                     self.answers.insert(key, answer);
                     continue;
                 }
                 let named = match command {
                     Command::Unskip(_) => {
-                        self.unskip(run, request, command);
+                        self.unskip(ground, request, command);
                         continue;
                     }
                     Command::Skip(OfCluster(None)) if !is_tick && ended.is_none() => continue,
@@ -159,12 +160,17 @@ impl Decided {
                 }
                 // What stands beside a box names its cluster, too; and so does what is said where none is open.
                 let names = named.is_some() || is_tick || (ended.is_some() && command.verb() == Verb::Skip);
-                let those = meant(run.decided_by(request, command), command, plans);
+                let those = meant(ground.facts.decided_by(ground.scopes, request, command), command, plans);
                 let mut answer = if those.is_empty() { no_open_proposal() } else { Answer::default() };
                 for proposal in those {
-                    let how = (names, &key, plans, settings);
-                    answer =
-                        answer.and(self.hear_of_one(run, &proposal, (request, command), how, &mut settled));
+                    let how = (names, &key, plans);
+                    answer = answer.and(self.hear_of_one(
+                        ground,
+                        &proposal,
+                        (request, command),
+                        how,
+                        &mut settled,
+                    ));
                 }
                 self.answers.insert(key, answer);
             }
@@ -175,24 +181,24 @@ impl Decided {
     /// What is said to a command that decides something about one proposal.
     fn hear_of_one(
         &mut self,
-        run: &Run<'_>,
+        ground: Ground<'_>,
         proposal: &ProposalId,
         (request, command): (&Request, &Command),
-        (names, key, plans, settings): (bool, &(RequestId, usize), &Plans, &RepositorySettings),
+        (names, key, plans): (bool, &(RequestId, usize), &Plans),
         settled: &mut BTreeSet<ProposalId>,
     ) -> Answer {
-        let carrier = run.facts.carrier(proposal);
+        let carrier = ground.facts.carrier(proposal);
         // Who leaves a shared pull request alone has nothing to stand in but the dashboard.
         let leaves = matches!(command.verb(), Verb::Hold | Verb::Skip)
             && names
-            && carrier.is_some_and(|id| id.target.group().is_some() && run.facts.members_of(id).len() > 1);
+            && carrier.is_some_and(|id| id.target.group().is_some() && ground.facts.members_of(id).len() > 1);
         if names && !plans.contains_key(proposal) && proposal.target.group().is_none() {
             let why = "there is no such cluster on the default branch.";
             return refused(proposal.target.path(), why, Refusal::NothingThere);
         }
         // Of one that brings nothing else the pull request itself is declined.
         let alone =
-            carrier.filter(|id| run.facts.members_of(id).as_slice() == std::slice::from_ref(proposal));
+            carrier.filter(|id| ground.facts.members_of(id).as_slice() == std::slice::from_ref(proposal));
         if command.verb() == Verb::Skip
             && let Some(id) = alone
         {
@@ -202,20 +208,20 @@ impl Decided {
         let is_open = carrier.is_some();
         if leaves || (names && !is_open && command.verb() != Verb::Override) {
             if let Some(why) = self.no_dashboard.clone() {
-                return not_noted(&written(command, settings), &why, instead_of(command.verb()));
+                return not_noted(&written(command, ground.settings), &why, instead_of(command.verb()));
             }
             self.in_dashboard.insert(key.clone());
-            return self.decide_and_note(run, proposal, (request, command), (plans, settings), settled);
+            return self.decide_and_note(ground, proposal, (request, command), plans, settled);
         }
         if is_open {
-            return self.decide_and_note(run, proposal, (request, command), (plans, settings), settled);
+            return self.decide_and_note(ground, proposal, (request, command), plans, settled);
         }
         no_open_proposal()
     }
 
     /// What was skipped is offered again.
-    fn unskip(&mut self, run: &Run<'_>, request: &Request, command: &Command) {
-        for proposal in run.proposals_of(request, command) {
+    fn unskip(&mut self, ground: Ground<'_>, request: &Request, command: &Command) {
+        for proposal in ground.facts.proposals_of(ground.scopes, request, command) {
             self.forget_skip(&proposal);
             self.wishes.insert(proposal, Wish::Offer);
         }
@@ -233,15 +239,15 @@ impl Decided {
     /// What is said to `pause` and `resume`, and what they decide; `None` for other commands.
     fn hear_pause(
         &mut self,
-        run: &Run<'_>,
+        ground: Ground<'_>,
         key: (RequestId, usize),
         command: &Command,
         by: &str,
-        settings: &RepositorySettings,
     ) -> Option<Answer> {
+        let settings = ground.settings;
         let (pause, answer) = match command {
             Command::Pause(Reason(reason)) => {
-                let pause = Paused { by: by.to_owned(), reason: reason.clone(), since: run.today };
+                let pause = Paused { by: by.to_owned(), reason: reason.clone(), since: ground.facts.today };
                 let answer = format!(
                     "{} Nothing is opened, written or merged in this repository; `{} resume` takes it back.\n",
                     capstan_report::markdown::prose(&pause_in_words(&pause), 600),
@@ -265,16 +271,16 @@ impl Decided {
 
     fn decide_and_note(
         &mut self,
-        run: &Run<'_>,
+        ground: Ground<'_>,
         proposal: &ProposalId,
         (request, command): (&Request, &Command),
-        (plans, settings): (&Plans, &RepositorySettings),
+        plans: &Plans,
         settled: &mut BTreeSet<ProposalId>,
     ) -> Answer {
         let before = self.of(proposal);
-        let answer = self.decide(proposal, command, request, plans, settings.commands.prefix.as_str());
+        let answer = self.decide(proposal, command, request, plans, ground.settings.commands.prefix.as_str());
         let replans = before.settled != self.of(proposal).settled;
-        match self.noted(run, proposal, before) {
+        match self.noted(ground, proposal, before) {
             Noted::Yes => {
                 settled.extend(replans.then(|| proposal.clone()));
                 answer
@@ -284,12 +290,13 @@ impl Decided {
     }
 
     /// Notes that something was decided about a proposal, of which that was decided before, unless it is too much.
-    fn noted(&mut self, run: &Run<'_>, proposal: &ProposalId, before: Decisions) -> Noted {
+    fn noted(&mut self, ground: Ground<'_>, proposal: &ProposalId, before: Decisions) -> Noted {
         let now = self.of(proposal);
-        let carrier = run.facts.carrier(proposal);
-        let all: usize = if carrier.is_some() { 0 } else { self.room_without(run, &BTreeSet::new()) };
+        let carrier = ground.facts.carrier(proposal);
+        let all: usize =
+            if carrier.is_some() { 0 } else { self.room_without(ground.facts, &BTreeSet::new()) };
         // Those who share a pull request share its room.
-        let sharing = carrier.filter(|id| id.target.group().is_some()).map(|id| run.facts.members_of(id));
+        let sharing = carrier.filter(|id| id.target.group().is_some()).map(|id| ground.facts.members_of(id));
         let in_pull: usize = match sharing {
             Some(members) => members.iter().chain(carrier).map(|one| room_for(&self.of(one))).sum(),
             None => room_for(&now),
@@ -306,9 +313,9 @@ impl Decided {
 
     /// So many bytes of the dashboard's body takes what was decided about proposals that have no pull request, and about
     /// these.
-    fn room_without(&self, run: &Run<'_>, besides: &BTreeSet<ProposalId>) -> usize {
+    fn room_without(&self, facts: &Facts, besides: &BTreeSet<ProposalId>) -> usize {
         let one = |(proposal, decisions): (&ProposalId, &Decisions)| {
-            let is_there = run.facts.carrier(proposal).is_none() || besides.contains(proposal);
+            let is_there = facts.carrier(proposal).is_none() || besides.contains(proposal);
             // Its name stands beside each.
             if is_there { room_for(decisions) + 6 * proposal.to_string().len() + 40 } else { 0 }
         };
@@ -316,8 +323,8 @@ impl Decided {
     }
 
     /// Whether the dashboard can take what was decided about these, too.
-    pub(super) fn fits_in_dashboard(&self, run: &Run<'_>, besides: &BTreeSet<ProposalId>) -> bool {
-        self.is_dashboard_kept() && self.room_without(run, besides) <= MOST_BYTES_WITHOUT
+    pub fn fits_in_dashboard(&self, facts: &Facts, besides: &BTreeSet<ProposalId>) -> bool {
+        self.is_dashboard_kept() && self.room_without(facts, besides) <= MOST_BYTES_WITHOUT
     }
 
     /// What is said to a command that decides something, and what it decides.
@@ -426,60 +433,52 @@ impl Decided {
     }
 
     /// What was decided about a proposal.
-    pub(super) fn of(&self, proposal: &ProposalId) -> Decisions {
+    pub fn of(&self, proposal: &ProposalId) -> Decisions {
         self.decisions.get(proposal).cloned().unwrap_or_default()
     }
 
     /// Whether something was decided about it now.
-    pub(super) fn is_new(&self, proposal: &ProposalId) -> bool {
+    pub fn is_new(&self, proposal: &ProposalId) -> bool {
         self.changed.contains(proposal)
     }
 
     /// Whether Capstan made its pull request a draft.
-    pub(super) fn drafted(&self, proposal: &ProposalId) -> Drafted {
+    pub fn drafted(&self, proposal: &ProposalId) -> Drafted {
         self.drafted.get(proposal).copied().unwrap_or_default()
     }
 
     /// What somebody wishes of it as a whole.
-    pub(super) fn wish(&self, proposal: &ProposalId) -> Wish {
+    pub fn wish(&self, proposal: &ProposalId) -> Wish {
         self.wishes.get(proposal).copied().unwrap_or(Wish::None)
     }
 
     /// Adds a wish that came otherwise; what somebody said in so many words goes before it.
-    pub(super) fn also_wish(&mut self, proposal: &ProposalId, wish: Wish) {
+    pub fn also_wish(&mut self, proposal: &ProposalId, wish: Wish) {
         self.wishes.entry(proposal.clone()).or_insert(wish);
     }
 
     /// The proposals about which something was decided.
-    pub(super) fn all(&self) -> impl Iterator<Item = &ProposalId> {
+    pub fn all(&self) -> impl Iterator<Item = &ProposalId> {
         self.decisions.keys().filter(|proposal| proposal.target.group().is_none())
     }
 
     /// Whether what is decided about proposals without a pull request has a place to stand in.
-    pub(super) const fn is_dashboard_kept(&self) -> bool {
+    pub const fn is_dashboard_kept(&self) -> bool {
         self.no_dashboard.is_none()
     }
 
-    /// Gives the planner what was decided about a proposal.
-    pub(super) fn give_to(&self, fleet: &mut dyn OpenFleet, proposal: &ProposalId) {
-        let decisions = self.of(proposal);
-        fleet.set_versions(proposal, decisions.versions());
-        fleet.ask_for(proposal, decisions.release);
-        fleet.settle(proposal, decisions.settled);
-    }
-
     /// What is said to a command that decides something.
-    pub(super) fn answer(&self, request: &Request, at: usize) -> Option<&Answer> {
+    pub fn answer(&self, request: &Request, at: usize) -> Option<&Answer> {
         self.answers.get(&(request.id(), at))
     }
 
     /// Whether Capstan is paused here, by whom and why.
-    pub(super) const fn pause(&self) -> Option<&Paused> {
+    pub const fn pause(&self) -> Option<&Paused> {
         self.pause.as_ref()
     }
 
     /// Whether what a command decides is noted in the dashboard.
-    pub(super) fn is_in_dashboard(&self, request: &Request, at: usize) -> bool {
+    pub fn is_in_dashboard(&self, request: &Request, at: usize) -> bool {
         self.in_dashboard.contains(&(request.id(), at))
     }
 }
@@ -551,7 +550,7 @@ fn written(command: &Command, settings: &RepositorySettings) -> String {
 }
 
 /// What to do where a decision cannot be noted.
-pub(super) const fn instead_of(verb: Verb) -> &'static str {
+pub const fn instead_of(verb: Verb) -> &'static str {
     match verb {
         Verb::Pause | Verb::Resume | Verb::Campaign => {
             "`mode: observe` in `.capstan.yaml` has nothing written"

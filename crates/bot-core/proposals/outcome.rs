@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_campaign::facts::{Note, Stop};
+use capstan_facts::PullRequest;
 use capstan_model::finding::Finding;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
@@ -12,84 +13,92 @@ use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Answer, CampaignStanding, Gate, ProposalState};
 use jiff::Timestamp;
 
-use super::facts::GitHubFacts;
-use super::request::RequestId;
-use super::{Ending, SyncError};
-use capstan_ports::PullRequest;
+use crate::commands::RequestId;
+use crate::facts::Facts;
 
 /// What became of a repository's proposals.
-#[derive(Default)]
-pub(super) struct Outcome {
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
     /// Each proposal's state.
-    pub(super) proposals: BTreeMap<ProposalId, ProposalOutcome>,
+    pub proposals: BTreeMap<ProposalId, ProposalOutcome>,
     /// Whose changes a pull request brings, by its proposal, where that was written or found right in this run.
-    pub(super) carried: BTreeMap<ProposalId, Vec<ProposalId>>,
+    pub carried: BTreeMap<ProposalId, Vec<ProposalId>>,
     /// Those that stay out of their group's pull request, and of which that notes what was decided.
-    pub(super) noted_besides: BTreeSet<ProposalId>,
+    pub noted_besides: BTreeSet<ProposalId>,
     /// Those whose pull request was closed because another one carries what it did.
-    pub(super) superseded: BTreeSet<ProposalId>,
+    pub superseded: BTreeSet<ProposalId>,
     /// What is offered by each kind of source, for the campaigns.
-    pub(super) sources: BTreeMap<SourceKind, String>,
+    pub sources: BTreeMap<SourceKind, String>,
     /// Whether a pull request's head or text was written: what was listed before is old.
-    pub(super) wrote: Wrote,
+    pub wrote: Wrote,
     /// Proposals whose branch somebody moved while it was to be written: they are looked at again.
-    pub(super) overtaken: BTreeSet<ProposalId>,
+    pub overtaken: BTreeSet<ProposalId>,
     /// What the check of a proposal says besides.
-    pub(super) remarks: BTreeMap<u64, Remarks>,
+    pub remarks: BTreeMap<u64, Remarks>,
     /// Whether each proposal that somebody asks that of is approved.
-    pub(super) judged: BTreeMap<ProposalId, JudgedProposal>,
+    pub judged: BTreeMap<ProposalId, JudgedProposal>,
     /// What became of requests to merge.
-    pub(super) merges: BTreeMap<RequestId, Answer>,
+    pub merges: BTreeMap<RequestId, Answer>,
     /// Proposals of which something could not be read or written just now: what was decided about them is not noted yet.
-    pub(super) undecided: BTreeSet<ProposalId>,
+    pub undecided: BTreeSet<ProposalId>,
     /// Requests that are answered later: GitHub is still computing.
-    pub(super) postponed: BTreeSet<RequestId>,
+    pub postponed: BTreeSet<RequestId>,
     /// How releases stand that move through campaigns.
-    pub(super) campaigns: Campaigns,
-    /// What is left for the end of the run.
-    pub(super) ending: Ending,
+    pub campaigns: Campaigns,
 }
 
 impl Outcome {
     /// What goes wrong with these alone, as their state. Where the next run may get further, what was decided of them is
     /// heard again by that.
-    pub(super) fn fail(&mut self, members: &[ProposalId], error: SyncError) -> ProposalOutcome {
-        if error.may_pass() {
+    pub fn fail(&mut self, members: &[ProposalId], why: &str, next: NextRun) -> ProposalOutcome {
+        if next == NextRun::MayGetFurther {
             self.undecided.extend(members.iter().cloned());
         }
-        let state = ProposalOutcome::new(ProposalState::Failed, error.to_string());
-        self.ending.fail(error);
-        state
+        ProposalOutcome::new(ProposalState::Failed, why)
+    }
+
+    /// Notes the same of several proposals.
+    pub fn note(&mut self, proposals: &[ProposalId], state: &ProposalOutcome) {
+        self.proposals.extend(proposals.iter().map(|proposal| (proposal.clone(), state.clone())));
     }
 }
 
+/// Whether the next run may read what this one could not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextRun {
+    /// It may.
+    MayGetFurther,
+    /// It fails at the same.
+    FailsAgain,
+}
+
 /// How releases stand that move through campaigns.
-#[derive(Default)]
-pub(super) struct Campaigns {
+#[derive(Debug, Clone, Default)]
+pub struct Campaigns {
     /// What is noted of them.
-    pub(super) notes: Vec<Note>,
+    pub notes: Vec<Note>,
     /// The same for people.
-    pub(super) standings: Vec<CampaignStanding>,
+    pub standings: Vec<CampaignStanding>,
     /// When time alone changes something.
-    pub(super) look_again: Option<Timestamp>,
+    pub look_again: Option<Timestamp>,
     /// Campaigns that were stopped now: their releases, and why.
-    pub(super) stopped: Vec<(Note, Stop)>,
+    pub stopped: Vec<(Note, Stop)>,
 }
 
 /// An open proposal, as far as its merge goes.
 #[derive(Debug, Clone)]
-pub(super) struct JudgedProposal {
+pub struct JudgedProposal {
     /// As it is now.
-    pub(super) pull: PullRequest,
+    pub pull: PullRequest,
     /// Who approved it.
-    pub(super) approved: Approved,
+    pub approved: Approved,
     /// Whether Capstan alone wrote its branch.
-    pub(super) whose: Whose,
+    pub whose: Whose,
 }
 
 /// Whose work a proposal's branch is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Whose {
+pub enum Whose {
     /// Capstan's.
     Capstans,
     /// That of people too: these pushed, in small letters.
@@ -100,7 +109,7 @@ pub(super) enum Whose {
 
 /// Whether pull requests were written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Wrote {
+pub enum Wrote {
     /// None.
     #[default]
     Nothing,
@@ -110,16 +119,18 @@ pub(super) enum Wrote {
 
 /// What became of a proposal: its state, and why.
 #[derive(Debug, Clone)]
-pub(super) struct ProposalOutcome {
-    pub(super) state: ProposalState,
-    pub(super) why: String,
+pub struct ProposalOutcome {
+    /// Its state.
+    pub state: ProposalState,
+    /// Why, as a sentence.
+    pub why: String,
     /// The pull request, where one carries the upgrade.
-    pub(super) pull: Option<u64>,
+    pub pull: Option<u64>,
 }
 
 impl Outcome {
     /// The states as tables show them: *current* is not said of a target for which another kind of source has something.
-    pub(super) fn told(&self) -> impl Iterator<Item = (&ProposalId, &ProposalOutcome)> {
+    pub fn told(&self) -> impl Iterator<Item = (&ProposalId, &ProposalOutcome)> {
         self.proposals.iter().filter(move |(id, one)| self.is_told(id, one))
     }
 
@@ -129,7 +140,7 @@ impl Outcome {
 
     /// The states of a proposal's target as a status tells them: its own, and those from other kinds of source that have
     /// something for it.
-    pub(super) fn told_of(&self, id: &ProposalId) -> Vec<ProposalId> {
+    pub fn told_of(&self, id: &ProposalId) -> Vec<ProposalId> {
         let own = self.proposals.get(id).is_none_or(|one| self.is_told(id, one));
         let others = self.of_target(id).filter(|(_, other)| !other.state.rests());
         own.then_some(id).into_iter().chain(others.map(|(other, _)| other)).cloned().collect()
@@ -141,12 +152,12 @@ impl Outcome {
     }
 
     /// The proposals whose changes an open pull request brings now.
-    pub(super) fn members_of(&self, facts: &GitHubFacts, id: &ProposalId) -> Vec<ProposalId> {
+    pub fn members_of(&self, facts: &Facts, id: &ProposalId) -> Vec<ProposalId> {
         self.carried.get(id).cloned().unwrap_or_else(|| facts.members_of(id))
     }
 
     /// Whether what was decided about a proposal stands in a pull request.
-    pub(super) fn is_noted(&self, facts: &GitHubFacts, proposal: &ProposalId) -> bool {
+    pub fn is_noted(&self, facts: &Facts, proposal: &ProposalId) -> bool {
         let stays = |id: &ProposalId| {
             !self.superseded.contains(id)
                 && self.carried.get(id).is_none_or(|members| members.contains(proposal))
@@ -157,55 +168,61 @@ impl Outcome {
 }
 
 impl ProposalOutcome {
-    pub(super) fn new(state: ProposalState, why: impl Into<String>) -> Self {
+    /// One without a pull request.
+    pub fn new(state: ProposalState, why: impl Into<String>) -> Self {
         Self { state, why: why.into(), pull: None }
     }
 
-    pub(super) fn waiting(why: impl Into<String>) -> Self {
+    /// One that waits.
+    pub fn waiting(why: impl Into<String>) -> Self {
         Self::new(ProposalState::Waiting, why)
     }
 
-    pub(super) fn refused(why: impl Into<String>) -> Self {
+    /// One that GitHub refuses.
+    pub fn refused(why: impl Into<String>) -> Self {
         Self::new(ProposalState::Refused, why)
     }
 }
 
 /// Errors that pass where a cluster is changed in one way.
 #[derive(Debug, Clone)]
-pub(super) struct Exemption {
-    pub(super) target: Target,
+pub struct Exemption {
+    /// Which.
+    pub target: Target,
     /// What is changed in its folder; `None` where that is the tombstone of the whole cluster, and nothing else.
-    pub(super) plan: Option<PlanDigest>,
+    pub plan: Option<PlanDigest>,
     /// Each rule, and why its errors pass.
-    pub(super) rules: Vec<(String, String)>,
+    pub rules: Vec<(String, String)>,
 }
 
 /// What the check of a proposal says besides what its content says.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Remarks {
-    pub(super) notes: Vec<String>,
-    pub(super) blocked: Vec<String>,
+pub struct Remarks {
+    /// What is to be known.
+    pub notes: Vec<String>,
+    /// What blocks it.
+    pub blocked: Vec<String>,
     /// What planning found, by cluster.
-    pub(super) findings: BTreeMap<Target, Vec<Finding>>,
+    pub findings: BTreeMap<Target, Vec<Finding>>,
     /// What clusters would be upgraded to, where that settles conflicts or people went on with the branch.
-    pub(super) upgrades: BTreeMap<Target, Arc<Upgrade>>,
+    pub upgrades: BTreeMap<Target, Arc<Upgrade>>,
     /// Whether people went on with the branch.
-    pub(super) is_edited: bool,
+    pub is_edited: bool,
     /// Rules whose errors pass, by cluster.
-    pub(super) overrides: BTreeMap<Target, Vec<Override>>,
+    pub overrides: BTreeMap<Target, Vec<Override>>,
     /// Whose errors pass where just that is changed.
-    pub(super) exemptions: Vec<Exemption>,
+    pub exemptions: Vec<Exemption>,
     /// What people have to do first.
-    pub(super) gates: Vec<Gate>,
+    pub gates: Vec<Gate>,
     /// Who approved it, where that was judged.
-    pub(super) approved: Option<Approved>,
+    pub approved: Option<Approved>,
     /// How it stands, where it is an open proposal: its buttons hang on it.
-    pub(super) stage: Option<Stage>,
+    pub stage: Option<Stage>,
 }
 
 impl Remarks {
     /// What stands against the merge of a pull request stands against that of those above it in a stack, too.
-    pub(super) fn add_below(&mut self, number: u64, below: &Self) {
+    pub fn add_below(&mut self, number: u64, below: &Self) {
         self.blocked.extend(below.blocked.iter().map(|why| format!("#{number}, which is below it: {why}")));
         for gate in &below.gates {
             let why = format!("#{number}, which is below it: {}", gate.why);

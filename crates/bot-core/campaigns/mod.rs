@@ -1,0 +1,18 @@
+//! Campaigns: which releases move, how far each cluster is with one, who waits, and what is said of it.
+//!
+//! How a campaign goes on is decided in [`capstan_campaign::decision`]; this gives it its facts, and says what follows for
+//! proposals.
+
+mod moving;
+mod releases;
+mod standing;
+mod telling;
+#[cfg(test)]
+mod tests;
+
+pub use self::moving::{
+    Moving, by_folder, campaign_for, candidate, give, is_newer, is_of_release, note_begun, release_of,
+};
+pub use self::releases::{Obeyed, Waits, campaign_of, in_no_wave, is_urgent, moving, unnoted, waiting};
+pub use self::standing::{Members, Place, Stand, besides, members, places};
+pub use self::telling::{audit_stopped, standing, status_of};

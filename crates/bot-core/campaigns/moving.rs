@@ -1,0 +1,98 @@
+//! What moves through campaigns: releases, and what a person says to them.
+
+use std::collections::BTreeMap;
+
+use capstan_campaign::facts::{Load, Member, Note, Stop};
+use capstan_campaign::membership::{Candidate, is_of};
+use capstan_campaign::settings::CampaignSettings;
+use capstan_model::ids::{ClusterId, ReleaseId};
+use capstan_model::source::{SourceId, SourceKind};
+use capstan_model::target::TargetKind;
+use capstan_plan::proposal::ProposalId;
+use capstan_plan::verbs::OrderWhat;
+use jiff::Timestamp;
+
+use crate::commands::GivenOrder;
+use crate::planned::Planned;
+
+/// A release that moves through a campaign.
+#[derive(Debug, Clone)]
+pub struct Moving<'a> {
+    /// The campaign.
+    pub settings: &'a CampaignSettings,
+    /// The release.
+    pub release: ReleaseId,
+    /// What is noted of it.
+    pub note: Note,
+}
+
+/// Whether a release is a later one of the same provider.
+pub fn is_newer(one: &ReleaseId, than: &ReleaseId) -> bool {
+    one.provider() == than.provider()
+        && matches!((one.version(), than.version()), (Some(one), Some(than)) if one > than)
+}
+
+/// Notes what begins of each wave.
+pub fn note_begun(begun: &mut Vec<Load>, open: &[ClusterId], members: &[Member]) {
+    for member in members.iter().filter(|member| open.contains(&member.cluster)) {
+        if begun.len() <= member.wave {
+            begun.resize(member.wave + 1, Load::default());
+        }
+        if let Some(load) = begun.get_mut(member.wave) {
+            *load = load.and(Load { open: 1, clusters: 1, machines: member.machines });
+        }
+    }
+}
+
+/// The campaign by which a release moves.
+pub fn campaign_for<'a>(planned: Planned<'a>, release: &ReleaseId) -> Option<&'a CampaignSettings> {
+    planned.settings.campaigns.iter().find(|campaign| is_of(campaign, release.as_str()))
+}
+
+/// What waves tell a cluster apart by of which nothing but its folder is known.
+pub fn by_folder(cluster: &ClusterId) -> Candidate {
+    Candidate { cluster: cluster.clone(), labels: BTreeMap::new(), fields: BTreeMap::new() }
+}
+
+/// What waves tell a cluster apart by.
+pub fn candidate(planned: Planned<'_>, cluster: &ClusterId) -> Candidate {
+    planned.candidates.get(cluster).cloned().unwrap_or_else(|| by_folder(cluster))
+}
+
+/// Carries out what somebody said to a campaign.
+pub fn give(order: &GivenOrder, settings: &CampaignSettings, note: &mut Note, now: Timestamp) {
+    if !order.campaigns.contains(&settings.name) {
+        return;
+    }
+    let memory = &mut note.memory;
+    match &order.what {
+        OrderWhat::Stop(reason) => {
+            let why = match reason {
+                Some(reason) => format!("`{}` stopped it ({reason}).", order.by),
+                None => format!("`{}` stopped it.", order.by),
+            };
+            memory.stopped = Some(Stop { at: now, why, by_person: true });
+        }
+        OrderWhat::Resume => {
+            if memory.stopped.take().is_some() {
+                memory.resumed_at = Some(now);
+            }
+            for wave in memory.waves.values_mut() {
+                wave.webhook = wave.webhook.take().filter(|word| word.passed);
+            }
+        }
+        OrderWhat::Skip(cluster) => drop(memory.skipped.insert(cluster.clone())),
+    }
+}
+
+/// The release that a source is, where it is one.
+pub fn release_of(source: Option<&SourceId>) -> Option<ReleaseId> {
+    let source = source.filter(|source| *source.kind() == SourceKind::RELEASE)?;
+    Some(ReleaseId::from_path(source.path()))
+}
+
+/// Whether campaigns are about what a proposal brings: a release, to a cluster or a provider set.
+pub fn is_of_release(proposal: &ProposalId) -> bool {
+    proposal.kind == SourceKind::RELEASE
+        && matches!(proposal.target.kind(), TargetKind::Cluster | TargetKind::Providers)
+}

@@ -1,0 +1,151 @@
+//! Which releases move through campaigns now, and who is in none of their waves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_campaign::decision::Decision;
+use capstan_campaign::facts::{Load, Member, Note};
+use capstan_campaign::membership::wave_of;
+use capstan_campaign::settings::CampaignSettings;
+use capstan_model::ids::ReleaseId;
+use capstan_model::tree::RepoPath;
+use capstan_plan::proposal::ProposalId;
+use capstan_plan::settings::{FOLDER_FILE, ReleaseSettings, Urgency};
+
+use super::moving::{Moving, campaign_for, candidate, is_newer};
+use super::standing::Place;
+use crate::planned::Planned;
+use crate::proposals::Campaigns;
+
+/// What campaigns say.
+#[derive(Debug, Clone, Default)]
+pub struct Obeyed {
+    /// How they stand.
+    pub campaigns: Campaigns,
+    /// Proposals that are not opened yet, and why.
+    pub waiting: BTreeMap<ProposalId, Waits>,
+    /// What of each campaign's waves begins in this run, whatever the release: it takes room from the next.
+    pub begun: BTreeMap<String, Vec<Load>>,
+}
+
+/// Why a proposal waits.
+#[derive(Debug, Clone)]
+pub struct Waits {
+    /// As a sentence.
+    pub why: String,
+    /// Whether a person's command does not pass that either.
+    pub for_all: bool,
+}
+
+/// The campaign of what a target is offered.
+pub fn campaign_of<'a>(planned: Planned<'a>, place: &Place) -> Option<&'a CampaignSettings> {
+    campaign_for(planned, place.offered.as_ref()?)
+}
+
+/// The releases that move: those that somebody is offered, and of those that were noted the newest of each provider.
+pub fn moving<'a>(planned: Planned<'a>, places: &BTreeMap<ProposalId, Place>) -> Vec<Moving<'a>> {
+    let notes = planned.decided.notes();
+    let mut offered: BTreeSet<ReleaseId> =
+        places.values().filter_map(|place| place.offered.clone()).collect();
+    for note in notes {
+        let release = ReleaseId::from_path(&note.release);
+        let is_overtaken = |other: &ReleaseId| is_newer(other, &release);
+        let known = places.values().flat_map(|place| [&place.offered, &place.at]).flatten();
+        if !known.clone().any(is_overtaken) && known.clone().any(|one| *one == release) {
+            offered.insert(release);
+        }
+    }
+    let mut all = Vec::new();
+    for release in offered {
+        let Some(settings) = campaign_for(planned, &release) else { continue };
+        let own =
+            notes.iter().find(|note| note.campaign == settings.name && note.release == release.as_str());
+        let note = own.cloned().unwrap_or_else(|| {
+            let mut note = Note {
+                campaign: settings.name.clone(),
+                release: release.to_string(),
+                commit: planned.facts.base.commit.to_string(),
+                ..Note::default()
+            };
+            // What a person stopped stays so, whatever is released meanwhile.
+            let same = |old: &&Note| {
+                old.campaign == settings.name
+                    && ReleaseId::from_path(&old.release).provider() == release.provider()
+            };
+            let mut stops = notes.iter().filter(same).filter_map(|old| old.memory.stopped.clone());
+            note.memory.stopped = stops.rfind(|stop| stop.by_person);
+            note
+        });
+        all.push(Moving { settings, release, note });
+    }
+    all
+}
+
+/// Who is offered a release of a campaign, and is in none of its waves.
+pub fn in_no_wave(planned: Planned<'_>, places: &BTreeMap<ProposalId, Place>) -> Vec<(ProposalId, String)> {
+    let stray = |(proposal, place): (&ProposalId, &Place)| {
+        let settings = campaign_of(planned, place).filter(|_| place.begins)?;
+        let cluster = proposal.target.id()?;
+        let in_none = wave_of(settings, &candidate(planned, cluster)).is_none();
+        let why = || {
+            format!(
+                "No wave of campaign `{}` takes it: nothing is proposed to it. A last wave that matches `**` takes whoever is left.",
+                settings.name
+            )
+        };
+        in_none.then(|| (proposal.clone(), why()))
+    };
+    places.iter().filter_map(stray).collect()
+}
+
+/// Whether a release says of itself that it is urgent. Of one in another repository nobody is told.
+pub fn is_urgent(planned: Planned<'_>, release: &ReleaseId) -> bool {
+    if planned.origin.is_some() {
+        return false;
+    }
+    let tree = planned.facts.base.tree.as_ref();
+    let read = |folder: RepoPath| {
+        let file = RepoPath::parse(&format!("{folder}/{FOLDER_FILE}")).ok()?;
+        let content = tree.read(tree.entry(&file)?).ok()?;
+        let text = std::str::from_utf8(&content).ok()?.to_owned();
+        ReleaseSettings::read(&file, &text).ok()?.urgency
+    };
+    release.possible_folders().into_iter().find_map(read) == Some(Urgency::Now)
+}
+
+/// Those whose pull request is not opened yet, and why.
+pub fn waiting(
+    planned: Planned<'_>,
+    (settings, release): (&CampaignSettings, &ReleaseId),
+    decision: &Decision,
+    members: &[(&ProposalId, &Member)],
+    places: &BTreeMap<ProposalId, Place>,
+) -> Vec<(ProposalId, Waits)> {
+    let prefix = planned.settings.commands.prefix.as_str();
+    let waits = |(id, member): &(&ProposalId, &Member)| {
+        // Whoever has this release may be offered a newer one, of which that one's waves decide.
+        let begins =
+            places.get(*id).is_some_and(|place| place.begins && place.offered.as_ref() == Some(release));
+        if !begins || decision.open.contains(&member.cluster) {
+            return None;
+        }
+        let why = decision.why_waiting(member, settings, prefix).unwrap_or_else(|| {
+            format!(
+                "Campaign `{}` goes on without it: `{} upgrade {}` opens its pull request.",
+                settings.name, prefix, member.cluster
+            )
+        });
+        Some(((*id).clone(), Waits { why, for_all: decision.stopped.is_some() }))
+    };
+    members.iter().filter_map(waits).collect()
+}
+
+/// Those that nothing is opened for since the dashboard cannot note how far their campaigns are.
+pub fn unnoted(planned: Planned<'_>, places: &BTreeMap<ProposalId, Place>) -> Vec<(ProposalId, Waits)> {
+    let Some(why) = planned.decided.why_no_dashboard() else { return Vec::new() };
+    let begins = |place: &Place| place.begins && campaign_of(planned, place).is_some();
+    let waits = |proposal: &ProposalId| {
+        let why = format!("Nothing new is opened: how far campaigns are cannot be noted, since {why}.");
+        (proposal.clone(), Waits { why, for_all: true })
+    };
+    places.iter().filter(|(_, place)| begins(place)).map(|(proposal, _)| waits(proposal)).collect()
+}

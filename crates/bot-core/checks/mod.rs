@@ -1,0 +1,18 @@
+//! The check `capstan`: what awaits it, what a report is made from, and what it says.
+
+mod exemptions;
+mod inputs;
+mod judging;
+mod remarks;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+pub use self::exemptions::{override_exemption, retirement_exemption};
+pub use self::inputs::{EDITION, gravity, inputs, inputs_of, overrides_in_words};
+pub use self::judging::{
+    Comparison, MOST_USERS, begun, changes_settings, claimed_twice, edited_files, head_file, note_of_users,
+    says_nothing, settle, with_buttons,
+};
+pub use self::remarks::{KeptReport, remarks_of, verdict_of};
+pub use self::subject::{QUEUE_PREFIX, Subject, base_of_group, by_head, subject_of, subject_of_group};

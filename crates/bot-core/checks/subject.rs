@@ -1,0 +1,109 @@
+//! Which commits await a check: heads of pull requests, and what a merge queue tries.
+
+use std::collections::BTreeMap;
+
+use capstan_facts::{BranchHead, PullRequest};
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::{Link, Stack, Way, way_of};
+
+use crate::facts::Facts;
+
+/// What the branches of GitHub's merge queue begin with: `gh-readonly-queue/main/pr-7-9d1f…`.
+pub const QUEUE_PREFIX: &str = "gh-readonly-queue/";
+
+/// What awaits a check: the head of a pull request, or of a merge group, which is the merge itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// The commit.
+    pub head: CommitId,
+    /// The branch that it is to change.
+    pub base_branch: String,
+    /// The tip of that branch.
+    pub base_tip: CommitId,
+    /// The base as the pull request last saw it.
+    pub seen_base: CommitId,
+    /// The pull request; `None` for a merge group.
+    pub pull: Option<u64>,
+    /// By which way it comes onto the default branch. One that does not aim at it is judged with all that is below it,
+    /// as if it did; on one that is for another branch, `base_branch` is that branch.
+    pub way: Way,
+}
+
+impl Subject {
+    /// Those below it in a stack, the lowest first.
+    pub fn below(&self) -> &[u64] {
+        match &self.way {
+            Way::Above(below) => below,
+            Way::Straight | Way::Aside(_) | Way::Unknown(_) => &[],
+        }
+    }
+
+    /// Whether what is judged is all from the default branch on.
+    pub const fn is_prefix(&self) -> bool {
+        matches!(self.way, Way::Above(_) | Way::Unknown(_))
+    }
+}
+
+impl Facts {
+    /// By which way a pull request comes onto the default branch.
+    pub fn way_of(&self, pull: &PullRequest, stack: Option<&Stack>) -> Way {
+        let links: Vec<Link<'_>> = self.open.iter().map(link).collect();
+        way_of(link(pull), &links, &self.repository.default_branch, stack)
+    }
+
+    /// The branch that a pull request is judged against: one that comes onto the default branch by way of others is
+    /// judged with all that is below it.
+    pub fn judged_against<'a>(&'a self, pull: &'a PullRequest, way: &Way) -> &'a str {
+        match way {
+            Way::Above(_) | Way::Unknown(_) => &self.repository.default_branch,
+            Way::Straight | Way::Aside(_) => &pull.base_branch,
+        }
+    }
+}
+
+/// A pull request as something that awaits a check, on a branch with that tip.
+pub fn subject_of(pull: &PullRequest, way: Way, (branch, base_tip): (&str, CommitId)) -> Subject {
+    Subject {
+        head: pull.head.clone(),
+        base_branch: branch.to_owned(),
+        base_tip,
+        seen_base: pull.base.clone(),
+        pull: Some(pull.number),
+        way,
+    }
+}
+
+/// The branch that a merge group is for.
+pub fn base_of_group(group: &BranchHead) -> Option<&str> {
+    let name = group.branch.strip_prefix(QUEUE_PREFIX)?;
+    Some(name.rsplit_once('/')?.0)
+}
+
+/// A merge group as something that awaits a check, on a branch with that tip.
+pub fn subject_of_group(facts: &Facts, group: &BranchHead, (branch, base_tip): (&str, CommitId)) -> Subject {
+    let way =
+        if branch == facts.repository.default_branch { Way::Straight } else { Way::Aside(branch.to_owned()) };
+    Subject {
+        way,
+        head: group.commit.clone(),
+        base_branch: branch.to_owned(),
+        seen_base: base_tip.clone(),
+        base_tip,
+        pull: None,
+    }
+}
+
+/// What awaits a check, by head: GitHub shows one check for a commit, however many pull requests have it as their head.
+pub fn by_head(subjects: Vec<Subject>) -> Vec<Vec<Subject>> {
+    let mut by_head: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
+    for subject in subjects {
+        by_head.entry(subject.head.as_str().to_owned()).or_default().push(subject);
+    }
+    by_head.into_values().collect()
+}
+
+/// A pull request as others may stand on it.
+fn link(pull: &PullRequest) -> Link<'_> {
+    let head = pull.head_in_repository.then_some(pull.head_branch.as_str());
+    Link { number: pull.number, head, base: &pull.base_branch }
+}

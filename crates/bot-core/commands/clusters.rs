@@ -1,0 +1,115 @@
+//! Clusters that are to come or to go by command: each a pull request of its own.
+
+use std::collections::BTreeMap;
+
+use capstan_model::file_change::FileChange;
+use capstan_model::ids::ClusterId;
+use capstan_model::source::SourceKind;
+use capstan_plan::creation::CreatedCluster;
+use capstan_plan::proposal::{CREATE, DESTROY, ProposalId, ReleasesOrigin};
+use capstan_plan::retirement::RetiredCluster;
+use capstan_plan::verbs::{ClusterFrom, Command, Gone};
+use capstan_report::{AskedFor, ClusterPull, Refusal, creation_pull, retirement_pull};
+
+use super::request::{Request, RequestId};
+
+/// A cluster that is to come, or to go.
+#[derive(Debug, Clone)]
+pub enum Wanted {
+    /// It is to come.
+    Create(ClusterFrom),
+    /// It is to go.
+    Destroy(ClusterId),
+}
+
+/// What becomes of it.
+#[derive(Debug, Clone)]
+pub enum ClusterChange {
+    /// It comes.
+    Create(CreatedCluster),
+    /// It goes.
+    Destroy(RetiredCluster),
+}
+
+/// What was made of commands about clusters, or why nothing was, by their comment and place in it.
+#[derive(Debug, Default)]
+pub struct AskedClusters(BTreeMap<(RequestId, usize), Result<ClusterChange, String>>);
+
+impl Wanted {
+    /// What a command about a cluster as a whole asks for.
+    pub fn of(command: &Command) -> Option<Self> {
+        match command {
+            Command::Create(wanted) => Some(Self::Create(wanted.clone())),
+            Command::Destroy(Gone { cluster, .. }) => Some(Self::Destroy(cluster.clone())),
+            _ => None,
+        }
+    }
+}
+
+impl ClusterChange {
+    /// The cluster.
+    pub const fn cluster(&self) -> &ClusterId {
+        match self {
+            Self::Create(created) => &created.cluster,
+            Self::Destroy(retired) => &retired.cluster,
+        }
+    }
+
+    /// What is written.
+    pub fn files(&self) -> &[FileChange] {
+        match self {
+            Self::Create(created) => &created.files,
+            Self::Destroy(retired) => std::slice::from_ref(&retired.file),
+        }
+    }
+
+    /// The word for it in branches.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Create(_) => CREATE,
+            Self::Destroy(_) => DESTROY,
+        }
+    }
+
+    /// `capstan/create/gauss/peu01`
+    pub fn branch(&self) -> String {
+        let kind = SourceKind::parse(self.kind()).unwrap_or(SourceKind::RELEASE);
+        ProposalId { target: self.cluster().clone().into(), kind }.branch()
+    }
+
+    /// What explains that it was not done.
+    pub const fn page(&self) -> Refusal {
+        match self {
+            Self::Create(_) => Refusal::NotCreated,
+            Self::Destroy(_) => Refusal::NotRetired,
+        }
+    }
+
+    /// The texts of its pull request.
+    pub fn pull(&self, origin: Option<&ReleasesOrigin>, asked: AskedFor<'_>) -> ClusterPull {
+        match self {
+            Self::Create(created) => creation_pull(created, origin, asked),
+            Self::Destroy(retired) => retirement_pull(retired, asked),
+        }
+    }
+}
+
+/// What explains that a command was not carried out.
+pub const fn page_of(command: &Command) -> Refusal {
+    match command {
+        Command::Destroy(_) => Refusal::NotRetired,
+        _ => Refusal::NotCreated,
+    }
+}
+
+impl AskedClusters {
+    /// What was made of these commands.
+    pub const fn new(asked: BTreeMap<(RequestId, usize), Result<ClusterChange, String>>) -> Self {
+        Self(asked)
+    }
+
+    /// What was made of a command, or why nothing was.
+    pub fn of(&self, request: &Request, at: usize) -> Option<&Result<ClusterChange, String>> {
+        self.0.get(&(request.id(), at))
+    }
+}

@@ -1,0 +1,152 @@
+//! What GitHub refuses to take (a locked conversation, a head that is gone, a permission that the App lacks) fails
+//! alone, and is left alone: it is tried again after a while, longer each time, or once it is to say something else.
+
+use std::collections::BTreeMap;
+
+use capstan_facts::{AuditEntry, RefusedWrite};
+use capstan_model::digest::sha256;
+use capstan_plan::command::CommentId;
+use capstan_plan::proposal::{ProposalId, SidebarStep, left_alone_for};
+use jiff::Timestamp;
+
+/// Something that is written to GitHub.
+#[derive(Debug, Clone)]
+pub struct Write {
+    /// By this it is remembered.
+    what: String,
+    /// What it says, in a few letters.
+    content: String,
+    proposal: Option<ProposalId>,
+}
+
+impl Write {
+    /// By this it is remembered.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The line of the audit trail that says that it was refused.
+    pub fn refusal_audited(&self, refused: &RefusedWrite) -> AuditEntry {
+        AuditEntry {
+            repository: refused.repository,
+            proposal: self.proposal.clone(),
+            actor: "capstan".to_owned(),
+            action: "write-refused",
+            detail: format!("{}: {}", self.what, refused.reason),
+        }
+    }
+
+    /// The answer to a comment.
+    pub fn answer(comment: CommentId) -> Self {
+        let of = match comment {
+            CommentId::Comment(id) => id.to_string(),
+            CommentId::Issue(_) => comment.to_string(),
+        };
+        Self { what: format!("answer {of}"), content: String::new(), proposal: None }
+    }
+
+    /// The check on a commit, made from these inputs.
+    pub fn check(head: &str, inputs: &str) -> Self {
+        Self { what: format!("check {head}"), content: inputs.to_owned(), proposal: None }
+    }
+
+    /// The dashboard issue, whatever it says.
+    pub fn dashboard() -> Self {
+        Self { what: "dashboard".to_owned(), content: String::new(), proposal: None }
+    }
+
+    /// The pull request of first contact, saying this.
+    pub fn onboarding(content: String) -> Self {
+        Self { what: "onboarding".to_owned(), content, proposal: None }
+    }
+
+    /// The pull request that creates or destroys a cluster, saying this.
+    pub fn cluster(branch: &str, content: String) -> Self {
+        Self { what: format!("pull request {branch}"), content, proposal: None }
+    }
+
+    /// The status of a commit of the default branch.
+    pub fn tree_status(commit: &str, content: &str) -> Self {
+        Self { what: format!("status {commit}"), content: content.to_owned(), proposal: None }
+    }
+
+    /// What the settings ask for beside a proposal.
+    pub fn sidebar(proposal: &ProposalId, step: &SidebarStep) -> Self {
+        // Names may be many: what tells one step from another is enough.
+        let content = sha256(serde_json::to_string(step).unwrap_or_default());
+        Self { what: format!("sidebar {proposal}"), content, proposal: of_cluster(proposal) }
+    }
+
+    /// A proposal that is merged at a head, or of which GitHub is asked that.
+    pub fn merge(proposal: &ProposalId, head: &str) -> Self {
+        let (what, proposal) = (format!("merge {proposal}"), of_cluster(proposal));
+        Self { what, content: head.to_owned(), proposal }
+    }
+
+    /// A proposal that says this.
+    pub fn proposal(proposal: &ProposalId, content: String) -> Self {
+        Self { what: format!("proposal {proposal}"), content, proposal: of_cluster(proposal) }
+    }
+}
+
+/// The proposal in whose history a write is told: a group has none.
+fn of_cluster(proposal: &ProposalId) -> Option<ProposalId> {
+    proposal.target.cluster().map(|_| proposal.clone())
+}
+
+/// The writes that were refused so far, by what they were.
+#[derive(Debug, Clone, Default)]
+pub struct Refusals(BTreeMap<String, RefusedWrite>);
+
+impl FromIterator<RefusedWrite> for Refusals {
+    fn from_iter<T: IntoIterator<Item = RefusedWrite>>(refused: T) -> Self {
+        Self(refused.into_iter().map(|write| (write.what.clone(), write)).collect())
+    }
+}
+
+impl Refusals {
+    /// What was refused of a proposal, of what stands beside it, of its merge, of the check on a head, and of the
+    /// dashboard.
+    pub fn of(&self, proposal: Option<&ProposalId>, head: Option<&str>) -> Vec<String> {
+        let of_proposal = proposal.map(|proposal| {
+            let sidebar = Write::sidebar(proposal, &SidebarStep::default());
+            let merge = Write::merge(proposal, "");
+            [Write::proposal(proposal, String::new()).what, sidebar.what, merge.what]
+        });
+        let of_head = head.map(|head| Write::check(head, "").what);
+        let beside = of_head.into_iter().chain([Write::dashboard().what]);
+        let all: Vec<String> = of_proposal.into_iter().flatten().chain(beside).collect();
+        self.0.keys().filter(|what| all.contains(what)).cloned().collect()
+    }
+
+    /// The refusal on whose account a write is not tried now.
+    pub fn against(&self, write: &Write, now: Timestamp) -> Option<&RefusedWrite> {
+        self.0.get(&write.what).filter(|known| known.content == write.content && now < known.not_before)
+    }
+
+    /// Whether a write is remembered as refused, whatever it says now.
+    pub fn knows(&self, write: &Write) -> bool {
+        self.0.contains_key(&write.what)
+    }
+
+    /// What is remembered of a write that was refused now, a write by GitHub or a look by the limits of planning: each
+    /// further refusal of the same content is left alone for longer.
+    pub fn refused(&self, write: &Write, repository: u64, reason: &str, now: Timestamp) -> RefusedWrite {
+        let known = self.0.get(&write.what).filter(|known| known.content == write.content);
+        let refusals = known.map_or(0, |known| known.refusals).saturating_add(1);
+        RefusedWrite {
+            repository,
+            what: write.what.clone(),
+            content: write.content.clone(),
+            refusals,
+            not_before: now + left_alone_for(refusals),
+            reason: reason.chars().take(512).collect(),
+        }
+    }
+}
+
+/// What is said of a write that GitHub does not take.
+pub fn refused_words(reason: &str, not_before: Timestamp) -> String {
+    let minute = Timestamp::from_second(not_before.as_second() / 60 * 60).unwrap_or(not_before);
+    format!("GitHub does not take it: {reason}. It is tried again after {minute}.")
+}

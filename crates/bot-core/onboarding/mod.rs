@@ -1,0 +1,95 @@
+//! First contact: whether a repository without settings is asked for some, and what is asked.
+//!
+//! Asked once: what people said is on GitHub, not in the database. To which branch a pull request went is no matter, for
+//! the default branch may have had another name then.
+
+#[cfg(test)]
+mod tests;
+
+use capstan_facts::{EarlierPullRequest, PullRequest, PullRequestState};
+use capstan_model::file_change::FileChange;
+use capstan_model::source::{SourceContent, SourceId, SourceKind};
+use capstan_model::tree::{RepoPath, Tree, TreeId};
+use capstan_plan::onboarding::Onboarding;
+use capstan_plan::proposal::{PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE};
+use capstan_plan::settings::REPOSITORY_FILE;
+use capstan_report::text_digest;
+
+use crate::facts::{Facts, ONBOARDING_BRANCH, Write};
+
+/// Whether people can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asking {
+    /// They are not: it is a fork, whose own repository is asked, or nobody can read it.
+    Never,
+    /// One is open.
+    Open,
+    /// They answered with one that is open to another branch.
+    Answered,
+    /// What became of earlier ones has to be known first.
+    AskEarlier,
+}
+
+/// Says whether people are asked.
+pub fn asking(facts: &Facts) -> Asking {
+    if facts.repository.fork || facts.beyond_limits.is_some() {
+        return Asking::Never;
+    }
+    if open_pull(facts).is_some() {
+        return Asking::Open;
+    }
+    let is_elsewhere = |pull: &PullRequest| pull.head_branch == ONBOARDING_BRANCH && pull.head_in_repository;
+    if facts.open.iter().any(is_elsewhere) { Asking::Answered } else { Asking::AskEarlier }
+}
+
+/// Whether a person closed or merged one of these earlier ones.
+pub fn was_answered(newest: &[EarlierPullRequest]) -> bool {
+    newest.iter().any(|pull| pull.head_branch == ONBOARDING_BRANCH && pull.state != PullRequestState::Open)
+}
+
+/// The open pull request that adds settings.
+pub fn open_pull(facts: &Facts) -> Option<&PullRequest> {
+    let default = &facts.repository.default_branch;
+    let is_it = |pull: &&PullRequest| {
+        pull.head_branch == ONBOARDING_BRANCH && pull.head_in_repository && pull.base_branch == *default
+    };
+    facts.open.iter().rev().find(is_it)
+}
+
+/// The look at the repository, by which it is remembered that that was beyond the limits.
+pub fn limits_write() -> Write {
+    Write::onboarding("beyond the limits".to_owned())
+}
+
+/// The pull request that proposes this.
+pub fn proposal_write(onboarding: &Onboarding, body: &str) -> Write {
+    Write::onboarding(text_digest(&format!("{}\0{body}", onboarding.settings)))
+}
+
+/// Its end once there are settings.
+pub fn closed_write() -> Write {
+    Write::onboarding("closed".to_owned())
+}
+
+/// Where the settings are.
+pub fn settings_path() -> RepoPath {
+    RepoPath::parse(REPOSITORY_FILE).unwrap_or_default()
+}
+
+/// Whether a tree holds just these settings.
+pub fn holds_settings(tree: &dyn Tree, text: &str) -> bool {
+    let content = tree.entry(&settings_path()).and_then(|entry| tree.read(entry).ok());
+    content.is_some_and(|content| *content == *text.as_bytes())
+}
+
+/// The message of the commit that adds them, on a tree.
+pub fn commit_message(onboarding: &Onboarding, root: &TreeId) -> String {
+    let change = FileChange { path: settings_path(), before: None, after: Some(onboarding.settings.clone()) };
+    let plan = PlanDigest::of(&[change]);
+    let kind = SourceKind::parse("onboarding").unwrap_or(SourceKind::RELEASE);
+    let source = SourceState::new(SourceId::new(kind, REPOSITORY_FILE), SourceContent::parse(root.as_str()));
+    format!(
+        "Add {REPOSITORY_FILE}: Capstan observes this repository\n\nThe settings fit what was found; the pull request \
+         tells it.\n\n{TRAILER_SOURCE}: {source}\n{TRAILER_PLAN}: {plan}\n"
+    )
+}

@@ -1,0 +1,190 @@
+//! Which pull request carries which proposals now, and how what is open moves over where the settings say something else.
+//!
+//! *Guarantees.* What is in a pull request of the old form stays there until the new one is open; then the old one is
+//! closed with a reason. One that people worked on, approved or queued keeps its form until it is merged or closed. What
+//! people decided goes with each cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capstan_model::wording::list;
+use capstan_plan::proposal::{Decisions, Draft, ProposalId, Wanted, carrier_of};
+use capstan_plan::settings::Mode;
+
+use super::outcome::Outcome;
+use crate::planned::Planned;
+
+/// Pull requests, open or not, each with the proposals that it may carry.
+pub type Carriers = BTreeMap<ProposalId, Vec<ProposalId>>;
+
+/// Where proposals are, and where they go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Arranged {
+    /// The pull requests, each with those that it may carry.
+    pub carriers: Carriers,
+    /// Open pull requests of a form that the settings do not want any more, and whose changes each brings.
+    pub leaving: Carriers,
+    /// Which pull request may carry each proposal.
+    pub homes: BTreeMap<ProposalId, ProposalId>,
+}
+
+/// Whether an open pull request stays as it is, although the settings give what it brings to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// It does.
+    Keeps,
+    /// What it brings moves.
+    Moves,
+}
+
+/// How far it is known which pull request carries what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Arranging {
+    /// Whether that open pull request keeps its form ([`super::keeps_its_form`]) has to be known first.
+    AskForm(ProposalId),
+    /// It is.
+    Arranged(Arranged),
+}
+
+/// Says which pull request carries what is wanted. `keep` says which open pull requests keep their form, as far as that
+/// was asked.
+pub fn arrange(
+    planned: Planned<'_>,
+    wanted: &BTreeMap<ProposalId, Wanted>,
+    keep: &BTreeMap<ProposalId, Form>,
+) -> Arranging {
+    let facts = planned.facts;
+    let by = planned.settings.upgrade.proposals.group.as_ref().map(|group| &group.by);
+    let mut homes: BTreeMap<ProposalId, ProposalId> = BTreeMap::new();
+    for (proposal, wanted) in wanted {
+        // One that is to end is closed as ever.
+        let ends = matches!(wanted, Wanted::Nothing { .. }) && facts.is_open(proposal);
+        let draft = match wanted {
+            Wanted::Offer(offer) => offer.draft,
+            Wanted::Nothing { .. } | Wanted::Blocked { .. } | Wanted::Unplannable { .. } => Draft::Ready,
+        };
+        let decisions = planned.decided.of(proposal);
+        let home = if ends { proposal.clone() } else { carrier_of(proposal, by, (&decisions, draft)) };
+        homes.insert(proposal.clone(), home);
+    }
+    let mut leaving = Carriers::new();
+    for id in facts.proposals.keys() {
+        let members = facts.members_of(id);
+        let goes = |member: &&ProposalId| homes.get(*member).is_some_and(|home| home != id);
+        let going: Vec<ProposalId> = members.iter().filter(goes).cloned().collect();
+        let has_some = match id.target.group() {
+            None => going.is_empty(),
+            Some(_) => homes.values().any(|home| home == id),
+        };
+        if going.is_empty() && has_some {
+            continue;
+        }
+        let form = match keep.get(id) {
+            _ if planned.settings.mode == Mode::Observe => Form::Keeps,
+            Some(form) => *form,
+            None => return Arranging::AskForm(id.clone()),
+        };
+        let is_asked_for = |member: &ProposalId| planned.decided.of(member).is_asked_for();
+        if form == Form::Keeps {
+            // Who asks for a release by name gets it, unless nobody else is left in it.
+            let stay = going.into_iter().filter(|member| !has_some || !is_asked_for(member));
+            homes.extend(stay.map(|member| (member, id.clone())));
+        } else if !has_some {
+            leaving.insert(id.clone(), members);
+        }
+    }
+    let mut carriers = Carriers::new();
+    for (proposal, home) in &homes {
+        carriers.entry(home.clone()).or_default().push(proposal.clone());
+    }
+    Arranging::Arranged(Arranged { carriers, leaving, homes })
+}
+
+/// What becomes of an open pull request of a form that the settings do not want any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parting {
+    /// It stays as it is.
+    Stays,
+    /// It stays, and what people decided now is noted in it.
+    Notes,
+    /// It is closed.
+    Closes {
+        /// Why, as sentences.
+        why: String,
+        /// Those that are carried nowhere now.
+        forgotten: Vec<ProposalId>,
+        /// Those whose decisions the dashboard keeps from now on.
+        without: BTreeSet<ProposalId>,
+    },
+}
+
+/// Decides about one whose changes were carried over, as far as they were. `without` are those whose decisions go to the
+/// dashboard with what was closed before it.
+pub fn part(
+    planned: Planned<'_>,
+    (id, members): (&ProposalId, &[ProposalId]),
+    homes: &BTreeMap<ProposalId, ProposalId>,
+    wanted: &BTreeMap<ProposalId, Wanted>,
+    (outcome, without): (&Outcome, &BTreeSet<ProposalId>),
+) -> Parting {
+    // The pull request that stands where one would be carried, whether or not that one is.
+    let stands_for = |member: &ProposalId| {
+        let carried = outcome.carried.get(homes.get(member)?)?;
+        carried.first().and_then(|first| outcome.proposals.get(first)?.pull)
+    };
+    let is_carried = |member: &ProposalId| {
+        let carried = homes.get(member).and_then(|home| outcome.carried.get(home));
+        carried.is_some_and(|all| all.contains(member))
+    };
+    let numbers: BTreeSet<u64> = members.iter().filter_map(stands_for).collect();
+    let mut with_these = without.clone();
+    let out = members.iter().filter(|member| !is_carried(member));
+    with_these.extend(out.filter(|member| !planned.decided.of(member).is_empty()).cloned());
+    let fits = with_these == *without || planned.decided.fits_in_dashboard(planned.facts, &with_these);
+    let is_settled = |member: &ProposalId| {
+        let has_nothing = matches!(wanted.get(member), None | Some(Wanted::Nothing { .. }));
+        // What was decided needs a place to be noted in, else it would be forgotten here.
+        let has_left = !numbers.is_empty() && (fits || planned.decided.of(member).is_empty());
+        has_nothing || is_carried(member) || has_left
+    };
+    if planned.settings.mode == Mode::Observe {
+        return Parting::Stays;
+    }
+    if planned.decided.pause().is_some() || !members.iter().all(is_settled) {
+        let is_new = members.iter().chain([id]).any(|one| planned.decided.is_new(one));
+        return if is_new { Parting::Notes } else { Parting::Stays };
+    }
+    Parting::Closes {
+        why: superseded(planned, id, (members, homes), &numbers),
+        forgotten: members.iter().filter(|member| !is_carried(member)).cloned().collect(),
+        without: with_these,
+    }
+}
+
+/// Why a pull request of the old form is closed.
+fn superseded(
+    planned: Planned<'_>,
+    id: &ProposalId,
+    (members, homes): (&[ProposalId], &BTreeMap<ProposalId, ProposalId>),
+    numbers: &BTreeSet<u64>,
+) -> String {
+    const KEY: &str = "`upgrade.proposals.group`";
+    let numbers: Vec<String> = numbers.iter().take(20).map(|number| format!("#{number}")).collect();
+    let now = if numbers.is_empty() {
+        "Nothing is left to be offered here.".to_owned()
+    } else {
+        format!("What this offers stands in {} now.", list(&numbers))
+    };
+    let is_shared = |member: &ProposalId| homes.get(member).is_some_and(|home| home.target.group().is_some());
+    let by = planned.settings.upgrade.proposals.group.as_ref().map(|group| &group.by);
+    let is_its = |member: &ProposalId| carrier_of(member, by, (&Decisions::default(), Draft::Ready)) == *id;
+    let why = match id.target.group() {
+        None => format!("The settings have several clusters share a pull request ({KEY})."),
+        Some(_) if members.iter().any(is_its) => {
+            "Each of these clusters has a pull request of its own: a draft, or one with a release that somebody asked for by name."
+                .to_owned()
+        }
+        Some(_) if members.iter().any(is_shared) => format!("The settings group clusters otherwise ({KEY})."),
+        Some(_) => format!("The settings do not have these clusters share a pull request any more ({KEY})."),
+    };
+    format!("{now} {why}")
+}

@@ -1,0 +1,418 @@
+//! What is decided about each pull request: what is known of it and of those whose changes it carries, and the heart's
+//! word. What it hangs on besides is asked for one question at a time, so that nothing is read that decides nothing.
+
+use std::collections::BTreeMap;
+
+use capstan_facts::{EarlierPullRequest, MergeQueueState, PullRequest, ReviewDecision};
+use capstan_model::ids::ClusterId;
+use capstan_model::rest::Rest;
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::{
+    Action, Answers as OfPull, Closer, Command, Decision, Decisions, Facts as PullFacts, Gathered, Leaving,
+    Member, Mergeable, OnHold, OutsideTarget, ProposalId, Pull, PullState, Question, Reviewed, Scope,
+    Skipped, SourceState, Standing, Stands, Wanted, WhyLeftOut, decide, gather, guard_upgrade,
+};
+use capstan_plan::upgrade::ValuesCourse;
+use capstan_report::{BlockPart, room_for_part};
+
+use super::carriers::Form;
+use super::earlier::{Earlier, may_join};
+use crate::facts::{Facts, Write};
+use crate::planned::Planned;
+
+/// What was decided about a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecidedPull {
+    /// What is wanted of it.
+    pub wanted: Wanted,
+    /// What is done.
+    pub action: Action,
+    /// What somebody asked for.
+    pub command: Command,
+    /// Whose changes it brings.
+    pub carried: Vec<ProposalId>,
+    /// Those of its group that stay out, and why.
+    pub left_out: Vec<(ProposalId, WhyLeftOut)>,
+    /// Whether the open pull request brings changes of somebody who has to leave it.
+    pub leaving: Leaving,
+    /// What the plan of one of its group wants to write where it must not: the others go without that one.
+    pub outside: Option<OutsideTarget>,
+    /// The pull request of its branch before the one that is to be opened.
+    pub after: Option<u64>,
+}
+
+impl DecidedPull {
+    /// What is written to GitHub, where anything is.
+    pub fn write(&self, proposal: &ProposalId) -> Option<Write> {
+        let content = match (&self.action, &self.wanted) {
+            (Action::Leave(_), _) => return None,
+            (Action::Close { why, .. }, _) => format!("closed: {why}"),
+            (_, Wanted::Offer(offer)) => format!("{} {}", offer.source, offer.plan),
+            (_, _) => return None,
+        };
+        Some(Write::proposal(proposal, content))
+    }
+
+    /// Whether a pull request is opened.
+    pub const fn opens(&self) -> bool {
+        matches!(self.action, Action::Open { .. })
+    }
+}
+
+/// What has to be known before a decision is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Need {
+    /// The branch of the proposal; `base` is the base as its pull request last saw it.
+    Branch {
+        /// That base.
+        base: Option<CommitId>,
+    },
+    /// Whether its open pull request is approved, queued or on auto-merge.
+    Reviewed,
+    /// Whether its open pull request conflicts with its base.
+    Mergeable,
+    /// What became of the pull request that was on that proposal's branch before.
+    Ended(ProposalId),
+    /// Whether that proposal's cluster still waits for its machines.
+    Rollout(ProposalId),
+}
+
+/// What was answered so far; what is not in it was not asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// Of the pull request itself.
+    pub of_pull: OfPull,
+    /// What became of earlier pull requests, by the proposal on whose branch each was.
+    pub ended: BTreeMap<ProposalId, Pull>,
+    /// Why proposals wait for their clusters' machines; `None` where one does not.
+    pub rollouts: BTreeMap<ProposalId, Option<String>>,
+}
+
+/// How far a decision is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step<T> {
+    /// This has to be known first.
+    Ask(Need),
+    /// It is made.
+    Decided(T),
+}
+
+/// What decides about one pull request, beside what it has to be asked for.
+struct Known<'a> {
+    wanted: &'a Wanted,
+    command: Command,
+    hold: Option<OnHold>,
+    skipped: Option<Skipped>,
+    leaving: Leaving,
+}
+
+/// A pull request, open or not, with those whose changes it may bring.
+pub struct Carrier<'a> {
+    planned: Planned<'a>,
+    id: &'a ProposalId,
+    members: &'a [ProposalId],
+    wanted: &'a BTreeMap<ProposalId, Wanted>,
+    earlier: &'a Earlier,
+    /// Those whose plan wants to write where it must not, a fault of Capstan's: the others of their group go without them.
+    outside: BTreeMap<ProposalId, (OutsideTarget, Wanted)>,
+}
+
+impl<'a> Carrier<'a> {
+    /// Gathers what decides about it, beside what has to be asked for.
+    pub fn new(
+        planned: Planned<'a>,
+        (id, members): (&'a ProposalId, &'a [ProposalId]),
+        wanted: &'a BTreeMap<ProposalId, Wanted>,
+        earlier: &'a Earlier,
+    ) -> Self {
+        let is_one = id.target.group().is_none() && wanted.contains_key(id);
+        let outside = if is_one { BTreeMap::new() } else { outside(planned, members) };
+        Self { planned, id, members, wanted, earlier, outside }
+    }
+
+    /// Those whose plan wants to write where it must not.
+    pub fn outside(&self) -> impl Iterator<Item = (&ProposalId, &OutsideTarget)> {
+        self.outside.iter().map(|(member, (error, _))| (member, error))
+    }
+
+    /// Decides about it, or says what has to be known first.
+    pub fn decide(&self, answers: &Answers) -> Step<DecidedPull> {
+        let own = self.wanted.get(self.id).filter(|_| self.id.target.group().is_none());
+        let decided = match own {
+            Some(wanted) => self.decide_own(wanted, answers),
+            None => self.decide_group(answers),
+        };
+        decided.map_or_else(Step::Ask, Step::Decided)
+    }
+
+    fn decide_own(&self, wanted: &Wanted, answers: &Answers) -> Result<DecidedPull, Need> {
+        let (facts, by_command) = (self.planned.facts, self.planned.decided);
+        let decisions = by_command.of(self.id);
+        let known = Known {
+            wanted,
+            command: by_command.wish(self.id),
+            hold: decisions.hold_on(facts.today).cloned(),
+            skipped: decisions.skipped.clone().or_else(|| self.earlier.skipped.get(self.id).cloned()),
+            leaving: Leaving::Nobody,
+        };
+        let earlier = match self.earlier.of(self.id) {
+            Some((on, pull)) if !facts.is_open(self.id) => Some((ended(answers, on)?.clone(), pull)),
+            _ => None,
+        };
+        Ok(DecidedPull {
+            action: decide_one(self.planned, self.id, &known, earlier, answers)?,
+            command: known.command,
+            wanted: wanted.clone(),
+            carried: vec![self.id.clone()],
+            left_out: Vec::new(),
+            leaving: Leaving::Nobody,
+            outside: None,
+            after: None,
+        })
+    }
+
+    /// What somebody wishes of one of the group. What is wished of the whole brings nobody in who was skipped by name, or
+    /// who stays out of what is open.
+    fn wish_for(&self, member: &ProposalId, decisions: &Decisions) -> Command {
+        let (facts, by_command) = (self.planned.facts, self.planned.decided);
+        let own = by_command.wish(member);
+        let is_of_whole = self.is_there(member) || !facts.is_open(self.id);
+        let is_asked = is_of_whole && decisions.skipped.is_none();
+        if is_asked { strongest([by_command.wish(self.id), own]) } else { own }
+    }
+
+    /// Whether the open pull request brings somebody's changes.
+    fn is_there(&self, member: &ProposalId) -> bool {
+        let facts = self.planned.facts;
+        facts.is_open(self.id) && facts.members_of(self.id).contains(member)
+    }
+
+    fn decide_group(&self, answers: &Answers) -> Result<DecidedPull, Need> {
+        let Self { planned, id, members, wanted, earlier, .. } = *self;
+        let (facts, by_command) = (planned.facts, planned.decided);
+        let command = strongest(
+            std::iter::once(by_command.wish(id)).chain(members.iter().map(|member| by_command.wish(member))),
+        );
+        let of_each: BTreeMap<&ProposalId, Decisions> =
+            members.iter().map(|member| (member, by_command.of(member))).collect();
+        // Each is read once, however many it carried.
+        let new = members.iter().filter(|member| may_join(facts, id, member, wanted));
+        for (on, _) in new.filter_map(|member| earlier.of(member)).chain(earlier.pulls.get_key_value(id)) {
+            ended(answers, on)?;
+        }
+        // How those before it ended concerns whom they carried, each by itself.
+        let on_branch = earlier.pulls.get(id).and_then(|pull| {
+            let facts = answers.ended.get(id)?.clone();
+            let state = match facts.state {
+                PullState::Merged => PullState::Merged,
+                PullState::Open | PullState::Closed(_) => PullState::Closed(Closer::Capstan),
+            };
+            Some((Pull { state, source: None, leaves: None, ..facts }, pull))
+        });
+        let nothing = Wanted::Nothing { why: String::new(), rest: Rest::Gone };
+        let room = |member: &ProposalId, decisions: &Decisions| {
+            room_for_part(&BlockPart::left_out(member.target.clone(), decisions.clone()))
+        };
+        let all: Vec<Member<'_>> = members
+            .iter()
+            .map(|one| {
+                let decisions = &of_each[one];
+                let joins = may_join(facts, id, one, wanted);
+                Member {
+                    proposal: one,
+                    wanted: match self.outside.get(one) {
+                        Some((_, refused)) => refused,
+                        None => wanted.get(one).unwrap_or(&nothing),
+                    },
+                    files: planned.plan_of(one).map(|plan| plan.files.as_slice()).unwrap_or_default(),
+                    hold: decisions.hold_on(facts.today),
+                    skipped: decisions.skipped.as_ref().or(earlier.skipped.get(one)),
+                    command: self.wish_for(one, decisions),
+                    earlier: joins
+                        .then(|| earlier.of(one))
+                        .flatten()
+                        .and_then(|(on, _)| answers.ended.get(on))
+                        .filter(|pull| pull.state != PullState::Open),
+                    waits: answers.rollouts.get(one).and_then(|why| why.as_deref()),
+                    stands: if self.is_there(one) { Stands::There } else { Stands::Elsewhere },
+                    room: room(one, decisions),
+                }
+            })
+            .collect();
+        let Gathered { wanted: of_group, hold, carried, left_out, leaving } =
+            gather(&all, offered_by(facts, id).as_ref());
+        // Who has a pull request of its own now is to be merged with that.
+        let there = facts.members_of(id);
+        let moved = there.iter().any(|member| !members.contains(member));
+        let leaving = if moved { Leaving::Somebody } else { leaving };
+        let known = Known { wanted: &of_group, command, hold, skipped: None, leaving };
+        let action = decide_one(planned, id, &known, on_branch, answers)?;
+        let writes = matches!(action, Action::Open { .. } | Action::Update { .. });
+        // Members that come in wait for their machines as they would outside.
+        let unasked = carried.iter().filter(|member| {
+            may_join(facts, id, member, wanted)
+                && of_each
+                    .get(*member)
+                    .is_some_and(|decisions| self.wish_for(member, decisions) == Command::None)
+                && !answers.rollouts.contains_key(*member)
+        });
+        if let Some(member) = unasked.into_iter().next().filter(|_| writes) {
+            return Err(Need::Rollout(member.clone()));
+        }
+        let told = |why| {
+            // The next pull request of the branch takes the place of that one, and notes it.
+            let by = match &why {
+                WhyLeftOut::Stands(Standing::Declined { pull }) => format!("whoever closed #{pull}"),
+                WhyLeftOut::Stands(Standing::Merged { pull }) => format!("whoever took #{pull} back"),
+                _ => return why,
+            };
+            if writes { WhyLeftOut::Stands(Standing::Skipped { by }) } else { why }
+        };
+        Ok(DecidedPull {
+            wanted: of_group,
+            action,
+            command,
+            carried,
+            left_out: left_out.into_iter().map(|one| (one.proposal, told(one.why))).collect(),
+            leaving,
+            outside: self.outside.values().map(|(error, _)| error.clone()).next(),
+            after: earlier.pulls.get(id).map(|pull| pull.number),
+        })
+    }
+}
+
+/// Whether an open pull request is left as it is although the settings give what it brings to another one: people have
+/// worked on it, or taken it further.
+pub fn keeps_its_form(planned: Planned<'_>, id: &ProposalId, answers: &Answers) -> Step<Form> {
+    let decide = || {
+        if !planned.facts.is_open(id) {
+            return Ok(Form::Moves);
+        }
+        let command = planned.decided.wish(id);
+        let wanted = Wanted::Nothing { why: String::new(), rest: Rest::Current };
+        let (hold, skipped, leaving) = (None, None, Leaving::Nobody);
+        let known = Known { wanted: &wanted, command, hold, skipped, leaving };
+        let closes = matches!(
+            decide_one(planned, id, &known, None, answers)?,
+            Action::Close { .. } | Action::Leave(Standing::Paused { .. })
+        );
+        if !closes {
+            return Ok(Form::Keeps);
+        }
+        if command != Command::None {
+            return Ok(Form::Moves);
+        }
+        match answers.of_pull.reviewed.ok_or(Need::Reviewed)? {
+            Reviewed::Not => Ok(Form::Moves),
+            Reviewed::Approved | Reviewed::Queued | Reviewed::AutoMerge => Ok(Form::Keeps),
+        }
+    };
+    decide().map_or_else(Step::Ask, Step::Decided)
+}
+
+/// What became of the pull request that was on a proposal's branch before.
+fn ended<'a>(answers: &'a Answers, on: &ProposalId) -> Result<&'a Pull, Need> {
+    answers.ended.get(on).ok_or_else(|| Need::Ended(on.clone()))
+}
+
+/// Those whose plan wants to write where it must not.
+fn outside(planned: Planned<'_>, members: &[ProposalId]) -> BTreeMap<ProposalId, (OutsideTarget, Wanted)> {
+    let one = |member: &ProposalId| {
+        let (upgrade, scope) = (planned.plan_of(member)?, planned.scopes.get(&member.target)?);
+        let scope = Scope { retarget: planned.retarget_of(member), ..scope.clone() };
+        let error = guard_upgrade(&scope, planned.facts.base.tree.as_ref(), upgrade).err()?;
+        let refused = Wanted::Unplannable { why: error.to_string() };
+        Some((member.clone(), (error, refused)))
+    };
+    members.iter().filter_map(one).collect()
+}
+
+/// The cluster whose machines a proposal may have to wait for.
+pub fn awaited_cluster<'p>(planned: Planned<'_>, proposal: &'p ProposalId) -> Option<&'p ClusterId> {
+    let cluster = proposal.target.cluster()?;
+    // One that comes has no rollout yet, and one that goes need not finish it.
+    let values = planned.plan_of(proposal).and_then(|upgrade| upgrade.values.as_deref());
+    values.is_none_or(|values| values.course == ValuesCourse::Changes).then_some(cluster)
+}
+
+/// What the open pull request of a group offers.
+fn offered_by(facts: &Facts, id: &ProposalId) -> Option<SourceState> {
+    let pull = facts.open_proposal(id)?;
+    Some(facts.block(id, pull.number, &pull.body)?.source)
+}
+
+/// Decides one, or says what has to be known first.
+fn decide_one(
+    planned: Planned<'_>,
+    proposal: &ProposalId,
+    known: &Known<'_>,
+    earlier: Option<(Pull, &EarlierPullRequest)>,
+    answers: &Answers,
+) -> Result<Action, Need> {
+    let facts = planned.facts;
+    let open = facts.open_proposal(proposal);
+    let base = open.map(|pull| &pull.base).or(earlier.as_ref().map(|(_, pull)| &pull.base)).cloned();
+    let pull = match (open, earlier) {
+        (Some(open), _) => {
+            let source = facts.block(proposal, open.number, &open.body).map(|block| block.source);
+            let (number, head) = (open.number, open.head.clone());
+            Some(Pull { number, state: PullState::Open, head, source, leaves: None })
+        }
+        (None, Some((earlier, _))) => Some(earlier),
+        (None, None) => None,
+    };
+    let mut of_pull = answers.of_pull.clone();
+    if open.is_none() {
+        // Only asked of open pull requests.
+        of_pull.reviewed = Some(Reviewed::Not);
+        of_pull.mergeable = Some(Mergeable::PerhapsYes);
+    }
+    let decision = decide(&PullFacts {
+        wanted: known.wanted.clone(),
+        pulls: pull.into_iter().collect(),
+        command: known.command,
+        hold: known.hold.clone(),
+        skipped: known.skipped.clone(),
+        pause: planned.decided.pause().cloned(),
+        leaving: known.leaving,
+        answers: of_pull,
+    });
+    match decision {
+        Decision::Do(action) => Ok(action),
+        Decision::Ask(Question::Branch) => Err(Need::Branch { base }),
+        Decision::Ask(Question::Reviewed) => Err(Need::Reviewed),
+        Decision::Ask(Question::Mergeable) => Err(Need::Mergeable),
+    }
+}
+
+/// How far people have taken an open pull request.
+pub fn reviewed(state: &MergeQueueState, decisions: &Decisions) -> Reviewed {
+    if state.queued {
+        Reviewed::Queued
+    } else if state.auto_merge {
+        Reviewed::AutoMerge
+    } else if state.review == ReviewDecision::Approved || decisions.is_approved() {
+        Reviewed::Approved
+    } else {
+        Reviewed::Not
+    }
+}
+
+/// Whether a pull request conflicts with its base, as GitHub shows it now.
+pub const fn mergeable(now: &PullRequest) -> Mergeable {
+    match now.mergeable {
+        Some(false) => Mergeable::Conflicts,
+        Some(true) | None => Mergeable::PerhapsYes,
+    }
+}
+
+/// Of several wishes the one that the others are part of.
+pub fn strongest(wishes: impl IntoIterator<Item = Command>) -> Command {
+    let rank = |wish: &Command| match wish {
+        Command::None => 0,
+        Command::Offer => 1,
+        Command::Replan => 2,
+        Command::Skip => 3,
+    };
+    wishes.into_iter().max_by_key(rank).unwrap_or(Command::None)
+}

@@ -1,0 +1,374 @@
+//! What is published in one pull request: the changes of one cluster, or of several of a group, and the words for them.
+
+use capstan_facts::PullRequest;
+use capstan_model::rest::Rest;
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+use capstan_plan::forecast::worst;
+use capstan_plan::proposal::{
+    BranchStep, Decisions, Drafted, Offer, Offers, ProposalId, ReleasesOrigin, Scope, SidebarStanding,
+    Skipped, SourceState, Standing, Title, TitleDigest, TitleStep, Wanted, WhyLeftOut, offer_name,
+};
+use capstan_plan::settings::{RepositorySettings, TitleTemplate};
+use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
+use capstan_report::{
+    Block, BlockKey, BlockPart, BlockPlace, GroupProposal, PreviousOffer, Proposal, ProposalState,
+    commit_message, group_body, group_commit_message, group_title, previous_offers, proposal_body,
+    proposal_title, room_for_part, text_digest, visible_group_text, visible_text,
+};
+use jiff::Timestamp;
+
+use super::deciding::DecidedPull;
+use super::outcome::{Outcome, ProposalOutcome};
+use crate::planned::Planned;
+
+/// What is noted in a group's pull request of those that stay out of it may take so many bytes of its body.
+const MOST_NOTED_BESIDES: usize = 32 << 10;
+
+/// What is published.
+pub struct Intent<'a> {
+    /// On whose branch.
+    pub proposal: &'a ProposalId,
+    /// Whose changes: one's own, or those of clusters of a group, the worst in front.
+    pub parts: Vec<Part<'a>>,
+    /// Those of the group that stay out, and why.
+    pub left_out: Vec<(Target, String)>,
+    /// What was decided about such ones and has no other place to stand in.
+    pub noted_besides: Vec<(Target, Decisions)>,
+    /// Those of which something was decided that has no room in it.
+    pub without_room: Vec<Target>,
+    /// The group's pull request before this one, which tells of those until this one does.
+    pub after: Option<u64>,
+    /// What is offered.
+    pub offer: &'a Offer,
+    /// What becomes of the branch.
+    pub branch: BranchStep,
+    /// What people decided about the pull request of a group as a whole.
+    pub decisions: Decisions,
+    /// Whether Capstan made the open pull request a draft.
+    pub drafted: Drafted,
+    /// The open pull request, where there is one.
+    pub pull: Option<&'a PullRequest>,
+    /// The settings of the base branch.
+    pub settings: &'a RepositorySettings,
+    /// Where what is offered comes from, where that is another repository.
+    pub origin: Option<&'a ReleasesOrigin>,
+    /// What the open pull request offered before.
+    pub previous: Vec<PreviousOffer>,
+}
+
+/// One cluster's changes.
+pub struct Part<'a> {
+    /// Its proposal.
+    pub proposal: &'a ProposalId,
+    /// Where it may write.
+    pub scope: Scope,
+    /// What it writes.
+    pub upgrade: &'a Upgrade,
+    /// What people decided by command.
+    pub decisions: Decisions,
+    /// The management cluster whose reconciler reports on the target.
+    pub reporter: Option<&'a str>,
+}
+
+impl<'a> Intent<'a> {
+    /// The part that is all of it, where the pull request is one cluster's own.
+    fn alone(&self) -> Option<&Part<'a>> {
+        self.parts.first().filter(|_| self.proposal.target.group().is_none())
+    }
+
+    /// Where what is offered comes from, where that is another repository: releases alone do.
+    fn origin_of_offer(&self) -> Option<&'a ReleasesOrigin> {
+        self.origin.filter(|_| *self.offer.source.source().kind() == SourceKind::RELEASE)
+    }
+
+    /// Whether it is a rollback.
+    fn versions(&self) -> Versions {
+        self.alone().map_or(Versions::Move, |part| part.decisions.versions())
+    }
+
+    /// The title of an upgrade as the settings write it.
+    fn template(&self) -> Option<&'a TitleTemplate> {
+        let title = self.settings.upgrade.proposals.title.as_ref();
+        title.filter(|_| self.versions() == Versions::Move)
+    }
+
+    /// The title, as the settings write it.
+    pub fn wanted_title(&self) -> String {
+        self.title(self.template())
+    }
+
+    /// The title that is Capstan's own.
+    pub fn own_title(&self) -> String {
+        self.title(None)
+    }
+
+    fn title(&self, template: Option<&TitleTemplate>) -> String {
+        let source = &self.offer.source;
+        match (self.alone(), self.proposal.target.group()) {
+            (Some(part), _) => proposal_title(template, part.upgrade, source, self.versions()),
+            (None, Some(group)) => {
+                let sidebar = SidebarStanding::default();
+                group_title(template, group, &self.texts(Drafted::No, &sidebar), source)
+            }
+            (None, None) => String::new(),
+        }
+    }
+
+    /// What was decided about what it is: one cluster's proposal, or the pull request of several.
+    pub fn decisions(&self) -> &Decisions {
+        self.alone().map_or(&self.decisions, |part| &part.decisions)
+    }
+
+    /// Whether its one cluster's overlay may be edited; of several each part tells that.
+    pub fn retarget(&self) -> Retarget {
+        self.alone().map_or_else(Retarget::default, |part| part.scope.retarget)
+    }
+
+    /// What is noted of each of several clusters, by their names.
+    pub fn noted(&self) -> Vec<BlockPart> {
+        if self.alone().is_some() {
+            return Vec::new();
+        }
+        let carried = self.parts.iter().map(|part| BlockPart {
+            target: part.proposal.target.clone(),
+            place: BlockPlace::Carried,
+            retarget: part.scope.retarget,
+            decisions: part.decisions.clone(),
+        });
+        let left_out = self
+            .noted_besides
+            .iter()
+            .map(|(target, decisions)| BlockPart::left_out(target.clone(), decisions.clone()));
+        let mut all: Vec<BlockPart> = carried.chain(left_out).collect();
+        all.sort_by(|one, other| one.target.cmp(&other.target));
+        all
+    }
+
+    /// Whether people decided anything that has to stand in the body.
+    pub fn holds_decisions(&self) -> bool {
+        let decided = |part: &BlockPart| part.retarget == Retarget::Allowed || !part.decisions.is_empty();
+        self.retarget() == Retarget::Allowed
+            || !self.decisions().is_empty()
+            || self.noted().iter().any(decided)
+    }
+
+    fn texts<'p>(&'p self, drafted: Drafted, sidebar: &'p SidebarStanding) -> Vec<Proposal<'p>> {
+        let text = |part: &'p Part<'a>| Proposal {
+            upgrade: part.upgrade,
+            source: &self.offer.source,
+            plan: &self.offer.plan,
+            origin: self.origin_of_offer(),
+            command_prefix: self.settings.commands.prefix.as_str(),
+            retarget: part.scope.retarget,
+            decisions: &part.decisions,
+            drafted,
+            reporter: part.reporter,
+            sidebar,
+            previous: &self.previous,
+        };
+        self.parts.iter().map(text).collect()
+    }
+
+    /// Gives what the text is made from to who writes it: of one cluster, or of a group.
+    fn tell<T>(
+        &self,
+        drafted: Drafted,
+        sidebar: &SidebarStanding,
+        one: impl FnOnce(&Proposal<'_>) -> T,
+        several: impl FnOnce(&GroupProposal<'_>) -> T,
+    ) -> Option<T> {
+        let texts = self.texts(drafted, sidebar);
+        let Some(group) = self.proposal.target.group() else { return texts.first().map(one) };
+        Some(several(&GroupProposal {
+            target: &self.proposal.target,
+            group,
+            parts: &texts,
+            left_out: &self.left_out,
+            source: &self.offer.source,
+            plan: &self.offer.plan,
+            origin: self.origin_of_offer(),
+            command_prefix: self.settings.commands.prefix.as_str(),
+            decisions: &self.decisions,
+            noted: &self.noted(),
+            drafted,
+            sidebar,
+            after: self.after,
+            previous: &self.previous,
+        }))
+    }
+
+    /// The whole body; `of` are the repository and the pull request, where it has a number yet.
+    pub fn body(
+        &self,
+        of: (u64, Option<u64>),
+        drafted: Drafted,
+        sidebar: &SidebarStanding,
+        title: &TitleDigest,
+        key: &BlockKey,
+    ) -> String {
+        let (repository, number) = of;
+        let one = |text: &Proposal<'_>| proposal_body(text, repository, number, title, key);
+        let several = |text: &GroupProposal<'_>| group_body(text, repository, number, title, key);
+        self.tell(drafted, sidebar, one, several).unwrap_or_default()
+    }
+
+    /// What people see of it.
+    pub fn visible(&self, drafted: Drafted, sidebar: &SidebarStanding) -> String {
+        self.tell(drafted, sidebar, visible_text, visible_group_text).unwrap_or_default()
+    }
+
+    /// Whether the body of an open pull request says just this: then nothing is written, and what people added stays.
+    pub fn is_said(
+        &self,
+        block: &Block,
+        drafted: Drafted,
+        sidebar: &SidebarStanding,
+        title: &TitleStep,
+    ) -> bool {
+        block.source == self.offer.source
+            && block.plan == self.offer.plan
+            && block.text == text_digest(&self.visible(drafted, sidebar))
+            && block.retarget == self.retarget()
+            && block.decisions == *self.decisions()
+            && block.parts == self.noted()
+            && block.previous == self.previous
+            && block.drafted == drafted
+            && block.title.as_ref().map_or(title.write.is_none(), |known| *known == title.written)
+            && block.sidebar == sidebar.done
+            && block.closed_by.is_none()
+    }
+
+    /// What becomes of the title of an open pull request that offered that before.
+    pub fn title_step(&self, shown: &str, block: Option<&Block>, offered: Option<&SourceState>) -> TitleStep {
+        let is_same = offered.is_some_and(|offered| offered.source() == self.offer.source.source());
+        // An earlier Capstan noted no title, and wrote none but its own.
+        let own = || TitleDigest::of(&self.own_title());
+        let written = block.and_then(|block| block.title.clone()).unwrap_or_else(own);
+        let title = Title {
+            shown,
+            wanted: &self.wanted_title(),
+            written: &written,
+            offers: if is_same { Offers::TheSame } else { Offers::Another },
+        };
+        title.step()
+    }
+
+    /// The message of its commit.
+    pub fn commit_message(&self) -> String {
+        let (offer, origin) = (self.offer, self.origin_of_offer());
+        let one = |text: &Proposal<'_>| {
+            let versions = self.versions();
+            commit_message(text.upgrade, &offer.source, &offer.plan, origin, self.template(), versions)
+        };
+        let several = |text: &GroupProposal<'_>| group_commit_message(text, origin, &self.wanted_title());
+        self.tell(Drafted::No, &SidebarStanding::default(), one, several).unwrap_or_default()
+    }
+}
+
+/// What is published; `None` where one of those whose changes it brings has no plan.
+pub fn intent<'a>(
+    planned: Planned<'a>,
+    proposal: &'a ProposalId,
+    decided: &'a DecidedPull,
+    (branch, pull): (BranchStep, Option<&'a PullRequest>),
+    outcome: &Outcome,
+    now: Timestamp,
+) -> Option<Intent<'a>> {
+    let facts = planned.facts;
+    let Wanted::Offer(offer) = &decided.wanted else { return None };
+    let part = |member: &'a ProposalId| -> Option<Part<'a>> {
+        let upgrade = planned.plan_of(member)?;
+        let scope = planned.scopes.get(&member.target)?;
+        let retarget = planned.retarget_of(member);
+        Some(Part {
+            proposal: member,
+            scope: Scope { retarget, ..scope.clone() },
+            upgrade,
+            decisions: planned.decided.of(member).still(upgrade, facts.today),
+            reporter: member.target.cluster().and_then(|cluster| planned.reporters.name_for(cluster)),
+        })
+    };
+    let mut parts: Vec<Part<'a>> = decided.carried.iter().map(part).collect::<Option<_>>()?;
+    let order: Vec<&Target> =
+        worst(parts.iter().map(|part| part.upgrade), usize::MAX).into_iter().map(|one| &one.target).collect();
+    parts.sort_by_key(|part| order.iter().position(|target| **target == part.proposal.target));
+    let why = |member: &ProposalId| {
+        let one = outcome.proposals.get(member);
+        one.map_or_else(String::new, |one| format!("{}: {}", one.state.as_str(), one.why))
+    };
+    let told = decided.left_out.iter().filter(|(_, why)| {
+        !matches!(why, WhyLeftOut::Stands(Standing::NothingOffered { rest: Rest::Current | Rest::Gone, .. }))
+    });
+    // Where the dashboard keeps what was decided about those that stay out, it does not end with this. That a release
+    // was declined has to be told here: of the pull requests of a branch only the newest is looked at.
+    let noted = |(member, why): &(ProposalId, WhyLeftOut)| {
+        let mut decisions = planned.decided.of(member).without_pull_request(false);
+        if planned.decided.is_dashboard_kept() {
+            decisions = Decisions::default();
+        }
+        let by = match why {
+            WhyLeftOut::Stands(Standing::Skipped { by }) => Some(by.clone()),
+            WhyLeftOut::Stands(_) | WhyLeftOut::Waits(_) => None,
+        };
+        let source = planned.plan_of(member).and_then(offer_name);
+        let skipped = by.zip(source).map(|(by, source)| Skipped { source, by });
+        decisions.skipped = skipped.or(decisions.skipped);
+        (!decisions.is_empty()).then(|| (member.target.clone(), decisions))
+    };
+    let mut room = MOST_NOTED_BESIDES;
+    let fits = |(target, decisions): &(Target, Decisions)| {
+        let left = room.checked_sub(room_for_part(&BlockPart::left_out(target.clone(), decisions.clone())));
+        room = left.unwrap_or(room);
+        left.is_some()
+    };
+    let (noted_besides, without_room): (Vec<_>, Vec<_>) =
+        decided.left_out.iter().filter_map(noted).partition(fits);
+    let known = pull.and_then(|pull| facts.block(proposal, pull.number, &pull.body));
+    let previous = previous_offers(known.as_ref(), &offer.source, now);
+    Some(Intent {
+        left_out: told.map(|(member, _)| (member.target.clone(), why(member))).collect(),
+        noted_besides,
+        without_room: without_room.into_iter().map(|(target, _)| target).collect(),
+        after: decided.after,
+        decisions: planned.decided.of(proposal),
+        drafted: planned.decided.drafted(proposal),
+        proposal,
+        parts,
+        offer,
+        branch,
+        pull,
+        settings: planned.settings,
+        origin: planned.origin,
+        previous,
+    })
+}
+
+impl Outcome {
+    /// Notes that a pull request is as it was intended, and says so.
+    pub fn published(&mut self, intent: &Intent<'_>, number: u64) -> ProposalOutcome {
+        let Intent { proposal, offer, .. } = *intent;
+        let carried = intent.parts.iter().map(|part| part.proposal.clone());
+        self.carried.insert(proposal.clone(), carried.collect());
+        let besides = intent.noted_besides.iter();
+        let besides =
+            besides.map(|(target, _)| ProposalId { target: target.clone(), kind: proposal.kind.clone() });
+        self.noted_besides.extend(besides);
+        let findings = &mut self.remarks.entry(number).or_default().findings;
+        for part in &intent.parts {
+            findings.insert(part.proposal.target.clone(), part.upgrade.findings.clone());
+        }
+        let why = match intent.parts.as_slice() {
+            [_] | [] => format!("#{number} offers `{}`.", offer.source.source()),
+            several => format!("#{number} offers `{}` to {} clusters.", offer.source.source(), several.len()),
+        };
+        ProposalOutcome { state: ProposalState::Proposed, why, pull: Some(number) }
+    }
+
+    /// Notes that somebody was quicker with the branch, and says so.
+    pub fn overtaken(&mut self, intent: &Intent<'_>) -> ProposalOutcome {
+        self.overtaken.insert(intent.proposal.clone());
+        self.overtaken.extend(intent.parts.iter().map(|part| part.proposal.clone()));
+        ProposalOutcome::waiting("Somebody wrote the branch meanwhile: it is looked at again.")
+    }
+}

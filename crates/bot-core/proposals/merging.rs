@@ -1,0 +1,129 @@
+//! Which proposals are to be merged: for whom, and what is said to who asks.
+
+use capstan_facts::{MergeAnswer, MergeCall, PullRequestState};
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::{MergeFacts, MergeStep, Obstacle, ProposalId, decide_merge};
+use capstan_plan::settings::Mode;
+use capstan_plan::verbs::{Command, OfCommit, Verb};
+use capstan_report::{Answer, Refusal, about, merge_in_words, merge_refused_in_words, refused};
+
+use super::approvals::{held_in, is_automatic};
+use super::outcome::{JudgedProposal, Outcome, Whose};
+use crate::commands::{Request, RequestId};
+use crate::planned::Planned;
+
+/// Who wants a merge.
+#[derive(Debug, Clone)]
+pub enum MergeWish<'a> {
+    /// Somebody, by command or button.
+    Of(&'a Request),
+    /// The settings.
+    Settings,
+}
+
+impl MergeWish<'_> {
+    /// By this the answer finds who asked.
+    pub fn id(&self) -> Option<RequestId> {
+        match self {
+            Self::Of(request) => Some(request.id()),
+            Self::Settings => None,
+        }
+    }
+}
+
+/// What is said to all who ask for a merge where nothing is merged whatever they say; `None` elsewhere.
+pub fn merges_nothing(planned: Planned<'_>) -> Option<Answer> {
+    let words = "The settings say `mode: observe`: nothing is merged.\n";
+    (planned.settings.mode == Mode::Observe).then(|| Answer::refused(Refusal::Observed, words))
+}
+
+/// Who wants a proposal to be merged; `None` where nothing has to be looked at: nobody asks, and nothing that was asked
+/// of GitHub may have to be taken back.
+pub fn merge_wishes<'r>(
+    planned: Planned<'_>,
+    requests: &'r [Request],
+    (proposal, judged): (&ProposalId, &JudgedProposal),
+    outcome: &Outcome,
+) -> Option<Vec<MergeWish<'r>>> {
+    let facts = planned.facts;
+    let of_it = |request: &&Request| facts.carrier_of(request).as_ref() == Some(proposal);
+    let said = requests.iter().any(|request| of_it(&request) && request.carried_out().count() > 0);
+    let asked = requests.iter().filter(of_it).filter(|request| request.carries_out(Verb::Merge));
+    let automatic = is_automatic(planned.settings, &outcome.members_of(facts, proposal))
+        && judged.whose == Whose::Capstans;
+    let held = held_in(planned, outcome, proposal).is_some();
+    let paused = planned.decided.pause().is_some();
+    if !(said || automatic || held || paused || judged.pull.auto_merge) {
+        return None;
+    }
+    let mut wishes: Vec<MergeWish<'_>> = asked.map(MergeWish::Of).collect();
+    if wishes.is_empty() && automatic {
+        wishes.push(MergeWish::Settings);
+    }
+    Some(wishes)
+}
+
+/// What is done for who asked. `head` is the head as GitHub shows it now.
+pub fn step_for(request: &Request, facts: &MergeFacts<'_>, head: &CommitId) -> MergeStep {
+    let meant = request.pull.as_ref().map_or(facts.meant, |pull| &pull.head);
+    let named = request.carried_out().find_map(|(_, command)| match command {
+        Command::Merge(OfCommit(named)) => Some(OfCommit(named.clone())),
+        _ => None,
+    });
+    // One that names another commit means another one.
+    if named.is_none_or(|named| named.means(meant)) {
+        decide_merge(&MergeFacts { meant, ..*facts })
+    } else {
+        MergeStep::Refuse(vec![Obstacle::HeadMoved(head.clone())])
+    }
+}
+
+/// What GitHub is asked for a step; `None` where it is asked nothing.
+pub const fn merge_call(step: &MergeStep) -> Option<MergeCall> {
+    match step {
+        MergeStep::Refuse(_) | MergeStep::Stands(_) | MergeStep::LookAgain => None,
+        MergeStep::Now(method) => Some(MergeCall::Now(*method)),
+        MergeStep::Enqueue => Some(MergeCall::Enqueue),
+        MergeStep::WhenReady { method, .. } => Some(MergeCall::WhenReady(*method)),
+    }
+}
+
+/// What is said to who asked, once it is done or refused.
+pub fn merge_answer(
+    proposal: &ProposalId,
+    (step, answer): (&MergeStep, &MergeAnswer),
+    (head, base, prefix): (&CommitId, &str, &str),
+) -> Answer {
+    let target = proposal.target.path();
+    match (answer, step) {
+        (MergeAnswer::Refused(reason), _) => {
+            refused(target, &merge_refused_in_words(reason), Refusal::NotMerged)
+        }
+        (MergeAnswer::Done, MergeStep::Refuse(_)) => {
+            refused(target, &merge_in_words(step, head, base, prefix), Refusal::NotMerged)
+        }
+        (MergeAnswer::Done, _) => about(target, &merge_in_words(step, head, base, prefix)),
+    }
+}
+
+/// What is said to who asked for a merge that failed.
+pub fn merge_failed(proposal: &ProposalId, why: &str) -> Answer {
+    refused(proposal.target.path(), &merge_refused_in_words(why), Refusal::NotMerged)
+}
+
+/// What was merged by an earlier run that died before it answered is merged; who asks for an open one of which nothing
+/// came yet is answered later.
+pub fn note_unheard(planned: Planned<'_>, requests: &[Request], outcome: &mut Outcome) {
+    let facts = planned.facts;
+    for request in requests.iter().filter(|request| request.carries_out(Verb::Merge)) {
+        let is_merged = request.pull.as_ref().is_some_and(|pull| pull.state == PullRequestState::Merged);
+        if is_merged {
+            let words = Answer::told(format!("#{} is merged.\n", request.number));
+            outcome.merges.entry(request.id()).or_insert(words);
+        } else if facts.carrier_of(request).is_some_and(|id| facts.proposals.contains_key(&id))
+            && !outcome.merges.contains_key(&request.id())
+        {
+            outcome.postponed.insert(request.id());
+        }
+    }
+}

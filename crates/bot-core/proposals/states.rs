@@ -1,0 +1,113 @@
+//! What is said of proposals: the state of each, and what their checks say besides.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_model::source::SourceKind;
+use capstan_plan::proposal::{Action, ProposalId, Stage, Standing};
+use capstan_plan::settings::{Mode, RepositorySettings};
+use capstan_report::{ProposalState, Refusal, override_in_words, standing_in_words};
+
+use super::deciding::Decided;
+use super::outcome::{Outcome, ProposalOutcome};
+use crate::facts::{Facts, Plans};
+use crate::planned::Planned;
+
+/// Members that would join a shared pull request which Capstan leaves as it is wait outside.
+pub fn note_newcomers(
+    facts: &Facts,
+    id: &ProposalId,
+    decided: &Decided,
+    state: &ProposalOutcome,
+    outcome: &mut Outcome,
+) {
+    let Action::Leave(Standing::Edited { pull: Some(number) } | Standing::Waits { pull: number, .. }) =
+        &decided.action
+    else {
+        return;
+    };
+    let there = facts.members_of(id);
+    // Where somebody took the record out nobody knows who is in it.
+    let is_new = |member: &&ProposalId| !there.is_empty() && !there.contains(member);
+    let new: Vec<ProposalId> = decided.carried.iter().filter(is_new).cloned().collect();
+    let why = format!("#{number} of its group is left as it is, without this cluster: {}", state.why);
+    outcome.note(&new, &ProposalOutcome::waiting(why));
+}
+
+/// Leaves for the checks of open pull requests what each carries, which rules' errors pass, and how each stands.
+pub fn remark(planned: Planned<'_>, outcome: &mut Outcome) {
+    let facts = planned.facts;
+    for (id, pull) in &facts.proposals {
+        for member in outcome.members_of(facts, id) {
+            let Some(Ok(upgrade)) = planned.plans.get(&member) else { continue };
+            let is_edited =
+                outcome.proposals.get(&member).is_some_and(|one| one.state == ProposalState::Edited);
+            if is_edited || !upgrade.conflicts.is_empty() {
+                let remarks = outcome.remarks.entry(pull.number).or_default();
+                remarks.upgrades.insert(member.target.clone(), Arc::clone(upgrade));
+                remarks.is_edited |= is_edited;
+            }
+            let decisions = planned.decided.of(&member);
+            let void: Vec<String> = decisions.void_overrides().map(override_in_words).collect();
+            if !void.is_empty() {
+                outcome.remarks.entry(pull.number).or_default().notes.extend(void);
+            }
+            let overrides = decisions.still(upgrade, facts.today).overrides;
+            if !overrides.is_empty() {
+                let remarks = outcome.remarks.entry(pull.number).or_default();
+                remarks.overrides.insert(member.target, overrides);
+            }
+        }
+    }
+    if planned.settings.mode == Mode::Observe {
+        return;
+    }
+    let Outcome { proposals, remarks, carried, .. } = outcome;
+    for (proposal, one) in proposals {
+        let stage = one.state.stage();
+        // Members left out of a shared pull request do not affect its stage.
+        let brings = |id: &ProposalId| {
+            let members = carried.get(id).cloned().unwrap_or_else(|| facts.members_of(id));
+            members.contains(proposal)
+        };
+        let open = facts.carrier(proposal).filter(|id| brings(id));
+        let open = open.and_then(|id| facts.open_proposal(id)).map(|pull| pull.number);
+        if let Some(number) = one.pull.or(open) {
+            // Of one that several share, what stands against it for any of them.
+            let known = &mut remarks.entry(number).or_default().stage;
+            if known.is_none() || stage != Stage::Offered {
+                *known = Some(stage);
+            }
+        }
+    }
+}
+
+/// The sources that the plans offer, in a line for each kind.
+pub fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKind, String> {
+    let mut sources: BTreeMap<SourceKind, BTreeSet<String>> =
+        kinds.iter().map(|kind| (kind.clone(), BTreeSet::new())).collect();
+    for (proposal, plan) in plans {
+        let to = plan.iter().filter_map(|upgrade| upgrade.to.as_ref());
+        sources.entry(proposal.kind.clone()).or_default().extend(to.map(ToString::to_string));
+    }
+    let in_a_line = |sources: BTreeSet<String>| sources.into_iter().collect::<Vec<_>>().join(", ");
+    sources.into_iter().map(|(kind, sources)| (kind, in_a_line(sources))).collect()
+}
+
+/// What is said of a proposal that is left as it is, here and in its check.
+pub fn leave(
+    kind: &SourceKind,
+    standing: &Standing,
+    settings: &RepositorySettings,
+    outcome: &mut Outcome,
+) -> ProposalOutcome {
+    let words = standing_in_words(standing, kind, settings.commands.prefix.as_str());
+    if let Some(number) = words.remarked_on {
+        let remarks = outcome.remarks.entry(number).or_default();
+        match standing {
+            Standing::Blocked { why, .. } => remarks.blocked.clone_from(why),
+            _ => remarks.notes.push(format!("{} {}", words.why, Refusal::State.sentence())),
+        }
+    }
+    ProposalOutcome::new(words.state, words.why)
+}

@@ -1,0 +1,71 @@
+//! Comments, reactions to them, and what their authors may do.
+
+use capstan_plan::command::CommentId;
+
+/// A comment on a pull request or an issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// By what it is found.
+    pub id: CommentId,
+    /// Who wrote it.
+    pub author: String,
+    /// Whether the author is an App or another bot.
+    pub by_bot: bool,
+    /// Its text as it is now.
+    pub body: String,
+    /// When it was written.
+    pub created_at: jiff::Timestamp,
+    /// When it was changed last, in whole seconds; as written where it never was. Of an issue that is not told: labels
+    /// and answers change the time that GitHub gives.
+    pub updated_at: jiff::Timestamp,
+    /// How many reactions it has that say what came of it ([`Reaction::is_verdict`]), whoever gave them; `None` where
+    /// GitHub does not count them.
+    pub verdicts: Option<u32>,
+    /// GraphQL id.
+    pub node_id: String,
+}
+
+/// A comment, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedComment {
+    /// Number of the pull request or issue (the end of GitHub's `issue_url`).
+    pub number: u64,
+    /// It stands on a pull request (GitHub's `html_url` has `/pull/`).
+    pub on_pull_request: bool,
+    /// The comment.
+    pub comment: Comment,
+}
+
+/// A person's right in a repository; later includes earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Permission {
+    /// Nothing.
+    None,
+    /// Read (triage included).
+    Read,
+    /// Write (maintain included).
+    Write,
+    /// Administration.
+    Admin,
+}
+
+/// A reaction to a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// Seen and being done.
+    Eyes,
+    /// Done.
+    ThumbsUp,
+    /// Not understood, or not allowed.
+    Confused,
+}
+
+impl Reaction {
+    /// Whether it says what came of a comment, and not only that somebody was heard.
+    pub const fn is_verdict(self) -> bool {
+        match self {
+            Self::ThumbsUp | Self::Confused => true,
+            Self::Eyes => false,
+        }
+    }
+}

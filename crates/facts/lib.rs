@@ -1,0 +1,50 @@
+//! What GitHub, Git and the records show and take, as plain values in Capstan's words.
+//!
+//! The ports hand these values in and out, and `capstan_bot_core` decides from them. Deliberately absent: calls, and any
+//! decision.
+//!
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
+//!
+//! | room | owns | may import |
+//! |---|---|---|
+//! | [`agents`] | reconcilers that enrolled, and what they reported last | nothing |
+//! | [`arrivals`] | what people did on GitHub, as deliveries told it | nothing |
+//! | [`hints`] | what deliveries named | `arrivals` |
+//! | [`check_run`] | check runs and commit statuses | nothing |
+//! | [`comment`] | comments, reactions, and what their authors may do | nothing |
+//! | [`issue`] | issues | nothing |
+//! | [`merging`] | what GitHub is asked to do with a pull request that is to be merged | nothing |
+//! | [`pull_request`] | pull requests | nothing |
+//! | [`records`] | what the bot remembers of a repository | nothing |
+//! | [`repository_name`] | how a repository is called on the code host | nothing |
+//! | [`repository`] | repositories and heads of their branches | `repository_name` |
+//! | [`snapshot`] | a commit of a repository, read | nothing |
+
+mod agents;
+mod arrivals;
+mod check_run;
+mod comment;
+mod hints;
+mod issue;
+mod merging;
+mod pull_request;
+mod records;
+mod repository;
+mod repository_name;
+mod snapshot;
+
+pub use agents::{Agent, ClusterStanding};
+pub use arrivals::{Arrivals, Press, Ticks};
+pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CommitStatus, NewCheckRun};
+pub use comment::{Comment, Permission, PlacedComment, Reaction};
+pub use hints::{CommentHint, Hints};
+pub use issue::{Issue, IssueEdit, IssueState, IssueText, NewIssue, TextEdit};
+pub use merging::{MergeAnswer, MergeCall};
+pub use pull_request::{
+    CreatedPullRequest, EarlierPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
+    PullRequestState, ReviewDecision, SidebarPart, StackPlace,
+};
+pub use records::{AuditEntry, CheckRecord, CheckVerdict, KnownDashboard, ProposalRecord, RefusedWrite};
+pub use repository::{BranchHead, Repository};
+pub use repository_name::RepositoryName;
+pub use snapshot::{CommitTrailers, Snapshot};
