@@ -98,8 +98,7 @@ impl From<Gathered> for Facts {
     fn from(gathered: Gathered) -> Self {
         let Gathered { repository, key, today, base, beyond_limits, names, .. } = gathered;
         let Gathered { branches, merge_groups, open, records, refusals, .. } = gathered;
-        let carried =
-            |pull: &PullRequest| names.proposal_in(&repository, pull).map(|id| (id, pull.clone()));
+        let carried = |pull: &PullRequest| names.proposal_in(&repository, pull).map(|id| (id, pull.clone()));
         // There is one of a branch and its base. Where they were listed while one took the other's place, the newest counts.
         let proposals: BTreeMap<ProposalId, PullRequest> = open.iter().rev().filter_map(carried).collect();
         let shared = parts_of_groups(&key, &repository, &proposals);

@@ -1,7 +1,7 @@
 //! Clusters and paths as people type them, wherever they are.
 
-use capstan_test_parts::sandbox::{Said, Sandbox, capstan};
 use super::{RECORD, release, workers};
+use capstan_test_parts::sandbox::{Said, Sandbox, capstan};
 
 /// Two teams with a cluster `web` each, and one with a name that nobody else has.
 fn teams() -> Sandbox {
