@@ -6,12 +6,15 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{ChildStdin, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use capstan_test_support::tally;
 use serde_json::{Value, json};
 
-/// The process that stays. It ends with its standard input, thus with this process.
+/// So many calls one process answers: kubectl keeps some 20 MiB of each for ever, since it was made to end after one.
+const CALLS_OF_A_PROCESS: u64 = 40;
+
+/// The process that stays. It ends with its standard input: when it has answered its last call, or with this process.
 struct Resident {
     calls: Mutex<ChildStdin>,
     asked: Arc<Mutex<HashMap<u64, mpsc::Sender<Value>>>>,
@@ -20,15 +23,26 @@ struct Resident {
 
 /// Runs `kubectl ARGUMENTS`; what it printed, or what it complained of. `programs` holds the real kubectl.
 pub(super) fn run(programs: &Path, arguments: Vec<String>, input: &str) -> Result<String, String> {
-    static RESIDENT: OnceLock<Resident> = OnceLock::new();
     tally::count_kubectl(&arguments);
     // client-go has one handler of warnings for a whole process.
     if arguments.iter().any(|argument| argument == "--warnings-as-errors") {
         return run_alone(programs, &arguments, input);
     }
-    let answer = RESIDENT.get_or_init(|| Resident::start(programs)).ask(arguments, input);
+    let answer = resident(programs).ask(arguments, input);
     let text = |key: &str| answer[key].as_str().unwrap().to_owned();
     if answer["code"] == 0 { Ok(text("output")) } else { Err(text("errors")) }
+}
+
+/// The process that takes the next call.
+fn resident(programs: &Path) -> Arc<Resident> {
+    static RESIDENT: Mutex<Option<(Arc<Resident>, u64)>> = Mutex::new(None);
+    let mut current = RESIDENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let (resident, calls) = match current.take() {
+        Some((resident, calls)) if calls < CALLS_OF_A_PROCESS => (resident, calls + 1),
+        _ => (Arc::new(Resident::start(programs)), 1),
+    };
+    *current = Some((Arc::clone(&resident), calls));
+    resident
 }
 
 impl Resident {
