@@ -134,7 +134,13 @@ fn a_full_disk_refuses_deliveries_and_loses_none_that_it_took() {
     let taken = answered(&forge, is_kept, 0);
     assert_eq!(taken.difference(&stored).collect::<Vec<_>>(), Vec::<&String>::new(), "what got 202 is kept");
     assert_eq!(refused.intersection(&stored).count(), 0, "what got 503 is not half there");
-    // Nobody could note how the job ended: it is taken again when its lease is over.
+    // If nobody could note how the job ended, it is taken again when its lease is over; not before it ended, for then two
+    // would be at work.
+    let patience = Instant::now() + PATIENCE;
+    while place.has_running_jobs() && !place.log().contains("the job's end could not be recorded") {
+        assert!(Instant::now() < patience, "the job does not end:\n{}", place.log());
+        std::thread::sleep(Duration::from_millis(10));
+    }
     place.let_leases_run_out();
     // What comes now is taken, and with it the newest state is looked at.
     release(&forge, "v22.1.0", "v1.22.99");

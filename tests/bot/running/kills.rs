@@ -183,6 +183,17 @@ impl Place {
         asked.is_ok() && stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 ")
     }
 
+    /// Whether the database says of a job that it is at work.
+    pub(super) fn has_running_jobs(&self) -> bool {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let url = format!("sqlite://{}", self.state().join("capstan.sqlite").display());
+            let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+            let running = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'running')";
+            sqlx::query_scalar(running).fetch_one(&mut connection).await.unwrap()
+        })
+    }
+
     /// A minute passes for the jobs that are held.
     pub(super) fn let_leases_run_out(&self) {
         let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -217,7 +228,7 @@ fn is_settled(forge: &Forge, release: &str) -> Result<(), String> {
         }
         let checks = forge.checks(REPOSITORY, &pull.head).unwrap();
         if !(checks.len() == 1 && checks[0].conclusion.as_deref() == Some("success")) {
-            return Err(format!("#{} has the checks {:?}", pull.number, checks.len()));
+            return Err(format!("#{} has the checks {checks:?}", pull.number));
         }
     }
     if open.len() == CLUSTERS.len() && open.values().all(|count| *count == 1) {
