@@ -83,6 +83,10 @@
 //! | what is said of a reconciliation | `reconciler-core/conclude.rs` |
 //! | how long what failed is left alone | `model/doubling.rs`; a retry within a call, `backon` |
 //! | a rule and its reason | `plan/policy`, one file a rule |
+//! | a slash-command | `plan/verbs` has its grammar and who may use it, `bot-core/commands` decides, `report/answer.rs` answers |
+//! | a tick of the dashboard | `report/dashboard/boxes.rs` writes the box, `bot-core/dashboard/ticks.rs` makes a command of it |
+//! | a field of a kind of Capstan's own | `k8s/crd` defines it, `capstan crds` prints it for `deploy/`, `reconciler/reconcile/resources` reads it |
+//! | another cloud | an adapter beside `openstack`, behind the traits of `ports/cloud.rs`; what it is asked, `live/cloud` |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign`, `bot-core/proposals` (decide), `bot/sync` (act) |
 //! | what a command decides, and what is said to it | `bot-core/commands`, `bot-core/answers` |
