@@ -8,7 +8,7 @@ use capstan_model::finding::{Finding, rules};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::{RepoPath, Tree, differences};
-use capstan_plan::proposal::{DESTROY, Override, ProposalId};
+use capstan_plan::proposal::{DESTROY, Override};
 use capstan_plan::settings::{ClusterSettings, Deletion, FOLDER_FILE};
 use capstan_report::override_in_words;
 

@@ -146,7 +146,7 @@ fn shortened(branch: &str) -> Option<(&str, &str)> {
 /// The targets in a repository whose paths may be too long for the names of branches, by their digests.
 ///
 /// A digest names one target and no other, whoever wrote it and wherever the path was found.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LongTargets {
     by_digest: BTreeMap<String, Target>,
 }
