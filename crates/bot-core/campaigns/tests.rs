@@ -18,6 +18,7 @@ use jiff::civil::date;
 
 use super::*;
 use crate::commands::GivenOrder;
+use crate::effects::{Effect, FirstStatus};
 use crate::planned::Planned;
 use crate::proposals::{Campaigns, DecidedPull};
 use crate::testing::{Case, V21, V22, campaigns, comment, id, now, report, upgrade};
@@ -505,20 +506,37 @@ fn how_a_campaign_stands_is_told_wave_by_wave() {
 
 #[test]
 fn the_commit_of_a_release_says_that_its_campaign_stands_still_and_goes_on() {
-    let stopped = note("prod", V22, Some(by_person()));
-    let mut resumed = note("prod", V22, None);
+    let seen = |note: Note| Note { commit: "c".repeat(40), ..note };
+    let stopped = seen(note("prod", V22, Some(by_person())));
+    let mut resumed = seen(note("prod", V22, None));
     resumed.memory.resumed_at = Some(now());
+    let said = |notes: Vec<Note>| {
+        told(&Campaigns { notes, ..Campaigns::default() }, 7)
+            .into_iter()
+            .map(|effect| match effect {
+                Effect::Status(of) => (of.status.context, of.status.state, of.status.description, of.first),
+                other => panic!("{other:?}"),
+            })
+            .collect::<Vec<_>>()
+    };
+    let context = "capstan/campaign/prod";
     for (note, expected) in [
-        (&stopped, Some((StatusState::Failure, "campaign-stopped: aws/v22.0.0: `ada` stopped it."))),
-        (&resumed, Some((StatusState::Success, "aws/v22.0.0 goes on"))),
-        (&note("prod", V22, None), None),
+        (stopped.clone(), Some((StatusState::Failure, "campaign-stopped: aws/v22.0.0: `ada` stopped it."))),
+        (resumed, Some((StatusState::Success, "aws/v22.0.0 goes on"))),
+        (seen(note("prod", V22, None)), None),
+        // Nobody knows any more at which commit it was seen first.
+        (note("prod", V22, Some(by_person())), None),
     ] {
-        let found = status_of(note);
-        assert_eq!(found.as_ref().map(|(state, text)| (*state, text.as_str())), expected);
+        let expected: Vec<_> = expected
+            .map(|(state, text)| (context.to_owned(), state, text.to_owned(), FirstStatus::Asked))
+            .into_iter()
+            .collect();
+        assert_eq!(said(vec![note]), expected);
     }
     let campaigns = Campaigns { stopped: vec![(stopped, by_person())], ..Campaigns::default() };
-    let audited = audit_stopped(&campaigns, 7);
-    assert_eq!(audited[0].detail, "aws/v22.0.0 of campaign prod: `ada` stopped it.");
+    let effects = told(&campaigns, 7);
+    let [Effect::Audit(entry)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(entry.detail, "aws/v22.0.0 of campaign prod: `ada` stopped it.");
 }
 
 #[test]

@@ -7,9 +7,12 @@ use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
 use capstan_plan::proposal::{CheckVerdict, DESTROY, Override, Stack, Stage, Unclear, Way};
 use capstan_plan::upgrade::Upgrade;
-use capstan_report::{CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, ReportId, untouched};
+use capstan_report::{
+    CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, ReportId, StatusState, untouched,
+};
 
 use super::*;
+use crate::effects::{Effect, FirstStatus};
 use crate::proposals::{Exemption, Remarks};
 use crate::testing::{Case, V21, V22, commit, id, pull, tree, upgrade};
 
@@ -331,4 +334,40 @@ fn errors_that_pass_are_told_with_their_cluster_where_several_share_the_pull_req
     assert!(overrides_in_words(&of(&[])).is_empty());
     assert!(!overrides_in_words(&of(&["gauss/peu01"]))[0].contains("gauss/peu01"));
     assert!(overrides_in_words(&of(&["gauss/peu01", "gauss/peu02"]))[1].starts_with("`gauss/peu02`: "));
+}
+
+#[test]
+fn what_cannot_be_planned_is_said_on_the_tip() {
+    let tip = commit('0');
+    let of = |effect: Effect| match effect {
+        Effect::Status(of) => (of.status.state, of.status.description, of.first),
+        other => panic!("{other:?}"),
+    };
+    let broken = |case: Case, target: &str| case.plan(target, Err("unreadable."));
+    for (case, state, text, first) in [
+        (
+            Case::new().offered("gauss/peu01"),
+            StatusState::Success,
+            "all clusters can be planned",
+            FirstStatus::Nothing,
+        ),
+        (
+            broken(Case::new(), "gauss/peu01"),
+            StatusState::Failure,
+            "gauss/peu01 cannot be planned",
+            FirstStatus::Written,
+        ),
+        (
+            broken(broken(Case::new(), "gauss/peu01"), "gauss/peu02"),
+            StatusState::Failure,
+            "2 clusters cannot be planned: gauss/peu01, gauss/peu02",
+            FirstStatus::Written,
+        ),
+    ] {
+        assert_eq!(of(tree_status(&tip, &case.plans)), (state, text.to_owned(), first));
+    }
+    let (state, text, _) = of(tree_status_without_settings(&tip, "no mode"));
+    assert_eq!((state, text.as_str()), (StatusState::Failure, "nothing can be planned: no mode"));
+    let long = of(tree_status_without_settings(&tip, &"x".repeat(900))).1;
+    assert!(long.chars().count() <= 140, "{}", long.len());
 }

@@ -197,7 +197,7 @@ fn under_observation_nothing_is_decided_about_proposals() {
     let observed = "!The settings say `mode: observe`: nothing is decided about proposals.";
     for (text, answer) in [
         ("/capstan hold", observed),
-        ("/capstan override removes-machines because", observed),
+        ("/capstan override kubernetes-minor-skip because", observed),
         ("/capstan approve", observed),
         ("/capstan upgrade to aws/v22.0.0", ""),
         (
