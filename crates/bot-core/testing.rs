@@ -1,1 +1,368 @@
-//! Facts for tests.
+//! A repository for tests: what GitHub, Git and the records show of it, and what is planned, written down in a line each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capstan_campaign::membership::Candidate;
+use capstan_campaign::settings::CampaignSettings;
+use capstan_facts::{
+    BranchHead, Comment, CommitTrailers, ProposalRecord, PullRequest, PullRequestState, RefusedWrite,
+    Repository, RepositoryName, Snapshot,
+};
+use capstan_live::agent::RolloutReport;
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::FileError;
+use capstan_model::ids::ClusterId;
+use capstan_model::source::{SourceId, SourceKind};
+use capstan_model::target::Target;
+use capstan_model::tree::{CommitId, MadeTree, RepoPath, TreeId};
+use capstan_plan::command::{Address, CommentId, Hearing, Right, parse};
+use capstan_plan::proposal::{
+    Decisions, Drafted, PlanDigest, ProposalId, ReleasesOrigin, Scope, Sidebar, SourceState, TitleDigest,
+};
+use capstan_plan::settings::{CommandPrefix, RepositorySettings, read_campaigns};
+use capstan_plan::upgrade::{Retarget, Upgrade};
+use capstan_report::{Block, BlockKey, BlockPart, BlockPlace, DashboardRecord};
+use jiff::Timestamp;
+use jiff::civil::{Date, date};
+
+use crate::commands::{AskedClusters, Decided, Ground, Origin, Request, RollBacks};
+use crate::facts::{Facts, Gathered, Plans, Reporters, Scopes};
+use crate::planned::Planned;
+
+pub(crate) const TODAY: Date = date(2026, 3, 2);
+pub(crate) const V21: &str = "aws/v21.0.0";
+pub(crate) const V22: &str = "aws/v22.0.0";
+
+pub(crate) fn now() -> Timestamp {
+    "2026-03-02T12:00:00Z".parse().unwrap()
+}
+
+pub(crate) fn key() -> BlockKey {
+    BlockKey::derive(b"secret")
+}
+
+/// The proposal that brings a target to a newer release.
+pub(crate) fn id(target: &str) -> ProposalId {
+    ProposalId::of_release(Target::parse(target).unwrap())
+}
+
+pub(crate) fn commit(letter: char) -> CommitId {
+    CommitId::parse(&letter.to_string().repeat(40)).unwrap()
+}
+
+pub(crate) fn source(release: &str) -> SourceState {
+    SourceState::parse(&format!("{release}@{}", "a".repeat(40))).unwrap()
+}
+
+pub(crate) fn release(path: &str) -> SourceId {
+    SourceId::new(SourceKind::RELEASE, path)
+}
+
+/// An upgrade that writes one file of its target's base.
+pub(crate) fn upgrade(target: &str, from: &str, to: &str) -> Upgrade {
+    let path = RepoPath::parse(&format!("{target}/base/a.yaml")).unwrap();
+    let file = FileChange { path, before: Some(from.to_owned()), after: Some(to.to_owned()) };
+    Upgrade {
+        from: Some(release(from)),
+        to: Some(release(to)),
+        files: vec![file],
+        ..Upgrade::nothing(Target::parse(target).unwrap())
+    }
+}
+
+pub(crate) fn repository() -> Repository {
+    Repository {
+        id: 7,
+        installation: 1,
+        name: RepositoryName::parse("acme/fleet").unwrap(),
+        default_branch: "main".to_owned(),
+        archived: false,
+        fork: false,
+        node_id: String::new(),
+        clone_url: String::new(),
+        html_url: String::new(),
+    }
+}
+
+/// An open pull request of this repository, on a branch.
+pub(crate) fn pull(number: u64, branch: &str, head: char) -> PullRequest {
+    PullRequest {
+        number,
+        state: PullRequestState::Open,
+        title: String::new(),
+        body: String::new(),
+        author: "capstan[bot]".to_owned(),
+        draft: false,
+        head_branch: branch.to_owned(),
+        head: commit(head),
+        head_in_repository: true,
+        base_branch: "main".to_owned(),
+        base: commit('0'),
+        stack: None,
+        merge_commit: None,
+        mergeable: None,
+        auto_merge: false,
+        sidebar: Sidebar::default(),
+        created_at: now(),
+        closed_at: None,
+        html_url: String::new(),
+        node_id: String::new(),
+    }
+}
+
+/// The block of a proposal that offers that release.
+pub(crate) fn block(number: u64, proposal: &ProposalId, offered: &str) -> Block {
+    Block {
+        repository: 7,
+        pull_request: Some(number),
+        target: proposal.target.clone(),
+        source: source(offered),
+        plan: PlanDigest::of(&[]),
+        text: String::new(),
+        retarget: Retarget::Refused,
+        decisions: Decisions::default(),
+        drafted: Drafted::No,
+        title: Some(TitleDigest::of("Upgrade")),
+        sidebar: Sidebar::default(),
+        closed_by: None,
+        parts: Vec::new(),
+        after: None,
+        previous: Vec::new(),
+    }
+}
+
+/// A cluster that shares a pull request.
+pub(crate) fn carried(target: &str) -> BlockPart {
+    BlockPart {
+        target: Target::parse(target).unwrap(),
+        place: BlockPlace::Carried,
+        retarget: Retarget::Refused,
+        decisions: Decisions::default(),
+    }
+}
+
+/// A tree of these files.
+pub(crate) fn tree(files: &[(&str, &str)]) -> MadeTree {
+    let file = |(path, text): &(&str, &str)| (RepoPath::parse(path).unwrap(), Ok(Arc::from(text.as_bytes())));
+    MadeTree::of(files.iter().map(file).collect())
+}
+
+pub(crate) fn snapshot(commit: CommitId, files: &[(&str, &str)]) -> Snapshot {
+    Snapshot {
+        commit,
+        root: TreeId::parse(&"e".repeat(40)).unwrap(),
+        parents: Vec::new(),
+        trailers: CommitTrailers::default(),
+        tree: Arc::new(tree(files)),
+    }
+}
+
+/// What a comment with these lines asks for, on a pull request where there is one.
+pub(crate) fn comment(comment: u64, by: &str, on: Option<&PullRequest>, text: &str) -> Request {
+    let prefix = CommandPrefix::default();
+    let commands = parse(Address { prefix: &prefix, app: None }, text);
+    let origin = Origin::Comment(Comment {
+        id: CommentId::Comment(comment),
+        author: by.to_owned(),
+        by_bot: false,
+        body: text.to_owned(),
+        created_at: now(),
+        updated_at: now(),
+        verdicts: Some(0),
+        node_id: String::new(),
+    });
+    let place = (on.map_or(99, |pull| pull.number), on.cloned());
+    Request::new(origin, place, (by, now()), commands, (Right::Write, Hearing::Obeyed))
+}
+
+/// What a box of the dashboard asks for that somebody ticked.
+pub(crate) fn tick(
+    at: usize,
+    by: &str,
+    about: &ProposalId,
+    pull: Option<&PullRequest>,
+    text: &str,
+) -> Request {
+    let asked = comment(0, by, pull, text);
+    Request { origin: Origin::Tick { at, about: Some(about.clone()) }, ..asked }
+}
+
+/// A repository with what is planned in it.
+#[derive(Clone, Default)]
+pub(crate) struct Case {
+    pub(crate) open: Vec<PullRequest>,
+    pub(crate) branches: Vec<BranchHead>,
+    pub(crate) records: Vec<ProposalRecord>,
+    pub(crate) refused: Vec<RefusedWrite>,
+    pub(crate) files: Vec<(&'static str, &'static str)>,
+    pub(crate) beyond_limits: Option<FileError>,
+    pub(crate) fork: bool,
+    pub(crate) settings: RepositorySettings,
+    pub(crate) plans: Plans,
+    pub(crate) scopes: Scopes,
+    pub(crate) origin: Option<ReleasesOrigin>,
+    pub(crate) reporters: Reporters,
+    pub(crate) retargeted: BTreeSet<ProposalId>,
+    pub(crate) candidates: BTreeMap<ClusterId, Candidate>,
+    pub(crate) record: DashboardRecord,
+    pub(crate) no_dashboard: Option<String>,
+    pub(crate) rollbacks:
+        Vec<(Request, usize, Result<(ProposalId, capstan_plan::proposal::RollBack), String>)>,
+}
+
+impl Case {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// A target that may be written.
+    pub(crate) fn target(mut self, target: &str) -> Self {
+        let target = Target::parse(target).unwrap();
+        let folder = target.folder().unwrap().clone();
+        let base = folder.join("base").unwrap();
+        let overlay = folder.join("overlay").unwrap();
+        let scope = Scope { target: target.clone(), base, overlay, retarget: Retarget::Refused };
+        self.scopes.insert(target, scope);
+        self
+    }
+
+    /// A target with that plan.
+    pub(crate) fn plan(mut self, target: &str, plan: Result<Upgrade, &str>) -> Self {
+        let plan = plan.map(Arc::new).map_err(str::to_owned);
+        self.plans.insert(id(target), plan);
+        self.target(target)
+    }
+
+    /// A cluster at v21 that is offered v22.
+    pub(crate) fn offered(self, target: &str) -> Self {
+        self.plan(target, Ok(upgrade(target, V21, V22)))
+    }
+
+    /// A cluster that has v22, of which nothing is newer.
+    pub(crate) fn current(self, target: &str) -> Self {
+        let nothing = Upgrade::nothing(Target::parse(target).unwrap());
+        self.plan(target, Ok(Upgrade { from: Some(release(V22)), ..nothing }))
+    }
+
+    /// The open pull request of a proposal, which offers v22.
+    pub(crate) fn proposed(self, number: u64, target: &str, head: char) -> Self {
+        let block = block(number, &id(target), V22);
+        self.proposed_with(number, target, head, block)
+    }
+
+    pub(crate) fn proposed_with(mut self, number: u64, target: &str, head: char, block: Block) -> Self {
+        let branch = id(target).branch();
+        self.branches.push(BranchHead { branch: branch.clone(), commit: commit(head) });
+        let body = format!("Text.\n\n{}", block.render(&key()));
+        // GitHub lists the newest first.
+        self.open.insert(0, PullRequest { body, ..pull(number, &branch, head) });
+        self
+    }
+
+    /// The open pull request that these clusters share.
+    pub(crate) fn shared(self, number: u64, group: &str, head: char, members: &[&str]) -> Self {
+        let parts = members.iter().map(|member| carried(member)).collect();
+        let block = Block { parts, ..block(number, &id(group), V22) };
+        self.proposed_with(number, group, head, block)
+    }
+
+    /// A person's pull request.
+    pub(crate) fn persons(mut self, number: u64, head: char) -> Self {
+        let pull = PullRequest { author: "ada".to_owned(), ..pull(number, "topic", head) };
+        self.open.insert(0, pull);
+        self
+    }
+
+    pub(crate) fn settings(mut self, set: impl FnOnce(&mut RepositorySettings)) -> Self {
+        set(&mut self.settings);
+        self
+    }
+
+    pub(crate) fn facts(&self) -> Facts {
+        Facts::from(Gathered {
+            repository: Repository { fork: self.fork, ..repository() },
+            key: key(),
+            today: TODAY,
+            base: snapshot(commit('0'), &self.files),
+            beyond_limits: self.beyond_limits.clone(),
+            kinds: vec![SourceKind::RELEASE, SourceKind::INVENTORY],
+            branches: self.branches.clone(),
+            merge_groups: Some(Vec::new()),
+            open: self.open.clone(),
+            records: self.records.clone(),
+            refusals: self.refused.iter().cloned().collect(),
+        })
+    }
+
+    /// What people decided before, and with these requests.
+    pub(crate) fn decided(&self, facts: &Facts, requests: &[Request]) -> Decided {
+        let ground = Ground { facts, scopes: &self.scopes, settings: &self.settings };
+        let mut decided = Decided::before(facts, &self.record, self.no_dashboard.clone());
+        let mut rollbacks = RollBacks::default();
+        for (request, at, found) in &self.rollbacks {
+            rollbacks.note(request, *at, found.clone());
+        }
+        decided.hear_releases(ground, requests, &rollbacks);
+        decided.hear(ground, requests, &self.plans);
+        decided
+    }
+
+    /// Looks at what is planned once these requests were heard.
+    pub(crate) fn heard<T>(&self, requests: &[Request], look: impl FnOnce(Planned<'_>) -> T) -> T {
+        let facts = self.facts();
+        let decided = self.decided(&facts, requests);
+        look(Planned {
+            facts: &facts,
+            settings: &self.settings,
+            scopes: &self.scopes,
+            plans: &self.plans,
+            retargeted: &self.retargeted,
+            origin: self.origin.as_ref(),
+            reporters: &self.reporters,
+            decided: &decided,
+            clusters: &AskedClusters::default(),
+            candidates: &self.candidates,
+        })
+    }
+
+    pub(crate) fn look<T>(&self, look: impl FnOnce(Planned<'_>) -> T) -> T {
+        self.heard(&[], look)
+    }
+}
+
+/// Two campaigns: `prod` of releases for AWS, in a first wave with one cluster and one with the rest, and `test`.
+pub(crate) fn campaigns() -> Vec<CampaignSettings> {
+    read_campaigns(
+        "campaigns:
+- name: prod
+  releases: [\"aws/*\"]
+  waves:
+  - name: canary
+    match: {clusters: [\"*/peu01\"]}
+  - name: rest
+    match: {clusters: [\"gauss/*\", \"kiel/*\"]}
+- name: test
+  releases: [\"test/*\"]
+  waves:
+  - name: all
+    match: {clusters: [\"**\"]}
+",
+    )
+    .unwrap()
+}
+
+/// The newest report on a cluster, of a reconciler that applies it.
+pub(crate) fn report(cluster: &str, state: &str, applied: char, wanted: u32) -> RolloutReport {
+    serde_json::from_value(serde_json::json!({
+        "id": "01JQ0000000000000000000000",
+        "repository": "acme/fleet",
+        "cluster": cluster,
+        "attempted": commit(applied).as_str(),
+        "applied": commit(applied).as_str(),
+        "state": state,
+        "observed_at": "2026-03-01T00:00:00Z",
+        "wanted": wanted,
+    }))
+    .unwrap()
+}

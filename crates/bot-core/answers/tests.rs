@@ -1,1 +1,387 @@
-//! Decisions as tables.
+//! What is said to commands, and when: a row is a request with its answer.
+
+use capstan_facts::{PullRequest, PullRequestState};
+use capstan_plan::command::{Denied, Hearing, Push};
+use capstan_plan::proposal::{Decisions, OnHold, Paused};
+use capstan_report::{Answer, DashboardRecord, ProposalState, Refusal};
+use jiff::civil::date;
+
+use super::*;
+use crate::commands::{Request, UnseenBranch};
+use crate::proposals::{Outcome, ProposalOutcome};
+use crate::testing::{Case, comment, commit, id, now, tick};
+
+fn town() -> Case {
+    Case::new().offered("gauss/peu01").offered("kiel/peu01").proposed(3, "gauss/peu01", 'a').persons(9, 'f')
+}
+
+fn open(case: &Case, number: u64) -> PullRequest {
+    case.open.iter().find(|pull| pull.number == number).cloned().unwrap()
+}
+
+/// The first words of an answer; `!` before a refusal, `=` before what the pull request shows.
+fn words(answer: &Answer) -> String {
+    let how = match () {
+        () if answer.is_empty() => return String::new(),
+        () if answer.is_refusal() => "!",
+        () if answer.is_shown() => "=",
+        () => "",
+    };
+    format!(
+        "{how}{}",
+        answer.text().lines().next().unwrap_or_default().split(" [").next().unwrap_or_default()
+    )
+}
+
+/// What is said to the first command, or what that hangs on.
+fn said(
+    case: &Case,
+    request: &Request,
+    outcome: &Outcome,
+    kept: &Kept,
+    concerned: Option<Concerned>,
+) -> String {
+    case.heard(std::slice::from_ref(request), |planned| {
+        match part(Told { planned, outcome, kept }, request, 0, concerned.as_ref()) {
+            Part::Says(answer) => words(&answer),
+            Part::Asks(asks) => format!("? {asks:?}"),
+        }
+    })
+}
+
+#[test]
+fn what_an_answer_hangs_on_is_asked_for() {
+    let case = town();
+    let on = open(&case, 9);
+    for (text, expected) in [
+        ("/capstan help", "| command | what it does | who may |"),
+        ("/capstan plan", "? Concerned"),
+        ("/capstan status", "? Concerned"),
+        ("/capstan retarget", "? Concerned"),
+        ("/capstan retry", "? Retry"),
+        ("/capstan preflight", "? Preflight"),
+        ("/capstan create gauss/peu09 from aws/v22.0.0", "? Cluster"),
+        ("/capstan render", "? Render"),
+        (
+            "/capstan replan",
+            "!This pull request is not one of Capstan's proposals, so there is nothing to write anew. Its check `capstan` shows what it does to clusters.",
+        ),
+        (
+            "/capstan merge",
+            "!This pull request is not one of Capstan's open proposals: it is merged as usual.",
+        ),
+        ("/capstan upgrade", "!Name the cluster: this is no proposal of one."),
+        ("/capstan plan for nowhere", "!`nowhere`: there is no such cluster on the default branch."),
+    ] {
+        let request = comment(1, "ada", Some(&on), text);
+        let found = said(&case, &request, &Outcome::default(), &Kept::Done, None);
+        assert_eq!(found.replace("There is", "there is"), expected, "{text}");
+    }
+}
+
+#[test]
+fn of_what_a_pull_request_touches_each_is_told_and_the_rest_is_counted() {
+    let many: Vec<String> = (0..7).map(|at| format!("gauss/peu0{at}")).collect();
+    let case = many.iter().fold(Case::new(), |case, target| case.current(target)).persons(9, 'f');
+    let all = || Ok(many.iter().map(|target| id(target)).collect());
+    let on = open(&case, 9);
+    let text = |command: &str, concerned: Concerned| {
+        let request = comment(1, "ada", Some(&on), command);
+        case.heard(std::slice::from_ref(&request), |planned| {
+            let told = Told { planned, outcome: &Outcome::default(), kept: &Kept::Done };
+            match part(told, &request, 0, Some(&concerned)) {
+                Part::Says(answer) => answer.text(),
+                Part::Asks(asks) => panic!("{asks:?}"),
+            }
+        })
+    };
+    assert!(
+        text("/capstan plan", Ok(vec![]))
+            .starts_with("This pull request touches no cluster, so there is nothing to plan.")
+    );
+    assert!(text("/capstan status", Ok(vec![])).starts_with("This pull request touches no cluster."));
+    assert!(text("/capstan plan", Err(Answer::refused(Refusal::NotJudged, "No.\n"))).starts_with("No."));
+    let plans = text("/capstan plan", all());
+    assert!(plans.contains("`gauss/peu04`") && !plans.contains("`gauss/peu05`"), "{plans}");
+    assert!(
+        plans.ends_with("… and 2 more clusters: `capstan plan` in a checkout shows what becomes of them.\n")
+    );
+    let statuses = text("/capstan status", all());
+    assert!(statuses.contains("gauss/peu06") && !statuses.contains("more cluster"), "{statuses}");
+}
+
+#[test]
+fn what_is_not_carried_out_says_why() {
+    let case = town();
+    let on = open(&case, 3);
+    let push = Push { after: commit('b'), actor: Some("eve".to_owned()), at: now() };
+    let branch =
+        |pushes: Vec<Push>| UnseenBranch { branch: "capstan/upgrade/gauss/peu01".to_owned(), pushes };
+    let asked = |text: &str| comment(1, "ada", Some(&on), text);
+    for (request, part_of_it) in [
+        (Request { hearing: Hearing::Edited, ..asked("/capstan hold") }, "edited"),
+        (Request { hearing: Hearing::Refused, ..asked("/capstan hold") }, "/capstan hold"),
+        (
+            Request { denied: [(0, Denied::ForkAuthor)].into_iter().collect(), ..asked("/capstan hold") },
+            "fork",
+        ),
+        (Request { unseen: Some(branch(vec![push.clone()])), ..asked("/capstan replan") }, "eve"),
+        (Request { unseen: Some(branch(vec![])), ..asked("/capstan replan") }, "capstan/upgrade/gauss/peu01"),
+        (Request { moved: Some(branch(vec![push])), ..asked("/capstan merge") }, "eve"),
+        (asked("/capstan nonsense"), "nonsense"),
+    ] {
+        case.heard(std::slice::from_ref(&request), |planned| {
+            let told = Told { planned, outcome: &Outcome::default(), kept: &Kept::Done };
+            let Part::Says(answer) = part(told, &request, 0, None) else { panic!("it is said") };
+            assert!(answer.is_refusal(), "{}", answer.text());
+            assert!(answer.text().contains(part_of_it), "{part_of_it}: {}", answer.text());
+        });
+    }
+    // Of a command that is not there nothing is said.
+    assert_eq!(
+        case.look(|planned| {
+            let told = Told { planned, outcome: &Outcome::default(), kept: &Kept::Done };
+            match part(told, &asked("/capstan hold"), 7, None) {
+                Part::Says(answer) => answer.is_empty(),
+                Part::Asks(_) => false,
+            }
+        }),
+        true
+    );
+}
+
+#[test]
+fn what_the_dashboard_does_not_take_was_not_decided() {
+    let case = town();
+    let request = comment(1, "ada", None, "/capstan hold for kiel/peu01");
+    let not = Kept::Not("GitHub refuses the dashboard issue: issues are off".to_owned());
+    for (kept, expected) in [(Kept::Done, "="), (Kept::Later, "="), (not, "!")] {
+        let answer = said(&case, &request, &Outcome::default(), &kept, None);
+        assert!(answer.starts_with(expected), "{answer}");
+    }
+}
+
+#[test]
+fn what_became_of_a_proposal_is_said_with_its_pull_request() {
+    let case = town();
+    let on = open(&case, 3);
+    let became = |state, pull| {
+        let mut outcome = Outcome::default();
+        let one = ProposalOutcome { pull, ..ProposalOutcome::new(state, "So it is.") };
+        outcome.proposals.insert(id("gauss/peu01"), one);
+        outcome
+    };
+    for (text, outcome, expected) in [
+        ("/capstan replan", became(ProposalState::Proposed, Some(3)), "=`gauss/peu01`: So it is."),
+        ("/capstan replan", became(ProposalState::Refused, None), "!`gauss/peu01`: So it is."),
+        // That nothing is open then is what was asked for.
+        ("/capstan skip", became(ProposalState::Declined, None), "=`gauss/peu01`: So it is."),
+        ("/capstan unskip", became(ProposalState::Proposed, Some(3)), "`gauss/peu01`: So it is."),
+        ("/capstan upgrade", became(ProposalState::Proposed, Some(3)), "=`gauss/peu01`: So it is."),
+        ("/capstan replan", Outcome::default(), "!`gauss/peu01`: "),
+    ] {
+        let request = comment(1, "ada", Some(&on), text);
+        let answer = said(&case, &request, &outcome, &Kept::Done, None);
+        assert!(answer.starts_with(expected), "{text}: {answer}");
+    }
+}
+
+#[test]
+fn what_was_decided_is_told_with_what_stands_against_it() {
+    let case = town();
+    let on = open(&case, 3);
+    for (state, told) in [
+        (ProposalState::Held, false),
+        (ProposalState::Proposed, false),
+        (ProposalState::Edited, true),
+        (ProposalState::Blocked, true),
+        (ProposalState::Waiting, true),
+        (ProposalState::Paused, true),
+    ] {
+        let mut outcome = Outcome::default();
+        outcome.note(&[id("gauss/peu01")], &ProposalOutcome::new(state, "Something stands against it."));
+        let request = comment(1, "ada", Some(&on), "/capstan hold");
+        case.heard(std::slice::from_ref(&request), |planned| {
+            let told_with = Told { planned, outcome: &outcome, kept: &Kept::Done };
+            let Part::Says(answer) = part(told_with, &request, 0, None) else { panic!("it is said") };
+            assert_eq!(answer.text().contains("Something stands against it."), told, "{state:?}");
+        });
+    }
+}
+
+#[test]
+fn a_pause_is_told_with_every_status() {
+    let pause = Paused { by: "ada".to_owned(), reason: None, since: date(2026, 3, 1) };
+    let record = DashboardRecord { pause: Some(pause), ..DashboardRecord::default() };
+    let case = Case { record, ..town() };
+    let request = comment(1, "ada", None, "/capstan status for gauss/peu01");
+    let answer = said(&case, &request, &Outcome::default(), &Kept::Done, None);
+    assert_eq!(answer, "Paused by `ada` since 2026-03-01.");
+}
+
+#[test]
+fn what_is_tried_again_is_named() {
+    assert_eq!(
+        retry_answer(&[]).text(),
+        "GitHub has refused nothing of this pull request that is not tried again already.\n"
+    );
+    let refused = ["check abc".to_owned(), "dashboard".to_owned()];
+    assert_eq!(retry_answer(&refused).text(), "It is tried again now: check abc, dashboard.\n");
+}
+
+#[test]
+fn when_a_request_is_answered() {
+    let case = town();
+    let on = open(&case, 3);
+    let asked = |text: &str| comment(1, "ada", Some(&on), text);
+    let ticked = |text: &str| tick(0, "ada", &id("gauss/peu01"), Some(&on), text);
+    let named = comment(1, "ada", None, "/capstan hold for kiel/peu01");
+    let mut overtaken = Outcome::default();
+    overtaken.overtaken.insert(id("gauss/peu01"));
+    let mut undecided = Outcome::default();
+    undecided.undecided.insert(id("gauss/peu01"));
+    let mut postponed = Outcome::default();
+    postponed.postponed.insert(asked("/capstan merge").id());
+    let writes = Request { rewritten: vec![id("gauss/peu01")], ..asked("/capstan replan") };
+    let nothing = Outcome::default();
+    for (request, outcome, kept, expected) in [
+        (asked("/capstan hold"), &nothing, Kept::Done, AnswerTurn::Now),
+        (asked("/capstan retry"), &nothing, Kept::Done, AnswerTurn::NowAndAgain),
+        (ticked("/capstan hold"), &nothing, Kept::Done, AnswerTurn::Elsewhere),
+        (ticked("/capstan retry"), &nothing, Kept::Done, AnswerTurn::ElsewhereAndAgain),
+        (named.clone(), &nothing, Kept::Done, AnswerTurn::Now),
+        (named, &nothing, Kept::Later, AnswerTurn::Elsewhere),
+        (asked("/capstan hold"), &nothing, Kept::Later, AnswerTurn::Now),
+        (writes.clone(), &nothing, Kept::Done, AnswerTurn::Now),
+        (writes, &overtaken, Kept::Done, AnswerTurn::Elsewhere),
+        (asked("/capstan hold"), &undecided, Kept::Done, AnswerTurn::Later),
+        (asked("/capstan hold"), &postponed, Kept::Done, AnswerTurn::Later),
+    ] {
+        case.heard(std::slice::from_ref(&request), |planned| {
+            let turn = turn_of(Told { planned, outcome, kept: &kept }, &request);
+            assert_eq!(turn, expected, "{} {kept:?}", request.commands.len());
+        });
+    }
+}
+
+#[test]
+fn what_the_pull_request_shows_needs_no_comment() {
+    let case = town();
+    let shown = || vec![Answer::shown("Shown.\n")];
+    let told = || vec![Answer::told("Told.\n")];
+    let mut refused = Outcome::default();
+    refused.note(&[id("gauss/peu01")], &ProposalOutcome::refused("a ruleset"));
+    let mut elsewhere = Outcome::default();
+    elsewhere.proposals.insert(
+        id("gauss/peu01"),
+        ProposalOutcome { pull: Some(8), ..ProposalOutcome::new(ProposalState::Proposed, "") },
+    );
+    let closed = PullRequest { state: PullRequestState::Closed, ..open(&case, 3) };
+    let nothing = Outcome::default();
+    for (on, text, outcome, answers, expected) in [
+        (open(&case, 3), "/capstan hold", &nothing, shown(), 0),
+        (open(&case, 3), "/capstan hold", &nothing, told(), 1),
+        (open(&case, 3), "/capstan preflight", &nothing, shown(), 0),
+        (open(&case, 9), "/capstan hold for gauss/peu01", &nothing, shown(), 1),
+        (closed, "/capstan hold", &nothing, shown(), 1),
+        (open(&case, 3), "/capstan hold", &refused, shown(), 1),
+        (open(&case, 3), "/capstan hold", &elsewhere, shown(), 1),
+        // What the dashboard notes shows there.
+        (open(&case, 3), "/capstan hold for kiel/peu01", &nothing, shown(), 1),
+    ] {
+        let request = comment(1, "ada", Some(&on), text);
+        case.heard(std::slice::from_ref(&request), |planned| {
+            let untold = untold(Told { planned, outcome, kept: &Kept::Done }, &request, &answers);
+            assert_eq!(untold.len(), expected, "#{} {text}", on.number);
+        });
+    }
+}
+
+#[test]
+fn the_audit_trail_names_what_became_of_each_command() {
+    let case = town();
+    let facts = case.facts();
+    let on = open(&case, 3);
+    let asked = |text: &str| comment(5, "ada", Some(&on), text);
+    let refusal = Answer::refused(Refusal::State, "No.\n");
+    let denied =
+        Request { denied: [(0, Denied::ForkAuthor)].into_iter().collect(), ..asked("/capstan hold") };
+    let unseen = UnseenBranch { branch: String::new(), pushes: Vec::new() };
+    for (request, answers, expected) in [
+        (asked("/capstan hold"), vec![], "hold command-carried-out gauss/peu01"),
+        (asked("/capstan hold"), vec![refusal], "hold command-not-possible gauss/peu01"),
+        (asked("/capstan hold for kiel/peu01"), vec![], "hold command-carried-out kiel/peu01"),
+        (denied, vec![], "hold command-refused gauss/peu01"),
+        (
+            Request { hearing: Hearing::Edited, ..asked("/capstan hold") },
+            vec![],
+            "hold command-edited gauss/peu01",
+        ),
+        (
+            Request { hearing: Hearing::Refused, ..asked("/capstan hold") },
+            vec![],
+            "hold command-refused gauss/peu01",
+        ),
+        (
+            Request { unseen: Some(unseen), ..asked("/capstan replan") },
+            vec![],
+            "replan command-overtaken gauss/peu01",
+        ),
+        (asked("/capstan nonsense"), vec![], "? command-unknown gauss/peu01"),
+        (comment(5, "ada", None, "/capstan help"), vec![], "help command-carried-out -"),
+    ] {
+        let audited = audited(&facts, &case.scopes, &request, &answers);
+        let one = &audited[0];
+        let about = one.entries[0].proposal.as_ref().map_or("-".to_owned(), ToString::to_string);
+        assert_eq!(format!("{} {} {about}", one.word, one.action), expected);
+        assert_eq!(one.entries[0].actor, "ada");
+    }
+    let one = &audited(&facts, &case.scopes, &asked("/capstan hold"), &[])[0];
+    assert_eq!(one.entries[0].detail, format!("hold, comment 5 on #3 at {}", "a".repeat(40)));
+    let ticked = tick(0, "ada", &id("gauss/peu01"), None, "/capstan hold");
+    assert_eq!(audited_place(&audited(&facts, &case.scopes, &ticked, &[])), "a tick in #99 at -");
+}
+
+fn audited_place(audited: &[AuditedCommand]) -> String {
+    format!("{} at {}", audited[0].place, audited[0].head)
+}
+
+#[test]
+fn an_answer_in_one_line_is_cut_between_words_and_outside_of_code() {
+    let answers = |texts: &[&str]| texts.iter().map(|text| Answer::told(*text)).collect::<Vec<_>>();
+    for (texts, most, expected) in [
+        (&["One.\n"][..], 20, "One."),
+        (&["One\ntwo.\n", "Three.\n"][..], 20, "One two. Three."),
+        (&["One two three four.\n"][..], 10, "One two …"),
+        (&["One `two three` four.\n"][..], 12, "One …"),
+        (&["Onetwothree.\n"][..], 5, " …"),
+        (&[][..], 5, ""),
+    ] {
+        assert_eq!(in_one_line(&answers(texts), most), expected, "{texts:?}");
+    }
+}
+
+#[test]
+fn what_says_the_same_again_is_told_once() {
+    let answers = |texts: &[&str]| texts.iter().map(|text| Answer::told(*text)).collect::<Vec<_>>();
+    for (texts, expected) in
+        [(&["a\n", "a\n"][..], 1), (&["a\n", "b\n", "a\n"][..], 3), (&["", "a\n", ""][..], 1), (&[][..], 0)]
+    {
+        assert_eq!(told_once(&answers(texts)).len(), expected, "{texts:?}");
+    }
+}
+
+#[test]
+fn a_status_tells_of_a_hold() {
+    let hold = OnHold { by: "ada".to_owned(), reason: None, until: None };
+    let decisions = Decisions { hold: Some(hold), ..Decisions::default() };
+    let record =
+        DashboardRecord { decisions: vec![(id("kiel/peu01"), decisions)], ..DashboardRecord::default() };
+    let case = Case { record, ..town() };
+    let request = comment(1, "ada", None, "/capstan status for kiel/peu01");
+    case.heard(std::slice::from_ref(&request), |planned| {
+        let told = Told { planned, outcome: &Outcome::default(), kept: &Kept::Done };
+        let Part::Says(answer) = part(told, &request, 0, None) else { panic!("it is said") };
+        assert!(answer.text().contains("On hold by `ada`"), "{}", answer.text());
+    });
+}

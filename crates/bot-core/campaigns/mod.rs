@@ -15,4 +15,4 @@ pub use self::moving::{
 };
 pub use self::releases::{Obeyed, Waits, campaign_of, in_no_wave, is_urgent, moving, unnoted, waiting};
 pub use self::standing::{Members, Place, Stand, besides, members, places};
-pub use self::telling::{audit_stopped, standing, status_of};
+pub use self::telling::{standing, told};

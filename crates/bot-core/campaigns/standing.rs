@@ -15,7 +15,7 @@ use capstan_plan::proposal::{Action, ProposalId, Standing as Stands, WhyLeftOut}
 use capstan_plan::upgrade::MachineCount;
 use jiff::Timestamp;
 
-use super::moving::{campaign_for, candidate, is_of_release, release_of};
+use super::moving::{campaign_for, candidate, is_newer, is_of_release, release_of};
 use crate::facts::{Facts, Scopes};
 use crate::planned::Planned;
 use crate::proposals::{DecidedPull, held_by_refusals};

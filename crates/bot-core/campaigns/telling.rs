@@ -3,10 +3,12 @@
 use capstan_campaign::decision::{Decision, WaveState};
 use capstan_campaign::facts::{Member, Note, Standing};
 use capstan_campaign::settings::WaveSettings;
-use capstan_facts::AuditEntry;
-use capstan_report::{CampaignStanding, StatusState};
+use capstan_facts::{AuditEntry, CommitStatus};
+use capstan_model::tree::CommitId;
+use capstan_report::{CampaignStanding, Fingerprint, Refusal, StatusState};
 
 use super::moving::Moving;
+use crate::effects::{Effect, FirstStatus, StatusOf, status_text};
 use crate::proposals::Campaigns;
 
 /// How a release stands, for people.
@@ -40,27 +42,37 @@ pub fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Member]) ->
     }
 }
 
-/// The lines of the audit trail: campaigns that were stopped now.
-pub fn audit_stopped(campaigns: &Campaigns, repository: u64) -> Vec<AuditEntry> {
-    let one = |(note, stop): &(Note, capstan_campaign::facts::Stop)| AuditEntry {
-        repository,
-        proposal: None,
-        actor: "capstan".to_owned(),
-        action: "campaign-stopped",
-        detail: format!("{} of campaign {}: {}", note.release, note.campaign, stop.why),
-    };
-    campaigns.stopped.iter().map(one).collect()
+/// What is done once it is known how campaigns stand: the audit trail names those that were stopped now, and the commits of
+/// their releases say which stand still and which go on since.
+pub fn told(campaigns: &Campaigns, repository: u64) -> Vec<Effect> {
+    let stopped = campaigns.stopped.iter().map(|(note, stop)| {
+        Effect::Audit(AuditEntry {
+            repository,
+            proposal: None,
+            actor: "capstan".to_owned(),
+            action: "campaign-stopped",
+            detail: format!("{} of campaign {}: {}", note.release, note.campaign, stop.why),
+        })
+    });
+    stopped.chain(campaigns.notes.iter().filter_map(status_of)).collect()
 }
 
-/// What the commit of a campaign's release says: that it stands still, or goes on since; `None` where nothing is said.
-pub fn status_of(note: &Note) -> Option<(StatusState, String)> {
-    match &note.memory.stopped {
-        Some(stop) => {
-            Some((StatusState::Failure, format!("campaign-stopped: {}: {}", note.release, stop.why)))
-        }
+/// What the commit of a campaign's release says; `None` where nothing is said.
+fn status_of(note: &Note) -> Option<Effect> {
+    let commit = CommitId::parse(&note.commit).ok()?;
+    let (state, description) = match &note.memory.stopped {
+        Some(stop) => (StatusState::Failure, format!("campaign-stopped: {}: {}", note.release, stop.why)),
         None if note.memory.resumed_at.is_some() => {
-            Some((StatusState::Success, format!("{} goes on", note.release)))
+            (StatusState::Success, format!("{} goes on", note.release))
         }
-        None => None,
-    }
+        None => return None,
+    };
+    let description = status_text(&description);
+    let content = Fingerprint::of("campaign")
+        .field("state", state.as_str())
+        .field("description", &description)
+        .finish();
+    let context = format!("capstan/campaign/{}", note.campaign);
+    let status = CommitStatus { context, state, description, target_url: Refusal::State.link() };
+    Some(Effect::Status(StatusOf { commit, status, content, first: FirstStatus::Asked }))
 }

@@ -7,6 +7,7 @@ mod remarks;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod tree_status;
 
 pub use self::exemptions::{override_exemption, retirement_exemption};
 pub use self::inputs::{EDITION, gravity, inputs, inputs_of, overrides_in_words};
@@ -16,3 +17,4 @@ pub use self::judging::{
 };
 pub use self::remarks::{KeptReport, remarks_of, verdict_of};
 pub use self::subject::{QUEUE_PREFIX, Subject, base_of_group, by_head, subject_of, subject_of_group};
+pub use self::tree_status::{tree_status, tree_status_without_settings};

@@ -5,6 +5,8 @@ mod changes;
 mod refusals;
 mod reporters;
 mod targets;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,1 +1,66 @@
-//! Decisions as tables.
+//! Whether people are asked for settings: a row is what GitHub shows.
+
+use capstan_facts::{EarlierPullRequest, PullRequest, PullRequestState};
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::tree::RepoPath;
+
+use super::*;
+use crate::testing::{Case, commit, pull, tree};
+
+#[test]
+fn people_are_asked_once_and_in_no_fork() {
+    let to = |base: &str| PullRequest { base_branch: base.to_owned(), ..pull(3, ONBOARDING_BRANCH, 'a') };
+    let fork = PullRequest { head_in_repository: false, ..to("main") };
+    let beyond = FileError::new(rules::TOO_LARGE, Place::whole(RepoPath::root()), "too large");
+    for (case, expected) in [
+        (Case::new(), Asking::AskEarlier),
+        (Case { fork: true, ..Case::new() }, Asking::Never),
+        (Case { beyond_limits: Some(beyond), ..Case::new() }, Asking::Never),
+        (Case { open: vec![to("main")], ..Case::new() }, Asking::Open),
+        (Case { open: vec![to("old")], ..Case::new() }, Asking::Answered),
+        (Case { open: vec![fork], ..Case::new() }, Asking::AskEarlier),
+        (Case { open: vec![pull(3, "topic", 'a')], ..Case::new() }, Asking::AskEarlier),
+    ] {
+        assert_eq!(asking(&case.facts()), expected);
+    }
+}
+
+#[test]
+fn what_people_closed_or_merged_is_an_answer() {
+    let earlier = |branch: &str, state| EarlierPullRequest {
+        number: 2,
+        state,
+        body: String::new(),
+        head_branch: branch.to_owned(),
+        head: commit('a'),
+        base: commit('0'),
+    };
+    for (found, expected) in [
+        (vec![], false),
+        (vec![earlier(ONBOARDING_BRANCH, PullRequestState::Open)], false),
+        (vec![earlier(ONBOARDING_BRANCH, PullRequestState::Closed)], true),
+        (vec![earlier(ONBOARDING_BRANCH, PullRequestState::Merged)], true),
+        (vec![earlier("capstan/other", PullRequestState::Closed)], false),
+    ] {
+        assert_eq!(was_answered(&found), expected, "{found:?}");
+    }
+}
+
+#[test]
+fn settings_are_held_where_the_file_says_just_that() {
+    for (files, expected) in [
+        (&[(".capstan.yaml", "mode: observe\n")][..], true),
+        (&[(".capstan.yaml", "mode: propose\n")][..], false),
+        (&[("x/.capstan.yaml", "mode: observe\n")][..], false),
+        (&[][..], false),
+    ] {
+        assert_eq!(holds_settings(&tree(files), "mode: observe\n"), expected, "{files:?}");
+    }
+}
+
+#[test]
+fn each_write_of_it_is_known_by_what_it_says() {
+    let all = [limits_write(), closed_write()];
+    assert!(all.iter().all(|write| write.what() == "onboarding"));
+    assert_eq!(settings_path().as_str(), ".capstan.yaml");
+}

@@ -10,6 +10,7 @@ use capstan_bot_core::answers::{
     AnswerTurn, Asks, Kept, Part, Told, in_one_line, part, retry_answer, told_once, turn_of, untold,
 };
 use capstan_bot_core::commands::{Origin, Request};
+use capstan_bot_core::effects::Effect;
 use capstan_bot_core::facts::{Scopes, Write};
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::Outcome;
@@ -103,9 +104,7 @@ impl Run<'_> {
     async fn retry(self, request: &Request) -> Result<Answer, SyncError> {
         let head = request.pull.as_ref().map(|pull| pull.head.as_str());
         let refused = self.facts.refusals.of(self.facts.carrier_of(request).as_ref(), head);
-        for what in &refused {
-            self.ports.records.forget_refused_write(self.repository.id, what).await?;
-        }
+        self.perform_all(refused.iter().cloned().map(Effect::ForgetRefusal)).await?;
         Ok(retry_answer(&refused))
     }
 

@@ -15,6 +15,7 @@ use capstan_plan::proposal::{
 };
 use capstan_report::decisions_fingerprint;
 
+use super::checks::Comparisons;
 use super::rights::Rights;
 use super::{Ending, Run, SyncError};
 use capstan_ports::PullRequest;
@@ -28,6 +29,7 @@ impl Run<'_> {
         requests: &[Request],
         open: &[PullRequest],
         (outcome, ending): (&mut Outcome, &mut Ending),
+        seen: &mut Comparisons,
     ) -> Result<(), SyncError> {
         let looked_at = judged_pulls(planned, requests, open, outcome);
         if looked_at.is_empty() {
@@ -47,7 +49,13 @@ impl Run<'_> {
         for (proposal, pull) in looked_at {
             let of_pull = reviews.as_ref().and_then(|all| all.get(&pull.number)).map(Vec::as_slice);
             match self
-                .judge_one(planned, (&proposal, pull), of_pull, &mut rights, (&mut *outcome, &mut *ending))
+                .judge_one(
+                    planned,
+                    (&proposal, pull),
+                    of_pull,
+                    (&mut rights, &mut *seen),
+                    (&mut *outcome, &mut *ending),
+                )
                 .await
             {
                 // What is wrong with one is not its neighbours' trouble; it is not merged then.
@@ -66,11 +74,11 @@ impl Run<'_> {
         planned: Planned<'_>,
         (proposal, pull): (&ProposalId, &PullRequest),
         reviews: Option<&[Review]>,
-        rights: &mut Rights<'_>,
+        (rights, seen): (&mut Rights<'_>, &mut Comparisons),
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
         // Its check waits for the same.
-        let Some(result) = self.result_of(pull).await? else {
+        let Some(result) = self.result_of(pull, seen).await? else {
             ending.look_again();
             return Ok(());
         };

@@ -20,7 +20,7 @@ use capstan_plan::upgrade::{Upgrade, ValuesCourse};
 use capstan_report::markdown::{code, prose};
 use capstan_report::{Answer, MergeBasis, Refusal};
 
-use super::checks::Judging;
+use super::checks::{Comparisons, Judging};
 use super::{Run, SyncError};
 use capstan_ports::{AuditEntry, MovedReference, PullRequest, PullRequestState, Snapshot};
 
@@ -39,7 +39,7 @@ impl Run<'_> {
             Err(why) => return Ok(not_rendered(&[why.to_owned()])),
         };
         let subject = self.subject(pull).await?;
-        let Some(comparison) = self.comparison(&subject).await? else {
+        let Some(comparison) = self.comparison(&subject, &mut Comparisons::default()).await? else {
             let why =
                 "GitHub has not found out yet what a merge of it would be: comment it again in a minute";
             return Ok(not_rendered(&[why.to_owned()]));

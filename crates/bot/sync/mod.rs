@@ -34,6 +34,7 @@ mod merging;
 mod noting;
 mod onboarding;
 mod pauses;
+mod performing;
 mod preflights;
 mod proposals;
 mod publish;
@@ -45,13 +46,12 @@ mod rights;
 mod rollbacks;
 mod sidebar;
 mod touched;
-mod tree_status;
 mod trees;
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use capstan_bot_core::answers::Kept;
+use capstan_bot_core::checks::{tree_status, tree_status_without_settings};
 use capstan_bot_core::commands::{Decided, Ground, Request, heads_to_try, retargeted};
 use capstan_bot_core::facts::{Facts, Plans, by_target, settings_file};
 use capstan_bot_core::planned::Planned;
@@ -66,7 +66,7 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use self::checks::{Compared, Judging, is_told};
+use self::checks::{Comparisons, Judging, is_told};
 pub use self::checks::{SetUp, tell_failure};
 use self::components::RunComponents;
 use self::elsewhere::Elsewhere;
@@ -148,9 +148,6 @@ struct Run<'a> {
     began: Timestamp,
     facts: &'a Facts,
     token: &'a SecretString,
-    /// What a merge of the head that was looked at last would give: it is asked for once, not by each who
-    /// wants to know.
-    compared: &'a Mutex<Option<Compared>>,
     /// What is known of components of providers.
     components: &'a RunComponents,
     /// When what took too long may be begun again.
@@ -243,7 +240,6 @@ pub async fn sync_and_consumers(
             return Err(error);
         }
     };
-    let compared = Mutex::default();
     let (components, checks) = (RunComponents::default(), tokio::sync::Mutex::default());
     let pauses = Pauses::default();
     let run = Run {
@@ -253,7 +249,6 @@ pub async fn sync_and_consumers(
         began,
         facts: &facts,
         token: &token,
-        compared: &compared,
         components: &components,
         pauses: &pauses,
         checks: &checks,
@@ -391,7 +386,9 @@ impl Run<'_> {
         for scope in fleet.scopes_to_come() {
             scopes.entry(scope.target.clone()).or_insert(scope);
         }
-        let commands = self.bind_commands(commands, &settings.commands, &scopes, &mut ending).await?;
+        let mut seen = Comparisons::default();
+        let bound = self.bind_commands(commands, &settings.commands, &scopes, (&mut ending, &mut seen));
+        let commands = bound.await?;
         let mut hints = self.hints.clone();
         hints.heads.extend(heads_to_try(&commands));
         let this = Run { hints: &hints, ..self };
@@ -443,17 +440,22 @@ impl Run<'_> {
         let plans_at_tip = Some(&plans);
         let judging =
             Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: plans_at_tip };
-        Box::pin(self.judge_proposals(planned, &commands, open, (&mut outcome, &mut later))).await?;
-        let checked = Box::pin(this.report_checks(judging, open, &outcome)).await?;
+        Box::pin(self.judge_proposals(planned, &commands, open, (&mut outcome, &mut later), &mut seen))
+            .await?;
+        let checked = Box::pin(this.report_checks(judging, open, &outcome, &mut seen)).await?;
         Box::pin(self.merge_proposals(planned, &commands, (&mut outcome, &mut later))).await?;
         let answers = self.answer_commands(planned, &commands, &outcome, &kept);
         let answered = at_priority(Priority::Command, answers).await?;
-        let answered = answered.and(self.report_pressed(judging, open, &outcome).await?);
+        let answered = answered.and(self.report_pressed(judging, open, &outcome, &mut seen).await?);
         self.remember(planned, &outcome).await?;
         let brought = self.bring_kubeconfigs(planned).await;
         let brought = ending.isolate(self.repository, "bringing keys for owners into Git", brought)?;
         ending = brought.into_iter().fold(ending, Ending::and);
-        ending.isolate(self.repository, "saying what cannot be planned", self.report_tree(&plans).await)?;
+        ending.isolate(
+            self.repository,
+            "saying what cannot be planned",
+            self.perform_effect(tree_status(&self.facts.base.commit, &plans)).await,
+        )?;
         afterwards.look_again = outcome.campaigns.look_again;
         Ok((ending.and(later).and(checked).and(answered), afterwards))
     }
@@ -487,7 +489,9 @@ impl Run<'_> {
     async fn without_settings(self, problem: &FileError) -> Result<Ending, SyncError> {
         tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the base branch cannot be read, or its settings cannot");
         let mut ending = self.report_checks_without_settings(problem).await?;
-        let told = self.report_tree_without_settings(&problem.to_string()).await;
+        let told = self
+            .perform_effect(tree_status_without_settings(&self.facts.base.commit, &problem.to_string()))
+            .await;
         ending.isolate(self.repository, "saying what cannot be planned", told)?;
         let told = self.tell_dashboard(&problem.to_string()).await;
         ending.isolate(self.repository, "keeping the dashboard", told)?;

@@ -20,7 +20,7 @@ use capstan_report::{
 use jiff::SignedDuration;
 use ulid::Ulid;
 
-use super::checks::Judging;
+use super::checks::{Comparisons, Judging};
 use super::{Run, SyncError};
 use crate::agents::{Reconcilers, content};
 use capstan_fleet::planner::{Planner, PlannerFailed};
@@ -107,6 +107,7 @@ impl Run<'_> {
         subjects: &[Subject],
         open: &[PullRequest],
         judging: Judging<'_>,
+        seen: &mut Comparisons,
     ) -> Result<Option<Preflights>, SyncError> {
         const NONE: Option<Preflights> = Some(Preflights { all: Vec::new(), is_settled: true });
         let Judging { settings, scopes, reporters, .. } = judging;
@@ -124,7 +125,8 @@ impl Run<'_> {
                 None => return Ok(NONE),
             },
         };
-        let Some((touched, merge)) = self.touched_by_merge_of(subject, settings, scopes).await? else {
+        let touched = self.touched_by_merge_of(subject, (settings, scopes), seen).await?;
+        let Some((touched, merge)) = touched else {
             return Ok(None);
         };
         let concerned = self.concerned_by_merge(reporters, &touched, &merge, settings).await?;
@@ -258,11 +260,14 @@ impl Run<'_> {
         if subject.base_branch != *default_branch {
             return Ok(preflight_answer(&PreflightAnswered::OtherBranch { default_branch }));
         }
-        let Some((touched, _)) = self.touched_by_merge_of(&subject, settings, scopes).await? else {
+        let mut seen = Comparisons::default();
+        let touched = self.touched_by_merge_of(&subject, (settings, scopes), &mut seen).await?;
+        let Some((touched, _)) = touched else {
             return Ok(preflight_answer(&PreflightAnswered::NotYet));
         };
         let judging = Judging { settings, scopes, reporters, plans: Some(plans) };
-        let Some(asked) = self.preflights(&[subject], &self.facts.open, judging).await? else {
+        let asked = self.preflights(&[subject], &self.facts.open, judging, &mut seen).await?;
+        let Some(asked) = asked else {
             return Ok(preflight_answer(&PreflightAnswered::NotYet));
         };
         let mut unclaimed = Vec::new();

@@ -18,6 +18,7 @@ use capstan_plan::verbs::{Command, Verb};
 use capstan_report::answered_comment;
 use jiff::Timestamp;
 
+use super::checks::Comparisons;
 use super::rights::Rights;
 use super::{Ending, Run, SyncError};
 use capstan_ports::{CodeHostError, Comment, Hints, Permission, PlacedComment, Press, PullRequest, Reaction};
@@ -247,12 +248,12 @@ impl Run<'_> {
         requests: Vec<Request>,
         settings: &CommandSettings,
         scopes: &Scopes,
-        ending: &mut Ending,
+        (ending, seen): (&mut Ending, &mut Comparisons),
     ) -> Result<Vec<Request>, SyncError> {
         let mut rights = Rights::of(*self, settings);
         let mut bound = Vec::new();
         for mut request in requests {
-            match self.bind(&mut request, &mut rights, scopes).await {
+            match self.bind(&mut request, &mut rights, scopes, seen).await {
                 Ok(Bound::Now) => bound.push(request),
                 Ok(Bound::NotYet) => ending.look_again(),
                 // What is wrong with one request is not the others' trouble.
@@ -271,6 +272,7 @@ impl Run<'_> {
         request: &mut Request,
         rights: &mut Rights<'_>,
         scopes: &Scopes,
+        seen: &mut Comparisons,
     ) -> Result<Bound, SyncError> {
         self.judge_rights(request, rights, scopes).await?;
         if let Some((proposal, pull)) = open_subject(self.facts, request) {
@@ -283,7 +285,7 @@ impl Run<'_> {
                 }
             }
             if request.carries_out(Verb::Approve) {
-                let Some(result) = self.result_of(&pull).await? else { return Ok(Bound::NotYet) };
+                let Some(result) = self.result_of(&pull, seen).await? else { return Ok(Bound::NotYet) };
                 request.result = result;
             }
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use capstan_bot_core::answers::{AuditedCommand, audited};
 use capstan_bot_core::commands::{Request, right_of};
+use capstan_bot_core::effects::Effect;
 use capstan_bot_core::facts::Scopes;
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
@@ -165,9 +166,7 @@ impl Run<'_> {
         for command in audited(self.facts, scopes, request, answers) {
             let AuditedCommand { word, action, place, head, entries } = command;
             tracing::info!(repository = %self.repository.name, place, actor = request.by, command = word, head, outcome = action, "command");
-            for entry in &entries {
-                self.ports.records.audit(entry).await?;
-            }
+            self.perform_all(entries.into_iter().map(Effect::Audit)).await?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use capstan_bot_core::checks::{Subject, override_exemption, retirement_exemption
 use capstan_bot_core::proposals::{Exemption, Outcome};
 
 use super::super::{Run, SyncError};
+use super::judging::Comparisons;
 use capstan_ports::PullRequest;
 
 impl Run<'_> {
@@ -14,6 +15,7 @@ impl Run<'_> {
         subject: &Subject,
         open: &[PullRequest],
         outcome: &Outcome,
+        seen: &mut Comparisons,
     ) -> Result<Vec<Exemption>, SyncError> {
         let mut found = Vec::new();
         for pull in open.iter().filter(|pull| subject.pull.is_none_or(|number| number == pull.number)) {
@@ -31,7 +33,8 @@ impl Run<'_> {
                 if remarks.overrides.is_empty() || !pull.comes_to(&subject.base_branch) {
                     continue;
                 }
-                let Some(comparison) = self.comparison(&self.subject(pull).await?).await? else { continue };
+                let of_pull = self.subject(pull).await?;
+                let Some(comparison) = self.comparison(&of_pull, seen).await? else { continue };
                 let (before, after) = (&*comparison.before, &*comparison.after);
                 for (target, overrides) in &remarks.overrides {
                     found.extend(override_exemption(target, overrides, before, after));

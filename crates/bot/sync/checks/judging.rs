@@ -1,7 +1,7 @@
 //! What one head changes, and what is to be said of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use capstan_bot_core::checks::{
@@ -37,12 +37,25 @@ const POLLS: u32 = 4;
 const TRACED: usize = 20;
 const POLL_EVERY: Duration = Duration::from_millis(300);
 
+/// The comparison that was made last: several questions about one head ask GitHub once.
+#[derive(Default)]
+pub(in super::super) struct Comparisons(Option<Compared>);
+
 /// A comparison, and the pull request and head that it is of.
-pub(in super::super) struct Compared {
+struct Compared {
     number: u64,
     base_branch: String,
     head: CommitId,
     comparison: Comparison,
+}
+
+impl Comparisons {
+    fn of(&self, number: u64, pull: &Subject) -> Option<Comparison> {
+        let is_it = |known: &&Compared| {
+            known.number == number && known.head == pull.head && known.base_branch == pull.base_branch
+        };
+        Some(self.0.as_ref().filter(is_it)?.comparison.clone())
+    }
 }
 
 /// What of two snapshots is judged, under each of the settings that count.
@@ -55,8 +68,8 @@ impl Run<'_> {
         &self,
         pull: &Subject,
         judging: Judging<'_>,
-        remarks: &Remarks,
-        preflights: &[Preflight],
+        (remarks, preflights): (&Remarks, &[Preflight]),
+        seen: &mut Comparisons,
     ) -> Result<Option<CheckReport>, SyncError> {
         let Judging { settings, scopes, .. } = judging;
         let base = self.base_of(pull).await?;
@@ -74,7 +87,7 @@ impl Run<'_> {
         {
             return Ok(Some(untouched()));
         }
-        let Some(comparison) = self.comparison(pull).await? else { return Ok(None) };
+        let Some(comparison) = self.comparison(pull, seen).await? else { return Ok(None) };
         let judging = Judging { scopes: &there, ..judging };
         Ok(Some(self.judge_comparison(pull, comparison, judging, remarks, preflights).await?))
     }
@@ -85,8 +98,8 @@ impl Run<'_> {
     pub(in super::super) async fn touched_by_merge_of(
         &self,
         pull: &Subject,
-        settings: &RepositorySettings,
-        scopes: &Scopes,
+        (settings, scopes): (&RepositorySettings, &Scopes),
+        seen: &mut Comparisons,
     ) -> Result<Option<(Vec<ClusterId>, Comparison)>, SyncError> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
@@ -98,7 +111,7 @@ impl Run<'_> {
             let nothing = Comparison { before, base: base.commit, after, commit, basis };
             return Ok(Some((Vec::new(), nothing)));
         }
-        let Some(comparison) = self.comparison(pull).await? else { return Ok(None) };
+        let Some(comparison) = self.comparison(pull, seen).await? else { return Ok(None) };
         let clusters = self.touched(&comparison.before, &comparison.after, &there).await?;
         Ok(Some((clusters, comparison)))
     }
@@ -216,9 +229,10 @@ impl Run<'_> {
     pub(in super::super) async fn result_of(
         &self,
         pull: &PullRequest,
+        seen: &mut Comparisons,
     ) -> Result<Option<Option<ResultDigest>>, SyncError> {
         let subject = self.subject(pull).await?;
-        let Some(comparison) = self.comparison(&subject).await? else { return Ok(None) };
+        let Some(comparison) = self.comparison(&subject, seen).await? else { return Ok(None) };
         Ok(Some(match comparison.basis {
             MergeBasis::Merge => Some(ResultDigest::of(&*comparison.before, &*comparison.after)),
             MergeBasis::HeadAlone | MergeBasis::BehindTip => None,
@@ -270,7 +284,11 @@ impl Run<'_> {
 
     /// What a merge would change: the head itself where it stands on the tip of its base, else GitHub's
     /// own test merge; in a conflict the head alone. `None` while GitHub computes.
-    pub(in super::super) async fn comparison(&self, pull: &Subject) -> Result<Option<Comparison>, SyncError> {
+    pub(in super::super) async fn comparison(
+        &self,
+        pull: &Subject,
+        seen: &mut Comparisons,
+    ) -> Result<Option<Comparison>, SyncError> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
         let Some(number) = pull.pull.filter(|_| !head.parents.contains(&base.commit)) else {
@@ -278,7 +296,7 @@ impl Run<'_> {
             let (before, after) = (base.tree, head.tree);
             return Ok(Some(Comparison { before, base: base.commit, after, commit, basis }));
         };
-        if let Some(known) = self.known_comparison(number, pull) {
+        if let Some(known) = seen.of(number, pull) {
             return Ok(Some(known));
         }
         let found = match pull.is_prefix() {
@@ -288,17 +306,9 @@ impl Run<'_> {
         if let Some(comparison) = &found {
             let (head, comparison) = (pull.head.clone(), comparison.clone());
             let compared = Compared { number, base_branch: pull.base_branch.clone(), head, comparison };
-            *self.compared.lock().unwrap_or_else(PoisonError::into_inner) = Some(compared);
+            seen.0 = Some(compared);
         }
         Ok(found)
-    }
-
-    fn known_comparison(&self, number: u64, pull: &Subject) -> Option<Comparison> {
-        let known = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |known: &&Compared| {
-            known.number == number && known.head == pull.head && known.base_branch == pull.base_branch
-        };
-        Some(known.as_ref().filter(is_it)?.comparison.clone())
     }
 
     /// All that a head brings onto the default branch. GitHub's test merge is one with the branch below, so there is none

@@ -28,7 +28,7 @@ use capstan_report::{
 };
 use tracing::Instrument as _;
 
-pub(super) use self::judging::Compared;
+pub(super) use self::judging::Comparisons;
 pub(super) use self::telling::is_told;
 pub use self::telling::{SetUp, tell_failure};
 use super::{Ending, NotOpened, Run, SyncError};
@@ -61,6 +61,7 @@ impl Run<'_> {
         judging: Judging<'_>,
         open: &[PullRequest],
         outcome: &Outcome,
+        seen: &mut Comparisons,
     ) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
         let all = self.subjects(open).await?;
@@ -72,7 +73,8 @@ impl Run<'_> {
                 pull_request = subjects.first().and_then(|first| first.pull),
                 cluster = tracing::field::Empty,
             );
-            let checked = self.check_head(&subjects, open, judging, outcome).instrument(span).await;
+            let checked =
+                self.check_head(&subjects, open, judging, (outcome, &mut *seen)).instrument(span).await;
             ending = ending.and(self.alone(&subjects, checked).await?);
         }
         Ok(ending)
@@ -93,10 +95,10 @@ impl Run<'_> {
         self,
         problem: &FileError,
     ) -> Result<Ending, SyncError> {
-        let mut ending = Ending::default();
+        let (mut ending, mut seen) = (Ending::default(), Comparisons::default());
         for subjects in self.subjects(&self.facts.open).await? {
             for subject in subjects.iter().take(1) {
-                let checked = self.check_without_settings(subject, problem).await;
+                let checked = self.check_without_settings(subject, problem, &mut seen).await;
                 ending = ending.and(self.alone(std::slice::from_ref(subject), checked).await?);
             }
         }
@@ -145,7 +147,7 @@ impl Run<'_> {
         subjects: &[Subject],
         open: &[PullRequest],
         judging: Judging<'_>,
-        outcome: &Outcome,
+        (outcome, seen): (&Outcome, &mut Comparisons),
     ) -> Result<Checked, SyncError> {
         let Some(first) = subjects.first() else { return Ok(Checked::Reported) };
         let known = self.ports.records.check(self.repository.id, &first.head, NAME).await?;
@@ -153,7 +155,7 @@ impl Run<'_> {
         let mut of_pull: Vec<Remarks> =
             subjects.iter().map(|subject| remarks_of(subject, &outcome.remarks, pressed.as_ref())).collect();
         for (subject, remarks) in subjects.iter().zip(&mut of_pull) {
-            remarks.exemptions = self.exemptions(subject, open, outcome).await?;
+            remarks.exemptions = self.exemptions(subject, open, outcome, seen).await?;
         }
         let inputs = |live: &str| inputs_of(subjects, &of_pull, live);
         // Where nothing moved, GitHub is not even asked for its test merge.
@@ -164,7 +166,7 @@ impl Run<'_> {
         }
         let asked = self.ports.planner.pauses().len();
         let until = || self.ports.planner.pauses().into_iter().skip(asked).min();
-        let preflights = match self.preflights(subjects, open, judging).await {
+        let preflights = match self.preflights(subjects, open, judging, seen).await {
             Ok(Some(preflights)) => preflights,
             Ok(None) => return Ok(Checked::NotYet),
             Err(error) if is_own_failure(&error) => {
@@ -198,11 +200,11 @@ impl Run<'_> {
         let is_judged_for_default = subjects.iter().any(|subject| subject.way == Way::Straight);
         self.components.take_lacking();
         for (subject, remarks) in subjects.iter().zip(&of_pull) {
-            let judged = self.judge_as_its_base_says(subject, judging, remarks, &preflights).await;
+            let judged = self.judge_as_its_base_says(subject, judging, (remarks, &preflights), seen).await;
             let report = match judged {
                 // The same commit is judged as what comes onto the default branch, too: nothing is left to be gated.
                 Ok(Some(report)) if is_judged_for_default => report,
-                Ok(Some(report)) => self.weigh(subject, report, Some(judging)).await?,
+                Ok(Some(report)) => self.weigh(subject, report, Some(judging), seen).await?,
                 Ok(None) => return Ok(Checked::NotYet),
                 Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
                 Err(error) => return Err(error),
@@ -227,6 +229,7 @@ impl Run<'_> {
         self,
         subject: &Subject,
         problem: &FileError,
+        seen: &mut Comparisons,
     ) -> Result<Checked, SyncError> {
         let remarks = Remarks { notes: vec![problem.to_string()], ..Remarks::default() };
         let inputs = inputs(subject, &remarks, "");
@@ -235,11 +238,11 @@ impl Run<'_> {
         }
         let asked = self.ports.planner.pauses().len();
         let judged = match self.is_of_default_branch(subject) {
-            true => self.judge_without_settings(subject, problem).await,
-            false => self.judge_under_its_own_base(subject, &Remarks::default()).await,
+            true => self.judge_without_settings(subject, problem, seen).await,
+            false => self.judge_under_its_own_base(subject, &Remarks::default(), seen).await,
         };
         let report = match judged {
-            Ok(Some(report)) => self.weigh(subject, report, None).await?,
+            Ok(Some(report)) => self.weigh(subject, report, None, seen).await?,
             Ok(None) => return Ok(Checked::NotYet),
             Err(error) if is_own_failure(&error) => self.own_failure(subject, &error),
             Err(error) => return Err(error),
@@ -254,8 +257,9 @@ impl Run<'_> {
         self,
         subject: &Subject,
         problem: &FileError,
+        seen: &mut Comparisons,
     ) -> Result<Option<CheckReport>, SyncError> {
-        let comparison = match self.comparison(subject).await {
+        let comparison = match self.comparison(subject, seen).await {
             Ok(Some(comparison)) => comparison,
             Ok(None) => return Ok(None),
             // It has from the base branch what nobody can read.
@@ -289,12 +293,12 @@ impl Run<'_> {
         self,
         subject: &Subject,
         judging: Judging<'_>,
-        remarks: &Remarks,
-        preflights: &[Preflight],
+        (remarks, preflights): (&Remarks, &[Preflight]),
+        seen: &mut Comparisons,
     ) -> Result<Option<CheckReport>, SyncError> {
         match self.is_of_default_branch(subject) {
-            true => self.judge(subject, judging, remarks, preflights).await,
-            false => self.judge_under_its_own_base(subject, remarks).await,
+            true => self.judge(subject, judging, (remarks, preflights), seen).await,
+            false => self.judge_under_its_own_base(subject, remarks, seen).await,
         }
     }
 
@@ -305,10 +309,11 @@ impl Run<'_> {
         subject: &Subject,
         report: CheckReport,
         judging: Option<Judging<'_>>,
+        seen: &mut Comparisons,
     ) -> Result<CheckReport, SyncError> {
         let basis = match subject.way {
             Way::Straight => return Ok(report),
-            Way::Above(_) => match self.comparison(subject).await? {
+            Way::Above(_) => match self.comparison(subject, seen).await? {
                 Some(comparison) => comparison.basis,
                 None => MergeBasis::BehindTip,
             },
@@ -317,14 +322,19 @@ impl Run<'_> {
         let Some(gate) = way_gate(&subject.way, basis, &self.repository.default_branch) else {
             return Ok(report);
         };
-        if report == untouched() && !self.would_touch(subject, judging).await? {
+        if report == untouched() && !self.would_touch(subject, judging, seen).await? {
             return Ok(report);
         }
         Ok(gated(report, &gate))
     }
 
     /// Whether a head that is for another branch has anything of clusters that the default branch has not.
-    async fn would_touch(self, subject: &Subject, judging: Option<Judging<'_>>) -> Result<bool, SyncError> {
+    async fn would_touch(
+        self,
+        subject: &Subject,
+        judging: Option<Judging<'_>>,
+        seen: &mut Comparisons,
+    ) -> Result<bool, SyncError> {
         if !matches!(subject.way, Way::Aside(_)) {
             return Ok(false);
         }
@@ -335,7 +345,7 @@ impl Run<'_> {
             way: Way::Unknown(Unclear::Disagree),
             ..subject.clone()
         };
-        Ok(self.judge(&prefix, judging, &Remarks::default(), &[]).await? != Some(untouched()))
+        Ok(self.judge(&prefix, judging, (&Remarks::default(), &[]), seen).await? != Some(untouched()))
     }
 
     /// The same of a head that is to change another branch than the default one, which no reconciler applies: where
@@ -344,6 +354,7 @@ impl Run<'_> {
         self,
         subject: &Subject,
         remarks: &Remarks,
+        seen: &mut Comparisons,
     ) -> Result<Option<CheckReport>, SyncError> {
         let base = self.base_of(subject).await?;
         match self.open_snapshot(&base.tree).await {
@@ -352,9 +363,9 @@ impl Run<'_> {
                 let reporters = Reporters::default();
                 let judging =
                     Judging { settings: &settings, scopes: &scopes, reporters: &reporters, plans: None };
-                self.judge(subject, judging, remarks, &[]).await
+                self.judge(subject, judging, (remarks, &[]), seen).await
             }
-            Err(NotOpened::Settings(problem)) => self.judge_without_settings(subject, &problem).await,
+            Err(NotOpened::Settings(problem)) => self.judge_without_settings(subject, &problem, seen).await,
             Err(NotOpened::Failed(error)) => Err(error),
         }
     }
@@ -371,6 +382,7 @@ impl Run<'_> {
         judging: Judging<'_>,
         open: &[PullRequest],
         outcome: &Outcome,
+        seen: &mut Comparisons,
     ) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
         if self.hints.presses.is_empty() {
@@ -380,7 +392,7 @@ impl Run<'_> {
             |subject: &Subject| self.hints.presses.iter().any(|press| press.head == subject.head.as_str());
         for subjects in self.subjects(open).await? {
             if subjects.iter().any(is_pressed) {
-                let checked = self.check_head(&subjects, open, judging, outcome).await;
+                let checked = self.check_head(&subjects, open, judging, (outcome, &mut *seen)).await;
                 ending = ending.and(self.alone(&subjects, checked).await?);
             }
         }

@@ -1,0 +1,50 @@
+//! The commit status `capstan/tree`: what of the default branch cannot be planned, said on its tip for as long as it lasts.
+//!
+//! A pull request that breaks a cluster says so in its check; what is broken on the default branch would otherwise be on
+//! the fleet page alone. Where nothing is wrong nothing is said, unless something was said of that very commit.
+
+use capstan_facts::CommitStatus;
+use capstan_model::tree::CommitId;
+use capstan_report::{Fingerprint, Refusal, StatusState};
+
+use crate::effects::{Effect, FirstStatus, StatusOf, status_text};
+use crate::facts::Plans;
+
+/// The context of the status.
+const NAME: &str = "capstan/tree";
+
+/// Says which targets cannot be planned.
+pub fn tree_status(tip: &CommitId, plans: &Plans) -> Effect {
+    let unplanned = plans.iter().filter(|(_, plan)| plan.is_err());
+    let mut targets: Vec<String> = unplanned.map(|(proposal, _)| proposal.target.path().to_owned()).collect();
+    targets.dedup();
+    status(
+        tip,
+        match targets.as_slice() {
+            [] => None,
+            [one] => Some(format!("{one} cannot be planned")),
+            several => Some(format!("{} clusters cannot be planned: {}", several.len(), several.join(", "))),
+        },
+    )
+}
+
+/// Says that nothing can be planned: the settings, say, cannot be read.
+pub fn tree_status_without_settings(tip: &CommitId, why: &str) -> Effect {
+    status(tip, Some(format!("nothing can be planned: {why}")))
+}
+
+/// `None` where all is well.
+fn status(tip: &CommitId, description: Option<String>) -> Effect {
+    let content = Fingerprint::of("tree").maybe("description", description.as_ref()).finish();
+    let (state, first) = match &description {
+        Some(_) => (StatusState::Failure, FirstStatus::Written),
+        None => (StatusState::Success, FirstStatus::Nothing),
+    };
+    let status = CommitStatus {
+        context: NAME.to_owned(),
+        state,
+        description: status_text(description.as_deref().unwrap_or("all clusters can be planned")),
+        target_url: description.as_ref().and_then(|_| Refusal::State.link()),
+    };
+    Effect::Status(StatusOf { commit: tip.clone(), status, content, first })
+}
