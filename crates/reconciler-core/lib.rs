@@ -21,7 +21,7 @@
 //! | [`records`] | Capstan's own kinds as the API server has them, and events on them | `resources` |
 //! | [`reports`] | what the bot asks, and what it hears | `reason`, `resources` |
 //! | [`preflight`] | verdicts before a merge | `reason`, `reports`, `trial_failed` |
-//! | [`hosts_preflight`] | whether the racks can give what a head asks for | `reason` |
+//! | [`hosts`] | what is known of hosts, and whether the racks can give what a head asks for | `reason` |
 //! | [`requeue`] | how soon a cluster is reconciled again | `cloud_kinds`, `outcome`, `reason`, `resources` |
 //! | [`schedule`] | when which cluster is reconciled | `requeue` |
 //! | [`rolling`] | whether a cluster replaces machines | `outcome`, `reason`, `resources` |
@@ -34,7 +34,7 @@
 pub mod cloud_kinds;
 pub mod conclude;
 pub mod credentials;
-pub mod hosts_preflight;
+pub mod hosts;
 pub mod leases;
 pub mod names;
 pub mod next;
