@@ -29,6 +29,7 @@
 //! | [`credentials`] | clusters' own credentials of their clouds | `next`, `reason`, `resources`, `term` |
 //! | [`services`] | services inside a cluster | `next`, `reason`, `records`, `resources`, `says` |
 //! | [`owners`] | the keys that clusters' owners are given | `next`, `reason`, `reports`, `resources`, `services`, `term` |
+//! | [`providers`] | what a pass knows of the providers of a management cluster | nothing |
 //! | [`conclude`] | what is said of a reconciliation | `outcome`, `reason`, `records`, `reports`, `resources`, `says`, `services` |
 
 pub mod cloud_kinds;
@@ -41,6 +42,7 @@ pub mod next;
 pub mod outcome;
 pub mod owners;
 pub mod preflight;
+pub mod providers;
 pub mod reason;
 pub mod records;
 pub mod reports;
