@@ -21,7 +21,7 @@
 //! | [`records`] | Capstan's own kinds as the API server has them, and events on them | `resources` |
 //! | [`reports`] | what the bot asks, and what it hears | `reason`, `resources` |
 //! | [`preflight`] | verdicts before a merge | `reason`, `reports`, `trial_failed` |
-//! | [`hosts_preflight`] | whether the racks can give what a head asks for | `reason` |
+//! | [`hosts`] | what is known of hosts, and whether the racks can give what a head asks for | `reason` |
 //! | [`requeue`] | how soon a cluster is reconciled again | `cloud_kinds`, `outcome`, `reason`, `resources` |
 //! | [`schedule`] | when which cluster is reconciled | `requeue` |
 //! | [`rolling`] | whether a cluster replaces machines | `outcome`, `reason`, `resources` |
@@ -29,18 +29,20 @@
 //! | [`credentials`] | clusters' own credentials of their clouds | `next`, `reason`, `resources`, `term` |
 //! | [`services`] | services inside a cluster | `next`, `reason`, `records`, `resources`, `says` |
 //! | [`owners`] | the keys that clusters' owners are given | `next`, `reason`, `reports`, `resources`, `services`, `term` |
+//! | [`providers`] | what a pass knows of the providers of a management cluster | nothing |
 //! | [`conclude`] | what is said of a reconciliation | `outcome`, `reason`, `records`, `reports`, `resources`, `says`, `services` |
 
 pub mod cloud_kinds;
 pub mod conclude;
 pub mod credentials;
-pub mod hosts_preflight;
+pub mod hosts;
 pub mod leases;
 pub mod names;
 pub mod next;
 pub mod outcome;
 pub mod owners;
 pub mod preflight;
+pub mod providers;
 pub mod reason;
 pub mod records;
 pub mod reports;

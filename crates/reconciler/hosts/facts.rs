@@ -18,11 +18,12 @@ use serde_json::{Value, json};
 
 use super::certificates::certificates_of;
 use super::issuers;
-use super::memory::Memory;
 use super::unreadable;
-use super::{MANAGED_BY, Ports, SERVICE_KINDS, hosts, machines, policies, sip_clusters, templates, tenant};
+use super::{MANAGED_BY, Ports, SERVICE_KINDS, tenant};
 use crate::gate::Gate;
 use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
+use capstan_reconciler_core::hosts::Memory;
+use capstan_reconciler_core::hosts::kinds::{hosts, machines, policies, sip_clusters, templates};
 
 /// What one SIPCluster alone needs, beside what is remembered for all.
 pub(super) struct Own {

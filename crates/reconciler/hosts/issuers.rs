@@ -21,9 +21,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
 use super::certificates::{Signer, serving};
-use super::memory::Memory;
 use super::{Ports, tenant};
 use capstan_ports::{LiveError, ManagementCluster as _};
+use capstan_reconciler_core::hosts::Memory;
 
 /// Of a SIPCluster, by the names of its issuers' objects. `services` are the live objects of its services.
 pub(super) async fn needs(

@@ -2,7 +2,7 @@
 //!
 //! *Expected flow*: [`turn`] lists SIPClusters, hosts and policies ([`facts`]); for each SIPCluster it reads what only that
 //! one needs, asks the heart for the next writes ([`capstan_hosts::pass`]), performs them side by side ([`perform`]) and
-//! remembers what came of them ([`memory`]), until there is none. What was remembered and has changed since is read again.
+//! remembers what came of them ([`Memory`]), until there is none. What was remembered and has changed since is read again.
 //!
 //! *Guarantees*: where SIPCluster or BareMetalHost are not served, nothing is asked beyond that. What stands in a tenant's
 //! namespace is read and written as that namespace's service account, hosts are written as it too; the reconciler itself
@@ -16,7 +16,6 @@
 //! |---|---|
 //! | `turn` | one SIPCluster after the other |
 //! | `facts` | what is read for all, and for one |
-//! | `memory` | what is known, and what of it is out of date |
 //! | `perform` | a write, and what came of it |
 //! | `host_keys` | a jump host's key is made |
 //! | `issuers` | the Secrets that issuers of tokens need, and the one that is made for them |
@@ -26,7 +25,6 @@ mod certificates;
 mod facts;
 mod host_keys;
 mod issuers;
-mod memory;
 mod perform;
 mod turn;
 mod unreadable;
@@ -34,13 +32,12 @@ mod unreadable;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use capstan_hosts::selector::HostDeployPolicy;
 use capstan_hosts::{cluster, host};
-use capstan_model::kinds::names;
+pub use capstan_reconciler_core::hosts::Memory;
+use capstan_reconciler_core::hosts::kinds::{hosts, policies, sip_clusters, templates};
 use tokio::sync::watch;
 
 pub(crate) use self::facts::{labels_of, labels_of_others, noting_namespaces};
-pub use self::memory::Memory;
 pub use self::turn::{Outcome, turn};
 use crate::gate::Gate;
 use capstan_ports::{ApiKind, ApiObject, As, Clock, Post, ServiceAccount};
@@ -54,8 +51,6 @@ const SERVICE_KINDS: [(&str, &str); 4] =
     [("apps/v1", "Deployment"), ("v1", "Service"), ("v1", "Secret"), ("v1", "ConfigMap")];
 /// Those of them that tell what runs, and where it is reached.
 pub(crate) const RUNNING_KINDS: [(&str, &str); 2] = [SERVICE_KINDS[0], SERVICE_KINDS[1]];
-const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
-
 /// What a turn needs.
 #[derive(Clone)]
 pub struct Ports {
@@ -87,27 +82,6 @@ pub fn service_posts(namespace: &str) -> BTreeSet<Post> {
         labels: Some(labels.clone()),
     };
     SERVICE_KINDS.into_iter().map(post).collect()
-}
-
-fn sip_clusters() -> ApiKind {
-    ApiKind::of_version(&format!("{}/{}", cluster::GROUP, cluster::VERSION), cluster::KIND)
-}
-
-fn hosts() -> ApiKind {
-    ApiKind::of_version(&format!("{}/{}", host::GROUP, host::VERSION), host::KIND)
-}
-
-fn policies() -> ApiKind {
-    ApiKind::of_version(&format!("{}/{}", host::GROUP, host::VERSION), HostDeployPolicy::KIND)
-}
-
-/// In the version that the API server prefers: what is read of them is the same in all.
-fn templates() -> ApiKind {
-    ApiKind::preferred(INFRASTRUCTURE, names::METAL3_MACHINE_TEMPLATE)
-}
-
-fn machines() -> ApiKind {
-    ApiKind::preferred("cluster.x-k8s.io", names::MACHINE)
 }
 
 fn secret(named: &cluster::Named) -> ApiObject {

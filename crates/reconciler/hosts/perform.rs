@@ -9,11 +9,11 @@ use capstan_live::live_objects::MANAGER;
 use serde_json::Value;
 
 use super::facts::Own;
-use super::memory::Memory;
 use super::{MANAGED_BY, Ports, host_keys, issuers, tenant};
 use capstan_ports::{
     ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
 };
+use capstan_reconciler_core::hosts::Memory;
 
 /// What came of a write.
 pub(super) enum Done {

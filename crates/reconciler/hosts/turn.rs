@@ -8,10 +8,11 @@ use futures_util::{StreamExt as _, stream};
 use jiff::SignedDuration;
 
 use super::facts::{self, Own};
-use super::memory::Memory;
 use super::perform::{Done, Failed, note, perform};
-use super::{Ports, hosts, posts, sip_clusters};
+use super::{Ports, posts};
 use capstan_ports::{LiveError, ManagementCluster as _};
+use capstan_reconciler_core::hosts::Memory;
+use capstan_reconciler_core::hosts::kinds::{hosts, sip_clusters};
 
 /// Writes for one SIPCluster that are under way at a time.
 const AT_A_TIME: usize = 8;

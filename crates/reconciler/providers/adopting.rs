@@ -16,14 +16,14 @@ use capstan_model::wording::count;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::halted::Halted;
-use super::member::{APPLIED_SPEC_HASH, Member, mark};
-use super::members::Members;
 use super::perform::as_seen;
 use super::ports::Ports;
 use capstan_ports::{
     ApiKind, ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Run,
 };
+use capstan_reconciler_core::providers::halted::Halted;
+use capstan_reconciler_core::providers::member::{APPLIED_SPEC_HASH, Member, mark};
+use capstan_reconciler_core::providers::members::Members;
 
 /// How many requests are under way at a time.
 const AT_A_TIME: usize = 4;

@@ -5,11 +5,11 @@ use capstan_live::installing::{Check, Deletion, DeletionFacts, InUse, deletion};
 use capstan_model::object::ObjectId;
 use serde_json::Value;
 
-use super::halted::{Halted, may_not};
-use super::member::Member;
 use super::ports::Ports;
-use super::records::text;
 use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _};
+use capstan_reconciler_core::providers::halted::{Halted, may_not};
+use capstan_reconciler_core::providers::member::Member;
+use capstan_reconciler_core::providers::record::text;
 
 /// Whether a provider that is being deleted may go.
 pub(super) async fn settle(

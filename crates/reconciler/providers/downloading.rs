@@ -9,14 +9,14 @@ use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, LiveSet, Provider, RecordedComponents, VERSION};
 use serde_json::{Value, json};
 
-use super::halted::Halted;
 use super::ports::Ports;
-use super::records::text;
 use super::sources::Sources;
 use capstan_fleet::components::{Download, NotHere, Sort, config_map};
 use capstan_ports::{
     As, Contested, LiveError, ManagementCluster as _, Run, SourceCredentials, WantedComponents,
 };
+use capstan_reconciler_core::providers::halted::Halted;
+use capstan_reconciler_core::providers::record::text;
 
 /// What became of the components that were lacking.
 #[derive(Debug, Default)]

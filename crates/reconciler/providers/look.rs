@@ -13,13 +13,13 @@ use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::member::Member;
-use super::members::Members;
 use super::migrate;
 use super::ports::Ports;
-use super::prepared::Manifest;
-use super::sights::{Live, Question, Sight, Sights};
 use capstan_ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run};
+use capstan_reconciler_core::providers::member::Member;
+use capstan_reconciler_core::providers::members::Members;
+use capstan_reconciler_core::providers::prepared::Manifest;
+use capstan_reconciler_core::providers::sights::{Live, Question, Sight, Sights};
 
 /// How many requests are under way at a time for these objects: one of a definition takes some megabytes here, and keeps the
 /// API server busy by itself.

@@ -9,15 +9,15 @@ use capstan_model::object::ObjectId;
 use capstan_providers::{GROUP, LiveSet, Provider};
 use serde_json::Value;
 
-use super::halted::may_not;
-use super::member::Member;
-use super::members::Members;
 use super::ports::Ports;
-use super::prepared::Prepared;
-use super::records::text;
-use super::sights::{Sights, is_later};
 use super::sources::Sources;
 use capstan_ports::{ApiObject, Change, LiveChange, LiveError};
+use capstan_reconciler_core::providers::halted::may_not;
+use capstan_reconciler_core::providers::member::Member;
+use capstan_reconciler_core::providers::members::Members;
+use capstan_reconciler_core::providers::prepared::Prepared;
+use capstan_reconciler_core::providers::record::text;
+use capstan_reconciler_core::providers::sights::{Sights, is_later};
 
 /// What a loop of passes remembers from one to the next: nothing that it could not find out again.
 #[derive(Default)]

@@ -8,16 +8,16 @@ use capstan_live::installing::{Check, Deletion};
 use capstan_model::object::ObjectId;
 
 use super::adopting;
-use super::halted::Halted;
 use super::look::look;
-use super::member::Member;
-use super::members::Members;
 use super::memory::Memory;
 use super::perform::{Performed, perform, sweep};
 use super::ports::Ports;
 use super::reading::{Lacked, read};
 use super::saying::say;
 use capstan_ports::{As, LiveError};
+use capstan_reconciler_core::providers::halted::Halted;
+use capstan_reconciler_core::providers::member::Member;
+use capstan_reconciler_core::providers::members::Members;
 
 /// What became of a pass.
 #[derive(Debug, Default)]

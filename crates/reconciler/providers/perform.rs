@@ -7,15 +7,15 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::look::{as_applied, at_a_time};
-use super::member::{FINALIZER, Member};
-use super::members::Members;
 use super::ports::Ports;
-use super::prepared::Manifest;
-use super::sights::{Live, Sight, Sights};
 use super::{migrate, records, webhooks};
 use capstan_ports::{
     ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
 };
+use capstan_reconciler_core::providers::member::{FINALIZER, Member};
+use capstan_reconciler_core::providers::members::Members;
+use capstan_reconciler_core::providers::prepared::Manifest;
+use capstan_reconciler_core::providers::sights::{Live, Sight, Sights};
 
 /// What became of a step.
 pub(super) enum Performed {

@@ -11,15 +11,16 @@ use serde_json::Value;
 
 use super::deleting;
 use super::downloading::{self, Lacking};
-use super::halted::Halted;
-use super::member::Member;
-use super::members::{Members, kind_of};
 use super::memory::{Memory, render_all};
 use super::ports::Ports;
-use super::prepared::Prepared;
-use super::records::{Remembered, Unreadable, read_all, text};
+use super::records::{Unreadable, read_all};
 use super::sources::Sources;
 use capstan_ports::{ApiObject, LiveError, ManagementCluster as _};
+use capstan_reconciler_core::providers::halted::Halted;
+use capstan_reconciler_core::providers::member::Member;
+use capstan_reconciler_core::providers::members::{Members, kind_of};
+use capstan_reconciler_core::providers::prepared::Prepared;
+use capstan_reconciler_core::providers::record::{Remembered, text};
 
 /// What becomes of components that are lacking.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,30 +3,13 @@
 use capstan_live::applying::sent_new;
 use capstan_live::installing::pass::Record;
 use capstan_providers::ProviderKind;
-use serde::Deserialize as _;
-use serde_json::{Value, json};
+use capstan_reconciler_core::providers::record::{API_VERSION, KIND, Remembered, object, read, text};
+use serde_json::json;
 
 use super::ports::Ports;
 use capstan_ports::{
-    ApiKind, ApiObject, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions,
-    Run,
+    ApiKind, As, Contested, Deleted, LiveError, ManagementCluster as _, ObjectPart, Preconditions, Run,
 };
-
-/// Kind and version of what is remembered.
-const API_VERSION: &str = "capstan.dev/v1alpha1";
-const KIND: &str = "ManagedProvider";
-
-/// A `ManagedProvider`, as the API server has it.
-#[derive(Debug, Clone)]
-pub(super) struct Remembered {
-    pub(super) kind: ProviderKind,
-    pub(super) namespace: String,
-    /// The provider's name.
-    pub(super) name: String,
-    uid: String,
-    resource_version: String,
-    pub(super) record: Record,
-}
 
 /// What is remembered cannot be read: nothing is done for that provider until it can.
 pub(super) struct Unreadable {
@@ -58,38 +41,6 @@ pub(super) async fn read_all(
         }
     }
     Ok((remembered, unreadable))
-}
-
-fn read(object: &Value) -> Result<Remembered, LiveError> {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let namespace = text("/metadata/namespace").to_owned();
-    let malformed = |reason: String| LiveError::Malformed {
-        doing: format!("reading {KIND} {namespace}/{}", text("/metadata/name")),
-        reason: format!("{reason}; are the definitions of `capstan crds` installed?"),
-    };
-    let kind = ProviderKind::parse(text("/spec/kind"))
-        .ok_or_else(|| malformed(format!("`spec.kind` is no kind of provider: `{}`", text("/spec/kind"))))?;
-    let record = match object.get("status") {
-        None => Record::default(),
-        Some(status) => Record::deserialize(status)
-            .map_err(|error| malformed(format!("its status cannot be read ({error})")))?,
-    };
-    Ok(Remembered {
-        kind,
-        name: text("/spec/name").to_owned(),
-        uid: text("/metadata/uid").to_owned(),
-        resource_version: text("/metadata/resourceVersion").to_owned(),
-        namespace: namespace.clone(),
-        record,
-    })
-}
-
-fn object(kind: ProviderKind, namespace: &str, name: &str) -> ApiObject {
-    ApiObject {
-        kind: ApiKind::of_version(API_VERSION, KIND),
-        namespace: Some(namespace.to_owned()),
-        name: format!("{}-{name}", kind.word()),
-    }
 }
 
 /// Writes down what is remembered of a provider; makes the object where there is none.
@@ -132,9 +83,4 @@ pub(super) async fn forget(ports: &Ports, by: &As, known: &Remembered) -> Result
     let object = object(known.kind, &known.namespace, &known.name);
     let only = Preconditions { uid: &known.uid, resource_version: Some(&known.resource_version) };
     ports.live.delete(by, &object, only, Run::Real).await
-}
-
-/// A text in an object, at a JSON pointer; nothing where there is none.
-pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_providers::{LiveSet, Provider};
 use serde_json::{Value, json};
 
-use super::halted::may_not;
-use super::members::core;
 use super::ports::Ports;
-use super::records::text;
 use capstan_ports::{ApiObject, As, LiveError, ManagementCluster as _};
+use capstan_reconciler_core::providers::halted::may_not;
+use capstan_reconciler_core::providers::members::core;
+use capstan_reconciler_core::providers::record::text;
 
 /// What providers are rendered from.
 #[derive(Debug, Default)]

@@ -8,9 +8,9 @@ use capstan_providers::ProviderKind;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::members::kind_of;
 use super::ports::Ports;
 use capstan_ports::{ApiObject, LiveError, ManagementCluster as _, ObjectPart, Run};
+use capstan_reconciler_core::providers::members::kind_of;
 
 /// Says at every provider object that the Leases of these namespaces are waited for, which run out after so long.
 ///

@@ -7,9 +7,9 @@ use capstan_live::installing::pass::{is_definition, sample};
 use capstan_model::object::ObjectId;
 use serde_json::Value;
 
-use super::members::Members;
 use super::ports::Ports;
 use capstan_ports::{ApiObject, As, Contested, LiveError, ManagementCluster as _, Run};
+use capstan_reconciler_core::providers::members::Members;
 
 /// The name of what is asked for: nothing is ever made of it.
 const NAME: &str = "capstan-asks";

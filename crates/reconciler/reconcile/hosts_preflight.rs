@@ -20,7 +20,7 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_model::ids::ClusterId;
 use capstan_model::object::FieldPath;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster as _};
-use capstan_reconciler_core::hosts_preflight::{Seen, Wish, beside, is_wish, too_few, warning};
+use capstan_reconciler_core::hosts::preflight::{Seen, Wish, beside, is_wish, too_few, warning};
 use capstan_reconciler_core::preflight::{HOSTS_UNKNOWN, add_of_hosts};
 use capstan_reconciler_core::reason::{Reason, untold};
 use capstan_reconciler_core::reports::PreflightAnswer;

@@ -84,7 +84,18 @@ const NO_REASONS: &[&str] = &[
 #[test]
 fn every_reason_of_the_reconciler_is_explained() {
     let sources = sources(&[
-        "crates/reconciler-core",
+        "crates/reconciler-core/cloud_kinds.rs",
+        "crates/reconciler-core/conclude.rs",
+        "crates/reconciler-core/credentials",
+        "crates/reconciler-core/hosts/preflight.rs",
+        "crates/reconciler-core/leases",
+        "crates/reconciler-core/outcome.rs",
+        "crates/reconciler-core/owners",
+        "crates/reconciler-core/preflight.rs",
+        "crates/reconciler-core/reason.rs",
+        "crates/reconciler-core/resources",
+        "crates/reconciler-core/services",
+        "crates/reconciler-core/trial_failed.rs",
         "crates/reconciler/reconcile",
         "crates/controllers",
         "crates/hosts/pass/status.rs",

@@ -6,15 +6,12 @@ use std::sync::Arc;
 
 use capstan_live::applying::{Changes, Plan};
 use capstan_live::rollout::observed::State;
-use capstan_live::services::{
-    Cause, Course, Problem, ServiceState, gate, may_change, networks_there, refused_network,
-};
+use capstan_live::services::{Cause, Course, ServiceState, gate, may_change};
 use capstan_model::kinds::{KindRole, is_cluster, role_of};
 use capstan_model::object::ObjectId;
-use capstan_plan::services::Network;
-use capstan_plan::settings::{Service, ServiceObject, ServiceRole, ServiceSource, ServiceTurn};
-use serde_json::Value;
+use capstan_plan::settings::{Service, ServiceSource, ServiceTurn};
 
+use super::network::is_named;
 use crate::reconcile::blocking::where_blocking_is_allowed;
 use crate::reconcile::observation::Observation;
 use crate::reconcile::reconciliation::Reconciliation;
@@ -124,36 +121,10 @@ impl Reconciliation<'_> {
         Ok(waits.collect())
     }
 
-    /// Why the network that a service is may not come: another one is there.
-    pub(super) fn refused_network<'v>(
-        &self,
-        observed: &Observation,
-        service: &Service,
-        rendered: impl Iterator<Item = &'v Value>,
-    ) -> Option<Problem> {
-        if service.role != ServiceRole::Cni {
-            return None;
-        }
-        let there = networks_there(&self.status.services, |object| live_of(observed, object));
-        let coming = Network::of_values(service.name.as_str(), rendered);
-        refused_network(&there, &coming, service.force.as_ref())
-    }
-
     /// What the settings say of services; nothing where they cannot be read, which is told with the services.
     async fn declared_services(&self) -> Vec<Service> {
         let (fleet, id) = (Arc::clone(&self.request.revision.fleet), self.request.id.clone());
         let read = where_blocking_is_allowed(move || fleet.services(&id)).await;
         read.map(|declared| declared.services).unwrap_or_default()
     }
-}
-
-/// Whether a service names that object of base.
-pub(super) fn is_named(named: &[ServiceObject], id: &ObjectId) -> bool {
-    named.iter().any(|one| id.kind == one.kind.as_str() && id.name == one.name.as_str())
-}
-
-/// What the management cluster has of an object of base that brings a service.
-pub(super) fn live_of<'o>(observed: &'o Observation, object: &ServiceObject) -> Option<&'o Value> {
-    let found = observed.live.iter().find(|(id, _)| is_named(std::slice::from_ref(object), id));
-    found.map(|(_, live)| live)
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use capstan_live::applying::{Inventory, is_applied_by_capstan};
 use capstan_live::services::{Cause, Problem, ServiceState, gate, may_change, needs_of};
 use capstan_model::object::ObjectId;
-use capstan_plan::settings::{Service, ServiceObject, ServiceRole, ServiceSource};
+use capstan_plan::settings::{Service, ServiceObject, ServiceSource};
 use capstan_ports::{LiveError, ManagementCluster as _};
 use capstan_reconciler_core::credentials::begin_with;
 use capstan_reconciler_core::outcome::Interruption;
@@ -149,8 +149,7 @@ impl ServiceLife<'_, '_, '_> {
     /// What was looked at, beside what is remembered now.
     fn look(&self) -> core::Look {
         let is_of_folder = self.known.is_of_folder;
-        let rendered = || self.looks.iter().map(|look| &look.object.value);
-        let is_network = self.service.role == ServiceRole::Cni;
+        let rendered = self.looks.iter().map(|look| &look.object.value);
         core::Look {
             wrong: if is_of_folder { self.twins() } else { self.missing.clone() },
             is_unremembered: is_of_folder
@@ -159,9 +158,7 @@ impl ServiceLife<'_, '_, '_> {
                 true => hindrances(&self.looks, &self.inventory, self.pass.of.adopt()),
                 false => Vec::new(),
             },
-            network: is_network
-                .then(|| self.pass.of.refused_network(self.pass.observed, self.service, rendered()))
-                .flatten(),
+            network: self.pass.of.refused_network(self.pass.observed, self.service, rendered),
             differs: self.looks.iter().any(|look| look.differs),
             is_absent: self.looks.iter().any(|look| look.live.is_none()),
         }

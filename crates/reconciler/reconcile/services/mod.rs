@@ -21,6 +21,7 @@ mod folder;
 mod held;
 mod kubernetes;
 mod life;
+mod network;
 mod pass;
 mod pass_state;
 mod preflight;

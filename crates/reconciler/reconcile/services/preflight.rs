@@ -7,7 +7,7 @@ use capstan_plan::services::{Network, network_among};
 use capstan_plan::settings::{Service, ServiceSource};
 
 use super::declared::Declared;
-use super::held::{is_named, live_of};
+use super::network::{is_named, live_of};
 use crate::reconcile::observation::Observation;
 use crate::reconcile::revision::Revision;
 use capstan_reconciler_core::reason::Reason;

@@ -12,7 +12,7 @@ use capstan_reconciler_core::services::problem_of;
 use serde_json::Value;
 
 use super::folder::Look;
-use super::held::is_named;
+use super::network::is_named;
 use super::pass_state::{Pass, works_with_cloud};
 use super::workloads::Workload;
 use crate::reconcile::credentials::id_inside;

@@ -15,49 +15,54 @@ use capstan_plan::templates::SpecDigest;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::records::text;
+use super::record::text;
 
 /// How long anything that was seen counts.
 const COUNTS: SignedDuration = SignedDuration::from_mins(9);
 
 /// What an object was held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Question {
+pub struct Question {
     /// What is rendered; `None` of what is in the inventory alone.
-    pub(super) manifest: Option<SpecDigest>,
+    pub manifest: Option<SpecDigest>,
     /// How far its provider was.
-    pub(super) phase: Phase,
+    pub phase: Phase,
 }
 
 impl Question {
     /// Whether what is rendered is tried. While it is applied, what is not known to be as rendered is applied untried.
-    pub(super) const fn tries(&self) -> bool {
+    pub const fn tries(&self) -> bool {
         !matches!(self.phase, Phase::Applying | Phase::Pruning | Phase::Removing)
     }
 }
 
 /// What was seen of one object.
 #[derive(Debug, Clone)]
-pub(super) struct Sight {
-    pub(super) seen: Seen,
-    pub(super) live: Option<Live>,
+pub struct Sight {
+    /// What is decided on.
+    pub seen: Seen,
+    /// What a write takes of it, where it is there.
+    pub live: Option<Live>,
     /// What sort of answer a refusal was.
-    pub(super) refusal: Option<RefusalKind>,
-    pub(super) question: Question,
-    pub(super) at: Timestamp,
+    pub refusal: Option<RefusalKind>,
+    /// What it was held against.
+    pub question: Question,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// What a write takes of a live object.
 #[derive(Debug, Clone)]
-pub(super) struct Live {
+pub struct Live {
     /// Its identity and version, and whether it has a status.
-    pub(super) object: Value,
+    pub object: Value,
     /// The managers whose fields Capstan takes.
-    pub(super) installers: Vec<String>,
+    pub installers: Vec<String>,
 }
 
 impl Live {
-    pub(super) fn of(live: &Value) -> Self {
+    /// What a write takes of it.
+    pub fn of(live: &Value) -> Self {
         let metadata = |key: &str| live.get("metadata").and_then(|all| all.get(key)).cloned();
         let mut object = json!({"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": {}});
         for key in ["name", "namespace", "uid", "resourceVersion"] {
@@ -112,13 +117,13 @@ impl Sight {
 
 /// What was seen, by object and by provider.
 #[derive(Debug, Default)]
-pub(super) struct Sights {
+pub struct Sights {
     known: BTreeMap<ObjectId, BTreeMap<ObjectId, Sight>>,
 }
 
 impl Sights {
     /// What is known of a provider's object, where that answers the question.
-    pub(super) fn answer(
+    pub fn answer(
         &self,
         provider: &ObjectId,
         id: &ObjectId,
@@ -128,31 +133,33 @@ impl Sights {
         self.known.get(id)?.get(provider).filter(|sight| sight.answers(id, question, now))
     }
 
-    pub(super) fn note(&mut self, provider: &ObjectId, id: &ObjectId, sight: Sight) {
+    /// It was seen so.
+    pub fn note(&mut self, provider: &ObjectId, id: &ObjectId, sight: Sight) {
         self.known.entry(id.clone()).or_default().insert(provider.clone(), sight);
     }
 
     /// The object is looked at anew before anything is decided on it.
-    pub(super) fn forget(&mut self, id: &ObjectId) {
+    pub fn forget(&mut self, id: &ObjectId) {
         self.known.remove(id);
     }
 
-    pub(super) fn forget_all(&mut self) {
+    /// Everything is looked at anew.
+    pub fn forget_all(&mut self) {
         self.known.clear();
     }
 
     /// The live object, as it was seen.
-    pub(super) fn live(&self, provider: &ObjectId, id: &ObjectId) -> Option<&Live> {
+    pub fn live(&self, provider: &ObjectId, id: &ObjectId) -> Option<&Live> {
         self.known.get(id)?.get(provider)?.live.as_ref()
     }
 
     /// What sort of answer the refusal of a provider's object was.
-    pub(super) fn refusal(&self, provider: &ObjectId, id: &ObjectId) -> Option<RefusalKind> {
+    pub fn refusal(&self, provider: &ObjectId, id: &ObjectId) -> Option<RefusalKind> {
         self.known.get(id)?.get(provider)?.refusal
     }
 
     /// Takes in that an object changed, as a watch tells it: whether that is news, and no echo of what was seen.
-    pub(super) fn hear(&mut self, id: &ObjectId, version: &str) -> bool {
+    pub fn hear(&mut self, id: &ObjectId, version: &str) -> bool {
         let Some(known) = self.known.get(id) else { return false };
         let is_news = known.values().any(|sight| match &sight.live {
             Some(live) => is_later(version, live.version()),
@@ -167,7 +174,7 @@ impl Sights {
 
 /// Whether one resource version is later than another. They are compared as numbers, which they have to be
 /// (<https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions>); what is none is later where it differs.
-pub(super) fn is_later(version: &str, than: &str) -> bool {
+pub fn is_later(version: &str, than: &str) -> bool {
     match (version.parse::<u64>(), than.parse::<u64>()) {
         (Ok(version), Ok(than)) => version > than,
         _ => version != than || version.is_empty(),

@@ -9,27 +9,29 @@ use capstan_plan::templates::SpecDigest;
 use capstan_providers::Rendered;
 use serde_json::Value;
 
-use super::records::text;
+use super::record::text;
 use capstan_ports::ApiObject;
 
 /// A provider as it is applied.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub struct Prepared {
     /// Which objects, in the order of the components.
-    pub(super) components: Components,
+    pub components: Components,
     /// SHA-256 of what it was rendered from.
-    pub(super) components_sha256: String,
-    pub(super) manifests: BTreeMap<ObjectId, Manifest>,
+    pub components_sha256: String,
+    /// As they are sent.
+    pub manifests: BTreeMap<ObjectId, Manifest>,
 }
 
 /// One object as it is applied.
 #[derive(Debug)]
-pub(super) struct Manifest {
-    pub(super) object: ApiObject,
+pub struct Manifest {
+    /// Which it is.
+    pub object: ApiObject,
     /// Of its content.
-    pub(super) digest: SpecDigest,
+    pub digest: SpecDigest,
     /// Group and kind of what a definition brings.
-    pub(super) brings: Option<(String, String)>,
+    pub brings: Option<(String, String)>,
     text: Box<str>,
 }
 
@@ -43,7 +45,7 @@ impl Manifest {
     }
 
     /// The object, as it is sent.
-    pub(super) fn value(&self) -> Value {
+    pub fn value(&self) -> Value {
         // It was written from a value; were it none, the API server would not be asked for anything.
         serde_json::from_str(&self.text).unwrap_or_default()
     }

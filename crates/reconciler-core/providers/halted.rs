@@ -7,7 +7,7 @@ use capstan_ports::LiveError;
 
 /// Why a provider is not gone on with.
 #[derive(Debug, Clone)]
-pub(super) enum Halted {
+pub enum Halted {
     /// One of the operator's checks.
     Check(Check),
     /// It cannot be rendered.
@@ -15,7 +15,8 @@ pub(super) enum Halted {
 }
 
 impl Halted {
-    pub(super) fn message(&self) -> String {
+    /// In a sentence.
+    pub fn message(&self) -> String {
         match self {
             Self::Check(check) => check.message(),
             Self::Failed(_, message) => message.clone(),
@@ -24,7 +25,7 @@ impl Halted {
 }
 
 /// What somebody may not do, and what gives them the right.
-pub(super) fn may_not(error: LiveError) -> Result<String, LiveError> {
+pub fn may_not(error: LiveError) -> Result<String, LiveError> {
     match error {
         LiveError::Refused { ref refusal, .. } if refusal.kind == RefusalKind::Forbidden => {
             Ok(format!("{error}; `capstan providers rights` prints the role that the set needs"))

@@ -11,56 +11,63 @@ use serde_json::Value;
 
 use super::halted::Halted;
 use super::prepared::{Manifest, Prepared};
-use super::records::Remembered;
+use super::record::Remembered;
 
 /// The finalizer that holds a provider object while what it brought is deleted: the operator's own.
-pub(super) const FINALIZER: &str = "provider.cluster.x-k8s.io";
+pub const FINALIZER: &str = "provider.cluster.x-k8s.io";
 
 /// The operator's mark on a provider object: what it applied last.
-pub(super) const APPLIED_SPEC_HASH: &str = "operator.cluster.x-k8s.io/applied-spec-hash";
+pub const APPLIED_SPEC_HASH: &str = "operator.cluster.x-k8s.io/applied-spec-hash";
 
 /// The mark, where there is one.
-pub(super) fn mark(object: &Value) -> Option<&str> {
+pub fn mark(object: &Value) -> Option<&str> {
     object.pointer("/metadata/annotations")?.get(APPLIED_SPEC_HASH)?.as_str()
 }
 
 /// A provider, as a pass found it.
-pub(super) struct Member {
-    pub(super) id: ObjectId,
-    pub(super) kind: ProviderKind,
-    pub(super) namespace: String,
-    pub(super) name: String,
+pub struct Member {
+    /// Its identity.
+    pub id: ObjectId,
+    /// Its kind.
+    pub kind: ProviderKind,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
     /// Its object; `None` where only its inventory is left.
-    pub(super) object: Option<Value>,
+    pub object: Option<Value>,
     /// The version that was chosen, where one could be.
-    pub(super) version: Option<String>,
-    pub(super) wanted: Wanted,
+    pub version: Option<String>,
+    /// What is asked for.
+    pub wanted: Wanted,
     /// Why it is not gone on with.
-    pub(super) halted: Option<Halted>,
+    pub halted: Option<Halted>,
     /// Why a step of it could not be performed in this pass.
-    pub(super) failed: Option<String>,
+    pub failed: Option<String>,
     /// What it was rendered to, where it could be.
-    pub(super) prepared: Option<Arc<Prepared>>,
-    pub(super) remembered: Option<Remembered>,
+    pub prepared: Option<Arc<Prepared>>,
+    /// What is remembered of it.
+    pub remembered: Option<Remembered>,
     /// Where it is being deleted: whether it may go.
-    pub(super) deletion: Option<Deletion>,
+    pub deletion: Option<Deletion>,
     /// The version that somebody else installed, where that is known and its object does not say it.
-    pub(super) installed_before: Option<String>,
+    pub installed_before: Option<String>,
     /// The config Secret that it is rendered from.
-    pub(super) secret: Option<String>,
+    pub secret: Option<String>,
     /// The labels of ConfigMaps that its components may be in, as `kubectl -l` takes them.
-    pub(super) selector: Option<String>,
+    pub selector: Option<String>,
     /// The ConfigMap that its additional manifests are in.
-    pub(super) manifests_map: Option<String>,
+    pub manifests_map: Option<String>,
 }
 
 impl Member {
     /// The value of the label `cluster.x-k8s.io/provider`.
-    pub(super) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         self.kind.label(&self.name)
     }
 
-    pub(super) fn facts(&self) -> ProviderFacts {
+    /// What is decided on, without a look at its objects.
+    pub fn facts(&self) -> ProviderFacts {
         ProviderFacts {
             id: self.id.clone(),
             kind: self.kind,
@@ -72,13 +79,13 @@ impl Member {
     }
 
     /// Whether its object stays until what it brought is gone.
-    pub(super) fn is_held(&self) -> bool {
+    pub fn is_held(&self) -> bool {
         let finalizers = self.object.as_ref().and_then(|object| object.pointer("/metadata/finalizers"));
         finalizers.and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == FINALIZER))
     }
 
     /// What is remembered of it. Of one that somebody else installed: the version that its status names.
-    pub(super) fn record(&self) -> Option<Record> {
+    pub fn record(&self) -> Option<Record> {
         if let Some(remembered) = &self.remembered {
             return Some(remembered.record.clone());
         }
@@ -96,14 +103,14 @@ impl Member {
     }
 
     /// Whether its object and its sources alone say what becomes of it: nothing is in its way, or was left by others.
-    pub(super) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         let given_up = self.remembered.as_ref().is_some_and(|one| one.record.given_up.is_some());
         let is_marked = self.object.as_ref().is_some_and(|object| mark(object).is_some());
         self.halted.is_none() && self.deletion.is_none() && !given_up && !is_marked
     }
 
     /// What was given up of it, where that is what it asks for still.
-    pub(super) fn given_up(&self) -> Option<(GivenUp, Record)> {
+    pub fn given_up(&self) -> Option<(GivenUp, Record)> {
         let record = &self.remembered.as_ref()?.record;
         let given_up = record.given_up.as_ref()?;
         let Wanted::Components(components) = &self.wanted else { return None };
@@ -111,12 +118,7 @@ impl Member {
     }
 
     /// What it asks for was given up: what is installed comes back, or stays.
-    pub(super) fn goes_back(
-        &mut self,
-        given_up: &GivenUp,
-        record: &Record,
-        installed: Option<Arc<Prepared>>,
-    ) {
+    pub fn goes_back(&mut self, given_up: &GivenUp, record: &Record, installed: Option<Arc<Prepared>>) {
         if installed.is_none() && matches!(record.phase, Phase::Applying | Phase::Pruning) {
             // Its objects are there in part, and the others are not at hand: it goes on, and says what it waits for.
             return;
@@ -133,7 +135,8 @@ impl Member {
         };
     }
 
-    pub(super) fn renders(&mut self, prepared: Arc<Prepared>) {
+    /// It comes to that.
+    pub fn renders(&mut self, prepared: Arc<Prepared>) {
         self.version = Some(prepared.components.revision.version.clone());
         self.wanted = Wanted::Components(self.prepare(prepared));
     }
@@ -146,7 +149,7 @@ impl Member {
     }
 
     /// The objects that are applied.
-    pub(super) fn manifests(&self) -> &BTreeMap<ObjectId, Manifest> {
+    pub fn manifests(&self) -> &BTreeMap<ObjectId, Manifest> {
         static NONE: BTreeMap<ObjectId, Manifest> = BTreeMap::new();
         self.prepared.as_ref().map_or(&NONE, |prepared| &prepared.manifests)
     }

@@ -10,25 +10,28 @@ use super::member::Member;
 use capstan_ports::{ApiKind, Post};
 
 /// All providers, in clusterctl's order of kinds and by name.
-pub(super) struct Members {
-    pub(super) all: Vec<Member>,
+pub struct Members {
+    /// Each of them.
+    pub all: Vec<Member>,
     /// ConfigMaps with components, downloads among them: their metadata alone.
-    pub(super) config_maps: Vec<Value>,
+    pub config_maps: Vec<Value>,
     /// After how long components that are lacking are asked for again; `None` where none are.
-    pub(super) again: Option<std::time::Duration>,
+    pub again: Option<std::time::Duration>,
 }
 
 impl Members {
-    pub(super) fn member(&self, id: &ObjectId) -> Option<&Member> {
+    /// One of them.
+    pub fn member(&self, id: &ObjectId) -> Option<&Member> {
         self.all.iter().find(|member| member.id == *id)
     }
 
-    pub(super) fn member_mut(&mut self, id: &ObjectId) -> Option<&mut Member> {
+    /// The same, to be changed.
+    pub fn member_mut(&mut self, id: &ObjectId) -> Option<&mut Member> {
         self.all.iter_mut().find(|member| member.id == *id)
     }
 
     /// What is worth watching: provider objects, what they are rendered from, and what was applied.
-    pub(super) fn posts(&self) -> BTreeSet<Post> {
+    pub fn posts(&self) -> BTreeSet<Post> {
         let all = |kind: ApiKind, namespace: Option<&str>| Post {
             kind,
             namespace: namespace.map(str::to_owned),
@@ -61,10 +64,12 @@ impl Members {
     }
 }
 
-pub(super) fn core(kind: &str) -> ApiKind {
+/// A kind of the core group.
+pub fn core(kind: &str) -> ApiKind {
     ApiKind::of_version("v1", kind)
 }
 
-pub(super) fn kind_of(kind: ProviderKind) -> ApiKind {
+/// The kind of provider objects.
+pub fn kind_of(kind: ProviderKind) -> ApiKind {
     ApiKind { group: GROUP.to_owned(), version: Some(VERSION.to_owned()), kind: kind.name().to_owned() }
 }

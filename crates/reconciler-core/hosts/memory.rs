@@ -10,44 +10,47 @@ use capstan_hosts::host::Host;
 use capstan_hosts::selector::{HostDeployPolicy, Labels};
 use capstan_hosts::services::dex::Connectors;
 use capstan_hosts::services::issuer::{Authority, NoLogin};
+use capstan_ports::{ApiKind, Change, LiveChange};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{hosts, policies, sip_clusters, templates};
-use capstan_ports::{ApiKind, Change, LiveChange};
+use super::kinds::{hosts, policies, sip_clusters, templates};
 
 /// What is known; what is `None`, or not in a map, is to be read.
 #[derive(Debug, Default)]
 pub struct Memory {
-    /// By namespace and name.
-    pub(super) clusters: Option<Vec<SipCluster>>,
-    pub(super) hosts: Option<Vec<Host>>,
-    pub(super) policies: Option<Vec<HostDeployPolicy>>,
-    pub(super) templates: Option<Vec<Value>>,
+    /// The SIPClusters, by namespace and name.
+    pub clusters: Option<Vec<SipCluster>>,
+    /// All hosts.
+    pub hosts: Option<Vec<Host>>,
+    /// The policies by which hosts are given.
+    pub policies: Option<Vec<HostDeployPolicy>>,
+    /// The templates of machines.
+    pub templates: Option<Vec<Value>>,
     /// The live objects of services, by namespace.
-    pub(super) services: BTreeMap<String, Vec<Value>>,
+    pub services: BTreeMap<String, Vec<Value>>,
     /// Labels of namespaces, where policies ask for them.
-    pub(super) namespaces: BTreeMap<String, Labels>,
+    pub namespaces: BTreeMap<String, Labels>,
     /// Network data, by its Secret.
-    pub(super) network_data: BTreeMap<Named, String>,
+    pub network_data: BTreeMap<Named, String>,
     /// The tenants' certificate authorities, by SIPCluster.
-    pub(super) authorities: BTreeMap<Named, String>,
+    pub authorities: BTreeMap<Named, String>,
     /// The certificate authorities of issuers, by their Secrets, or why there is none. No private key.
-    pub(super) signers: BTreeMap<Named, Result<Authority, String>>,
+    pub signers: BTreeMap<Named, Result<Authority, String>>,
     /// The connectors of issuers, by their Secrets.
-    pub(super) connectors: BTreeMap<Named, Result<Connectors, NoLogin>>,
+    pub connectors: BTreeMap<Named, Result<Connectors, NoLogin>>,
     /// Machines, of all namespaces.
-    pub(super) machines: Option<Vec<Value>>,
+    pub machines: Option<Vec<Value>>,
     /// Whether they were listed in this turn.
-    pub(super) has_listed_machines: bool,
+    pub has_listed_machines: bool,
     /// Whether a host has no address yet that its Machine would tell.
-    pub(super) waits_for_machines: bool,
+    pub waits_for_machines: bool,
     /// Secrets that were asked for in vain: nobody tells when they come, so they are asked for again after a while.
-    pub(super) in_vain: BTreeSet<Named>,
+    pub in_vain: BTreeSet<Named>,
     /// Since when.
-    pub(super) in_vain_since: Option<Timestamp>,
+    pub in_vain_since: Option<Timestamp>,
     /// What cannot be read, as it was logged last.
-    pub(super) unreadable: BTreeSet<String>,
+    pub unreadable: BTreeSet<String>,
 }
 
 impl Memory {
@@ -105,7 +108,7 @@ impl Memory {
     }
 
     /// What was lacking is asked for again.
-    pub(super) fn ask_again(&mut self, now: Timestamp) {
+    pub fn ask_again(&mut self, now: Timestamp) {
         self.in_vain.clear();
         self.signers.retain(|_, read| read.as_ref().is_ok_and(|authority| authority.not_after > now));
         self.connectors.retain(|_, read| read.is_ok());
@@ -114,12 +117,13 @@ impl Memory {
         }
     }
 
-    pub(super) fn cluster(&self, named: &Named) -> Option<&SipCluster> {
+    /// A SIPCluster, where it is known.
+    pub fn cluster(&self, named: &Named) -> Option<&SipCluster> {
         self.clusters.iter().flatten().find(|cluster| cluster.named() == *named)
     }
 
     /// Of a SIPCluster the objects of its services.
-    pub(super) fn services_of(&self, cluster: &SipCluster) -> Vec<Value> {
+    pub fn services_of(&self, cluster: &SipCluster) -> Vec<Value> {
         let of = |live: &&Value| {
             live["metadata"]["labels"][capstan_hosts::host::CLUSTER_NAME] == cluster.metadata.name.as_str()
         };
@@ -128,7 +132,7 @@ impl Memory {
     }
 
     /// A SIPCluster as it is after a write.
-    pub(super) fn note_cluster(&mut self, cluster: SipCluster) {
+    pub fn note_cluster(&mut self, cluster: SipCluster) {
         let is_gone = cluster.metadata.deletion_timestamp.is_some() && cluster.metadata.finalizers.is_empty();
         let Some(known) = &mut self.clusters else { return };
         let Some(at) = known.iter().position(|held| held.named() == cluster.named()) else { return };
@@ -140,7 +144,7 @@ impl Memory {
     }
 
     /// A host as it is after a write.
-    pub(super) fn note_host(&mut self, host: Host) {
+    pub fn note_host(&mut self, host: Host) {
         let mut known = self.hosts.iter_mut().flatten();
         if let Some(held) = known.find(|held| held.named() == host.named()) {
             *held = host;
@@ -148,7 +152,7 @@ impl Memory {
     }
 
     /// An object of a service as it is after a write.
-    pub(super) fn note_service(&mut self, object: Value) {
+    pub fn note_service(&mut self, object: Value) {
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
         let known = self.services.entry(namespace).or_default();
         let is_it = |held: &Value| {
@@ -159,14 +163,14 @@ impl Memory {
     }
 
     /// An object of a service that is gone.
-    pub(super) fn note_gone(&mut self, namespace: &str, uid: &str) {
+    pub fn note_gone(&mut self, namespace: &str, uid: &str) {
         if let Some(known) = self.services.get_mut(namespace) {
             known.retain(|held| held["metadata"]["uid"] != uid);
         }
     }
 
     /// Others wrote meanwhile: what a SIPCluster is decided upon is read again.
-    pub(super) fn doubt(&mut self, namespace: &str) {
+    pub fn doubt(&mut self, namespace: &str) {
         self.clusters = None;
         self.hosts = None;
         self.signers.clear();

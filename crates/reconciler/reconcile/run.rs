@@ -1,0 +1,312 @@
+//! One reconciliation of one cluster folder: look, decide, try, apply, prune, judge, say.
+//!
+//! *Expected flow*: the folder is rendered at one commit; its boundary, the names of its templates and the
+//! live guards are decided on; every object is tried; the inventory is written with all that will be applied;
+//! then the objects that differ are applied, phase by phase; then what is gone from Git is deleted under
+//! guard; then the machines are judged, and all is said in the status.
+//!
+//! *Guarantees*: of a folder that is refused nothing is applied, by any phase. A reconciliation that finds nothing to
+//! do writes nothing at all, no status either. A process that dies anywhere leaves objects that its
+//! successor finds in the inventory; each step is the same when it is done again. A newer commit ends a
+//! reconciliation before its next phase: a phase never mixes commits.
+//!
+//! *Caveat*: dry runs are per object. What only the whole shows (a reference to nothing, two minors hidden
+//! in two steps) is found by the domain's guards, which look at the live cluster.
+
+use std::collections::BTreeMap;
+
+use capstan_live::kept_tree::{Attempted, Standing, may_repair};
+use capstan_live::rollout::observed::Verdict;
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::ObjectId;
+use capstan_model::tree::TreeId;
+use capstan_plan::settings::{Deletion, ProvidersBy};
+use capstan_ports::LiveError;
+use capstan_reconciler_core::conclude::{Found, notes, report, settle};
+use capstan_reconciler_core::outcome::{Ended, Failure, Interruption};
+use capstan_reconciler_core::reason::Reason;
+use capstan_reconciler_core::resources::{Adopt, ManagedClusterSpec, ManagedClusterStatus, RolloutState};
+use capstan_reconciler_core::services::failures;
+use capstan_reconciler_core::unwanted::Unwanted;
+use jiff::{SignedDuration, Timestamp};
+
+use super::observation::observe;
+use super::ports::{ClusterKey, ClusterRecord};
+use super::provider_sets;
+use super::reconciliation::{ReconcileRequest, Reconciliation};
+
+/// In how long a topology controller has taken up what its ClusterClass says, however many clusters are of it.
+const TAKEN_UP: SignedDuration = SignedDuration::from_hours(1);
+
+/// What a reconciliation did and found.
+#[derive(Debug)]
+pub struct ReconcileOutcome {
+    /// How it ended.
+    pub ended: Ended,
+    /// Objects that were written.
+    pub applied: usize,
+    /// Objects that were deleted.
+    pub deleted: usize,
+    /// The objects that were written, with the resource version that they got.
+    pub written: BTreeMap<ObjectId, String>,
+    /// Whether something is waited for besides machines: an object that is being deleted, say.
+    pub again: bool,
+    /// When nothing of the machines happens before, or nothing is tried: until then nobody needs to look.
+    pub put_off_until: Option<Timestamp>,
+    /// The generation of the ManagedCluster that was looked at.
+    pub generation: i64,
+    /// The status as it stands now.
+    pub status: ManagedClusterStatus,
+}
+
+/// Reconciles one cluster, and says how it stands.
+///
+/// # Errors
+/// Its ManagedCluster cannot be read or written; what was applied stands in the inventory.
+pub async fn reconcile(
+    request: &ReconcileRequest<'_>,
+    key: &ClusterKey,
+) -> Result<ReconcileOutcome, LiveError> {
+    let record = record(request, key).await?;
+    let mut reconciliation = Reconciliation::new(request, record);
+    let limit = request.fleet.spec.timeout;
+    let ended = match tokio::time::timeout(limit, reconciliation.run()).await {
+        Ok(ended) => ended,
+        Err(_) => Ended::Failed(Failure {
+            kind: "Timeout",
+            message: format!("reconciling took longer than {} s", limit.as_secs()),
+            reasons: Vec::new(),
+        }),
+    };
+    reconciliation.conclude(ended).await
+}
+
+/// Says why a cluster's folder is not looked at until then.
+///
+/// # Errors
+/// As [`reconcile`].
+pub async fn pass_over(
+    request: &ReconcileRequest<'_>,
+    key: &ClusterKey,
+    reason: Reason,
+    until: Timestamp,
+) -> Result<ReconcileOutcome, LiveError> {
+    let record = record(request, key).await?;
+    let outcome = Reconciliation::new(request, record).conclude(Ended::Refused(vec![reason])).await?;
+    Ok(ReconcileOutcome { put_off_until: Some(until), ..outcome })
+}
+
+/// The cluster's ManagedCluster, made where it is not there; what was asked by it is done now.
+async fn record(request: &ReconcileRequest<'_>, key: &ClusterKey) -> Result<ClusterRecord, LiveError> {
+    let (status_store, fleet) = (&request.ports.status_store, request.fleet);
+    let mut record = match status_store.cluster(key).await? {
+        Some(record) => record,
+        None => {
+            let spec = ManagedClusterSpec::of(request.id, &fleet.key.name);
+            status_store.create_cluster(key, &spec).await?
+        }
+    };
+    check_belongs(request, key, &record)?;
+    if record.reconcile_requested {
+        status_store.clear_request_of_cluster(key).await?;
+        // As it stands now, whole: whoever wrote it meanwhile must not be overwritten with what stood there before.
+        if let Some(now) = status_store.cluster(key).await? {
+            check_belongs(request, key, &now)?;
+            record = now;
+        }
+    }
+    Ok(record)
+}
+
+/// A ManagedCluster stands for one folder of one Fleet.
+fn check_belongs(
+    request: &ReconcileRequest<'_>,
+    key: &ClusterKey,
+    record: &ClusterRecord,
+) -> Result<(), LiveError> {
+    if record.spec.cluster != request.id.as_str() {
+        // Somebody made it by hand for another folder: two folders must not share an inventory.
+        return Err(LiveError::Malformed {
+            doing: format!("reconciling {}", request.id),
+            reason: format!("ManagedCluster {key} belongs to the folder {}", record.spec.cluster),
+        });
+    }
+    if record.spec.fleet != request.fleet.key.name {
+        return Err(LiveError::Malformed {
+            doing: format!("reconciling {}", request.id),
+            reason: format!(
+                "ManagedCluster {key} belongs to the Fleet {}: let one Fleet have the cluster, or correct its \
+                 `spec.fleet`",
+                record.spec.fleet
+            ),
+        });
+    }
+    Ok(())
+}
+
+impl Reconciliation<'_> {
+    /// From the first look to the last phase that may be done now.
+    async fn run(&mut self) -> Ended {
+        match self.try_run().await {
+            Ok(ended) => ended,
+            Err(Unwanted::Refused(reasons)) => {
+                self.renew_remembered_credentials().await;
+                self.guard_owners_key().await;
+                Ended::Refused(reasons)
+            }
+            Err(Unwanted::Forbidden { error, reason }) => {
+                self.guard_owners_key().await;
+                Ended::Failed(Failure { reasons: vec![*reason], ..error.into() })
+            }
+            Err(Unwanted::Live(error)) => Ended::Failed(error.into()),
+        }
+    }
+
+    async fn try_run(&mut self) -> Result<Ended, Unwanted> {
+        let (request, names) = (self.request, self.status.names());
+        if !self.may_repair() {
+            return Ok(Ended::Interrupted(Interruption::Unconfirmed));
+        }
+        let inventory = &self.status.inventory;
+        let changed_after = self.looked_at_clones();
+        let mut observed = observe(
+            request.ports,
+            request.fleet,
+            request.revision,
+            request.id,
+            &names,
+            inventory,
+            changed_after,
+        )
+        .await?;
+        if observed.set.as_ref().is_some_and(|set| set.by == ProvidersBy::Capstan)
+            && self.adopt() == Adopt::Take
+        {
+            provider_sets::note_adoption(&mut observed.objects);
+        }
+        self.cluster = observed.objects.iter().map(|object| &object.id).find(|id| is_cluster(id)).cloned();
+        self.look_beside(&observed).await?;
+        if matches!(observed.wanted.tombstones, Deletion::Cluster) {
+            if !request.standing.may_delete() {
+                return Ok(Ended::Interrupted(Interruption::Unconfirmed));
+            }
+            return self.remove_cluster(&observed).await;
+        }
+        self.status.cleanup = None;
+        self.judge(&observed);
+        self.look_at_cloud(&observed).await;
+        if self.is_suspended() {
+            self.guard_owners_key().await;
+            return Ok(Ended::Suspended);
+        }
+        // Before whatever works with them.
+        self.publish_credentials(&observed).await;
+        self.publish_owners_key(&observed).await;
+        let ended = self.apply(&mut observed).await?;
+        self.judge(&observed);
+        if let Ended::Applied = ended {
+            self.bring_services(&observed).await?;
+            let ended = self.prune(&observed).await?;
+            return Ok(self.held_for_kubernetes(ended));
+        }
+        Ok(ended)
+    }
+
+    /// Whether this commit may be applied to this cluster at all.
+    fn may_repair(&self) -> bool {
+        let (revision, status) = (self.request.revision, &self.status);
+        let attempted = Attempted {
+            commit: status.attempted_commit.as_deref(),
+            folder: status.attempted_folder.as_deref(),
+        };
+        let folder = revision.folder_id(self.request.id);
+        self.request.standing == Standing::Confirmed
+            || may_repair(&revision.commit, folder.as_ref(), attempted)
+    }
+
+    /// Which changes of a class are worth a look at what was cloned from it: none, of a rollout that was done, that
+    /// the topology controller has long taken up; a controller that is away shows in the class itself.
+    fn looked_at_clones(&self) -> Timestamp {
+        let is_done = self.status.rollout.as_ref().is_some_and(|rollout| rollout.state == RolloutState::Done);
+        if is_done { self.now.saturating_sub(TAKEN_UP).unwrap_or(Timestamp::MIN) } else { Timestamp::MIN }
+    }
+
+    /// Says how the reconciliation ended: status, events, report, log.
+    async fn conclude(mut self, ended: Ended) -> Result<ReconcileOutcome, LiveError> {
+        let request = self.request;
+        if matches!(ended, Ended::Removed) {
+            self.forget_owners_key().await;
+        }
+        let folder = request.revision.folder_id(request.id);
+        let found = Found {
+            cluster: request.id,
+            commit: &request.revision.commit,
+            folder: folder.as_ref().map(TreeId::as_str),
+            generation: self.record.generation,
+            now: self.now,
+            ended: &ended,
+            kept: &self.kept,
+            services: &self.services,
+            owners_file: self.owners_file.as_ref(),
+            applied: self.applied,
+            deleted: self.deleted,
+        };
+        let before = &self.record.status;
+        let status = settle(before, self.status.clone(), &found);
+        let notes = notes(before, &status, &found);
+        for (service, cause) in failures(before, &status) {
+            metrics::counter!("capstan_service_failures_total", "service" => service, "cause" => cause)
+                .increment(1);
+        }
+        let report = report(&status, &found, self.cluster.clone(), self.verdict.as_ref());
+        log(request, &ended, self.applied, self.deleted);
+        self.status = status;
+        self.save().await?;
+        for note in &notes {
+            request.ports.status_store.note_cluster(&self.record, note).await;
+        }
+        if let Some(report) = report {
+            // Where nothing was written nobody has looked yet.
+            request.ports.check_leading("reporting").await?;
+            if let Err(error) = request.bot.report(&report).await {
+                tracing::warn!(cluster = %request.id, %error, "the report cannot be stored");
+            }
+        }
+        Ok(ReconcileOutcome {
+            ended,
+            applied: self.applied,
+            deleted: self.deleted,
+            written: self.echoes,
+            again: self.again,
+            put_off_until: self.verdict.as_ref().and_then(Verdict::put_off_until),
+            generation: self.record.generation,
+            status: self.status,
+        })
+    }
+}
+
+fn log(request: &ReconcileRequest<'_>, ended: &Ended, applied: usize, deleted: usize) {
+    let (cluster, commit) = (request.id, &request.revision.commit);
+    match ended {
+        Ended::Refused(reasons) => {
+            let reason = reasons.first().map(Reason::line).unwrap_or_default();
+            tracing::warn!(%cluster, %commit, reasons = reasons.len(), reason, "refused: nothing is applied");
+        }
+        Ended::Failed(failure) => {
+            tracing::warn!(%cluster, %commit, applied, deleted, cause = failure.kind, error = failure.message, "reconciling failed");
+        }
+        Ended::Waiting(reasons) => {
+            let reason = reasons.first().map(Reason::line).unwrap_or_default();
+            tracing::info!(%cluster, %commit, reason, "waits");
+        }
+        Ended::Interrupted(over) => {
+            tracing::info!(%cluster, %commit, applied, ?over, "reconciling ended early")
+        }
+        Ended::Applied | Ended::Removed | Ended::Suspended if applied + deleted > 0 => {
+            tracing::info!(%cluster, %commit, applied, deleted, "reconciled");
+        }
+        Ended::Applied | Ended::Removed | Ended::Suspended => {
+            tracing::debug!(%cluster, %commit, "nothing to do");
+        }
+    }
+}
