@@ -23,7 +23,6 @@ impl From<Ended> for TrialFailed {
             Cause::Content => Self::TooLarge(ended.told("")),
             Cause::Slow => {
                 let left = ended.until.map(|until| until.duration_since(Timestamp::now()));
-                // The clocks of both may differ by a little: then it is tried a moment after.
                 let again_after = left.map(|left| Duration::try_from(left).unwrap_or_default() + MOMENT);
                 Self::TooSlow { why: ended.told(""), again_after }
             }
