@@ -1,7 +1,11 @@
 //! Comments, reactions, and what a person may do.
+//!
+//! Read by hand: octocrab fails a whole list for an author who is gone, and for a reaction that it does not know.
 
 use capstan_plan::command::{CommentId, Team, Wording};
+use octocrab::Page;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use capstan_ports::{CodeHostError, Comment, Permission, PlacedComment, Reaction, Repository};
@@ -58,7 +62,7 @@ const REACTIONS: [(Reaction, &str); 3] =
     [(Reaction::Eyes, "eyes"), (Reaction::ThumbsUp, "+1"), (Reaction::Confused, "confused")];
 
 /// Pages of a hundred reactions that are read of one comment.
-const REACTION_PAGES: u32 = 10;
+const REACTION_PAGES: usize = 10;
 
 impl CommentPayload {
     fn into_comment(self) -> Comment {
@@ -100,7 +104,7 @@ impl GitHub {
             .since(since)
             .query("sort", "created")
             .query("direction", "asc");
-        let found = self.pages(call, |page: Vec<CommentPayload>| page).await?;
+        let found = self.pages::<Page<CommentPayload>>(call).await?;
         Ok(found.into_iter().filter_map(CommentPayload::into_placed_comment).collect())
     }
 
@@ -116,7 +120,7 @@ impl GitHub {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Node {
-            last_edited_at: Option<serde::de::IgnoredAny>,
+            last_edited_at: Option<IgnoredAny>,
             #[serde(default)]
             is_minimized: bool,
         }
@@ -177,7 +181,7 @@ impl GitHub {
         let call = Call::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
             .in_repository(repository, &["issues", &number.to_string(), "comments"])
             .body(json!({"body": body}));
-        let made: CommentPayload = self.send(&call).await?.content()?;
+        let made: CommentPayload = self.ask(&call).await?;
         Ok(made.into_comment())
     }
 
@@ -197,7 +201,7 @@ impl GitHub {
             .in_repository(repository, &path)
             .body(json!({"content": content}));
         // 201, or 200 where the reaction stands already.
-        self.send(&call).await?.content::<serde::de::IgnoredAny>().map(|_| ())
+        self.ask::<IgnoredAny>(&call).await.map(drop)
     }
 
     pub(super) async fn read_own_reactions(
@@ -205,33 +209,16 @@ impl GitHub {
         repository: &Repository,
         comment: CommentId,
     ) -> Result<Vec<Reaction>, CodeHostError> {
-        const PER_PAGE: usize = 100;
         let own = self.read_bot_login().await?;
         let (route, path) = reactions_to(comment);
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        let mut given = Vec::new();
-        for page in 1..=REACTION_PAGES {
-            let doing = format!("reading the reactions to {comment} of {}", repository.name);
-            let call = Call::get(Identity::reading(repository), route, doing)
-                .in_repository(repository, &path)
-                .query("per_page", PER_PAGE.to_string())
-                .query("page", page.to_string());
-            let answer = self.send(&call).await?;
-            let more = answer.more;
-            let found: Vec<ReactionPayload> = answer.content()?;
-            let is_full = found.len() >= PER_PAGE;
-            let is_own = |user: &Option<UserPayload>| {
-                user.as_ref().is_some_and(|user| user.kind == "Bot" && user.login == own)
-            };
-            let own = found.iter().filter(|one| is_own(&one.user));
-            given.extend(own.filter_map(|one| {
-                REACTIONS.iter().find(|(_, content)| *content == one.content).map(|(reaction, _)| *reaction)
-            }));
-            if !more.unwrap_or(is_full) {
-                break;
-            }
-        }
-        Ok(given)
+        let doing = format!("reading the reactions to {comment} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), route, doing).in_repository(repository, &path);
+        let (found, _) = self.first_pages::<Page<ReactionPayload>>(call, REACTION_PAGES, |_| false).await?;
+        let is_own = |user: &UserPayload| user.kind == "Bot" && user.login == own;
+        let own = found.iter().filter(|one| one.user.as_ref().is_some_and(is_own));
+        let known = own.filter_map(|one| REACTIONS.iter().find(|(_, content)| *content == one.content));
+        Ok(known.map(|(reaction, _)| *reaction).collect())
     }
 
     pub(super) async fn read_membership(
@@ -256,7 +243,7 @@ impl GitHub {
             "memberships",
             login,
         ]);
-        let found = self.send(&call).await?.content_if_found::<Membership>()?;
+        let found = self.find::<Membership>(&call).await?;
         // Whoever was invited and has not accepted is none yet.
         Ok(found.is_some_and(|membership| membership.state == "active"))
     }
@@ -270,7 +257,7 @@ impl GitHub {
         let identity = Identity::reading(repository);
         let call = Call::get(identity, "/repos/{owner}/{repo}/collaborators/{username}/permission", doing)
             .in_repository(repository, &["collaborators", login, "permission"]);
-        let found = self.send(&call).await?.content_if_found::<PermissionPayload>()?;
+        let found = self.find::<PermissionPayload>(&call).await?;
         Ok(match found.as_ref().map(|found| found.permission.as_str()) {
             Some("admin") => Permission::Admin,
             Some("write" | "maintain") => Permission::Write,

@@ -1,4 +1,6 @@
 //! Calls by GraphQL: one route, and errors that come with 200.
+//!
+//! Read by hand: octocrab's `graphql` drops the data beside an error, and the type of an error.
 
 use std::time::Duration;
 
@@ -95,12 +97,12 @@ impl GitHub {
         if effect.writes() {
             call.accept = WITH_PREVIEWS;
         }
-        let answer: GraphQl<T> = self.send(&call).await?.content()?;
+        let answer: GraphQl<T> = self.ask(&call).await?;
         // GraphQL says so with 200.
         if answer.errors.iter().any(|error| error.kind.as_deref() == Some("RATE_LIMITED")) {
             let retry_after = Duration::from_secs(60);
-            self.be_quiet(identity, retry_after);
-            return Err(CodeHostError::RateLimited { doing: call.doing, retry_after });
+            self.shared.be_quiet(identity, retry_after);
+            return Err(CodeHostError::RateLimited { doing: call.terms.doing, retry_after });
         }
         Ok(answer)
     }

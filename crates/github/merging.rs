@@ -1,4 +1,6 @@
 //! Merging: what reviewers say, what GitHub says of a merge, and merging by call, by queue and by itself.
+//!
+//! Read by hand: octocrab has no models of GraphQL's answers.
 
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{
@@ -7,6 +9,7 @@ use capstan_plan::proposal::{
 use capstan_plan::settings::MergeMethod;
 use http::StatusCode;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use super::access::Task;
@@ -298,7 +301,7 @@ impl GitHub {
     ) -> Result<MergeAnswer, CodeHostError> {
         #[derive(Deserialize)]
         struct Data {
-            done: Option<serde::de::IgnoredAny>,
+            done: Option<IgnoredAny>,
         }
         let doing = format!("having pull request {} of {} merged", pull.number, repository.name);
         let identity = Identity::doing(Task::Merge, repository);
@@ -338,7 +341,7 @@ impl GitHub {
             .in_repository(repository, &["pulls", &pull.number.to_string(), "merge"])
             .body(json!({"sha": head.as_str(), "merge_method": method.as_str()}));
         let answer = self.send(&call).await?;
-        match answer.status {
+        match answer.status() {
             status if status.is_success() => Ok(MergeAnswer::Done),
             // It may not, the head is another one, the branch's rules say no: GitHub says which.
             StatusCode::FORBIDDEN

@@ -102,7 +102,7 @@ impl GitHub {
         let mut found = Vec::new();
         let mut changed = Vec::new();
         for seen in seen {
-            match self.memory.recall(&key(&seen)).filter(|known| known.etag == seen.updated_at) {
+            match self.shared.memory.recall(&key(&seen)).filter(|known| known.etag == seen.updated_at) {
                 Some(known) => found.push(earlier(&known.body())?),
                 None => changed.push(seen),
             }
@@ -116,8 +116,8 @@ impl GitHub {
                 };
                 let body = text.to_string();
                 found.push(earlier(body.as_bytes())?);
-                let known = Remembered::new(seen.updated_at.clone(), body.as_bytes(), Some(false));
-                self.memory.remember(key(seen), known);
+                let known = Remembered::new(seen.updated_at.clone(), body.as_bytes(), None);
+                self.shared.memory.remember(key(seen), known);
             }
         }
         Ok(found)
@@ -165,7 +165,7 @@ impl GitHub {
         mut page: Page,
     ) -> Result<Option<Seen>, CodeHostError> {
         let doing = listing(repository);
-        for _ in 0..self.limits.pages {
+        for _ in 0..self.shared.limits.pages {
             if let Some(own) = page.nodes.into_iter().flatten().find(|seen| !seen.is_cross_repository) {
                 return Ok(Some(own));
             }
@@ -184,7 +184,7 @@ impl GitHub {
         Err(CodeHostError::Unexpected {
             doing,
             status: 200,
-            reason: format!("the branch {branch} has more than {} pages of {MORE}", self.limits.pages),
+            reason: format!("the branch {branch} has more than {} pages of {MORE}", self.shared.limits.pages),
         })
     }
 

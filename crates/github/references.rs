@@ -1,8 +1,11 @@
-//! Branches: reading, creating, moving and removing them.
+//! Branches: reading, creating and moving them.
+//!
+//! Read by hand: octocrab keeps the commit's id in an enumeration of kinds, of which an unknown one fails the whole list.
 
 use capstan_model::tree::CommitId;
 use http::StatusCode;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use capstan_ports::{BranchHead, CodeHostError, CreatedReference, MovedReference, Repository};
@@ -36,7 +39,7 @@ impl GitHub {
         let call = Call::get(identity, "/repos/{owner}/{repo}/git/ref/{ref}", doing)
             .in_repository(repository, &["git", "ref", "heads", branch])
             .conditional();
-        let found = self.send(&call).await?.content_if_found::<ReferencePayload>()?;
+        let found = self.find::<ReferencePayload>(&call).await?;
         Ok(found.map(|found| found.object.sha))
     }
 
@@ -51,7 +54,7 @@ impl GitHub {
             .in_repository(repository, &["git", "matching-refs", "heads", prefix])
             .conditional();
         // The one list that GitHub does not page.
-        let found: Vec<ReferencePayload> = self.send(&call).await?.content()?;
+        let found: Vec<ReferencePayload> = self.ask(&call).await?;
         Ok(found
             .into_iter()
             .filter_map(|found| {
@@ -87,7 +90,7 @@ impl GitHub {
             .body(json!({"ref": format!("refs/heads/{branch}"), "sha": commit.as_str()}));
         let answer = self.send(&call).await?;
         let message = answer.message();
-        match answer.status {
+        match answer.status() {
             StatusCode::CREATED => Ok(CreatedReference::Created),
             StatusCode::FORBIDDEN => {
                 tracing::warn!(github.branch = branch, reason = message, "GitHub refuses to create a branch");
@@ -118,7 +121,7 @@ impl GitHub {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Data {
-            update_refs: Option<serde::de::IgnoredAny>,
+            update_refs: Option<IgnoredAny>,
         }
         let doing = format!("moving branch {branch} of {}", repository.name);
         let answer = self
