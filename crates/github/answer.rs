@@ -134,12 +134,8 @@ fn refused(doing: String, refusal: &GitHubError) -> CodeHostError {
     }
 }
 
-/// What an error of octocrab's is. Its own texts may show a backtrace: they are not handed on.
+/// What an error of octocrab's is.
 pub(super) fn failure(doing: String, error: octocrab::Error) -> CodeHostError {
-    let undocumented = |doing, reason: String| {
-        let reason = cut(&format!("the answer is not as documented: {reason}"));
-        CodeHostError::Unexpected { doing, status: 200, reason }
-    };
     match error {
         octocrab::Error::GitHub { source, .. } => refused(doing, &source),
         // Said by one of the layers below it.
@@ -147,16 +143,12 @@ pub(super) fn failure(doing: String, error: octocrab::Error) -> CodeHostError {
             Ok(error) => *error,
             Err(_) => CodeHostError::Unreachable { doing, reason: "shutting down".to_owned() },
         },
-        octocrab::Error::Json { source, .. } => {
-            undocumented(doing, format!("{}: {}", source.path(), source.inner()))
-        }
-        octocrab::Error::Serde { source, .. } => undocumented(doing, source.to_string()),
         octocrab::Error::JWT { source, .. } => {
             CodeHostError::Unauthenticated { doing, reason: source.to_string() }
         }
-        octocrab::Error::Other { source, .. } => undocumented(doing, source.to_string()),
-        _ => {
-            CodeHostError::Unreachable { doing, reason: "the call cannot be written as a request".to_owned() }
+        error => {
+            let reason = cut(&format!("the answer is not as documented: {error}"));
+            CodeHostError::Unexpected { doing, status: 200, reason }
         }
     }
 }

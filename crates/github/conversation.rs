@@ -13,7 +13,6 @@ use capstan_ports::{CodeHostError, Comment, Permission, PlacedComment, Reaction,
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{Call, Identity};
-use super::graphql::missing_node;
 use super::pulls::{GHOST, UserPayload};
 use super::transport::GitHub;
 
@@ -114,10 +113,6 @@ impl GitHub {
         comment: &Comment,
     ) -> Result<Wording, CodeHostError> {
         #[derive(Deserialize)]
-        struct Data {
-            node: Option<Node>,
-        }
-        #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Node {
             last_edited_at: Option<IgnoredAny>,
@@ -128,18 +123,9 @@ impl GitHub {
             return Ok(Wording::Edited);
         }
         let doing = format!("reading whether {} of {} was edited", comment.id, repository.name);
-        let answer = self
-            .query::<Data>(
-                Identity::reading(repository),
-                doing.clone(),
-                "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt isMinimized } \
-                 ... on Issue { lastEditedAt } } }",
-                json!({"id": comment.node_id}),
-            )
-            .await?;
-        let Some(node) = answer.data.and_then(|data| data.node) else {
-            return Err(missing_node(doing, answer.errors));
-        };
+        let query = "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt isMinimized } \
+                     ... on Issue { lastEditedAt } } }";
+        let node: Node = self.read_node(repository, doing, query, json!({"id": comment.node_id})).await?;
         Ok(match node {
             Node { is_minimized: true, .. } => Wording::Hidden,
             Node { last_edited_at: Some(_), .. } => Wording::Edited,

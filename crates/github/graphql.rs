@@ -5,12 +5,12 @@
 use std::time::Duration;
 
 use http::Method;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::answer::cut;
 use super::call::{Call, Effect, GRAPHQL, Identity};
 use super::transport::GitHub;
-use capstan_ports::CodeHostError;
+use capstan_ports::{CodeHostError, Repository};
 
 /// GitHub Enterprise Server has had `updateRefs` as a preview for long, which is to be asked for; where it is none, that
 /// changes nothing (<https://docs.github.com/en/enterprise-server@3.10/graphql/overview/schema-previews>).
@@ -22,6 +22,24 @@ pub(super) struct GraphQl<T> {
     pub(super) data: Option<T>,
     #[serde(default)]
     pub(super) errors: Vec<GraphQlError>,
+}
+
+/// What a query of one node answers.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct OfNode<T> {
+    pub(super) node: Option<T>,
+}
+
+/// What a mutation answers that is called `done`.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Done {
+    done: Option<IgnoredAny>,
+}
+
+impl GraphQl<Done> {
+    pub(super) fn is_done(&self) -> bool {
+        self.errors.is_empty() && self.data.as_ref().is_some_and(|data| data.done.is_some())
+    }
 }
 
 /// One error of a GraphQL call.
@@ -70,6 +88,19 @@ impl GitHub {
         variables: serde_json::Value,
     ) -> Result<GraphQl<T>, CodeHostError> {
         self.graphql(identity, doing, query, variables, Effect::Reads).await
+    }
+
+    /// Reads the `node` that a query asks for.
+    pub(super) async fn read_node<T: DeserializeOwned>(
+        &self,
+        repository: &Repository,
+        doing: String,
+        query: &str,
+        variables: serde_json::Value,
+    ) -> Result<T, CodeHostError> {
+        let identity = Identity::reading(repository);
+        let answer = self.query::<OfNode<T>>(identity, doing.clone(), query, variables).await?;
+        answer.data.and_then(|data| data.node).ok_or_else(|| missing_node(doing, answer.errors))
     }
 
     /// Writes by GraphQL. Every mutation that is made brings something into a state (a reference with its former commit

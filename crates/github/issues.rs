@@ -19,7 +19,6 @@ use super::access::Task;
 use super::answer::cut_to;
 use super::call::{Call, Identity};
 use super::conversation::ReactionCounts;
-use super::graphql::missing_node;
 use super::pulls::{GHOST, UserPayload};
 use super::transport::GitHub;
 
@@ -163,10 +162,6 @@ impl GitHub {
         issue: &Issue,
     ) -> Result<IssueText, CodeHostError> {
         #[derive(Deserialize)]
-        struct Data {
-            node: Option<Node>,
-        }
-        #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Node {
             body: String,
@@ -191,11 +186,7 @@ impl GitHub {
         let doing = format!("reading who edited issue {} of {}", issue.number, repository.name);
         let query = "query($id: ID!) { node(id: $id) { ... on Issue { body \
                      userContentEdits(first: 50) { nodes { editedAt editor { __typename login } } } } } }";
-        let identity = Identity::reading(repository);
-        let answer = self.query::<Data>(identity, doing.clone(), query, json!({"id": issue.node_id})).await?;
-        let Some(node) = answer.data.and_then(|data| data.node) else {
-            return Err(missing_node(doing, answer.errors));
-        };
+        let node: Node = self.read_node(repository, doing, query, json!({"id": issue.node_id})).await?;
         let edit = |edit: Edit| {
             let by_bot = edit.editor.as_ref().is_some_and(|editor| editor.kind == "Bot");
             // GraphQL names a bot without the suffix that REST adds.

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use bytes::Bytes;
-use capstan_outbound::{Client, Question};
+use capstan_outbound::{self as outbound, Client, Question};
 use http::header::{ACCEPT, CONTENT_LENGTH, ETAG, IF_NONE_MATCH, LINK};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Full};
 use octocrab::OctoBody;
 use tower::layer::{Layer, layer_fn};
@@ -269,7 +269,10 @@ pub(super) async fn answered(
     bytes: usize,
     within: Duration,
 ) -> Result<Response<Bytes>, String> {
-    let mut answer = ask(client, question, bytes, within).await?;
+    Ok(read(ask(client, question, bytes, within).await?))
+}
+
+fn read(mut answer: outbound::Answer) -> Response<Bytes> {
     // Where it is no JSON, octocrab would take all of it as GitHub's message: a page of some proxy's.
     if !answer.status.is_success() && !answer.body.starts_with(b"{") {
         answer.body.clear();
@@ -277,7 +280,7 @@ pub(super) async fn answered(
     let mut response = Response::new(answer.body.into());
     *response.status_mut() = answer.status;
     *response.headers_mut() = answer.headers;
-    Ok(response)
+    response
 }
 
 impl Shared {
@@ -352,6 +355,8 @@ fn count(method: &Method, route: &'static str, status: Option<StatusCode>) {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderMap;
+
     use super::*;
 
     #[test]
@@ -374,6 +379,16 @@ mod tests {
         ] {
             let url = joined(&rest.parse().unwrap(), &asked.parse().unwrap()).unwrap();
             assert_eq!(url.as_str(), expected);
+        }
+    }
+    #[test]
+    fn a_page_that_is_no_word_of_githubs_is_not_handed_on() {
+        for (status, body, expected) in
+            [(502, "<html>", ""), (403, r#"{"message": "x"}"#, r#"{"message": "x"}"#), (200, "[]", "[]")]
+        {
+            let (status, headers) = (StatusCode::from_u16(status).unwrap(), HeaderMap::new());
+            let response = read(outbound::Answer { status, headers, body: body.into() });
+            assert_eq!((response.status(), response.body().as_ref()), (status, expected.as_bytes()));
         }
     }
 }

@@ -11,9 +11,7 @@ use serde_json::{Map, Value, json};
 
 use capstan_ports::{CodeHostError, EarlierPullRequest, PullRequestState, Repository};
 
-use super::call::Identity;
 use super::conditional::Remembered;
-use super::graphql::missing_node;
 use super::transport::GitHub;
 
 /// Branches that one call asks about.
@@ -24,12 +22,6 @@ const NEWEST: usize = 10;
 const MORE: usize = 100;
 /// Pull requests whose texts one call reads; each may have a quarter of a megabyte.
 const TEXTS: usize = 25;
-
-/// What a query of one node answers; its fields by their aliases.
-#[derive(Deserialize)]
-struct Data {
-    node: Option<HashMap<String, Value>>,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -215,9 +207,7 @@ impl GitHub {
         query: &str,
         variables: Map<String, Value>,
     ) -> Result<HashMap<String, Value>, CodeHostError> {
-        let identity = Identity::reading(repository);
-        let answer = self.query::<Data>(identity, doing.to_owned(), query, variables.into()).await?;
-        answer.data.and_then(|data| data.node).ok_or_else(|| missing_node(doing.to_owned(), answer.errors))
+        self.read_node(repository, doing.to_owned(), query, variables.into()).await
     }
 }
 

@@ -21,7 +21,7 @@ use capstan_ports::{
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{Call, Identity};
-use super::graphql::{GraphQlError, missing_node};
+use super::graphql::{Done, GraphQlError, OfNode, missing_node};
 use super::transport::GitHub;
 use super::words;
 
@@ -250,10 +250,6 @@ impl GitHub {
         pull: &PullRequest,
     ) -> Result<MergeQueueState, CodeHostError> {
         #[derive(Deserialize)]
-        struct Data {
-            node: Option<Node>,
-        }
-        #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Node {
             review_decision: Option<String>,
@@ -268,7 +264,7 @@ impl GitHub {
                  reviewDecision {queue} autoMergeRequest {{ enabledAt }} }} }} }}"
             );
             let (identity, variables) = (Identity::reading(repository), json!({"id": pull.node_id}));
-            self.query::<Data>(identity, doing.clone(), &query, variables).await
+            self.query::<OfNode<Node>>(identity, doing.clone(), &query, variables).await
         };
         let answer = if self.lacks_merge_queues.load(Ordering::Relaxed) {
             ask("").await?
@@ -356,28 +352,21 @@ impl GitHub {
         pull: &PullRequest,
         draft: Draft,
     ) -> Result<(), CodeHostError> {
-        #[derive(Deserialize)]
-        struct Data {
-            changed: Option<IgnoredAny>,
-        }
         let (becomes, mutation) = match draft {
             Draft::Draft => (
                 "a draft",
-                "mutation($input: ConvertPullRequestToDraftInput!) { changed: convertPullRequestToDraft(input: $input) { clientMutationId } }",
+                "mutation($input: ConvertPullRequestToDraftInput!) { done: convertPullRequestToDraft(input: $input) { clientMutationId } }",
             ),
             Draft::Ready => (
                 "ready for review",
-                "mutation($input: MarkPullRequestReadyForReviewInput!) { changed: markPullRequestReadyForReview(input: $input) { clientMutationId } }",
+                "mutation($input: MarkPullRequestReadyForReviewInput!) { done: markPullRequestReadyForReview(input: $input) { clientMutationId } }",
             ),
         };
         let doing = format!("making pull request {} of {} {becomes}", pull.number, repository.name);
         let input = json!({"input": {"pullRequestId": pull.node_id}});
         let identity = Identity::doing(Task::Draft, repository);
-        let answer = self.mutate::<Data>(identity, doing.clone(), mutation, input).await?;
-        match answer.data.and_then(|data| data.changed) {
-            Some(_) => Ok(()),
-            None => Err(missing_node(doing, answer.errors)),
-        }
+        let answer = self.mutate::<Done>(identity, doing.clone(), mutation, input).await?;
+        if answer.is_done() { Ok(()) } else { Err(missing_node(doing, answer.errors)) }
     }
 
     pub(super) async fn change_pull_request(

@@ -5,7 +5,6 @@
 use capstan_model::tree::CommitId;
 use http::StatusCode;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::json;
 
 use capstan_ports::{BranchHead, CodeHostError, CreatedReference, MovedReference, Repository};
@@ -13,6 +12,7 @@ use capstan_ports::{BranchHead, CodeHostError, CreatedReference, MovedReference,
 use super::access::Task;
 use super::answer::cut;
 use super::call::{Call, Identity};
+use super::graphql::Done;
 use super::transport::GitHub;
 use super::words;
 
@@ -118,17 +118,12 @@ impl GitHub {
         before: &CommitId,
         after: &CommitId,
     ) -> Result<MovedReference, CodeHostError> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Data {
-            update_refs: Option<IgnoredAny>,
-        }
         let doing = format!("moving branch {branch} of {}", repository.name);
         let answer = self
-            .mutate::<Data>(
+            .mutate::<Done>(
                 Identity::doing(Task::Commit, repository),
                 doing,
-                "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }",
+                "mutation($input: UpdateRefsInput!) { done: updateRefs(input: $input) { clientMutationId } }",
                 json!({"input": {
                     "repositoryId": repository.node_id,
                     "refUpdates": [{
@@ -140,7 +135,7 @@ impl GitHub {
                 }}),
             )
             .await?;
-        if answer.errors.is_empty() && answer.data.is_some_and(|data| data.update_refs.is_some()) {
+        if answer.is_done() {
             return Ok(MovedReference::Moved);
         }
         // GitHub documents no codes for why: where the branch stands now tells it.
