@@ -29,7 +29,7 @@ pub(super) type CrabResponse = Response<BoxBody<Bytes, octocrab::Error>>;
 /// An answer that is no failure of the server's.
 #[derive(Debug)]
 pub(super) struct Answer {
-    doing: String,
+    pub(super) doing: String,
     said: Result<CrabResponse, Box<GitHubError>>,
 }
 

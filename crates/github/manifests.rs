@@ -6,7 +6,6 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use capstan_outbound::Client;
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
