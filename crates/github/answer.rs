@@ -1,11 +1,12 @@
-//! What an answer of GitHub's means: content, an expected outcome, a limit, an error.
+//! What an answer of GitHub's means: content, an expected outcome, a limit, an error. octocrab reads it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use capstan_outbound::stays_as_it_was;
-use http::{HeaderMap, Method, StatusCode};
-use serde::de::DeserializeOwned;
+use http::{HeaderMap, Method, Response, StatusCode};
+use http_body_util::combinators::BoxBody;
+use octocrab::{FromResponse, GitHubError};
 
 use super::words;
 use capstan_budget::Primary;
@@ -25,94 +26,141 @@ const NOT_FOLLOWED: &str =
 /// Of one that no write may follow.
 const NOT_WRITTEN: &str = "it leads elsewhere in a way in which a write may become a read, so that it is not followed: look at --github-api-url";
 
-/// An answer with its whole body.
+/// What octocrab hands up.
+pub(super) type CrabResponse = Response<BoxBody<Bytes, octocrab::Error>>;
+
+/// An answer that is no failure of the server's.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) doing: String,
-    pub(super) method: Method,
-    pub(super) status: StatusCode,
-    pub(super) body: Arc<[u8]>,
-    /// Whether another page follows; `None` where the answer does not say.
-    pub(super) more: Option<bool>,
-    /// Where the next page begins, in lists that go by cursors.
-    pub(super) cursor: Option<String>,
-}
-
-/// How GitHub words a refusal.
-#[derive(Debug, Default, serde::Deserialize)]
-struct Refusal {
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    errors: serde_json::Value,
+    method: Method,
+    said: Result<CrabResponse, Box<GitHubError>>,
 }
 
 impl Answer {
+    /// Reads the words of a refusal; a failure of the server's is an error.
+    pub(super) async fn of(
+        doing: String,
+        method: Method,
+        response: CrabResponse,
+    ) -> Result<Self, CodeHostError> {
+        let said = match octocrab::map_github_error(response).await {
+            Ok(response) => Ok(response),
+            Err(octocrab::Error::GitHub { source, .. }) if !source.status_code.is_server_error() => {
+                Err(source)
+            }
+            Err(error) => return Err(failure(doing, error)),
+        };
+        Ok(Self { doing, method, said })
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        self.said.as_ref().map_or_else(|refusal| refusal.status_code, Response::status)
+    }
+
+    /// How many bytes its content has.
+    pub(super) fn bytes(&self) -> u64 {
+        self.said.as_ref().map_or(0, |response| http_body::Body::size_hint(response.body()).lower())
+    }
+
     /// The content of a successful answer; anything else is an error.
-    pub(super) fn content<T: DeserializeOwned>(self) -> Result<T, CodeHostError> {
-        if !self.status.is_success() {
-            return Err(self.into_error());
+    pub(super) async fn content<T: FromResponse>(self) -> Result<T, CodeHostError> {
+        match self.said {
+            Ok(response) => T::from_response(response).await.map_err(|error| failure(self.doing, error)),
+            Err(refusal) => Err(refused(self.doing, &self.method, &refusal)),
         }
-        serde_json::from_slice(&self.body).map_err(|error| CodeHostError::Unexpected {
-            status: self.status.as_u16(),
-            reason: cut(&format!("the answer is not as documented: {error}")),
-            doing: self.doing,
-        })
     }
 
     /// The content, or `None` for 404.
-    pub(super) fn content_if_found<T: DeserializeOwned>(self) -> Result<Option<T>, CodeHostError> {
-        if self.status == StatusCode::NOT_FOUND { Ok(None) } else { self.content().map(Some) }
+    pub(super) async fn content_if_found<T: FromResponse>(self) -> Result<Option<T>, CodeHostError> {
+        if self.status() == StatusCode::NOT_FOUND { Ok(None) } else { self.content().await.map(Some) }
     }
 
     /// A Git object by its id; `None` where there is none, or no repository of this kind can have one of that id: a
     /// record may name any, and GitHub calls one of 64 digits unprocessable.
-    pub(super) fn object_if_there<T: DeserializeOwned>(self) -> Result<Option<T>, CodeHostError> {
-        if self.status == StatusCode::UNPROCESSABLE_ENTITY { Ok(None) } else { self.content_if_found() }
+    pub(super) async fn object_if_there<T: FromResponse>(self) -> Result<Option<T>, CodeHostError> {
+        if self.status() == StatusCode::UNPROCESSABLE_ENTITY {
+            Ok(None)
+        } else {
+            self.content_if_found().await
+        }
     }
 
-    /// GitHub's words: the message, and the messages of its `errors`.
+    /// GitHub's words of a refusal.
     pub(super) fn message(&self) -> String {
-        let refusal: Refusal = serde_json::from_slice(&self.body).unwrap_or_default();
-        let mut text = refusal.message;
-        for error in refusal.errors.as_array().into_iter().flatten() {
-            let field = |name: &str| error.get(name).and_then(serde_json::Value::as_str);
-            let detail = match (error.as_str(), field("message"), field("field"), field("code")) {
-                (Some(text), ..) | (None, Some(text), ..) => text.to_owned(),
-                (None, None, field, code) => {
-                    format!("{} {}", field.unwrap_or_default(), code.unwrap_or_default())
-                }
-            };
-            if !text.is_empty() {
-                text.push_str(": ");
-            }
-            text.push_str(detail.trim());
-        }
-        if text.is_empty() {
-            text = self.status.canonical_reason().unwrap_or("no reason given").to_owned();
-        }
-        cut(&text)
+        self.said.as_ref().map_or_else(|refusal| message(refusal), |response| words_of(response.status()))
     }
 
     /// The error that an answer is where nothing about it was expected.
     pub(super) fn into_error(self) -> CodeHostError {
-        let reason = self.message();
-        let doing = self.doing;
-        match self.status {
-            StatusCode::NOT_FOUND => CodeHostError::NotFound { doing },
-            StatusCode::UNAUTHORIZED => CodeHostError::Unauthenticated { doing, reason },
-            StatusCode::FORBIDDEN => CodeHostError::Forbidden { doing, reason },
-            status if status.is_server_error() => {
-                CodeHostError::Unreachable { doing, reason: format!("{} {reason}", status.as_u16()) }
+        match self.said {
+            Ok(response) => {
+                let (status, reason) = (response.status().as_u16(), words_of(response.status()));
+                CodeHostError::Unexpected { doing: self.doing, status, reason }
             }
-            status => {
-                let reason = match status.is_redirection() {
-                    true if stays_as_it_was(&self.method, status) => NOT_FOLLOWED.to_owned(),
-                    true => NOT_WRITTEN.to_owned(),
-                    false => reason,
-                };
-                CodeHostError::Unexpected { doing, status: status.as_u16(), reason }
+            Err(refusal) => refused(self.doing, &self.method, &refusal),
+        }
+    }
+}
+
+fn words_of(status: StatusCode) -> String {
+    status.canonical_reason().unwrap_or("no reason given").to_owned()
+}
+
+/// GitHub's words: the message, and the messages of its `errors`.
+fn message(refusal: &GitHubError) -> String {
+    let mut text = refusal.message.clone();
+    for error in refusal.errors.iter().flatten() {
+        let field = |name: &str| error.get(name).and_then(serde_json::Value::as_str);
+        let detail = match (error.as_str(), field("message"), field("field"), field("code")) {
+            (Some(text), ..) | (None, Some(text), ..) => text.to_owned(),
+            (None, None, field, code) => {
+                format!("{} {}", field.unwrap_or_default(), code.unwrap_or_default())
             }
+        };
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(detail.trim());
+    }
+    if text.is_empty() { words_of(refusal.status_code) } else { cut(&text) }
+}
+
+fn refused(doing: String, method: &Method, refusal: &GitHubError) -> CodeHostError {
+    let reason = message(refusal);
+    match refusal.status_code {
+        StatusCode::NOT_FOUND => CodeHostError::NotFound { doing },
+        StatusCode::UNAUTHORIZED => CodeHostError::Unauthenticated { doing, reason },
+        StatusCode::FORBIDDEN => CodeHostError::Forbidden { doing, reason },
+        status if status.is_server_error() => {
+            CodeHostError::Unreachable { doing, reason: format!("{} {reason}", status.as_u16()) }
+        }
+        status => {
+            let reason = match status.is_redirection() {
+                true if stays_as_it_was(method, status) => NOT_FOLLOWED.to_owned(),
+                true => NOT_WRITTEN.to_owned(),
+                false => reason,
+            };
+            CodeHostError::Unexpected { doing, status: status.as_u16(), reason }
+        }
+    }
+}
+
+/// What an error of octocrab's is.
+pub(super) fn failure(doing: String, error: octocrab::Error) -> CodeHostError {
+    match error {
+        octocrab::Error::GitHub { source, .. } => refused(doing, &Method::GET, &source),
+        // Said by one of the layers below it.
+        octocrab::Error::Service { source, .. } => match source.downcast::<CodeHostError>() {
+            Ok(error) => *error,
+            Err(_) => CodeHostError::Unreachable { doing, reason: "shutting down".to_owned() },
+        },
+        octocrab::Error::JWT { source, .. } => {
+            CodeHostError::Unauthenticated { doing, reason: source.to_string() }
+        }
+        error => {
+            let reason = cut(&format!("the answer is not as documented: {error}"));
+            CodeHostError::Unexpected { doing, status: 200, reason }
         }
     }
 }
@@ -138,7 +186,9 @@ pub(super) fn asked_to_wait(
         && let Some(reset) = number("x-ratelimit-reset")
     {
         reset - now.as_second()
-    } else if status == StatusCode::TOO_MANY_REQUESTS || is_secondary_limit(body) {
+    } else if status == StatusCode::TOO_MANY_REQUESTS
+        || words::is_secondary_limit(&String::from_utf8_lossy(body))
+    {
         return Some(DEFAULT_WAIT);
     } else {
         return None;
@@ -155,11 +205,6 @@ pub(super) fn primary_limit(headers: &HeaderMap) -> Option<Primary> {
         remaining: count("x-ratelimit-remaining")?,
         reset_ms: number("x-ratelimit-reset")?.checked_mul(1_000)?,
     })
-}
-
-fn is_secondary_limit(body: &[u8]) -> bool {
-    let refusal: Refusal = serde_json::from_slice(body).unwrap_or_default();
-    words::is_secondary_limit(&refusal.message)
 }
 
 /// A text of at most 512 characters.
@@ -179,6 +224,9 @@ pub(super) fn cut_to(text: &str, characters: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+    use http_body_util::{BodyExt as _, Full};
+
     use super::*;
 
     fn wait(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> Option<u64> {
@@ -214,16 +262,15 @@ mod tests {
         }
     }
 
+    fn answer(body: &'static str) -> Answer {
+        let body = Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed();
+        let response = Response::builder().status(422).body(body).unwrap();
+        let answer = Answer::of("opening".to_owned(), Method::POST, response).now_or_never().unwrap();
+        answer.unwrap()
+    }
+
     #[test]
     fn messages_name_all_that_github_says_and_are_cut() {
-        let answer = |body: &str| Answer {
-            doing: "opening".to_owned(),
-            method: Method::POST,
-            status: StatusCode::UNPROCESSABLE_ENTITY,
-            body: Arc::from(body.as_bytes()),
-            more: None,
-            cursor: None,
-        };
         assert_eq!(
             answer(
                 r#"{"message": "Validation Failed", "errors": [{"resource": "PullRequest", "code": "custom",
@@ -232,8 +279,8 @@ mod tests {
             .message(),
             "Validation Failed: No commits between main and x: head invalid: plain"
         );
-        assert_eq!(answer("<html>").message(), "Unprocessable Entity");
-        let long = answer(&format!(r#"{{"message": "{}"}}"#, "ä".repeat(600))).message();
-        assert_eq!(long.chars().count(), 512);
+        assert_eq!(answer("").message(), "Unprocessable Entity");
+        let long = Box::leak(format!(r#"{{"message": "{}"}}"#, "ä".repeat(600)).into_boxed_str());
+        assert_eq!(answer(long).message().chars().count(), 512);
     }
 }

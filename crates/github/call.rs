@@ -2,6 +2,8 @@
 
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
+use secrecy::SecretString;
+use url::{Position, Url};
 
 use super::access::{Access, Task};
 use capstan_budget::{Cost, Resource};
@@ -24,10 +26,16 @@ pub(super) enum CountedFor {
 impl CountedFor {
     /// What the budget calls it. A person's own limits are theirs.
     pub(super) fn account(self) -> Option<String> {
+        (!matches!(self, Self::Person(_))).then(|| self.to_string())
+    }
+}
+
+impl std::fmt::Display for CountedFor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::App => Some("app".to_owned()),
-            Self::Installation(id) => Some(format!("installation {id}")),
-            Self::Person(_) => None,
+            Self::App => f.write_str("app"),
+            Self::Installation(id) => write!(f, "installation {id}"),
+            Self::Person(digest) => write!(f, "person {digest:016x}"),
         }
     }
 }
@@ -128,47 +136,22 @@ pub(super) enum Keep {
     ForNextTime,
 }
 
-/// One call.
+/// What the layers below octocrab know of a call.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct Terms {
     pub(super) identity: Identity,
-    pub(super) method: Method,
     /// The route as GitHub documents it: a metric's label, hence a closed set.
     pub(super) route: &'static str,
     /// What is being done, for errors.
     pub(super) doing: String,
-    pub(super) segments: Vec<String>,
-    pub(super) query: Vec<(&'static str, String)>,
-    pub(super) body: Option<serde_json::Value>,
     pub(super) effect: Effect,
     pub(super) keep: Keep,
-    /// The media types that are taken.
-    pub(super) accept: &'static str,
 }
 
-/// What GitHub's API answers with.
-const MEDIA_TYPE: &str = "application/vnd.github+json";
-
-impl Call {
-    pub(super) fn new(
-        identity: Identity,
-        method: Method,
-        route: &'static str,
-        doing: String,
-        effect: Effect,
-    ) -> Self {
-        let (segments, query) = (Vec::new(), Vec::new());
-        let (body, keep, accept) = (None, Keep::No, MEDIA_TYPE);
-        Self { identity, method, route, doing, segments, query, body, effect, keep, accept }
-    }
-
-    pub(super) fn get(identity: Identity, route: &'static str, doing: String) -> Self {
-        Self::new(identity, Method::GET, route, doing, Effect::Reads)
-    }
-
+impl Terms {
     /// What it takes of GitHub's limits.
-    pub(super) fn cost(&self) -> Cost {
-        let is_it = |(method, route): &(Method, &str)| *method == self.method && *route == self.route;
+    pub(super) fn cost(&self, method: &Method) -> Cost {
+        let is_it = |known: &(Method, &str)| known.0 == *method && known.1 == self.route;
         match self.effect {
             Effect::Reads => Cost::READ,
             _ if NOTIFY.iter().chain(SEEN).any(is_it) => Cost::CONTENT,
@@ -180,10 +163,62 @@ impl Call {
     pub(super) fn resource(&self) -> Resource {
         if self.route == GRAPHQL { Resource::Graphql } else { Resource::Core }
     }
+}
+
+/// One call.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) terms: Terms,
+    pub(super) method: Method,
+    segments: Vec<String>,
+    query: Vec<(&'static str, String)>,
+    pub(super) body: Option<serde_json::Value>,
+    /// The media types that are taken.
+    pub(super) accept: &'static str,
+    /// A person's: they alone know it.
+    pub(super) token: Option<SecretString>,
+}
+
+/// What GitHub's API answers with.
+pub(super) const MEDIA_TYPE: &str = "application/vnd.github+json";
+
+impl Call {
+    pub(super) fn new(
+        identity: Identity,
+        method: Method,
+        route: &'static str,
+        doing: String,
+        effect: Effect,
+    ) -> Self {
+        let terms = Terms { identity, route, doing, effect, keep: Keep::No };
+        let (segments, query) = (Vec::new(), Vec::new());
+        Self { terms, method, segments, query, body: None, accept: MEDIA_TYPE, token: None }
+    }
+
+    pub(super) fn get(identity: Identity, route: &'static str, doing: String) -> Self {
+        Self::new(identity, Method::GET, route, doing, Effect::Reads)
+    }
+
+    /// The path and the query, without the server: octocrab tells its token to no server by name but github.com's.
+    pub(super) fn path_and_query(&self, rest: &Url) -> String {
+        if self.terms.route == GRAPHQL {
+            return GRAPHQL.to_owned();
+        }
+        let mut url = rest.clone();
+        url.set_path("");
+        // Only fails for URLs that cannot be a base; `connect` refuses those.
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(&self.segments);
+        }
+        if !self.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&self.query);
+        }
+        url[Position::BeforePath..].to_owned()
+    }
 
     /// Doing it twice is doing it once.
     pub(super) const fn repeatable(mut self) -> Self {
-        self.effect = Effect::WritesAgain;
+        self.terms.effect = Effect::WritesAgain;
         self
     }
 
@@ -238,7 +273,7 @@ impl Call {
 
     /// Keeps the answer, so that the same read later costs nothing when nothing changed.
     pub(super) fn conditional(mut self) -> Self {
-        self.keep = Keep::ForNextTime;
+        self.terms.keep = Keep::ForNextTime;
         self
     }
 }

@@ -1,9 +1,12 @@
 //! Check runs.
+//!
+//! Read by hand: octocrab's have no `external_id`, by which Capstan knows its own.
 
 use capstan_model::tree::CommitId;
 use capstan_plan::verbs::{Button, Verb};
 use capstan_report::{Annotation, AnnotationLevel, StatusState};
 use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use capstan_ports::{
@@ -13,7 +16,7 @@ use capstan_ports::{
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{Call, Effect, Identity};
-use super::transport::GitHub;
+use super::transport::{GitHub, PER_PAGE, Paged};
 
 /// GitHub shows so many buttons.
 const BUTTONS: usize = 3;
@@ -22,9 +25,19 @@ const SUMMARY_CHARACTERS: usize = 65_535;
 const TITLE_CHARACTERS: usize = 255;
 const MESSAGE_CHARACTERS: usize = 16_000;
 
+/// octocrab's pages know no check runs.
 #[derive(Deserialize)]
-struct CheckPage {
-    check_runs: Vec<CheckPayload>,
+struct CheckPage<T> {
+    check_runs: Vec<T>,
+}
+
+impl<T: DeserializeOwned> Paged for CheckPage<T> {
+    type Item = T;
+
+    fn read(self) -> (Vec<T>, bool) {
+        let is_full = self.check_runs.len() >= PER_PAGE;
+        (self.check_runs, is_full)
+    }
 }
 
 #[derive(Deserialize)]
@@ -34,11 +47,6 @@ struct CheckPayload {
     external_id: Option<String>,
     conclusion: Option<String>,
     output: Option<OutputPayload>,
-}
-
-#[derive(Deserialize)]
-struct VerdictPage {
-    check_runs: Vec<VerdictPayload>,
 }
 
 #[derive(Deserialize)]
@@ -171,9 +179,9 @@ impl GitHub {
         let call = Call::get(identity, "/repos/{owner}/{repo}/commits/{ref}/check-runs", doing)
             .in_repository(repository, &["commits", head.as_str(), "check-runs"])
             .query("check_name", name)
-            .query("app_id", self.credentials.app_id().to_string())
+            .query("app_id", self.app_id.to_string())
             .conditional();
-        self.pages(call, |page: CheckPage| page.check_runs).await
+        self.pages::<CheckPage<CheckPayload>>(call).await
     }
 
     pub(super) async fn list_check_runs(
@@ -199,7 +207,7 @@ impl GitHub {
             .query("check_name", name)
             .query("filter", "latest")
             .conditional();
-        let found = self.pages(call, |page: VerdictPage| page.check_runs).await?;
+        let found = self.pages::<CheckPage<VerdictPayload>>(call).await?;
         let said: Vec<CheckState> =
             found.iter().filter(|run| run.name == name).map(VerdictPayload::verdict).collect();
         if let Some(verdict) = worst(&said) {
@@ -251,7 +259,7 @@ impl GitHub {
         let call = Call::post(identity, "/repos/{owner}/{repo}/check-runs", doing)
             .in_repository(repository, &["check-runs"])
             .body(body.clone());
-        self.send(&call).await?.content()
+        self.ask(&call).await
     }
 
     pub(super) async fn write_check_run_again(
@@ -319,7 +327,7 @@ impl GitHub {
         let path = ["check-runs", &id.to_string()];
         let doing = format!("reading check run {id} of {}", repository.name);
         let call = Call::get(Identity::reading(repository), ROUTE, doing).in_repository(repository, &path);
-        let Said { output: Output { title, summary } } = self.send(&call).await?.content()?;
+        let Said { output: Output { title, summary } } = self.ask(&call).await?;
         let (title, summary) = (title.unwrap_or_default(), summary.unwrap_or_default());
         // Nothing is above what says nothing, and what was written there once need not be written again.
         if title.is_empty() || summary.starts_with(line) {
@@ -330,7 +338,7 @@ impl GitHub {
         let call = Call::patch(Identity::doing(Task::Report, repository), ROUTE, doing)
             .in_repository(repository, &path)
             .body(json!({"output": {"title": title, "summary": cut_to(&summary, SUMMARY_CHARACTERS)}}));
-        self.send(&call).await?.content::<serde::de::IgnoredAny>().map(drop)
+        self.ask::<IgnoredAny>(&call).await.map(drop)
     }
 
     async fn change_check_run(
@@ -345,9 +353,9 @@ impl GitHub {
         let mut call = Call::patch(identity, "/repos/{owner}/{repo}/check-runs/{check_run_id}", doing);
         // GitHub adds annotations to those that are there: the next run looks how many that are, and goes on.
         if body["output"]["annotations"].as_array().is_some_and(|annotations| !annotations.is_empty()) {
-            call.effect = Effect::Writes;
+            call.terms.effect = Effect::Writes;
         }
         let call = call.in_repository(repository, &["check-runs", &id.to_string()]).body(body);
-        self.send(&call).await?.content()
+        self.ask(&call).await
     }
 }

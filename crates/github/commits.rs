@@ -1,9 +1,12 @@
 //! What happened to branches and commits: pushes, ancestry, statuses.
+//!
+//! Read by hand: octocrab fails for a state or a `gravatar_id: null` that it does not know, and its comparison wants all commits.
 
 use capstan_model::tree::CommitId;
 use capstan_plan::command::Push;
 use capstan_report::StatusState;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use capstan_ports::{CodeHostError, CommitStatus, Repository};
@@ -64,7 +67,7 @@ impl GitHub {
             .query("ref", format!("refs/heads/{branch}"))
             .query("per_page", "100")
             .conditional();
-        let found: Vec<ActivityPayload> = self.send(&call).await?.content()?;
+        let found: Vec<ActivityPayload> = self.ask(&call).await?;
         let push = |activity: ActivityPayload| {
             let after = CommitId::parse(&activity.after).ok()?;
             Some(Push { after, actor: activity.actor.map(|actor| actor.login), at: activity.timestamp })
@@ -88,7 +91,7 @@ impl GitHub {
                 .in_repository(repository, &["compare", &format!("{earlier}...{later}")])
                 .query("per_page", "1")
                 .query("page", "2");
-        let found: Option<ComparePayload> = self.send(&call).await?.content_if_found()?;
+        let found: Option<ComparePayload> = self.find(&call).await?;
         Ok(found.is_some_and(|found| matches!(found.status.as_str(), "ahead" | "identical")))
     }
 
@@ -107,7 +110,7 @@ impl GitHub {
                 .in_repository(repository, &["compare", &format!("{one}...{other}")])
                 .query("per_page", "1")
                 .query("page", "2");
-        let found: Option<ForkPointPayload> = self.send(&call).await?.content_if_found()?;
+        let found: Option<ForkPointPayload> = self.find(&call).await?;
         Ok(found.map(|found| found.merge_base_commit.sha))
     }
 
@@ -122,7 +125,7 @@ impl GitHub {
             Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/commits/{ref}/status", doing)
                 .in_repository(repository, &["commits", commit.as_str(), "status"])
                 .query("per_page", "100");
-        let found: CombinedPayload = self.send(&call).await?.content()?;
+        let found: CombinedPayload = self.ask(&call).await?;
         Ok(found.statuses.into_iter().find(|status| status.context.eq_ignore_ascii_case(context)).map(
             |status| CommitStatus {
                 context: status.context,
@@ -161,6 +164,6 @@ impl GitHub {
         .repeatable()
         .in_repository(repository, &["statuses", commit.as_str()])
         .body(body);
-        self.send(&call).await?.content::<serde::de::IgnoredAny>().map(drop)
+        self.ask::<IgnoredAny>(&call).await.map(drop)
     }
 }

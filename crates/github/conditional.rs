@@ -1,6 +1,8 @@
 //! Answers that were given before, so that GitHub may say "not modified", which costs nothing of the
 //! rate limit.
 //!
+//! By hand: octocrab's cache finds an answer by its address, whoever asks, and panics where the answer was given up meanwhile.
+//!
 //! They are kept deflated: most of GitHub's JSON is addresses that begin alike, and takes a tenth of its room so.
 
 use std::cell::Cell;
@@ -10,29 +12,33 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use clru::{CLruCache, WeightScale};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
+use http::HeaderValue;
 
 /// An answer to a read, and its `ETag`.
 #[derive(Debug, Clone)]
 pub(super) struct Remembered {
     pub(super) etag: String,
     deflated: Arc<[u8]>,
-    /// Whether another page follows.
-    pub(super) more: Option<bool>,
+    /// Where the other pages are.
+    pub(super) link: Option<HeaderValue>,
 }
 
 impl Remembered {
-    pub(super) fn new(etag: String, body: &[u8], more: Option<bool>) -> Self {
+    pub(super) fn new(etag: String, body: &[u8], link: Option<&HeaderValue>) -> Self {
+        // A copy: one that came over the wire keeps the whole buffer that it was read into.
+        let link = link.and_then(|link| HeaderValue::from_bytes(link.as_bytes()).ok());
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
         // Neither can fail: what is written to is memory.
         let written = encoder.write_all(body).and_then(|()| encoder.finish());
-        Self { etag, deflated: written.unwrap_or_default().into(), more }
+        Self { etag, deflated: written.unwrap_or_default().into(), link }
     }
 
-    pub(super) fn body(&self) -> Arc<[u8]> {
+    pub(super) fn body(&self) -> Bytes {
         let mut body = Vec::new();
         // It was written above. Half of an answer is none, which whoever reads it says.
         let _whole = DeflateDecoder::new(&*self.deflated).read_to_end(&mut body);
@@ -52,7 +58,7 @@ pub(super) struct Memory {
 }
 
 struct Inner {
-    answers: CLruCache<String, Kept, RandomState, Bytes>,
+    answers: CLruCache<String, Kept, RandomState, Weight>,
     /// When it was last looked for what nobody asks for.
     looked: Instant,
 }
@@ -63,18 +69,19 @@ struct Kept {
 }
 
 /// An answer weighs what it takes; the cache itself counts one more for each.
-struct Bytes;
+struct Weight;
 
-impl WeightScale<String, Kept> for Bytes {
+impl WeightScale<String, Kept> for Weight {
     fn weight(&self, key: &String, kept: &Kept) -> usize {
-        key.len() + kept.answer.etag.len() + kept.answer.deflated.len()
+        let link = kept.answer.link.as_ref().map_or(0, HeaderValue::len);
+        key.len() + kept.answer.etag.len() + kept.answer.deflated.len() + link
     }
 }
 
 impl Memory {
     pub(super) fn new(bytes: usize) -> Self {
         let capacity = NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN);
-        let answers = CLruCache::with_scale(capacity, Bytes);
+        let answers = CLruCache::with_scale(capacity, Weight);
         Self { inner: Mutex::new(Inner { answers, looked: Instant::now() }) }
     }
 
@@ -108,7 +115,7 @@ mod tests {
 
     /// It weighs its body, and a byte.
     fn answer(body: &'static str) -> Remembered {
-        Remembered { etag: "e".to_owned(), deflated: Arc::from(body.as_bytes()), more: None }
+        Remembered { etag: "e".to_owned(), deflated: Arc::from(body.as_bytes()), link: None }
     }
 
     #[test]
@@ -117,7 +124,7 @@ mod tests {
             .map(|number| format!("{{\"url\":\"https://api.github.com/repos/acme/fleet/pulls/{number}\"}}"))
             .collect();
         let body = pulls.concat();
-        let kept = Remembered::new("e".to_owned(), body.as_bytes(), Some(true));
+        let kept = Remembered::new("e".to_owned(), body.as_bytes(), None);
         assert_eq!(*kept.body(), *body.as_bytes());
         assert!(kept.deflated.len() * 10 < body.len(), "{} of {}", kept.deflated.len(), body.len());
     }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use capstan_model::plain_http;
 use capstan_outbound::{Answer, Bounds, Client, Question, Reach, Setup, host_of};
-use http::{HeaderName, HeaderValue};
 use url::Url;
 
 use super::answer::cut;
@@ -25,8 +24,8 @@ pub enum ConnectError {
     Client(String),
 }
 
-/// A client for the API at `api_url`.
-pub(super) fn http_client(api_url: &Url, timeout: Duration) -> Result<Client, ConnectError> {
+/// A client for the API at `api_url`, and that address without what may follow its path.
+pub(super) fn http_client(api_url: &Url, timeout: Duration) -> Result<(Client, Url), ConnectError> {
     let refuse = |reason| ConnectError::Url { url: api_url.to_string(), reason };
     if api_url.cannot_be_a_base() || !api_url.username().is_empty() || api_url.password().is_some() {
         return Err(ConnectError::Url {
@@ -47,12 +46,11 @@ pub(super) fn http_client(api_url: &Url, timeout: Duration) -> Result<Client, Co
         reach: Reach::Network,
         authorities: None,
     };
-    Client::new(&setup).map_err(|error| ConnectError::Client(error.to_string()))
-}
-
-/// Of the API as it was described at that day.
-pub(super) fn versioned(question: Question) -> Question {
-    question.header(HeaderName::from_static("x-github-api-version"), HeaderValue::from_static("2022-11-28"))
+    let client = Client::new(&setup).map_err(|error| ConnectError::Client(error.to_string()))?;
+    let mut rest = api_url.clone();
+    rest.set_query(None);
+    rest.set_fragment(None);
+    Ok((client, rest))
 }
 
 /// Asks GitHub once. A failure is a sentence that begins with the host.

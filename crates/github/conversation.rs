@@ -1,7 +1,11 @@
 //! Comments, reactions, and what a person may do.
+//!
+//! Read by hand: octocrab fails a whole list for an author who is gone, and for a reaction that it does not know.
 
 use capstan_plan::command::{CommentId, Team, Wording};
+use octocrab::Page;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use capstan_ports::{CodeHostError, Comment, Permission, PlacedComment, Reaction, Repository};
@@ -9,7 +13,6 @@ use capstan_ports::{CodeHostError, Comment, Permission, PlacedComment, Reaction,
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{Call, Identity};
-use super::graphql::missing_node;
 use super::pulls::{GHOST, UserPayload};
 use super::transport::GitHub;
 
@@ -58,7 +61,7 @@ const REACTIONS: [(Reaction, &str); 3] =
     [(Reaction::Eyes, "eyes"), (Reaction::ThumbsUp, "+1"), (Reaction::Confused, "confused")];
 
 /// Pages of a hundred reactions that are read of one comment.
-const REACTION_PAGES: u32 = 10;
+const REACTION_PAGES: usize = 10;
 
 impl CommentPayload {
     fn into_comment(self) -> Comment {
@@ -100,7 +103,7 @@ impl GitHub {
             .since(since)
             .query("sort", "created")
             .query("direction", "asc");
-        let found = self.pages(call, |page: Vec<CommentPayload>| page).await?;
+        let found = self.pages::<Page<CommentPayload>>(call).await?;
         Ok(found.into_iter().filter_map(CommentPayload::into_placed_comment).collect())
     }
 
@@ -110,13 +113,9 @@ impl GitHub {
         comment: &Comment,
     ) -> Result<Wording, CodeHostError> {
         #[derive(Deserialize)]
-        struct Data {
-            node: Option<Node>,
-        }
-        #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Node {
-            last_edited_at: Option<serde::de::IgnoredAny>,
+            last_edited_at: Option<IgnoredAny>,
             #[serde(default)]
             is_minimized: bool,
         }
@@ -124,18 +123,9 @@ impl GitHub {
             return Ok(Wording::Edited);
         }
         let doing = format!("reading whether {} of {} was edited", comment.id, repository.name);
-        let answer = self
-            .query::<Data>(
-                Identity::reading(repository),
-                doing.clone(),
-                "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt isMinimized } \
-                 ... on Issue { lastEditedAt } } }",
-                json!({"id": comment.node_id}),
-            )
-            .await?;
-        let Some(node) = answer.data.and_then(|data| data.node) else {
-            return Err(missing_node(doing, answer.errors));
-        };
+        let query = "query($id: ID!) { node(id: $id) { ... on IssueComment { lastEditedAt isMinimized } \
+                     ... on Issue { lastEditedAt } } }";
+        let node: Node = self.read_node(repository, doing, query, json!({"id": comment.node_id})).await?;
         Ok(match node {
             Node { is_minimized: true, .. } => Wording::Hidden,
             Node { last_edited_at: Some(_), .. } => Wording::Edited,
@@ -177,7 +167,7 @@ impl GitHub {
         let call = Call::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
             .in_repository(repository, &["issues", &number.to_string(), "comments"])
             .body(json!({"body": body}));
-        let made: CommentPayload = self.send(&call).await?.content()?;
+        let made: CommentPayload = self.ask(&call).await?;
         Ok(made.into_comment())
     }
 
@@ -197,7 +187,7 @@ impl GitHub {
             .in_repository(repository, &path)
             .body(json!({"content": content}));
         // 201, or 200 where the reaction stands already.
-        self.send(&call).await?.content::<serde::de::IgnoredAny>().map(|_| ())
+        self.ask::<IgnoredAny>(&call).await.map(drop)
     }
 
     pub(super) async fn read_own_reactions(
@@ -205,33 +195,16 @@ impl GitHub {
         repository: &Repository,
         comment: CommentId,
     ) -> Result<Vec<Reaction>, CodeHostError> {
-        const PER_PAGE: usize = 100;
         let own = self.read_bot_login().await?;
         let (route, path) = reactions_to(comment);
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        let mut given = Vec::new();
-        for page in 1..=REACTION_PAGES {
-            let doing = format!("reading the reactions to {comment} of {}", repository.name);
-            let call = Call::get(Identity::reading(repository), route, doing)
-                .in_repository(repository, &path)
-                .query("per_page", PER_PAGE.to_string())
-                .query("page", page.to_string());
-            let answer = self.send(&call).await?;
-            let more = answer.more;
-            let found: Vec<ReactionPayload> = answer.content()?;
-            let is_full = found.len() >= PER_PAGE;
-            let is_own = |user: &Option<UserPayload>| {
-                user.as_ref().is_some_and(|user| user.kind == "Bot" && user.login == own)
-            };
-            let own = found.iter().filter(|one| is_own(&one.user));
-            given.extend(own.filter_map(|one| {
-                REACTIONS.iter().find(|(_, content)| *content == one.content).map(|(reaction, _)| *reaction)
-            }));
-            if !more.unwrap_or(is_full) {
-                break;
-            }
-        }
-        Ok(given)
+        let doing = format!("reading the reactions to {comment} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), route, doing).in_repository(repository, &path);
+        let (found, _) = self.first_pages::<Page<ReactionPayload>>(call, REACTION_PAGES, |_| false).await?;
+        let is_own = |user: &UserPayload| user.kind == "Bot" && user.login == own;
+        let own = found.iter().filter(|one| one.user.as_ref().is_some_and(is_own));
+        let known = own.filter_map(|one| REACTIONS.iter().find(|(_, content)| *content == one.content));
+        Ok(known.map(|(reaction, _)| *reaction).collect())
     }
 
     pub(super) async fn read_membership(
@@ -256,7 +229,7 @@ impl GitHub {
             "memberships",
             login,
         ]);
-        let found = self.send(&call).await?.content_if_found::<Membership>()?;
+        let found = self.find::<Membership>(&call).await?;
         // Whoever was invited and has not accepted is none yet.
         Ok(found.is_some_and(|membership| membership.state == "active"))
     }
@@ -270,7 +243,7 @@ impl GitHub {
         let identity = Identity::reading(repository);
         let call = Call::get(identity, "/repos/{owner}/{repo}/collaborators/{username}/permission", doing)
             .in_repository(repository, &["collaborators", login, "permission"]);
-        let found = self.send(&call).await?.content_if_found::<PermissionPayload>()?;
+        let found = self.find::<PermissionPayload>(&call).await?;
         Ok(match found.as_ref().map(|found| found.permission.as_str()) {
             Some("admin") => Permission::Admin,
             Some("write" | "maintain") => Permission::Write,

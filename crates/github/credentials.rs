@@ -1,23 +1,8 @@
 //! The App's id and private key.
 
-use jiff::{SignedDuration, Timestamp};
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use octocrab::auth::{AppAuth, EncodingKey};
+use octocrab::models::AppId;
 use secrecy::{ExposeSecret as _, SecretString};
-use serde::Serialize;
-
-/// How long a token holds; GitHub takes ten minutes at most.
-const HOLDS: SignedDuration = SignedDuration::from_mins(9);
-/// A token begins so long ago: GitHub's clock may be behind.
-const CLOCKS_DIFFER: SignedDuration = SignedDuration::from_secs(60);
-
-/// What a token says: seconds since 1970
-/// (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>).
-#[derive(Serialize)]
-struct Claims {
-    iss: u64,
-    iat: i64,
-    exp: i64,
-}
 
 /// The key that was given is not the private key of an App.
 #[derive(Debug, thiserror::Error)]
@@ -32,18 +17,9 @@ pub struct PrivateKeyError {
     pub reason: String,
 }
 
-/// Who the App is: its id, and the key that proves it.
-#[derive(Clone)]
-pub struct AppCredentials {
-    app: u64,
-    key: EncodingKey,
-}
-
-impl std::fmt::Debug for AppCredentials {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AppCredentials").field("app", &self.app).finish_non_exhaustive()
-    }
-}
+/// Who the App is: its id, and the key that proves it. Tokens are octocrab's: good for nine minutes, from a minute ago on.
+#[derive(Debug, Clone)]
+pub struct AppCredentials(pub(super) AppAuth);
 
 impl AppCredentials {
     /// Reads an RSA private key in PEM form, PKCS#1 or PKCS#8. `origin` is named in the error: the file
@@ -68,25 +44,11 @@ impl AppCredentials {
         }
         let key = EncodingKey::from_rsa_pem(text.as_bytes())
             .map_err(|_| refuse("looks like a private key, but is cut off, damaged or not an RSA key"))?;
-        let credentials = Self { app: app_id, key };
+        let credentials = AppAuth { app_id: AppId(app_id), key };
         // Only signing tells whether what stands between the PEM lines is a key.
         credentials
-            .sign()
+            .generate_bearer_token()
             .map_err(|_| refuse("looks like a private key, but nothing can be signed with it"))?;
-        Ok(credentials)
-    }
-
-    /// The App's id.
-    pub(super) const fn app_id(&self) -> u64 {
-        self.app
-    }
-
-    /// A token that proves to GitHub for nine minutes who the App is.
-    pub(super) fn sign(&self) -> Result<SecretString, String> {
-        let now = Timestamp::now();
-        let claims =
-            Claims { iss: self.app, iat: (now - CLOCKS_DIFFER).as_second(), exp: (now + HOLDS).as_second() };
-        let token = encode(&Header::new(Algorithm::RS256), &claims, &self.key);
-        token.map(SecretString::from).map_err(|error| error.to_string())
+        Ok(Self(credentials))
     }
 }

@@ -1,9 +1,13 @@
 //! GitHub's record of the deliveries of the App's webhook.
+//!
+//! Read by hand: octocrab has chrono's times and an enumeration of events, where the port has jiff's times and words.
 
 use async_trait::async_trait;
 use http::StatusCode;
 use jiff::Timestamp;
+use octocrab::Page;
 use serde::Deserialize;
+use url::form_urlencoded;
 
 use super::call::{Call, Identity};
 use super::transport::GitHub;
@@ -29,16 +33,19 @@ impl DeliveryLog for GitHub {
         let doing = "listing deliveries";
         let mut all = Vec::new();
         let mut cursor: Option<String> = None;
-        for _ in 0..self.limits.pages {
+        for _ in 0..self.shared.limits.pages {
             let mut call = Call::get(Identity::App, LIST, doing.to_owned())
                 .path(&["app", "hook", "deliveries"])
                 .query("per_page", PER_PAGE);
             if let Some(cursor) = cursor.take() {
                 call = call.query("cursor", cursor);
             }
-            let answer = self.send(&call).await?;
-            cursor = answer.cursor.clone();
-            let page: Vec<AttemptPayload> = answer.content()?;
+            let page: Page<AttemptPayload> = self.ask(&call).await?;
+            let next = page.next.as_ref().and_then(|next| next.query()).unwrap_or_default();
+            cursor = form_urlencoded::parse(next.as_bytes())
+                .find(|(name, _)| name == "cursor")
+                .map(|(_, cursor)| cursor.into_owned());
+            let page = page.items;
             let is_far_enough = page.last().is_none_or(|last| last.delivered_at < since);
             all.extend(page.into_iter().filter(|attempt| attempt.delivered_at >= since).map(|attempt| {
                 DeliveryAttempt {
@@ -63,7 +70,7 @@ impl DeliveryLog for GitHub {
             .repeatable()
             .path(&["app", "hook", "deliveries", &attempt.to_string(), "attempts"]);
         let answer = self.send(&call).await?;
-        match answer.status {
+        match answer.status() {
             StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY | StatusCode::BAD_REQUEST => {
                 Ok(Redelivery::Refused)
             }

@@ -1,14 +1,16 @@
 //! Calls by GraphQL: one route, and errors that come with 200.
+//!
+//! Read by hand: octocrab's `graphql` drops the data beside an error, and the type of an error.
 
 use std::time::Duration;
 
 use http::Method;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::answer::cut;
 use super::call::{Call, Effect, GRAPHQL, Identity};
 use super::transport::GitHub;
-use capstan_ports::CodeHostError;
+use capstan_ports::{CodeHostError, Repository};
 
 /// GitHub Enterprise Server has had `updateRefs` as a preview for long, which is to be asked for; where it is none, that
 /// changes nothing (<https://docs.github.com/en/enterprise-server@3.10/graphql/overview/schema-previews>).
@@ -20,6 +22,24 @@ pub(super) struct GraphQl<T> {
     pub(super) data: Option<T>,
     #[serde(default)]
     pub(super) errors: Vec<GraphQlError>,
+}
+
+/// What a query of one node answers.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct OfNode<T> {
+    pub(super) node: Option<T>,
+}
+
+/// What a mutation answers that is called `done`.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Done {
+    done: Option<IgnoredAny>,
+}
+
+impl GraphQl<Done> {
+    pub(super) fn is_done(&self) -> bool {
+        self.errors.is_empty() && self.data.as_ref().is_some_and(|data| data.done.is_some())
+    }
 }
 
 /// One error of a GraphQL call.
@@ -70,6 +90,19 @@ impl GitHub {
         self.graphql(identity, doing, query, variables, Effect::Reads).await
     }
 
+    /// Reads the `node` that a query asks for.
+    pub(super) async fn read_node<T: DeserializeOwned>(
+        &self,
+        repository: &Repository,
+        doing: String,
+        query: &str,
+        variables: serde_json::Value,
+    ) -> Result<T, CodeHostError> {
+        let identity = Identity::reading(repository);
+        let answer = self.query::<OfNode<T>>(identity, doing.clone(), query, variables).await?;
+        answer.data.and_then(|data| data.node).ok_or_else(|| missing_node(doing, answer.errors))
+    }
+
     /// Writes by GraphQL. Every mutation that is made brings something into a state (a reference with its former commit
     /// named, draft or ready, merged), so that doing it twice is doing it once.
     pub(super) async fn mutate<T: DeserializeOwned>(
@@ -95,12 +128,12 @@ impl GitHub {
         if effect.writes() {
             call.accept = WITH_PREVIEWS;
         }
-        let answer: GraphQl<T> = self.send(&call).await?.content()?;
+        let answer: GraphQl<T> = self.ask(&call).await?;
         // GraphQL says so with 200.
         if answer.errors.iter().any(|error| error.kind.as_deref() == Some("RATE_LIMITED")) {
             let retry_after = Duration::from_secs(60);
-            self.be_quiet(identity, retry_after);
-            return Err(CodeHostError::RateLimited { doing: call.doing, retry_after });
+            self.shared.be_quiet(identity, retry_after);
+            return Err(CodeHostError::RateLimited { doing: call.terms.doing, retry_after });
         }
         Ok(answer)
     }

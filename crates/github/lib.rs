@@ -1,9 +1,10 @@
 //! GitHub: App authentication, and the calls that Capstan makes.
 //!
-//! [`GitHub`] implements the [`CodeHost`](capstan_ports::CodeHost) port. Owned here: tokens, paging,
-//! conditional reads, limits, what of an answer is an expected outcome and what an error. Deliberately
-//! absent: when to call and what to make of it (the bot), and webhooks (`server` checks their signatures,
-//! the bot's `intake` reads them).
+//! [`GitHub`] implements the [`CodeHost`](capstan_ports::CodeHost) port through octocrab, which owns the App's tokens,
+//! requests, refusals and pages. Below it are `layers`, and below these `outbound`. What is by hand says why at the head
+//! of its file. Owned here: tokens of tasks, conditional reads, limits, what of an answer is an expected outcome and what
+//! an error. Deliberately absent: when to call and what to make of it (the bot), and webhooks (`server` checks their
+//! signatures, the bot's `intake` reads them).
 
 mod access;
 mod answer;
@@ -22,6 +23,7 @@ mod installation_token;
 mod installations;
 mod issues;
 mod lane;
+mod layers;
 mod manifests;
 mod merging;
 mod newest_pulls;

@@ -1,16 +1,21 @@
 //! The App that GitHub made from a manifest: its id and secrets, for a code that is good once
 //! (<https://docs.github.com/rest/apps/apps#create-a-github-app-from-a-manifest>). Nobody is authenticated here: the
 //! code is what is believed.
+//!
+//! Read by hand: octocrab's App shows its secrets in `Debug`, and fails for an owner that is an enterprise.
 
 use async_trait::async_trait;
-use capstan_outbound::{Client, Question};
-use http::header::{ACCEPT, CONTENT_LENGTH};
-use http::{HeaderValue, Method, StatusCode};
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::Full;
+use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
 use serde::Deserialize;
+use tower::{BoxError, service_fn};
 use url::Url;
 
 use super::answer::cut;
-use super::connect::{ConnectError, ask, http_client, versioned};
+use super::connect::{ConnectError, http_client};
+use super::layers::{answered, joined, question};
 use super::transport::GitHubLimits;
 use capstan_ports::{AppManifests, CreatedApp, ManifestError};
 
@@ -21,9 +26,7 @@ const CODE_CHARACTERS: usize = 200;
 
 /// Asks GitHub for the App of a code.
 pub struct GitHubManifests {
-    rest: Url,
-    client: Client,
-    limits: GitHubLimits,
+    nobody: Octocrab,
 }
 
 #[derive(Deserialize)]
@@ -37,29 +40,27 @@ struct AppPayload {
     pem: String,
 }
 
-#[derive(Default, Deserialize)]
-struct RefusalPayload {
-    #[serde(default)]
-    message: String,
-}
-
 impl GitHubManifests {
-    /// Prepares to ask the API at `api_url`. Nothing is sent yet.
+    /// Prepares to ask the API at `api_url`. Nothing is sent yet, but a Tokio runtime must be there.
     ///
     /// # Errors
     /// As [`GitHub::connect`](super::GitHub::connect).
     pub fn connect(api_url: &Url, limits: GitHubLimits) -> Result<Self, ConnectError> {
-        let client = http_client(api_url, limits.timeout)?;
-        Ok(Self { rest: api_url.clone(), client, limits })
-    }
-
-    fn address(&self, code: &str) -> Url {
-        let mut url = self.rest.clone();
-        // Only fails for URLs that cannot be a base, which no setting takes.
-        if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(["app-manifests", code, "conversions"]);
-        }
-        url
+        let (client, rest) = http_client(api_url, limits.timeout)?;
+        // The address holds the code: nobody is followed with it.
+        let once = move |request: Request<OctoBody>| {
+            let (client, url) = (client.clone(), joined(&rest, request.uri()));
+            async move {
+                let url = url.ok_or("the code makes no address")?;
+                let question = question(url, request.map(|_no_body| Bytes::new()));
+                Ok::<_, BoxError>(
+                    answered(&client, question, ANSWER_BYTES, limits.timeout).await?.map(Full::new),
+                )
+            }
+        };
+        let builder = OctocrabBuilder::new_empty().with_service(service_fn(once));
+        let Ok(nobody) = builder.with_auth(AuthState::None).build();
+        Ok(Self { nobody })
     }
 }
 
@@ -70,23 +71,8 @@ impl AppManifests for GitHubManifests {
         if code.is_empty() || code.len() > CODE_CHARACTERS || !code.bytes().all(is_word) {
             return Err(ManifestError::Refused("it is no code of GitHub's".to_owned()));
         }
-        // The address holds the code: nobody is followed with it.
-        let question = versioned(Question::new(Method::POST, self.address(code)))
-            .header(ACCEPT, HeaderValue::from_static("application/vnd.github+json"))
-            .header(CONTENT_LENGTH, HeaderValue::from_static("0"));
-        let asked = ask(&self.client, question, ANSWER_BYTES, self.limits.timeout).await;
-        let answer = asked.map_err(ManifestError::Unreachable)?;
-        let status = answer.status;
-        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-            return Err(ManifestError::Unreachable(format!("it answers {}", status.as_u16())));
-        }
-        if !status.is_success() {
-            let refusal: RefusalPayload = serde_json::from_slice(&answer.body).unwrap_or_default();
-            return Err(ManifestError::Refused(cut(&format!("{} {}", status.as_u16(), refusal.message))));
-        }
-        // Serde's message may quote what was sent: secrets stand there.
-        let app: AppPayload = serde_json::from_slice(&answer.body)
-            .map_err(|_| ManifestError::Unexpected("it holds no whole App".to_owned()))?;
+        let route = format!("/app-manifests/{code}/conversions");
+        let app: AppPayload = self.nobody.post(route, None::<&()>).await.map_err(refusal)?;
         let page = app
             .html_url
             .parse()
@@ -101,5 +87,20 @@ impl AppManifests for GitHubManifests {
             webhook_secret: app.webhook_secret.ok_or_else(lacks_secret)?.into(),
             private_key: app.pem.into(),
         })
+    }
+}
+
+fn refusal(error: octocrab::Error) -> ManifestError {
+    match error {
+        octocrab::Error::GitHub { source, .. } => {
+            let status = source.status_code;
+            if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+                return ManifestError::Unreachable(format!("it answers {}", status.as_u16()));
+            }
+            ManifestError::Refused(cut(&format!("{} {}", status.as_u16(), source.message)))
+        }
+        octocrab::Error::Service { source, .. } => ManifestError::Unreachable(source.to_string()),
+        // Its message may quote what was sent: secrets stand there.
+        _ => ManifestError::Unexpected("it holds no whole App".to_owned()),
     }
 }

@@ -1,4 +1,6 @@
 //! Merging: what reviewers say, what GitHub says of a merge, and merging by call, by queue and by itself.
+//!
+//! Read by hand: octocrab has no models of GraphQL's answers.
 
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{
@@ -12,7 +14,7 @@ use serde_json::json;
 use super::access::Task;
 use super::answer::cut;
 use super::call::{Call, Identity};
-use super::graphql::missing_node;
+use super::graphql::{Done, missing_node};
 use super::transport::GitHub;
 use capstan_ports::{CodeHostError, MergeAnswer, MergeCall, PullRequest, PullRequestState, Repository};
 
@@ -238,19 +240,10 @@ impl GitHub {
         repository: &Repository,
         pull: &PullRequest,
     ) -> Result<MergeView, CodeHostError> {
-        #[derive(Deserialize)]
-        struct Data {
-            node: Option<ViewPayload>,
-        }
         let doing = format!("reading how pull request {} of {} merges", pull.number, repository.name);
         let own = self.read_bot_login().await?;
-        let answer = self
-            .query::<Data>(Identity::reading(repository), doing.clone(), VIEW, json!({"id": pull.node_id}))
-            .await?;
-        match answer.data.and_then(|data| data.node) {
-            Some(node) => Ok(node.into_view(&own)),
-            None => Err(missing_node(doing, answer.errors)),
-        }
+        let view: ViewPayload = self.read_node(repository, doing, VIEW, json!({"id": pull.node_id})).await?;
+        Ok(view.into_view(&own))
     }
 
     pub(super) async fn write_merge(
@@ -296,14 +289,10 @@ impl GitHub {
         mutation: &str,
         input: serde_json::Value,
     ) -> Result<MergeAnswer, CodeHostError> {
-        #[derive(Deserialize)]
-        struct Data {
-            done: Option<serde::de::IgnoredAny>,
-        }
         let doing = format!("having pull request {} of {} merged", pull.number, repository.name);
         let identity = Identity::doing(Task::Merge, repository);
-        let answer = self.mutate::<Data>(identity, doing, mutation, json!({"input": input})).await?;
-        if answer.errors.is_empty() && answer.data.is_some_and(|data| data.done.is_some()) {
+        let answer = self.mutate::<Done>(identity, doing, mutation, json!({"input": input})).await?;
+        if answer.is_done() {
             return Ok(MergeAnswer::Done);
         }
         let reasons: Vec<&str> = answer.errors.iter().map(|error| error.message.as_str()).collect();
@@ -338,7 +327,7 @@ impl GitHub {
             .in_repository(repository, &["pulls", &pull.number.to_string(), "merge"])
             .body(json!({"sha": head.as_str(), "merge_method": method.as_str()}));
         let answer = self.send(&call).await?;
-        match answer.status {
+        match answer.status() {
             status if status.is_success() => Ok(MergeAnswer::Done),
             // It may not, the head is another one, the branch's rules say no: GitHub says which.
             StatusCode::FORBIDDEN

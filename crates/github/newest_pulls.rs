@@ -11,9 +11,7 @@ use serde_json::{Map, Value, json};
 
 use capstan_ports::{CodeHostError, EarlierPullRequest, PullRequestState, Repository};
 
-use super::call::Identity;
 use super::conditional::Remembered;
-use super::graphql::missing_node;
 use super::transport::GitHub;
 
 /// Branches that one call asks about.
@@ -24,12 +22,6 @@ const NEWEST: usize = 10;
 const MORE: usize = 100;
 /// Pull requests whose texts one call reads; each may have a quarter of a megabyte.
 const TEXTS: usize = 25;
-
-/// What a query of one node answers; its fields by their aliases.
-#[derive(Deserialize)]
-struct Data {
-    node: Option<HashMap<String, Value>>,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -102,7 +94,7 @@ impl GitHub {
         let mut found = Vec::new();
         let mut changed = Vec::new();
         for seen in seen {
-            match self.memory.recall(&key(&seen)).filter(|known| known.etag == seen.updated_at) {
+            match self.shared.memory.recall(&key(&seen)).filter(|known| known.etag == seen.updated_at) {
                 Some(known) => found.push(earlier(&known.body())?),
                 None => changed.push(seen),
             }
@@ -116,8 +108,8 @@ impl GitHub {
                 };
                 let body = text.to_string();
                 found.push(earlier(body.as_bytes())?);
-                let known = Remembered::new(seen.updated_at.clone(), body.as_bytes(), Some(false));
-                self.memory.remember(key(seen), known);
+                let known = Remembered::new(seen.updated_at.clone(), body.as_bytes(), None);
+                self.shared.memory.remember(key(seen), known);
             }
         }
         Ok(found)
@@ -165,7 +157,7 @@ impl GitHub {
         mut page: Page,
     ) -> Result<Option<Seen>, CodeHostError> {
         let doing = listing(repository);
-        for _ in 0..self.limits.pages {
+        for _ in 0..self.shared.limits.pages {
             if let Some(own) = page.nodes.into_iter().flatten().find(|seen| !seen.is_cross_repository) {
                 return Ok(Some(own));
             }
@@ -184,7 +176,7 @@ impl GitHub {
         Err(CodeHostError::Unexpected {
             doing,
             status: 200,
-            reason: format!("the branch {branch} has more than {} pages of {MORE}", self.limits.pages),
+            reason: format!("the branch {branch} has more than {} pages of {MORE}", self.shared.limits.pages),
         })
     }
 
@@ -215,9 +207,7 @@ impl GitHub {
         query: &str,
         variables: Map<String, Value>,
     ) -> Result<HashMap<String, Value>, CodeHostError> {
-        let identity = Identity::reading(repository);
-        let answer = self.query::<Data>(identity, doing.to_owned(), query, variables.into()).await?;
-        answer.data.and_then(|data| data.node).ok_or_else(|| missing_node(doing.to_owned(), answer.errors))
+        self.read_node(repository, doing.to_owned(), query, variables.into()).await
     }
 }
 

@@ -3,6 +3,8 @@
 //!
 //! The exchange goes to GitHub's own address, not to its API; it is made once, because a code is good once. What a
 //! person may see is read with the person's token: the installations that they can reach, and in each the repositories.
+//!
+//! The exchange is by hand: octocrab has the device flow alone. People and repositories are, for `gravatar_id: null`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,9 +14,9 @@ use aws_lc_rs::digest::{SHA256, digest};
 use capstan_outbound::Question;
 use http::header::ACCEPT;
 use http::{HeaderValue, Method, StatusCode};
+use octocrab::Page;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use url::{Url, form_urlencoded};
 
 use super::answer::cut;
@@ -23,7 +25,6 @@ use super::connect::ask;
 use super::transport::GitHub;
 use capstan_ports::{CodeHostError, Permission, SignIn, SignInError};
 
-const PER_PAGE: usize = 100;
 /// The answer to an exchange is a few hundred bytes.
 const ANSWER_BYTES: usize = 64 << 10;
 
@@ -54,18 +55,8 @@ struct UserPayload {
 }
 
 #[derive(Deserialize)]
-struct InstallationsPage {
-    installations: Vec<InstallationPayload>,
-}
-
-#[derive(Deserialize)]
 struct InstallationPayload {
     id: u64,
-}
-
-#[derive(Deserialize)]
-struct RepositoriesPage {
-    repositories: Vec<RepositoryPayload>,
 }
 
 #[derive(Deserialize)]
@@ -105,37 +96,15 @@ impl GitHubSignIn {
         }
         url
     }
-
-    async fn pages<P: DeserializeOwned, T>(
-        &self,
-        token: &SecretString,
-        call: Call,
-        items: impl Fn(P) -> Vec<T>,
-    ) -> Result<Vec<T>, CodeHostError> {
-        let mut all = Vec::new();
-        let mut bytes = 0;
-        for page in 1..=self.github.limits.pages {
-            let call = call.clone().query("per_page", PER_PAGE.to_string()).query("page", page.to_string());
-            let answer = self.github.send_with(&call, token).await?;
-            self.github.limits.judge_list(&mut bytes, &answer)?;
-            let more = answer.more;
-            let found = items(answer.content()?);
-            let more = more.unwrap_or(found.len() >= PER_PAGE);
-            all.extend(found);
-            if !more {
-                return Ok(all);
-            }
-        }
-        let reason = format!("the list has more than {} pages of {PER_PAGE}", self.github.limits.pages);
-        Err(CodeHostError::Unexpected { doing: call.doing, status: 200, reason })
-    }
 }
 
-/// As whom somebody's calls are counted: GitHub limits each person alone.
-fn person(token: &SecretString) -> Identity {
+/// A read with somebody's token, and by a digest of it counted: GitHub limits each person alone.
+fn reading(token: &SecretString, route: &'static str, doing: &str) -> Call {
     let digest = digest(&SHA256, token.expose_secret().as_bytes());
     let first = digest.as_ref().first_chunk().copied().unwrap_or_default();
-    Identity::Person(u64::from_be_bytes(first))
+    let mut call = Call::get(Identity::Person(u64::from_be_bytes(first)), route, doing.to_owned());
+    call.token = Some(token.clone());
+    call
 }
 
 #[async_trait]
@@ -164,7 +133,8 @@ impl SignIn for GitHubSignIn {
         let question = Question::new(Method::POST, self.address(&["login", "oauth", "access_token"]))
             .header(ACCEPT, HeaderValue::from_static("application/json"))
             .body("application/x-www-form-urlencoded", form.into_bytes());
-        let asked = ask(&self.github.client, question, ANSWER_BYTES, self.github.limits.timeout).await;
+        let asked =
+            ask(&self.github.shared.client, question, ANSWER_BYTES, self.github.shared.limits.timeout).await;
         let answer = asked.map_err(unreachable)?;
         if answer.status != StatusCode::OK {
             return Err(unreachable(format!("GitHub answers {}", answer.status.as_u16())).into());
@@ -180,27 +150,26 @@ impl SignIn for GitHubSignIn {
     }
 
     async fn login_of(&self, token: &SecretString) -> Result<String, SignInError> {
-        let call = Call::get(person(token), "/user", "asking who signs in".to_owned()).path(&["user"]);
-        let user: UserPayload = self.github.send_with(&call, token).await?.content()?;
+        let call = reading(token, "/user", "asking who signs in").path(&["user"]);
+        let user: UserPayload = self.github.ask(&call).await?;
         Ok(user.login)
     }
 
     async fn rights_of(&self, token: &SecretString) -> Result<BTreeMap<u64, Permission>, SignInError> {
-        let who = person(token);
-        let call = Call::get(who, "/user/installations", "listing somebody's installations".to_owned())
+        let call = reading(token, "/user/installations", "listing somebody's installations")
             .path(&["user", "installations"]);
-        let installations = self.pages(token, call, |page: InstallationsPage| page.installations).await?;
+        let installations = self.github.pages::<Page<InstallationPayload>>(call).await?;
         let mut rights = BTreeMap::new();
         for installation in installations {
             let id = installation.id.to_string();
             let route = "/user/installations/{installation_id}/repositories";
-            let call = Call::get(who, route, "listing somebody's repositories".to_owned()).path(&[
+            let call = reading(token, route, "listing somebody's repositories").path(&[
                 "user",
                 "installations",
                 &id,
                 "repositories",
             ]);
-            let found = match self.pages(token, call, |page: RepositoriesPage| page.repositories).await {
+            let found = match self.github.pages::<Page<RepositoryPayload>>(call).await {
                 Ok(found) => found,
                 // It is suspended or gone, or its organisation wants another sign-in (SAML): nothing of it is shown,
                 // and everything of the others.

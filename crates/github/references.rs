@@ -1,4 +1,6 @@
-//! Branches: reading, creating, moving and removing them.
+//! Branches: reading, creating and moving them.
+//!
+//! Read by hand: octocrab keeps the commit's id in an enumeration of kinds, of which an unknown one fails the whole list.
 
 use capstan_model::tree::CommitId;
 use http::StatusCode;
@@ -10,6 +12,7 @@ use capstan_ports::{BranchHead, CodeHostError, CreatedReference, MovedReference,
 use super::access::Task;
 use super::answer::cut;
 use super::call::{Call, Identity};
+use super::graphql::Done;
 use super::transport::GitHub;
 use super::words;
 
@@ -36,7 +39,7 @@ impl GitHub {
         let call = Call::get(identity, "/repos/{owner}/{repo}/git/ref/{ref}", doing)
             .in_repository(repository, &["git", "ref", "heads", branch])
             .conditional();
-        let found = self.send(&call).await?.content_if_found::<ReferencePayload>()?;
+        let found = self.find::<ReferencePayload>(&call).await?;
         Ok(found.map(|found| found.object.sha))
     }
 
@@ -51,7 +54,7 @@ impl GitHub {
             .in_repository(repository, &["git", "matching-refs", "heads", prefix])
             .conditional();
         // The one list that GitHub does not page.
-        let found: Vec<ReferencePayload> = self.send(&call).await?.content()?;
+        let found: Vec<ReferencePayload> = self.ask(&call).await?;
         Ok(found
             .into_iter()
             .filter_map(|found| {
@@ -87,7 +90,7 @@ impl GitHub {
             .body(json!({"ref": format!("refs/heads/{branch}"), "sha": commit.as_str()}));
         let answer = self.send(&call).await?;
         let message = answer.message();
-        match answer.status {
+        match answer.status() {
             StatusCode::CREATED => Ok(CreatedReference::Created),
             StatusCode::FORBIDDEN => {
                 tracing::warn!(github.branch = branch, reason = message, "GitHub refuses to create a branch");
@@ -115,17 +118,12 @@ impl GitHub {
         before: &CommitId,
         after: &CommitId,
     ) -> Result<MovedReference, CodeHostError> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Data {
-            update_refs: Option<serde::de::IgnoredAny>,
-        }
         let doing = format!("moving branch {branch} of {}", repository.name);
         let answer = self
-            .mutate::<Data>(
+            .mutate::<Done>(
                 Identity::doing(Task::Commit, repository),
                 doing,
-                "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }",
+                "mutation($input: UpdateRefsInput!) { done: updateRefs(input: $input) { clientMutationId } }",
                 json!({"input": {
                     "repositoryId": repository.node_id,
                     "refUpdates": [{
@@ -137,7 +135,7 @@ impl GitHub {
                 }}),
             )
             .await?;
-        if answer.errors.is_empty() && answer.data.is_some_and(|data| data.update_refs.is_some()) {
+        if answer.is_done() {
             return Ok(MovedReference::Moved);
         }
         // GitHub documents no codes for why: where the branch stands now tells it.

@@ -1,4 +1,6 @@
 //! What stands beside a pull request: labels, assignees, and whose review is asked for.
+//!
+//! Read by hand: logins are all that is wanted, and octocrab's assignee fails with `gravatar_id: null`.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -59,9 +61,9 @@ impl GitHub {
             .body(body(part, field, names));
         let answer = self.send(&call).await?;
         if part != SidebarPart::Assignees {
-            return answer.content::<IgnoredAny>().map(|_| Vec::new());
+            return answer.content::<IgnoredAny>().await.map(|_| Vec::new());
         }
-        let now: Assigned = answer.content()?;
+        let now: Assigned = answer.content().await?;
         let is_assigned = |name: &str| now.assignees.iter().any(|user| user.login.eq_ignore_ascii_case(name));
         Ok(names.iter().filter(|name| !is_assigned(name)).cloned().collect())
     }
@@ -81,13 +83,13 @@ impl GitHub {
             let call = Call::delete(identity, route, doing)
                 .in_repository(repository, &[kind, &number, list])
                 .body(body(part, field, names));
-            return self.send(&call).await?.content_if_found::<IgnoredAny>().map(|_| ());
+            return self.find::<IgnoredAny>(&call).await.map(drop);
         }
         for name in names {
             // A name may hold slashes, which are no parts of a path.
             let path = ["repos", repository.name.owner(), repository.name.name(), kind, &number, list, name];
             let call = Call::delete(identity, ONE_LABEL, doing.clone()).path(&path);
-            self.send(&call).await?.content_if_found::<IgnoredAny>()?;
+            self.find::<IgnoredAny>(&call).await?;
         }
         Ok(())
     }
