@@ -13,7 +13,8 @@
 //! | `yaml issue form` | the form that asks for a new cluster |
 //! | `yaml` | anything else, and none of these by its looks |
 //! | `sh` | commands ([`super::commands`]) |
-//! | `console`, `text` in the README | the tour ([`super::tour`]) |
+//! | `console` in the README, a tutorial or the examples; `text` in the README | commands that are run ([`super::tour`]) |
+//! | `yaml file:PATH` in a tutorial | a file that commands of the tutorial read |
 //! | `yaml` in `docs/rules` | the example of a rule, which the catalogue's own test runs |
 
 use capstan::app::wave_webhooks::Question;
@@ -32,7 +33,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::page::Block;
-use super::{commands, flags, pages, settings};
+use super::{commands, flags, pages, settings, tour};
 
 #[test]
 fn every_block_is_read_by_what_would_read_it() {
@@ -84,6 +85,8 @@ fn check(page: &str, block: &Block) -> Result<(), String> {
         "yaml" => plain(text),
         "sh" => commands::check(text),
         "console" | "text" if page == "README.md" => Ok(()),
+        "console" if tour::is_walk(page) => Ok(()),
+        _ if tour::is_walk(page) && tour::written_file(block).is_some() => Ok(()),
         other => Err(format!("no test looks at a block `{other}`")),
     }
 }

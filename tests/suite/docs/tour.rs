@@ -1,9 +1,156 @@
-//! The tour of the README, taken with the built program.
+//! Pages whose commands are run: the tour of the README, the tutorials, the examples.
+//!
+//! A page of [`walks`] is a walk: its blocks are taken in their order, in an empty folder.
+//!
+//! | info string | does |
+//! |---|---|
+//! | `console` | runs each command behind `$ ` (going on behind `> `) and compares what it prints |
+//! | `yaml file:PATH` and the like | writes the file |
+//! | anything else | nothing here: [`super::blocks`] reads it |
+//!
+//! `…` in what is shown stands for anything, a whole line for any lines. A command that `capstan` ends with another code
+//! than 0 prints the page that explains it last, and a page shows that line.
 
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use capstan_forge::Edit;
+use capstan_test_support::tally;
+
+use super::page::{Block, Page};
+use super::{page, root};
+use crate::bot::town::{REPOSITORY, Town};
 use crate::cli::sandbox::Sandbox;
 
-use super::{page, root};
-use std::fs;
+/// What a block of a walk writes: the path behind `file:`.
+pub(super) fn written_file(block: &Block) -> Option<&str> {
+    block.info.split_once(" file:").map(|(_, path)| path)
+}
+
+/// Whether the commands of a page are run.
+pub(super) fn is_walk(path: &str) -> bool {
+    path.starts_with("docs/tutorials/") || path == "docs/examples.md"
+}
+
+/// A folder in which the commands of a page are run.
+struct Walk {
+    folder: tempfile::TempDir,
+    /// Where the next command runs.
+    at: PathBuf,
+    path: OsString,
+    variables: Vec<(String, String)>,
+}
+
+impl Walk {
+    fn new(variables: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let programs = Path::new(env!("CARGO_BIN_EXE_capstan")).parent().unwrap().to_path_buf();
+        let others = std::env::var_os("PATH").unwrap();
+        let path =
+            std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&others))).unwrap();
+        let at = folder.path().join("walk");
+        fs::create_dir(&at).unwrap();
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Self { at, folder, path, variables: variables.collect() }
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.at.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// What a command prints, on both outputs, as a terminal would show it.
+    fn run(&mut self, command: &str) -> String {
+        let ended = self.folder.path().join("ended");
+        let script = format!("exec 2>&1\ntrap 'echo \"$? $PWD\" >\"$ENDED\"' EXIT\n{command}");
+        let said = tally::command("bash")
+            .args(["-uo", "pipefail", "-c", &script])
+            .current_dir(&self.at)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .env("PATH", &self.path)
+            .env("HOME", self.folder.path())
+            .env("ENDED", &ended)
+            .env("CAPSTAN", root())
+            .env("NO_PROXY", "*")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_NAME"), "Ada")))
+            .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_EMAIL"), "ada@example.com")))
+            .env_remove("GIT_DIR")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        let ended = fs::read_to_string(ended).unwrap();
+        let (code, at) = ended.trim_end().split_once(' ').unwrap();
+        self.at = PathBuf::from(at);
+        let names_its_page = said.lines().last().is_some_and(|line| line.starts_with("see docs/"));
+        assert_eq!(code != "0", names_its_page, "`{command}` ended with {code}:\n{said}");
+        said
+    }
+}
+
+/// The commands of a block of `console`, each with what the page shows of it.
+fn commands(block: &str) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for line in block.lines() {
+        match (line.strip_prefix("$ "), line.strip_prefix("> "), all.last_mut()) {
+            (Some(command), _, _) => all.push((command.to_owned(), String::new())),
+            (None, Some(more), Some((command, shown))) if shown.is_empty() => {
+                command.push('\n');
+                command.push_str(more);
+            }
+            (None, _, Some((_, shown))) => {
+                shown.push_str(line);
+                shown.push('\n');
+            }
+            (None, _, None) => panic!("`{line}` stands before any command"),
+        }
+    }
+    all
+}
+
+/// Whether a page shows what was printed.
+fn shows(shown: &str, printed: &str) -> bool {
+    let (shown, mut rest) = (shown.trim_end(), printed.trim_end());
+    let parts: Vec<&str> = shown.split('…').collect();
+    let [first, between @ .., last] = parts.as_slice() else { return shown == rest };
+    let Some(after) = rest.strip_prefix(first) else { return false };
+    rest = after;
+    for part in between {
+        let Some((_, after)) = rest.split_once(part) else { return false };
+        rest = after;
+    }
+    rest.ends_with(last)
+}
+
+/// Walks through a page; `between` is called after each command.
+fn walk(page: &Page, variables: &[(&str, &str)], mut between: impl FnMut()) {
+    let mut walk = Walk::new(variables);
+    let mut run = 0;
+    for block in &page.blocks {
+        if let Some(path) = written_file(block) {
+            walk.write(path, &block.text);
+        }
+        if block.info != "console" {
+            continue;
+        }
+        for (command, shown) in commands(&block.text) {
+            let printed = walk.run(&command);
+            assert!(
+                shows(&shown, &printed),
+                "{}: $ {command}\n-- the page shows\n{shown}\n-- printed is\n{printed}",
+                block.place
+            );
+            run += 1;
+            between();
+        }
+    }
+    assert!(run > 3, "{}: {run} commands: the test looks in the wrong place", page.path);
+}
 
 #[test]
 fn the_tour_of_the_readme_shows_what_the_program_prints() {
@@ -21,17 +168,62 @@ fn the_tour_of_the_readme_shows_what_the_program_prints() {
         .collect();
     let sandbox = Sandbox::with(&files.iter().map(|(path, text)| (*path, text.as_str())).collect::<Vec<_>>());
 
-    let steps: Vec<&str> = of("console").flat_map(|block| block.split("$ capstan ").skip(1)).collect();
+    let steps: Vec<(String, String)> = of("console").flat_map(commands).collect();
     assert!(steps.len() > 2, "{steps:?}");
-    for step in steps {
-        let (command, shown) = step.split_once('\n').unwrap();
-        let said = sandbox.capstan(&command.split_whitespace().collect::<Vec<_>>());
-        let out = &said.ended(0).out;
-        match shown.strip_suffix("…\n") {
-            Some(beginning) => {
-                assert_eq!(&out[..beginning.len().min(out.len())], beginning, "capstan {command}")
-            }
-            None => assert_eq!(out.trim_end(), shown.trim_end(), "capstan {command}"),
-        }
+    for (command, shown) in steps {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let said = sandbox.capstan(words.strip_prefix(&["capstan"]).unwrap());
+        let printed = &said.ended(0).out;
+        assert!(shows(&shown, printed), "{command}\n-- the page shows\n{shown}\n-- printed is\n{printed}");
     }
+}
+
+#[test]
+fn the_tutorial_of_the_inventory_shows_what_the_programs_print() {
+    walk(&page("docs/tutorials/inventory.md"), &[], || ());
+}
+
+#[test]
+fn the_examples_do_what_their_page_shows() {
+    walk(&page("docs/examples.md"), &[], || ());
+}
+
+/// The forge and the bot of the tests stand in for those of the demo, which are the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tutorial_from_a_flux_repository_ends_with_a_pull_request() {
+    let town = Town::with(&[Edit::write("README.md", "Another repository.\n")], None).await;
+    let address = town.forge.url().trim_start_matches("http://").to_owned();
+    let token = town.forge.token_for("ada").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let credentials = folder.path().join("git-credentials");
+    fs::write(&credentials, format!("http://ada:{token}@{address}\n")).unwrap();
+    let repository = format!("http://ada@{address}/{REPOSITORY}.git");
+    let variables = [("REPOSITORY", repository.as_str()), ("CREDENTIALS", credentials.to_str().unwrap())];
+    // The bot works while commands run, as it does elsewhere.
+    let runtime = tokio::runtime::Handle::current();
+    let works = || runtime.block_on(town.settle());
+    tokio::task::block_in_place(|| {
+        walk(&page("docs/tutorials/from-flux.md"), &variables, works);
+    });
+    let proposed: Vec<String> = town.open_pulls().into_iter().map(|pull| pull.head_branch).collect();
+    assert_eq!(proposed, ["capstan/upgrade/clusters/web-eu", "capstan/upgrade/clusters/web-us"]);
+    town.done();
+}
+
+#[test]
+fn what_a_page_shows_is_held_against_what_is_printed() {
+    assert!(shows("a\nb\n", "a\nb\n") && shows("", ""));
+    assert!(
+        shows("a\n…\nd\n", "a\nb\nc\nd\n")
+            && shows("one 9d1… two", "one 9d1f3a two\n")
+            && shows("a\n…", "a\nb")
+    );
+    for (shown, printed) in
+        [("", "a"), ("a", ""), ("a\n…\nd", "a\nb"), ("…\nb", "a\nb c"), ("b…", "a b"), ("a…b…c", "a c")]
+    {
+        assert!(!shows(shown, printed), "{shown:?} shows {printed:?}");
+    }
+    let block = "$ cat <<E |\n> two\n> E\n> sort\ntwo\n$ true\n";
+    let expected = [("cat <<E |\ntwo\nE\nsort", "two\n"), ("true", "")];
+    assert_eq!(commands(block), expected.map(|(command, shown)| (command.to_owned(), shown.to_owned())));
 }
