@@ -16,13 +16,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use capstan_forge::Edit;
+use capstan_forge::{Edit, Forge};
 use capstan_test_support::tally;
 
 use super::page::{Block, Page};
 use super::{page, root};
 use crate::bot::town::{REPOSITORY, Town};
 use crate::cli::sandbox::Sandbox;
+#[cfg(feature = "demo")]
+use crate::live::{
+    ground::{Capstan, Ground},
+    sample::Sample,
+    town::{REPOSITORY as FLEET, Town as LiveTown},
+};
 
 /// What a block of a walk writes: the path behind `file:`.
 pub(super) fn written_file(block: &Block) -> Option<&str> {
@@ -115,11 +121,23 @@ fn commands(block: &str) -> Vec<(String, String)> {
 
 /// Whether a page shows what was printed.
 fn shows(shown: &str, printed: &str) -> bool {
-    let (shown, mut rest) = (shown.trim_end(), printed.trim_end());
-    let parts: Vec<&str> = shown.split('…').collect();
-    let [first, between @ .., last] = parts.as_slice() else { return shown == rest };
-    let Some(after) = rest.strip_prefix(first) else { return false };
-    rest = after;
+    let [shown, printed] = [shown, printed].map(|text| text.trim_end().lines().collect::<Vec<_>>());
+    shows_lines(&shown, &printed)
+}
+
+fn shows_lines(shown: &[&str], printed: &[&str]) -> bool {
+    match (shown, printed) {
+        (["…", more @ ..], _) => (0..=printed.len()).any(|at| shows_lines(more, &printed[at..])),
+        ([line, more @ ..], [other, others @ ..]) => shows_line(line, other) && shows_lines(more, others),
+        (shown, printed) => shown.is_empty() && printed.is_empty(),
+    }
+}
+
+fn shows_line(shown: &str, printed: &str) -> bool {
+    let Some((first, more)) = shown.split_once('…') else { return shown.trim_end() == printed.trim_end() };
+    let Some(mut rest) = printed.strip_prefix(first) else { return false };
+    let parts: Vec<&str> = more.split('…').collect();
+    let [between @ .., last] = parts.as_slice() else { return false };
     for part in between {
         let Some((_, after)) = rest.split_once(part) else { return false };
         rest = after;
@@ -128,8 +146,8 @@ fn shows(shown: &str, printed: &str) -> bool {
 }
 
 /// Walks through a page; `between` is called after each command.
-fn walk(page: &Page, variables: &[(&str, &str)], mut between: impl FnMut()) {
-    let mut walk = Walk::new(variables);
+fn walk(page: &Page, variables: &[(&str, &str)], programs: &[&Path], mut between: impl FnMut()) {
+    let mut walk = Walk::new(variables, programs);
     let mut run = 0;
     for block in &page.blocks {
         if let Some(path) = written_file(block) {
@@ -180,44 +198,72 @@ fn the_tour_of_the_readme_shows_what_the_program_prints() {
 
 #[test]
 fn the_tutorial_of_the_inventory_shows_what_the_programs_print() {
-    walk(&page("docs/tutorials/inventory.md"), &[], || ());
+    walk(&page("docs/tutorials/inventory.md"), &[], &[], || ());
 }
 
 #[test]
 fn the_examples_do_what_their_page_shows() {
-    walk(&page("docs/examples.md"), &[], || ());
+    walk(&page("docs/examples.md"), &[], &[], || ());
+}
+
+/// What a demo prints for people who want to push: a repository's address, and a file with credentials for it.
+fn access(forge: &Forge, repository: &str, folder: &Path) -> (String, PathBuf) {
+    let address = forge.url().trim_start_matches("http://");
+    let credentials = folder.join("git-credentials");
+    let token = forge.token_for("ada").unwrap();
+    fs::write(&credentials, format!("http://ada:{token}@{address}\n")).unwrap();
+    (format!("http://ada@{address}/{repository}.git"), credentials)
 }
 
 /// The forge and the bot of the tests stand in for those of the demo, which are the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tutorial_from_a_flux_repository_ends_with_a_pull_request() {
     let town = Town::with(&[Edit::write("README.md", "Another repository.\n")], None).await;
-    let address = town.forge.url().trim_start_matches("http://").to_owned();
-    let token = town.forge.token_for("ada").unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let credentials = folder.path().join("git-credentials");
-    fs::write(&credentials, format!("http://ada:{token}@{address}\n")).unwrap();
-    let repository = format!("http://ada@{address}/{REPOSITORY}.git");
+    let (repository, credentials) = access(&town.forge, REPOSITORY, folder.path());
     let variables = [("REPOSITORY", repository.as_str()), ("CREDENTIALS", credentials.to_str().unwrap())];
     // The bot works while commands run, as it does elsewhere.
     let runtime = tokio::runtime::Handle::current();
-    let works = || runtime.block_on(town.settle());
     tokio::task::block_in_place(|| {
-        walk(&page("docs/tutorials/from-flux.md"), &variables, works);
+        walk(&page("docs/tutorials/from-flux.md"), &variables, &[], || runtime.block_on(town.settle()));
     });
     let proposed: Vec<String> = town.open_pulls().into_iter().map(|pull| pull.head_branch).collect();
     assert_eq!(proposed, ["capstan/upgrade/clusters/web-eu", "capstan/upgrade/clusters/web-us"]);
     town.done();
 }
 
+/// Bot, reconciler and management cluster are those of the fleet demo, with one of its clusters.
+#[cfg(feature = "demo")]
+#[test]
+fn the_tutorial_of_a_management_cluster_ends_with_new_machines() {
+    let cluster =
+        Sample { provider: "mem".to_owned(), kubernetes: "v1.35.1".to_owned(), ..Sample::new("shop01") };
+    let Some(ground) = Ground::start(Capstan::Installed) else { return };
+    let town = LiveTown::start(&ground, std::slice::from_ref(&cluster), &[]);
+    town.wait_until_done_at_first(&cluster);
+    let folder = tempfile::tempdir().unwrap();
+    let (repository, credentials) = access(&town.forge, FLEET, folder.path());
+    let kubeconfig = ground.plane.admin_kubeconfig();
+    let variables = [
+        ("KUBECONFIG", kubeconfig.to_str().unwrap()),
+        ("REPOSITORY", repository.as_str()),
+        ("CREDENTIALS", credentials.to_str().unwrap()),
+    ];
+    walk(&page("docs/tutorials/management-cluster.md"), &variables, &[ground.plane.programs()], || ());
+}
+
 #[test]
 fn what_a_page_shows_is_held_against_what_is_printed() {
-    assert!(shows("a\nb\n", "a\nb\n") && shows("", ""));
-    assert!(
-        shows("a\n…\nd\n", "a\nb\nc\nd\n")
-            && shows("one 9d1… two", "one 9d1f3a two\n")
-            && shows("a\n…", "a\nb")
-    );
+    for (shown, printed) in [
+        ("a\nb\n", "a\nb\n"),
+        ("", ""),
+        ("a\n…\nd\n", "a\nb\nc\nd\n"),
+        ("a\n…\nd\n", "a\nd\n"),
+        ("a\n…", "a\n"),
+        ("one 9d1… two…", "one 9d1f3a two three\n"),
+    ] {
+        assert!(shows(shown, printed), "{shown:?} does not show {printed:?}");
+    }
     for (shown, printed) in
         [("", "a"), ("a", ""), ("a\n…\nd", "a\nb"), ("…\nb", "a\nb c"), ("b…", "a b"), ("a…b…c", "a c")]
     {
