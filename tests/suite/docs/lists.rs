@@ -120,9 +120,9 @@ fn every_reason_of_the_reconciler_is_explained() {
 fn reasons(page: &Page) -> Vec<String> {
     let headings = [
         "the-source",
-        "refused-for-what-stands-in-git",
+        "refused-for-what-is-in-git",
         "refused-for-what-is-live",
-        "kept",
+        "objects-that-stay",
         "answers-of-the-api-server",
     ];
     headings.iter().flat_map(|heading| page.rows(heading)).flat_map(|row| row[0].codes.clone()).collect()
