@@ -50,12 +50,12 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(variables: &[(&str, &str)]) -> Self {
+    fn new(variables: &[(&str, &str)], programs: &[&Path]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let programs = Path::new(env!("CARGO_BIN_EXE_capstan")).parent().unwrap().to_path_buf();
+        let capstan = Path::new(env!("CARGO_BIN_EXE_capstan")).parent().unwrap();
+        let programs = [capstan].into_iter().chain(programs.iter().copied()).map(Path::to_path_buf);
         let others = std::env::var_os("PATH").unwrap();
-        let path =
-            std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&others))).unwrap();
+        let path = std::env::join_paths(programs.chain(std::env::split_paths(&others))).unwrap();
         let at = folder.path().join("walk");
         fs::create_dir(&at).unwrap();
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -113,7 +113,7 @@ fn commands(block: &str) -> Vec<(String, String)> {
                 shown.push_str(line);
                 shown.push('\n');
             }
-            (None, _, None) => panic!("`{line}` stands before any command"),
+            (None, _, None) => assert!(line.is_empty(), "`{line}` stands before any command"),
         }
     }
     all
