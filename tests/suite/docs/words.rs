@@ -25,6 +25,8 @@ const WORDS: &[&str] = &[
     "wherein",
     "hence",
     "lies",
+    "stands",
+    "told",
 ];
 
 /// What is counted of a page.
