@@ -21,7 +21,6 @@ const OTHERS: &[&str] = &[
     "helm",
     "install",
     "openssl",
-    "rm",
     "sha256sum",
     "systemctl",
     "vault",
