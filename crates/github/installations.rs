@@ -107,10 +107,8 @@ impl GitHub {
 
     /// A token for fetching a repository from where its clone URL says, which is the API's own server.
     pub(super) async fn fetch_token(&self, repository: &Repository) -> Result<SecretString, CodeHostError> {
-        check_clone_url(&self.shared.rest, &repository.clone_url).map_err(|reason| CodeHostError::Unexpected {
-            doing: format!("fetching {}", repository.name),
-            status: 200,
-            reason,
+        check_clone_url(&self.shared.rest, &repository.clone_url).map_err(|reason| {
+            CodeHostError::Unexpected { doing: format!("fetching {}", repository.name), status: 200, reason }
         })?;
         Ok(self.token_for(Access::to(Task::Fetch, repository)).await?.secret)
     }

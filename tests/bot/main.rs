@@ -12,3 +12,4 @@ mod github;
 mod page;
 mod running;
 mod server;
+mod tutorial;

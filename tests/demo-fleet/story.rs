@@ -172,12 +172,18 @@ fn drift(town: &Town<'_>, cluster: &Sample) {
 /// What can be done while everything goes on.
 pub(super) fn invite(town: &Town) {
     let kubeconfig = town.ground.plane.admin_kubeconfig();
+    let address = town.forge.url().trim_start_matches("http://");
+    // In a file: shells keep a token in an address in their histories.
+    let credentials = kubeconfig.with_file_name("git-credentials");
+    let token = town.forge.token_for("ada").unwrap();
+    std::fs::write(&credentials, format!("http://ada:{token}@{address}\n")).unwrap();
     heading(14, "Now you: all of this goes on until Ctrl-C");
     say(&format!(
-        "   Pull requests, checks and diffs:\n      {}/{REPOSITORY}\n   The fleet as the bot sees it:\n      {}\n   The management cluster:\n      export KUBECONFIG={}\n      kubectl get managedclusters,machines -A",
+        "   Pull requests, checks and diffs:\n      {}/{REPOSITORY}\n   The fleet as the bot sees it:\n      {}\n   The management cluster:\n      export KUBECONFIG={}\n      kubectl get managedclusters,machines -A\n   Push something of your own (docs/tutorials/management-cluster.md):\n      export REPOSITORY=http://ada@{address}/{REPOSITORY}.git\n      export CREDENTIALS={}",
         town.forge.url(),
         town.bot.url,
-        kubeconfig.display()
+        kubeconfig.display(),
+        credentials.display()
     ));
 }
 

@@ -26,6 +26,7 @@ pub mod repository;
 pub mod sandbox;
 pub mod sources;
 pub mod ssh_server;
+pub mod walk;
 
 use std::path::{Path, PathBuf};
 

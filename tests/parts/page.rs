@@ -16,6 +16,8 @@ pub struct Page {
     /// Code within text.
     pub spans: Vec<String>,
     pub tables: Vec<Table>,
+    /// Running text, a paragraph or an item of a list each. Code within it is one word.
+    pub prose: Vec<String>,
 }
 
 /// A block of code.
@@ -48,7 +50,21 @@ impl Page {
         let (mut heading, mut hidden) = (String::new(), Vec::new());
         let (mut in_heading, mut block): (Option<String>, Option<Block>) = (None, None);
         let mut cell: Option<Cell> = None;
+        let (mut in_table, mut prose) = (false, String::new());
         for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
+            // An item of a list is no paragraph, unless there is a blank line in it.
+            if !in_table && in_heading.is_none() && block.is_none() {
+                match &event {
+                    Event::Text(text) => prose.push_str(text),
+                    Event::Code(code) => {
+                        prose.push_str(&format!("`{}`", code.replace(char::is_whitespace, "_")))
+                    }
+                    Event::SoftBreak | Event::HardBreak => prose.push(' '),
+                    Event::Start(Tag::Link { .. } | Tag::Emphasis | Tag::Strong)
+                    | Event::End(TagEnd::Link | TagEnd::Emphasis | TagEnd::Strong) => {}
+                    _ => page.prose.extend((!prose.trim().is_empty()).then(|| std::mem::take(&mut prose))),
+                }
+            }
             match event {
                 Event::Start(Tag::Heading { .. }) => in_heading = Some(String::new()),
                 Event::End(TagEnd::Heading(_)) => {
@@ -65,8 +81,12 @@ impl Page {
                     block = Some(Block { place, heading: heading.clone(), info, text: String::new() });
                 }
                 Event::End(TagEnd::CodeBlock) => page.blocks.extend(block.take()),
-                Event::Start(Tag::Link { dest_url, .. }) => page.links.push(dest_url.to_string()),
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                    page.links.push(dest_url.to_string())
+                }
+                Event::End(TagEnd::Table) => in_table = false,
                 Event::Start(Tag::Table(_)) => {
+                    in_table = true;
                     page.tables.push(Table { heading: heading.clone(), rows: Vec::new() });
                 }
                 Event::Start(Tag::TableRow) => page.tables.last_mut().unwrap().rows.push(Vec::new()),
@@ -138,6 +158,7 @@ fn a_page_is_taken_apart() {
         (block.place.as_str(), block.info.as_str(), block.text.as_str()),
         ("a.md:5", "yaml Fleet", "a: 1\n")
     );
+    assert_eq!(page.prose, ["x", "end"], "neither headings nor code nor tables");
     let row = page.rows("what-render-means-1")[0];
     assert_eq!(
         (row[0].text.as_str(), row[0].codes.as_slice(), row.len()),

@@ -13,7 +13,8 @@
 //! | `yaml issue form` | the form that asks for a new cluster |
 //! | `yaml` | anything else, and none of these by its looks |
 //! | `sh` | commands ([`super::commands`]) |
-//! | `console`, `text` in the README | the tour ([`super::tour`]) |
+//! | `console` in the README, a tutorial or the examples; `text` in the README | commands that are run ([`super::tour`]) |
+//! | `yaml file:PATH` in a tutorial | a file that commands of the tutorial read |
 //! | `yaml` in `docs/rules` | the example of a rule, which the catalogue's own test runs |
 
 use capstan::app::wave_webhooks::Question;
@@ -33,6 +34,7 @@ use serde_json::Value;
 
 use super::{commands, flags, pages, settings};
 use capstan_test_parts::page::Block;
+use capstan_test_parts::walk;
 
 #[test]
 fn every_block_is_read_by_what_would_read_it() {
@@ -84,6 +86,8 @@ fn check(page: &str, block: &Block) -> Result<(), String> {
         "yaml" => plain(text),
         "sh" => commands::check(text),
         "console" | "text" if page == "README.md" => Ok(()),
+        "console" if walk::is_walk(page) => Ok(()),
+        _ if walk::is_walk(page) && walk::written_file(block).is_some() => Ok(()),
         other => Err(format!("no test looks at a block `{other}`")),
     }
 }

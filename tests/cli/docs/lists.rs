@@ -199,3 +199,29 @@ fn every_version_that_is_read_is_listed() {
     let documented = rows.iter().map(|row| format!("{}: {}: {}", row[0].text, row[1].text, row[2].text));
     assert_same(documented.collect(), real.collect(), "docs/api-versions.md");
 }
+
+/// The words of the glossary are those of the source: a type, a kind, or a key of a file.
+#[test]
+fn every_word_of_the_glossary_is_in_the_source() {
+    let page = page("docs/glossary.md");
+    let rows = page.rows("glossary");
+    assert!(rows.len() >= 50, "{} words", rows.len());
+    let words: Vec<&str> = rows.iter().map(|row| row[0].text.as_str()).collect();
+    assert!(
+        words.is_sorted_by_key(|word| word.to_lowercase()),
+        "they are in the order of the alphabet: {words:?}"
+    );
+    let sources = sources(&["crates", "src"]).join("\n");
+    let mut names: BTreeSet<&str> =
+        sources.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').collect();
+    names.remove("");
+    let missing: Vec<&String> = rows
+        .iter()
+        .flat_map(|row| &row[2].codes)
+        .filter(|code| {
+            let mut parts = code.split([' ', '.', ':', '/']).filter(|part| !part.is_empty());
+            !parts.all(|part| names.contains(part.trim_end_matches("[]")))
+        })
+        .collect();
+    assert!(missing.is_empty(), "docs/glossary.md names {missing:?}, which the source does not have");
+}

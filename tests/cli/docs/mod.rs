@@ -13,6 +13,7 @@ mod links;
 mod lists;
 mod settings;
 mod tour;
+mod words;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +28,7 @@ fn root() -> &'static Path {
 /// The README, and every page below `docs`.
 fn pages() -> Vec<Page> {
     let mut files = vec![PathBuf::from("README.md")];
-    for folder in ["docs", "docs/rules"] {
+    for folder in ["docs", "docs/rules", "docs/tutorials"] {
         let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().file_name());
         let markdown = entries.filter(|name| Path::new(name).extension().is_some_and(|ext| ext == "md"));
         files.extend(markdown.map(|name| Path::new(folder).join(name)));

@@ -1,9 +1,12 @@
-//! The tour of the README, taken with the built program.
+//! Pages whose commands are run: the tour of the README, the tutorial of the inventory, the examples. The other tutorials
+//! are run where their forge and their management cluster are, in `tests/bot` and `tests/cluster`.
+
+use std::fs;
 
 use capstan_test_parts::sandbox::Sandbox;
+use capstan_test_parts::walk::{commands, shows, walk};
 
 use super::{page, root};
-use std::fs;
 
 #[test]
 fn the_tour_of_the_readme_shows_what_the_program_prints() {
@@ -21,17 +24,22 @@ fn the_tour_of_the_readme_shows_what_the_program_prints() {
         .collect();
     let sandbox = Sandbox::with(&files.iter().map(|(path, text)| (*path, text.as_str())).collect::<Vec<_>>());
 
-    let steps: Vec<&str> = of("console").flat_map(|block| block.split("$ capstan ").skip(1)).collect();
+    let steps: Vec<(String, String)> = of("console").flat_map(commands).collect();
     assert!(steps.len() > 2, "{steps:?}");
-    for step in steps {
-        let (command, shown) = step.split_once('\n').unwrap();
-        let said = sandbox.capstan(&command.split_whitespace().collect::<Vec<_>>());
-        let out = &said.ended(0).out;
-        match shown.strip_suffix("…\n") {
-            Some(beginning) => {
-                assert_eq!(&out[..beginning.len().min(out.len())], beginning, "capstan {command}")
-            }
-            None => assert_eq!(out.trim_end(), shown.trim_end(), "capstan {command}"),
-        }
+    for (command, shown) in steps {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let said = sandbox.capstan(words.strip_prefix(&["capstan"]).unwrap());
+        let printed = &said.ended(0).out;
+        assert!(shows(&shown, printed), "{command}\n-- the page shows\n{shown}\n-- printed is\n{printed}");
     }
+}
+
+#[test]
+fn the_tutorial_of_the_inventory_shows_what_the_programs_print() {
+    walk(&page("docs/tutorials/inventory.md"), &[], &[], || ());
+}
+
+#[test]
+fn the_examples_do_what_their_page_shows() {
+    walk(&page("docs/examples.md"), &[], &[], || ());
 }

@@ -32,6 +32,7 @@ mod scenarios;
 mod secrets;
 mod setting;
 pub(crate) mod town;
+mod tutorial;
 mod verdicts;
 pub(crate) mod waiting;
 
