@@ -78,6 +78,7 @@ impl Database {
     async fn check_all(&self) -> Result<DatabaseCheck, TransferError> {
         let mut check = nothing_yet(match self.engine {
             Engine::Sqlite { .. } => "SQLite",
+            #[cfg(feature = "postgres")]
             Engine::Postgres(_) => "PostgreSQL",
         });
         self.check_integrity(&mut check.findings).await?;

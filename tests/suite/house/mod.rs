@@ -47,6 +47,9 @@ const PACKAGES: &[&str] = &[
     "crates/controllers",
     "crates/server",
     "crates/forge",
+    "crates/telemetry",
+    "crates/serve",
+    "crates/demo",
     "src",
 ];
 
@@ -88,7 +91,7 @@ struct Map {
 impl Map {
     fn read(package: &str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(package);
-        let library = fs::read_to_string(root.join("lib.rs")).unwrap();
+        let library = fs::read_to_string(root_file(&root)).unwrap();
         let rooms = rooms_of(&library);
         let named = paths(&library).into_iter().filter_map(|path| {
             let from = path.first().filter(|first| rooms.iter().any(|(room, _)| room == *first))?;
@@ -101,7 +104,8 @@ impl Map {
     /// The files of a room, or all of the package where it is one room.
     fn files(&self) -> Vec<PathBuf> {
         if self.rooms.is_empty() {
-            return walk(&self.root).into_iter().filter(|file| !file.ends_with("lib.rs")).collect();
+            let head = root_file(&self.root);
+            return walk(&self.root).into_iter().filter(|file| *file != head).collect();
         }
         self.rooms.iter().flat_map(|(room, _)| rust_files(&self.root, room)).collect()
     }
@@ -125,6 +129,12 @@ impl Map {
         });
         named.filter(|target| target != room).collect()
     }
+}
+
+/// The file that a package begins in: `lib.rs`, or `main.rs` of one that is a program alone.
+fn root_file(root: &Path) -> PathBuf {
+    let library = root.join("lib.rs");
+    if library.exists() { library } else { root.join("main.rs") }
 }
 
 /// The table of a `lib.rs`: `| [`room`] | what it owns | `other`, `another` |`.
@@ -170,7 +180,7 @@ fn every_room_has_a_line_on_the_map_below_those_that_it_imports() {
         if map.rooms.is_empty() {
             continue;
         }
-        let library = fs::read_to_string(map.root.join("lib.rs")).unwrap();
+        let library = fs::read_to_string(root_file(&map.root)).unwrap();
         let declared = modules_of(&library);
         let mapped: BTreeSet<String> = map.rooms.iter().map(|(room, _)| room.clone()).collect();
         assert_eq!(declared, mapped, "{package}");
@@ -279,7 +289,7 @@ fn the_test_sees_what_a_room_imports() {
     let output = ["cli", "output"];
     assert_eq!(imports(&output, "use crate::config::Config;"), ["config"]);
     assert_eq!(imports(&output, "use crate::{app::ports::Mirror, config::Config};"), ["app", "config"]);
-    assert_eq!(imports(&output, "use super::super::telemetry::METRICS;"), ["telemetry"]);
+    assert_eq!(imports(&output, "use super::super::state_folder::Notes;"), ["state_folder"]);
     assert_eq!(imports(&["app"], "fn f() { crate::cli::run(); }"), ["cli"]);
     assert_eq!(imports(&output, "use super::Printed; // crate::config"), [""; 0]);
     assert_eq!(imports(&output, "#[cfg(test)] mod tests { use crate::config::Config; }"), [""; 0]);
