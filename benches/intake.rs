@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::hmac;
-use capstan::config::{Intake, Mode};
 use capstan_bot::worker::Heartbeats;
 use capstan_database::Database;
 use capstan_ports::SystemClock;
 use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{Intake, Mode};
 use capstan_telemetry as telemetry;
 use serde_json::{Map, Value, json};
 use sqlx::{Connection, Row, SqliteConnection};

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use capstan::cli::{self, Failure, Service};
 use capstan::config::{
-    self, Config, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig, traces_of,
+    self, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig, traces_of,
 };
 use capstan_git::Checkout;
 use capstan_k8s::crd;
@@ -19,7 +19,7 @@ use capstan_planner_process::STACK;
 use capstan_ports::{AllowedHosts, ComponentSource, FetchError, FetchLimits, Workspace, WorkspaceError};
 use capstan_registries::Fetcher;
 use capstan_report::Refusal;
-use capstan_serve::shutdown_asked;
+use capstan_serve::{Config, shutdown_asked};
 use capstan_server::SetUp;
 use capstan_telemetry as telemetry;
 use tokio::runtime::{Builder, Runtime};

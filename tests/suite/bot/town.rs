@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use capstan::config::{Intake, Mode};
 use capstan_bot::agents::rollouts::{PACE, Reporting, RolloutReporter};
 use capstan_bot::agents::{
     AgentLimits, AgentParts, Agents, Invitee, Notifier, Reconcilers, SealingKey, invite,
@@ -30,6 +29,7 @@ use capstan_ports::{
 use capstan_registries::{CacheLimits, Fetcher, FolderCache};
 use capstan_report::BlockKey;
 use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{Intake, Mode};
 use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
 use capstan_webhooks::HttpWebhooks;

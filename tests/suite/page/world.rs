@@ -10,7 +10,6 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use capstan::config::{Intake, Mode};
 use capstan_bot::agents::SealingKey;
 use capstan_bot::visitors::Visitors;
 use capstan_bot::worker::Heartbeats;
@@ -26,6 +25,7 @@ use capstan_ports::{
 };
 use capstan_report::ProposalState;
 use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{Intake, Mode};
 use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};

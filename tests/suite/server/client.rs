@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use aws_lc_rs::hmac;
-use capstan::config::{Intake, Mode};
 use capstan_bot::worker::Heartbeats;
 use capstan_database::Database;
 use capstan_ports::SystemClock;
 use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{Intake, Mode};
 use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -6,9 +6,9 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::config::Intake;
 use capstan_database::Database;
 use capstan_ports::{Jobs, SystemClock};
+use capstan_server::Intake;
 use capstan_server::Probe;
 use capstan_test_support::tally;
 

@@ -7,10 +7,10 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::config::Intake;
 use capstan_controllers as controllers;
 use capstan_forge::Forge;
 use capstan_ports::SystemClock;
+use capstan_server::Intake;
 use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
