@@ -91,7 +91,7 @@ struct Map {
 impl Map {
     fn read(package: &str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(package);
-        let library = fs::read_to_string(root_file(&root)).unwrap();
+        let library = fs::read_to_string(root.join("lib.rs")).unwrap();
         let rooms = rooms_of(&library);
         let named = paths(&library).into_iter().filter_map(|path| {
             let from = path.first().filter(|first| rooms.iter().any(|(room, _)| room == *first))?;
@@ -104,8 +104,7 @@ impl Map {
     /// The files of a room, or all of the package where it is one room.
     fn files(&self) -> Vec<PathBuf> {
         if self.rooms.is_empty() {
-            let head = root_file(&self.root);
-            return walk(&self.root).into_iter().filter(|file| *file != head).collect();
+            return walk(&self.root).into_iter().filter(|file| !file.ends_with("lib.rs")).collect();
         }
         self.rooms.iter().flat_map(|(room, _)| rust_files(&self.root, room)).collect()
     }
@@ -129,12 +128,6 @@ impl Map {
         });
         named.filter(|target| target != room).collect()
     }
-}
-
-/// The file that a package begins in: `lib.rs`, or `main.rs` of one that is a program alone.
-fn root_file(root: &Path) -> PathBuf {
-    let library = root.join("lib.rs");
-    if library.exists() { library } else { root.join("main.rs") }
 }
 
 /// The table of a `lib.rs`: `| [`room`] | what it owns | `other`, `another` |`.
@@ -180,7 +173,7 @@ fn every_room_has_a_line_on_the_map_below_those_that_it_imports() {
         if map.rooms.is_empty() {
             continue;
         }
-        let library = fs::read_to_string(root_file(&map.root)).unwrap();
+        let library = fs::read_to_string(map.root.join("lib.rs")).unwrap();
         let declared = modules_of(&library);
         let mapped: BTreeSet<String> = map.rooms.iter().map(|(room, _)| room.clone()).collect();
         assert_eq!(declared, mapped, "{package}");
