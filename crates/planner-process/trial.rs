@@ -12,7 +12,7 @@ use jiff::civil::Date;
 
 use super::{Cause, Ended, MOST_EXCEEDED, ProcessPlanner};
 use capstan_fleet::planner::process::{Request, TreeRef};
-use capstan_reconciler::reconcile::ports::{TrialFailed, TrialRenders};
+use capstan_ports::{TrialFailed, TrialRenders};
 
 /// So long after a pause has ended something is tried again.
 const MOMENT: Duration = Duration::from_secs(1);

@@ -29,6 +29,8 @@
 //! | [`queue`] | the durable queue of jobs, one a repository | `records` |
 //! | [`retention`] | what of records and mirrors may go | `mirror`, `records` |
 //! | [`sign_in`] | who somebody is and what they may do, asked of the code host in their own name | `code_host` |
+//! | [`tree_source`] | where a tree comes from that the reconciler follows | nothing |
+//! | [`trial_renders`] | what others wrote is opened and rendered within limits | nothing |
 //! | [`vault`] | Vaults: who logs in, what is read, what is kept alive there | `management_cluster` |
 //! | [`wave_webhook`] | somebody outside is asked whether a wave of a campaign is well | nothing |
 //! | [`workload_clusters`] | the clusters that a management cluster makes, live | `management_cluster` |
@@ -53,6 +55,8 @@ mod queue;
 mod records;
 mod retention;
 mod sign_in;
+mod tree_source;
+mod trial_renders;
 mod vault;
 mod wave_webhook;
 mod workload_clusters;
@@ -104,6 +108,8 @@ pub use queue::{Cause, ClaimedJob, DeadJob, Fate, JobRequest, Jobs, Lease};
 pub use records::{CampaignLimits, CampaignRecord, CampaignTarget, Records, RecordsError};
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};
+pub use tree_source::{SourceError, SourceTree, TreeSource};
+pub use trial_renders::{TrialFailed, TrialRenders};
 pub use vault::{
     KvSecret, NewLease, NoVaults, ServiceAccountTokens, Vault, VaultAddress, VaultError, VaultLogin,
     VaultToken, Vaults, ends_at,

@@ -11,7 +11,6 @@
 //! | [`next`] | the form of every life: facts, and the step that follows | nothing |
 //! | [`term`] | when what lives for a time is renewed | nothing |
 //! | [`names`] | what a ManagedCluster is called | nothing |
-//! | [`trial_failed`] | why something that others wrote cannot be rendered | nothing |
 //! | [`resources`] | specs and statuses of Capstan's own kinds | nothing |
 //! | [`says`] | conditions, as they are said | `resources` |
 //! | [`reason`] | why something is not done | `resources` |
@@ -20,7 +19,7 @@
 //! | [`cloud_kinds`] | kinds of a cloud's controller that are not there | `reason` |
 //! | [`records`] | Capstan's own kinds as the API server has them, and events on them | `resources` |
 //! | [`reports`] | what the bot asks, and what it hears | `reason`, `resources` |
-//! | [`preflight`] | verdicts before a merge | `reason`, `reports`, `trial_failed` |
+//! | [`preflight`] | verdicts before a merge | `reason`, `reports` |
 //! | [`hosts`] | what is known of hosts, and whether the racks can give what a head asks for | `reason` |
 //! | [`requeue`] | how soon a cluster is reconciled again | `cloud_kinds`, `outcome`, `reason`, `resources` |
 //! | [`schedule`] | when which cluster is reconciled | `requeue` |
@@ -53,5 +52,4 @@ pub mod says;
 pub mod schedule;
 pub mod services;
 mod term;
-pub mod trial_failed;
 pub mod unwanted;

@@ -7,7 +7,6 @@ use capstan_model::finding::Severity;
 
 use crate::reason::{AWAY, NOT_ANSWERED, Reason};
 use crate::reports::{PreflightAnswer, PreflightVerdict};
-use crate::trial_failed::TrialFailed;
 
 /// The kind of a reason that says nothing of the commit: what was to render it was killed.
 pub const NOT_RENDERED: &str = "NotRendered";
@@ -142,6 +141,7 @@ mod tests {
     use capstan_model::object::{FieldPath, ObjectId};
     use capstan_model::tree::RepoPath;
     use capstan_plan::templates::TemplateNames;
+    use capstan_ports::TrialFailed;
 
     use super::*;
 

@@ -15,8 +15,8 @@ use super::arguments::{AgentsCommand, Format};
 use super::failure::Failure;
 use super::output;
 use super::progress::say;
-use crate::app::agents::{Invitee, NotInvited, invite};
-use crate::app::ports::{Agent, Clock, Enrolment, RecordsError};
+use capstan_bot::agents::{Invitee, NotInvited, invite};
+use capstan_ports::{Agent, Clock, Enrolment, RecordsError};
 
 fn failed(error: RecordsError) -> Failure {
     Failure::Failed(Refusal::Agents, error.to_string())

@@ -13,9 +13,9 @@ use jiff::tz::TimeZone;
 
 use super::progress::say;
 use super::{Failure, Offline, Open, progress, typed};
-use crate::app::generator::{Fleet, PastRelease, PlannedWithReasons};
-use crate::app::inventory;
-use crate::app::ports::{Clock, SystemClock, Workspace};
+use capstan_fleet::generator::{Fleet, PastRelease, PlannedWithReasons};
+use capstan_fleet::inventory;
+use capstan_ports::{Clock, SystemClock, Workspace};
 
 /// The day in UTC: what holds are judged against.
 pub(super) fn today() -> Date {

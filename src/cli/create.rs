@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::arguments::Create;
 use super::progress::say;
 use super::{ChangeFormat, Context, Failure, Outcome, output, text, typed};
-use crate::app::generator::NotPossible;
-use crate::app::ports::Workspace;
+use capstan_fleet::generator::NotPossible;
+use capstan_ports::Workspace;
 
 impl From<NotPossible> for Failure {
     fn from(why: NotPossible) -> Self {

@@ -6,7 +6,7 @@ use capstan_report::Refusal;
 
 use super::failure::{Failure, Outcome};
 use super::progress::say;
-use crate::app::ports::{DatabaseCheck, Transferred};
+use capstan_ports::{DatabaseCheck, Transferred};
 
 /// A database that is not as it must be.
 pub fn database_failure(error: impl std::fmt::Display) -> Failure {
@@ -57,7 +57,7 @@ pub fn print_imported(done: Transferred) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::ports::DatabaseFinding;
+    use capstan_ports::DatabaseFinding;
 
     #[test]
     fn what_is_not_well_is_told_with_what_to_do() {

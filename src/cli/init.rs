@@ -13,7 +13,7 @@ use super::arguments::Init;
 use super::context::today;
 use super::progress::say;
 use super::{ChangeFormat, Context, Failure, Outcome, init_release, output, text};
-use crate::app::generator::{NoWatch, onboard, templates_alone};
+use capstan_fleet::generator::{NoWatch, onboard, templates_alone};
 
 pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Failure> {
     if let (Some(release), Some(from)) = (&command.release, &command.from) {

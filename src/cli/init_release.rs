@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::arguments::Init;
 use super::progress::say;
 use super::{ChangeFormat, Context, Failure, Outcome, output};
-use crate::app::generator::{FirstReleaseFailed, MadeRelease};
+use capstan_fleet::generator::{FirstReleaseFailed, MadeRelease};
 
 impl From<FirstReleaseFailed> for Failure {
     fn from(error: FirstReleaseFailed) -> Self {

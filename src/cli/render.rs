@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::arguments::Render;
 use super::progress::say;
 use super::{Context, Failure, Outcome, output, text};
-use crate::app::generator::Fleet;
+use capstan_fleet::generator::Fleet;
 
 pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;

@@ -20,7 +20,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
 use super::progress::say;
-use crate::app::generator::Refused;
+use capstan_fleet::generator::Refused;
 
 const BOLD: Style = Style::new().bold();
 

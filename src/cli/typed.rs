@@ -7,7 +7,7 @@ use capstan_model::tree::{RepoPath, Tree};
 use capstan_report::Refusal;
 
 use super::Failure;
-use crate::app::ports::Workspace;
+use capstan_ports::Workspace;
 
 /// Names in a message: more than these would hide what is wrong.
 const NAMED: usize = 5;

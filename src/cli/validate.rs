@@ -15,8 +15,8 @@ use super::context::today;
 use super::progress::say;
 use super::typed::file_or_folder;
 use super::{Context, Failure, Outcome, output, text};
-use crate::app::generator::Fleet;
-use crate::app::inventory::{self, Difference};
+use capstan_fleet::generator::Fleet;
+use capstan_fleet::inventory::{self, Difference};
 
 pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;

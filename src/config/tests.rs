@@ -10,7 +10,7 @@ const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n-----END RSA
 
 /// A folder, and an environment in which everything needed is set.
 struct Place {
-    folder: TempDir,
+    folder: tempfile::TempDir,
     variables: HashMap<String, String>,
 }
 
@@ -49,7 +49,7 @@ impl Place {
     }
 
     fn load(&self, options: &ServeOptions) -> Result<Config, ConfigError> {
-        Config::load(options, &|name| self.variables.get(name).cloned())
+        load(options, &|name| self.variables.get(name).cloned())
     }
 
     fn problems(&self, options: &ServeOptions) -> String {

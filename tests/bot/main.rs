@@ -4,8 +4,6 @@
 mod agents;
 mod canary;
 mod database;
-#[cfg(feature = "demo")]
-mod demo;
 mod deployed;
 mod forge;
 mod github;

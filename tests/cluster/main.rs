@@ -5,7 +5,6 @@ mod conversions;
 mod deploy;
 mod installing;
 mod k8s;
-#[cfg(feature = "demo")]
 mod live;
 mod openstack;
 mod operator;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan::telemetry::{METRICS, Metric, Program};
+use capstan_telemetry::{METRICS, Metric, Program};
 
 use crate::page;
 

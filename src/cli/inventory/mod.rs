@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 
 use super::arguments::{Inventory, InventoryCommand};
 use super::{Context, Failure, Format, Outcome, output, text, typed};
-use crate::app::generator::Fleet;
-use crate::app::inventory;
-use crate::app::ports::Workspace;
 use crate::cli::progress::say;
+use capstan_fleet::generator::Fleet;
+use capstan_fleet::inventory;
+use capstan_ports::Workspace;
 
 pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome, Failure> {
     match &command.command {

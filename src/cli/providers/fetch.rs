@@ -12,9 +12,6 @@ use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 use super::set::{failed, of_file, set};
-use crate::app::components::{NotFetched, config_map, fetch, files, layers};
-use crate::app::generator::Fleet;
-use crate::app::ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials, Workspace};
 use crate::cli::arguments::ProvidersFetch;
 use crate::cli::progress::say;
 use crate::cli::{Connect, Context, Failure, Format, Outcome, output, typed};

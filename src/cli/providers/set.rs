@@ -9,11 +9,11 @@ use capstan_providers::{Inputs, Overrides, ProviderSet, Rendered, Values, render
 use capstan_report::Refusal;
 use capstan_yaml::YamlFile;
 
-use crate::app::ports::Workspace;
 use crate::cli::arguments::ProviderInputs;
 use crate::cli::progress::say;
 use crate::cli::typed::file_or_folder;
 use crate::cli::{Context, Failure};
+use capstan_ports::Workspace;
 
 /// The set below a path, which has providers.
 pub(super) fn set(

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan::app::ports::Permission;
+use capstan_ports::Permission;
 use capstan_forge::{Edit, MergeMethod};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use capstan::app::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed};
-use capstan::app::ports::{CheckConclusion, Hints};
-use capstan::app::sync::{Ports, Synced, sync_and_consumers};
+use capstan_fleet::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed};
+use capstan_ports::{CheckConclusion, Hints};
+use capstan_bot::sync::{Ports, Synced, sync_and_consumers};
 use capstan_model::source::SourceKind;
 use capstan_model::tree::Tree;
 use capstan_plan::proposal::Scope;
