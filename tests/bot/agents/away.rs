@@ -6,13 +6,8 @@ use capstan_agent_client::AgentError;
 use capstan_live::agent::RolloutState;
 
 use super::{EU, SETTINGS, client, cluster, commit, delivered, enrolled, report};
-<<<<<<< HEAD:tests/bot/agents/away.rs
 use crate::running::town::{REPOSITORY, Town};
 use capstan_ports::RolloutRecords as _;
-=======
-use crate::bot::town::{REPOSITORY, Town};
-use capstan_ports::RolloutRecords as _;
->>>>>>> be05d09732bd360bf5839f5803bf48313defcacd:tests/suite/agents/away.rs
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_bot_is_away_the_last_tree_stays_and_reports_wait_in_order() {

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use capstan_ports::Permission;
 use capstan_forge::{Edit, MergeMethod};
+use capstan_ports::Permission;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::memory::{Death, World};

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use capstan_fleet::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed};
-use capstan_ports::{CheckConclusion, Hints};
 use capstan_bot::sync::{Ports, Synced, sync_and_consumers};
+use capstan_fleet::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed};
 use capstan_model::source::SourceKind;
 use capstan_model::tree::Tree;
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
+use capstan_ports::{CheckConclusion, Hints};
 use capstan_report::JudgedCluster;
 use jiff::Timestamp;
 use jiff::civil::Date;

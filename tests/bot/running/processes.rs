@@ -5,18 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-<<<<<<< HEAD:tests/bot/running/processes.rs
+use capstan_bot::sync::Ports;
 use capstan_fleet::planner::process::{Response, frame};
 use capstan_fleet::planner::{Planner as _, PlannerFailed};
-use capstan_bot::sync::Ports;
-use capstan_planner_process::{ProcessPlanner, Processes};
-=======
-use capstan_bot::sync::Ports;
-use capstan_fleet::planner::{Planner as _, PlannerFailed};
->>>>>>> be05d09732bd360bf5839f5803bf48313defcacd:tests/suite/bot/processes.rs
 use capstan_forge::Edit;
 use capstan_model::tree::{MadeTree, Tree};
 use capstan_plan::settings::RepositorySettings;
+use capstan_planner_process::{ProcessPlanner, Processes};
 use capstan_planner_process::{ProcessPlanner, Processes};
 use tokio_util::sync::CancellationToken;
 

@@ -4,13 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-<<<<<<< HEAD:tests/cluster/deploy/metrics.rs
 use capstan_telemetry::{METRICS, Program};
 use capstan_test_parts::metrics::{Told, documented, table};
 use capstan_test_parts::sources::{is_test, sources};
-=======
-use capstan_telemetry::{METRICS, Metric, Program};
->>>>>>> be05d09732bd360bf5839f5803bf48313defcacd:tests/suite/deploy/metrics.rs
 use syn::parse::ParseStream;
 use syn::visit::Visit;
 

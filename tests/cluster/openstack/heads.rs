@@ -6,28 +6,25 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-<<<<<<< HEAD:tests/cluster/openstack/heads.rs
-use capstan_ports::{
-    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
-};
-use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
-use capstan_reconciler::reconcile::preflight::preflight;
-use capstan_reconciler::reconcile::resources::CloudCredentialsSpec;
-use capstan_reconciler::reconcile::{CloudCredentials, CloudPreflight};
-use capstan_openstack::OpenStack;
-=======
->>>>>>> be05d09732bd360bf5839f5803bf48313defcacd:tests/suite/openstack/heads.rs
 use capstan_live::cloud::{
     CloudFacts, Flavor, Image, Network, Questions, Quota, Resource, ServerGroup, Unanswered,
 };
 use capstan_model::finding::Severity;
 use capstan_openstack::OpenStack;
+use capstan_openstack::OpenStack;
+use capstan_ports::{
+    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
+};
 use capstan_ports::{
     CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential,
 };
 use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
+use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
+use capstan_reconciler::reconcile::preflight::preflight;
 use capstan_reconciler::reconcile::preflight::preflight;
 use capstan_reconciler::reconcile::resources::CloudCredentialsSpec;
+use capstan_reconciler::reconcile::resources::CloudCredentialsSpec;
+use capstan_reconciler::reconcile::{CloudCredentials, CloudPreflight};
 use capstan_reconciler::reconcile::{CloudCredentials, CloudPreflight};
 use jiff::Timestamp;
 use secrecy::ExposeSecret as _;

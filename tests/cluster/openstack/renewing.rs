@@ -3,14 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-<<<<<<< HEAD:tests/cluster/openstack/renewing.rs
 use capstan_ports::{CloudError, CloudSession};
 use capstan_reconciler_core::credentials::{Consumer, Facts, Step, Wish, Written, WrittenState};
 use capstan_reconciler_core::next::{Basis as _, Next};
-=======
-use capstan_live::credentials::{Consumer, Facts, Step, Wish, Written, WrittenState, next_step};
-use capstan_ports::{CloudError, CloudSession};
->>>>>>> be05d09732bd360bf5839f5803bf48313defcacd:tests/suite/openstack/renewing.rs
 use jiff::{SignedDuration, Timestamp};
 use secrecy::ExposeSecret as _;
 use serde_json::json;

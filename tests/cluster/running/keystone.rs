@@ -4,19 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-<<<<<<< HEAD:tests/cluster/running/keystone.rs
+use capstan_live::cloud::{CloudFacts, Questions};
 use capstan_ports::{
     Clock, CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued,
     NewCredential,
 };
-use capstan_live::cloud::{CloudFacts, Questions};
-=======
-use capstan_live::cloud::{CloudFacts, Questions};
-use capstan_live::credentials::Issued;
-use capstan_ports::{
-    Clock, CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential,
-};
->>>>>>> be05d09732bd360bf5839f5803bf48313defcacd:tests/suite/reconcile/keystone.rs
 use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 
