@@ -1,6 +1,8 @@
-//! Reconcilers that enrolled, and what they reported last.
+//! Reconcilers that enrolled, what they reported last, and what they were asked.
 
-use capstan_live::agent::{AgentId, PublicKey, RolloutReport};
+use capstan_live::agent::{AgentId, PreflightId, PreflightState, PublicKey, RolloutReport};
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
 use jiff::Timestamp;
 
@@ -36,4 +38,31 @@ pub struct ClusterStanding {
     pub agent: Option<AgentId>,
     /// The newest report.
     pub report: RolloutReport,
+}
+
+/// A preflight of one head by one management cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreflightRecord {
+    /// Its id.
+    pub id: PreflightId,
+    /// The repository's id.
+    pub repository: u64,
+    /// The head of the pull request.
+    pub head: CommitId,
+    /// The commit that is tried: the head, or GitHub's test merge of it.
+    pub commit: CommitId,
+    /// Digest of what the clusters asked about are made of in that commit.
+    pub content: String,
+    /// How the rollouts of those clusters stood when it was asked, in a few letters.
+    pub standing: String,
+    /// Who is asked.
+    pub management_cluster: ManagementClusterUid,
+    /// The clusters asked about.
+    pub clusters: Vec<ClusterId>,
+    /// When it was asked.
+    pub asked_at: Timestamp,
+    /// Until when an answer is waited for.
+    pub until: Timestamp,
+    /// How it stands.
+    pub state: PreflightState,
 }

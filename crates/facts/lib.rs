@@ -33,7 +33,7 @@ mod repository;
 mod repository_name;
 mod snapshot;
 
-pub use agents::{Agent, ClusterStanding};
+pub use agents::{Agent, ClusterStanding, PreflightRecord};
 pub use arrivals::{Arrivals, Press, Ticks};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CommitStatus, NewCheckRun};
 pub use comment::{Comment, Permission, PlacedComment, Reaction};

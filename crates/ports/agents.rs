@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use capstan_facts::{Agent, ClusterStanding, Repository};
+use capstan_facts::{Agent, ClusterStanding, PreflightRecord, Repository};
 use capstan_live::agent::permission::ManagedBy;
-use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId, PreflightState, Progress, RolloutReport};
+use capstan_live::agent::{AgentId, PreflightAnswer, PreflightId, Progress, RolloutReport};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
@@ -108,33 +108,6 @@ pub struct WatchedRepository {
     pub tip: CommitId,
     /// Who applies what, as the tip says.
     pub managed_by: ManagedBy,
-}
-
-/// A preflight of one head by one management cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PreflightRecord {
-    /// Its id.
-    pub id: PreflightId,
-    /// The repository's id.
-    pub repository: u64,
-    /// The head of the pull request.
-    pub head: CommitId,
-    /// The commit that is tried: the head, or GitHub's test merge of it.
-    pub commit: CommitId,
-    /// Digest of what the clusters asked about are made of in that commit.
-    pub content: String,
-    /// How the rollouts of those clusters stood when it was asked, in a few letters.
-    pub standing: String,
-    /// Who is asked.
-    pub management_cluster: ManagementClusterUid,
-    /// The clusters asked about.
-    pub clusters: Vec<ClusterId>,
-    /// When it was asked.
-    pub asked_at: Timestamp,
-    /// Until when an answer is waited for.
-    pub until: Timestamp,
-    /// How it stands.
-    pub state: PreflightState,
 }
 
 /// Repositories, commits and preflights.

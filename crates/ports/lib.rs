@@ -65,7 +65,7 @@ mod workspace;
 pub use agent_records::AgentRecords;
 pub use agents::{
     AgentWork, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation, PendingReport,
-    PreflightRecord, ReportedToGitHub, RolloutRecords, Settled, TokenUse, WatchedRepository,
+    ReportedToGitHub, RolloutRecords, Settled, TokenUse, WatchedRepository,
 };
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
 pub use budgets::{Budgets, Kept, KeptBudget};
@@ -74,9 +74,9 @@ pub use capstan_facts::{
     CheckState, CheckVerdict, ClusterStanding, Comment, CommentHint, CommitStatus, CommitTrailers,
     CreatedPullRequest, EarlierPullRequest, Hints, Issue, IssueEdit, IssueState, IssueText, KnownDashboard,
     MergeAnswer, MergeCall, MergeQueueState, NewCheckRun, NewIssue, NewPullRequest, Permission,
-    PlacedComment, Press, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState, Reaction,
-    RefusedWrite, Repository, RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace, TextEdit,
-    Ticks,
+    PlacedComment, PreflightRecord, Press, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState,
+    Reaction, RefusedWrite, Repository, RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace,
+    TextEdit, Ticks,
 };
 pub use cloud::{
     CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,

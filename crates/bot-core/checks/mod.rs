@@ -3,6 +3,7 @@
 mod exemptions;
 mod inputs;
 mod judging;
+mod preflights;
 mod remarks;
 mod subject;
 #[cfg(test)]
@@ -14,6 +15,9 @@ pub use self::inputs::{EDITION, gravity, inputs, inputs_of, overrides_in_words};
 pub use self::judging::{
     Comparison, MOST_USERS, begun, changes_settings, claimed_twice, edited_files, head_file, note_of_users,
     says_nothing, settle, with_buttons,
+};
+pub use self::preflights::{
+    Asked, Preflights, Trust, is_asked, is_same_question, live_inputs, trust, trust_in,
 };
 pub use self::remarks::{KeptReport, remarks_of, verdict_of};
 pub use self::subject::{QUEUE_PREFIX, Subject, base_of_group, by_head, subject_of, subject_of_group};

@@ -2,19 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use capstan_facts::{BranchHead, CheckRecord, CheckVerdict as Verdict, PullRequest};
+use capstan_facts::{
+    BranchHead, CheckRecord, CheckVerdict as Verdict, Permission, PreflightRecord, PullRequest,
+};
+use capstan_live::agent::{PreflightId, PreflightState};
 use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
+use capstan_plan::command::Push;
 use capstan_plan::proposal::{CheckVerdict, DESTROY, Override, Stack, Stage, Unclear, Way};
+use capstan_plan::settings::{ManagementClusterUid, PreflightMode};
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{
-    CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, ReportId, StatusState, untouched,
+    CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis, ReportId, StatusState,
+    untouched,
 };
 
 use super::*;
 use crate::effects::{Effect, FirstStatus};
+use crate::facts::Reporters;
 use crate::proposals::{Exemption, Remarks};
-use crate::testing::{Case, V21, V22, commit, id, pull, tree, upgrade};
+use crate::testing::{Case, V21, V22, commit, id, now, pull, tree, upgrade};
 
 fn subject(head: char) -> Subject {
     subject_of(&pull(3, "topic", head), Way::Straight, ("main", commit('0')))
@@ -370,4 +377,86 @@ fn what_cannot_be_planned_is_said_on_the_tip() {
     assert_eq!((state, text.as_str()), (StatusState::Failure, "nothing can be planned: no mode"));
     let long = of(tree_status_without_settings(&tip, &"x".repeat(900))).1;
     assert!(long.chars().count() <= 140, "{}", long.len());
+}
+
+#[test]
+fn a_live_cluster_is_asked_about_heads_that_a_writer_pushed() {
+    let own = "capstan[bot]";
+    let on = pull(3, "topic", 'a');
+    let fork = PullRequest { head_in_repository: false, ..on.clone() };
+    let push = |after: char, actor: Option<&str>| {
+        vec![Push { after: commit(after), actor: actor.map(str::to_owned), at: now() }]
+    };
+    let no = |why: &str| Trust::No(why.to_owned());
+    for (pull, pushes, expected) in [
+        (&fork, Some(push('a', Some("ada"))), no("Its head stands in another repository.")),
+        (&on, None, no("GitHub does not say who pushed its head.")),
+        (
+            &on,
+            Some(push('b', Some("ada"))),
+            Trust::NotYet("GitHub does not say who pushed its head.".to_owned()),
+        ),
+        (&on, Some(push('a', None)), no("Whoever pushed its head has no account any more.")),
+        (&on, Some(push('a', Some(own))), Trust::Yes),
+        (&on, Some(push('a', Some("ada"))), Trust::Ask("ada".to_owned())),
+    ] {
+        assert_eq!(trust(pull, pushes.as_deref(), own), expected);
+    }
+    for (permission, trusted) in [
+        (Permission::None, false),
+        (Permission::Read, false),
+        (Permission::Write, true),
+        (Permission::Admin, true),
+    ] {
+        assert_eq!(trust_in("ada", permission) == Trust::Yes, trusted, "{permission:?}");
+    }
+}
+
+#[test]
+fn nobody_is_asked_where_there_is_no_merge_to_be_tried() {
+    let uid: ManagementClusterUid =
+        serde_json::from_value(serde_json::json!("6e3a3c9e-52a3-4c39-9c58-1d1b5d1ae0b0")).unwrap();
+    let clusters: Vec<ClusterId> = vec![cluster("gauss/peu01")];
+    let asked = |basis, mode| is_asked(&Reporters::default(), ("mc", &uid), (basis, "main"), &clusters, mode);
+    // Where no reconciler is, nobody is missed, unless the settings want one there.
+    assert_eq!(asked(MergeBasis::Merge, PreflightMode::Advisory), Asked::Silently);
+    assert!(matches!(asked(MergeBasis::Merge, PreflightMode::Required), Asked::No(_)));
+    assert!(!Preflights::NONE.look_again());
+    assert!(Preflights { is_settled: false, ..Preflights::NONE }.look_again());
+}
+
+#[test]
+fn what_live_clusters_were_asked_is_among_what_a_report_is_made_from() {
+    let record = |state: PreflightState| PreflightRecord {
+        id: PreflightId::parse("01JQ0000000000000000000000").unwrap(),
+        repository: 7,
+        head: commit('a'),
+        commit: commit('b'),
+        content: "made of".to_owned(),
+        standing: String::new(),
+        management_cluster: serde_json::from_value(serde_json::json!("6e3a3c9e-52a3-4c39-9c58-1d1b5d1ae0b0"))
+            .unwrap(),
+        clusters: vec![cluster("gauss/peu01")],
+        asked_at: now(),
+        until: now(),
+        state,
+    };
+    let reporters = Reporters::default();
+    let inputs = |known: &[PreflightRecord], at| live_inputs(&reporters, known, at);
+    let before = now() - jiff::SignedDuration::from_secs(1);
+    let asked = [record(PreflightState::Asked)];
+    // It may be answered at any moment.
+    assert_eq!(inputs(&asked, before), None);
+    let unanswered = inputs(&asked, now()).unwrap();
+    let none = inputs(&[], now()).unwrap();
+    let refused = inputs(&[record(PreflightState::NotAsked("a fork".to_owned()))], now()).unwrap();
+    assert!(unanswered != none && refused != none && refused != unanswered);
+    let known = &asked[0];
+    for (clusters, content, expected) in [
+        (vec![cluster("gauss/peu01")], "made of", true),
+        (vec![cluster("gauss/peu01")], "something else", false),
+        (vec![cluster("gauss/peu02")], "made of", false),
+    ] {
+        assert_eq!(is_same_question(known, &clusters, content), expected);
+    }
 }

@@ -21,7 +21,7 @@ use jiff::civil::Date;
 pub use self::branch_names::BranchNames;
 pub use self::changes::{digest_of_changes, digest_of_changes_in, settings_file, settings_in};
 pub use self::refusals::{Refusals, Write, refused_words};
-pub use self::reporters::Reporters;
+pub use self::reporters::{AwaitedRollout, Reporters};
 pub use self::targets::{Plans, Scopes, by_target, proposal_for, target_in};
 
 /// The branch of the pull request that adds settings.

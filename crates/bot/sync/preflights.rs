@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use capstan_bot_core::checks::{Comparison, Subject};
+use capstan_bot_core::checks::{
+    Asked, Comparison, Preflights, Subject, Trust, is_asked, is_same_question, live_inputs, trust, trust_in,
+};
 use capstan_bot_core::commands::Request;
 use capstan_bot_core::facts::{Reporters, target_in};
 use capstan_bot_core::planned::Planned;
 use capstan_kustomize::render::Folders;
-use capstan_live::agent::limits::PREFLIGHT_CLUSTERS;
 use capstan_live::agent::preflight::{AskWish, AskedBefore, MachinesSince, Preflight, Standing};
 use capstan_live::agent::{PreflightId, PreflightState};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
-use capstan_plan::settings::{ManagementClusterUid, PreflightMode, RepositorySettings};
-use capstan_report::{
-    Answer, Fingerprint, MergeBasis, PreflightAnswered, Refusal, not_enrolled, preflight_answer,
-};
+use capstan_plan::settings::{ManagementClusterUid, RepositorySettings};
+use capstan_report::{Answer, MergeBasis, PreflightAnswered, Refusal, preflight_answer};
 use jiff::SignedDuration;
 use ulid::Ulid;
 
@@ -25,26 +24,6 @@ use super::{Run, SyncError};
 use crate::agents::{Reconcilers, content};
 use capstan_fleet::planner::{Planner, PlannerFailed};
 use capstan_ports::{CodeHostError, Permission, PreflightRecord, PullRequest};
-
-/// What the live clusters say.
-pub(super) struct Preflights {
-    pub(super) all: Vec<Preflight>,
-    /// Whether GitHub has said all that they hang on.
-    pub(super) is_settled: bool,
-}
-
-impl Preflights {
-    /// Whether there may be more to say soon.
-    pub(super) fn look_again(&self) -> bool {
-        let is_open = |preflight: &Preflight| match &preflight.standing {
-            Standing::Asked => true,
-            // A cloud that failed is asked again.
-            Standing::Answered(answer) => answer.lacks_a_cloud(),
-            Standing::Unanswered | Standing::NotAsked(_) => false,
-        };
-        !self.is_settled || self.all.iter().any(is_open)
-    }
-}
 
 /// What a live cluster is asked.
 struct Question<'a> {
@@ -56,14 +35,6 @@ struct Question<'a> {
     content: String,
     /// How their rollouts stand.
     standing: String,
-}
-
-impl Question<'_> {
-    /// Whether it was asked before. The commit does not count: each push to the default branch gives another
-    /// test merge, most of them with the same clusters in it.
-    fn is(&self, known: &PreflightRecord) -> bool {
-        known.content == self.content && known.clusters == self.clusters
-    }
 }
 
 /// For what a live cluster is asked.
@@ -84,14 +55,6 @@ impl Asker<'_> {
     }
 }
 
-/// Whether a question may be asked.
-enum Trust {
-    Yes,
-    No(String),
-    /// Nobody knows yet.
-    NotYet(String),
-}
-
 /// Claimed clusters with their folders, by who claims them, whose name stands there too.
 type Concerned = BTreeMap<ManagementClusterUid, (String, BTreeMap<ClusterId, Folders>)>;
 
@@ -109,7 +72,7 @@ impl Run<'_> {
         judging: Judging<'_>,
         seen: &mut Comparisons,
     ) -> Result<Option<Preflights>, SyncError> {
-        const NONE: Option<Preflights> = Some(Preflights { all: Vec::new(), is_settled: true });
+        const NONE: Option<Preflights> = Some(Preflights::NONE);
         let Judging { settings, scopes, reporters, .. } = judging;
         let Some(Reconcilers { records, .. }) = &self.ports.reconcilers else { return Ok(NONE) };
         if reporters.managed_by.is_empty() {
@@ -139,42 +102,31 @@ impl Run<'_> {
         let known = records.preflights_of_head(self.repository.id, asker.head()).await?;
         for (uid, (name, folders)) in concerned {
             let clusters: Vec<ClusterId> = folders.keys().cloned().collect();
-            let standing = if !reporters.is_enrolled(&uid) {
-                // Where nobody is, nobody is missed, unless the settings want somebody there.
-                (settings.preflight.mode == PreflightMode::Required)
-                    .then(|| Standing::NotAsked(not_enrolled(&name, uid.as_str())))
-            } else if merge.basis == MergeBasis::HeadAlone {
-                Some(Standing::NotAsked(format!(
-                    "The pull request conflicts with `{default_branch}`, so there is no merge that could be tried. It is asked once the conflict is resolved."
-                )))
-            } else if merge.basis == MergeBasis::BehindTip {
-                Some(Standing::NotAsked(format!(
-                    "The stack does not stand on the tip of `{default_branch}`, so there is no merge that could be tried. It is asked once the stack is rebased."
-                )))
-            } else if clusters.len() > PREFLIGHT_CLUSTERS {
-                Some(Standing::NotAsked(format!(
-                    "The pull request touches {} clusters, and one preflight is about {PREFLIGHT_CLUSTERS} at most: split it.",
-                    clusters.len()
-                )))
-            } else {
-                let tree = Arc::clone(&merge.after);
-                let folders: Vec<Folders> = folders.into_values().collect();
-                let made_of = move |planner: &dyn Planner| {
-                    let made_of = planner.made_of(tree, &folders)?;
-                    Ok::<_, PlannerFailed>(content(&folders.into_iter().zip(made_of).collect::<Vec<_>>()))
-                };
-                let content = self.ask_planner(made_of).await??;
-                let question = Question {
-                    asker,
-                    commit: merge.commit.clone(),
-                    standing: reporters.standing_of(&clusters),
-                    clusters: clusters.clone(),
-                    content,
-                };
-                let known = known.iter().find(|known| known.management_cluster.is(uid.as_str()));
-                let (standing, is_settled) = self.ask(question, settings, &uid, known).await?;
-                preflights.is_settled &= is_settled;
-                Some(standing)
+            let way = (merge.basis, default_branch.as_str());
+            let mode = settings.preflight.mode;
+            let standing = match is_asked(reporters, (&name, &uid), way, &clusters, mode) {
+                Asked::Silently => None,
+                Asked::No(why) => Some(Standing::NotAsked(why)),
+                Asked::Yes => {
+                    let tree = Arc::clone(&merge.after);
+                    let folders: Vec<Folders> = folders.into_values().collect();
+                    let made_of = move |planner: &dyn Planner| {
+                        let made_of = planner.made_of(tree, &folders)?;
+                        Ok::<_, PlannerFailed>(content(&folders.into_iter().zip(made_of).collect::<Vec<_>>()))
+                    };
+                    let content = self.ask_planner(made_of).await??;
+                    let question = Question {
+                        asker,
+                        commit: merge.commit.clone(),
+                        standing: reporters.standing_of(&clusters),
+                        clusters: clusters.clone(),
+                        content,
+                    };
+                    let known = known.iter().find(|known| known.management_cluster.is(uid.as_str()));
+                    let (standing, is_settled) = self.ask(question, settings, &uid, known).await?;
+                    preflights.is_settled &= is_settled;
+                    Some(standing)
+                }
             };
             preflights.all.extend(standing.map(|standing| Preflight {
                 management_cluster: name,
@@ -222,26 +174,8 @@ impl Run<'_> {
         if reporters.managed_by.is_empty() {
             return Ok(Some(String::new()));
         }
-        let now = self.ports.clock.now();
-        let mut enrolled: Vec<String> =
-            reporters.enrolled.iter().map(|agent| agent.management_cluster.to_string()).collect();
-        enrolled.sort();
-        let mut digest = Fingerprint::of("live").each("enrolled", enrolled);
-        for known in records.preflights_of_head(self.repository.id, head).await? {
-            digest = digest.field("preflight", &known.id);
-            digest = match &known.state {
-                PreflightState::Asked if known.until > now => return Ok(None),
-                PreflightState::Answered(answer) if answer.lacks_a_cloud() => return Ok(None),
-                PreflightState::Asked => digest.field("state", "unanswered"),
-                PreflightState::NotAsked(why) => digest.field("state", "not-asked").field("why", why),
-                PreflightState::Answered(answer) => {
-                    let machines =
-                        answer.may_change_with_machines().then(|| reporters.standing_of(&known.clusters));
-                    digest.field("state", "answered").maybe("machines", machines)
-                }
-            };
-        }
-        Ok(Some(digest.finish()))
+        let known = records.preflights_of_head(self.repository.id, head).await?;
+        Ok(live_inputs(reporters, &known, self.ports.clock.now()))
     }
 
     /// The answer to `preflight`: who is asked for which clusters, and why nobody is for the others.
@@ -315,7 +249,9 @@ impl Run<'_> {
             && before.is_some_and(|before| !before.is_fresh(now))
             && !self.is_under_way(head).await?;
         let wish = if is_wished { AskWish::Anew } else { AskWish::AsItIs };
-        let before = before.filter(|_| known.is_some_and(|known| question.is(known)));
+        let before = before.filter(|_| {
+            known.is_some_and(|known| is_same_question(known, &question.clusters, &question.content))
+        });
         if let Some(standing) = before.and_then(|before| before.standing(wish, now)) {
             return Ok((standing, true));
         }
@@ -328,6 +264,7 @@ impl Run<'_> {
             Trust::Yes => (PreflightState::Asked, Standing::Asked),
             Trust::No(why) => (PreflightState::NotAsked(why.clone()), Standing::NotAsked(why)),
             Trust::NotYet(why) => return Ok((Standing::NotAsked(why), false)),
+            Trust::Ask(_) => return Ok((Standing::Unanswered, false)),
         };
         let Ok(id) = PreflightId::parse(&Ulid::generate().to_string()) else {
             return Ok((Standing::Unanswered, true));
@@ -351,37 +288,27 @@ impl Run<'_> {
         Ok((standing, true))
     }
 
-    /// Only heads of the repository itself that somebody with write permission pushed: a dry run shows a
-    /// live cluster things that nobody has reviewed.
+    /// Whether a live cluster may be asked about a head.
     async fn trust(self, pull: &PullRequest) -> Result<Trust, SyncError> {
-        if !pull.head_in_repository {
-            return Ok(Trust::No("Its head stands in another repository.".to_owned()));
-        }
         let host = &self.ports.host;
-        let pushes = match host.pushes(self.repository, &pull.head_branch).await {
-            Ok(pushes) => pushes,
-            Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => {
-                return Ok(Trust::No("GitHub does not say who pushed its head.".to_owned()));
-            }
-            Err(error) => return Err(error.into()),
+        let pushes = match pull.head_in_repository {
+            false => None,
+            true => match host.pushes(self.repository, &pull.head_branch).await {
+                Ok(pushes) => Some(pushes),
+                Err(CodeHostError::NotFound { .. } | CodeHostError::Forbidden { .. }) => None,
+                Err(error) => return Err(error.into()),
+            },
         };
-        let Some(push) = pushes.into_iter().find(|push| push.after == pull.head) else {
-            return Ok(Trust::NotYet("GitHub does not say who pushed its head.".to_owned()));
+        let own = if pushes.is_some() { host.bot_login().await? } else { String::new() };
+        let actor = match trust(pull, pushes.as_deref(), &own) {
+            Trust::Ask(actor) => actor,
+            told => return Ok(told),
         };
-        let Some(actor) = push.actor else {
-            return Ok(Trust::No("Whoever pushed its head has no account any more.".to_owned()));
-        };
-        if actor == host.bot_login().await? {
-            return Ok(Trust::Yes);
-        }
         let permission = match host.permission(self.repository, &actor).await {
             Ok(permission) => permission,
             Err(CodeHostError::NotFound { .. }) => Permission::None,
             Err(error) => return Err(error.into()),
         };
-        if permission >= Permission::Write {
-            return Ok(Trust::Yes);
-        }
-        Ok(Trust::No(format!("`{actor}`, who pushed its head, has no write permission.")))
+        Ok(trust_in(&actor, permission))
     }
 }

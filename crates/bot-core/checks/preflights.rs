@@ -1,0 +1,149 @@
+//! Preflights: which live clusters are asked what they say to a merge, and what their part of a report hangs on.
+
+use capstan_facts::{Permission, PreflightRecord, PullRequest};
+use capstan_live::agent::PreflightState;
+use capstan_live::agent::limits::PREFLIGHT_CLUSTERS;
+use capstan_live::agent::preflight::{Preflight, Standing};
+use capstan_model::ids::ClusterId;
+use capstan_plan::command::Push;
+use capstan_plan::settings::{ManagementClusterUid, PreflightMode};
+use capstan_report::{Fingerprint, MergeBasis, not_enrolled};
+use jiff::Timestamp;
+
+use crate::facts::Reporters;
+
+/// What the live clusters say.
+#[derive(Debug, Clone)]
+pub struct Preflights {
+    /// All that were, or might have been, asked.
+    pub all: Vec<Preflight>,
+    /// Whether GitHub has said all that they hang on.
+    pub is_settled: bool,
+}
+
+impl Preflights {
+    /// Nobody is asked.
+    pub const NONE: Self = Self { all: Vec::new(), is_settled: true };
+
+    /// Whether there may be more to say soon.
+    pub fn look_again(&self) -> bool {
+        let is_open = |preflight: &Preflight| match &preflight.standing {
+            Standing::Asked => true,
+            // A cloud that failed is asked again.
+            Standing::Answered(answer) => answer.lacks_a_cloud(),
+            Standing::Unanswered | Standing::NotAsked(_) => false,
+        };
+        !self.is_settled || self.all.iter().any(is_open)
+    }
+}
+
+/// Whether a management cluster is asked about so many clusters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// It is.
+    Yes,
+    /// It is not, and nobody misses it.
+    Silently,
+    /// It is not: why.
+    No(String),
+}
+
+/// Whether a management cluster of that name is asked.
+pub fn is_asked(
+    reporters: &Reporters,
+    (name, uid): (&str, &ManagementClusterUid),
+    (basis, default_branch): (MergeBasis, &str),
+    clusters: &[ClusterId],
+    mode: PreflightMode,
+) -> Asked {
+    if !reporters.is_enrolled(uid) {
+        // Where nobody is, nobody is missed, unless the settings want somebody there.
+        return match mode {
+            PreflightMode::Required => Asked::No(not_enrolled(name, uid.as_str())),
+            PreflightMode::Advisory => Asked::Silently,
+        };
+    }
+    match basis {
+        MergeBasis::HeadAlone => Asked::No(format!(
+            "The pull request conflicts with `{default_branch}`, so there is no merge that could be tried. It is asked once the conflict is resolved."
+        )),
+        MergeBasis::BehindTip => Asked::No(format!(
+            "The stack does not stand on the tip of `{default_branch}`, so there is no merge that could be tried. It is asked once the stack is rebased."
+        )),
+        MergeBasis::Merge if clusters.len() > PREFLIGHT_CLUSTERS => Asked::No(format!(
+            "The pull request touches {} clusters, and one preflight is about {PREFLIGHT_CLUSTERS} at most: split it.",
+            clusters.len()
+        )),
+        MergeBasis::Merge => Asked::Yes,
+    }
+}
+
+/// Whether it was asked about those clusters, as they are made of that, before. The commit does not count: each push to
+/// the default branch gives another test merge, most of them with the same clusters in it.
+pub fn is_same_question(known: &PreflightRecord, clusters: &[ClusterId], content: &str) -> bool {
+    known.content == content && known.clusters == clusters
+}
+
+/// What the live clusters' part of a head's report depends on, besides base and head; `None` where that may change by
+/// itself.
+pub fn live_inputs(reporters: &Reporters, known: &[PreflightRecord], now: Timestamp) -> Option<String> {
+    let mut enrolled: Vec<String> =
+        reporters.enrolled.iter().map(|agent| agent.management_cluster.to_string()).collect();
+    enrolled.sort();
+    let mut digest = Fingerprint::of("live").each("enrolled", enrolled);
+    for known in known {
+        digest = digest.field("preflight", &known.id);
+        digest = match &known.state {
+            PreflightState::Asked if known.until > now => return None,
+            PreflightState::Answered(answer) if answer.lacks_a_cloud() => return None,
+            PreflightState::Asked => digest.field("state", "unanswered"),
+            PreflightState::NotAsked(why) => digest.field("state", "not-asked").field("why", why),
+            PreflightState::Answered(answer) => {
+                let machines =
+                    answer.may_change_with_machines().then(|| reporters.standing_of(&known.clusters));
+                digest.field("state", "answered").maybe("machines", machines)
+            }
+        };
+    }
+    Some(digest.finish())
+}
+
+/// Whether a live cluster may be asked about a head: a dry run shows it things that nobody has reviewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// It may.
+    Yes,
+    /// It may not: why.
+    No(String),
+    /// Nobody knows yet: why.
+    NotYet(String),
+    /// It hangs on what this one may do in the repository: [`trust_in`].
+    Ask(String),
+}
+
+/// Only heads of the repository itself that somebody with write permission pushed are trusted. `pushes` are those of its
+/// branch, as far as GitHub tells them; `own` is Capstan's login.
+pub fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Trust {
+    if !pull.head_in_repository {
+        return Trust::No("Its head stands in another repository.".to_owned());
+    }
+    let Some(pushes) = pushes else {
+        return Trust::No("GitHub does not say who pushed its head.".to_owned());
+    };
+    let Some(push) = pushes.iter().find(|push| push.after == pull.head) else {
+        return Trust::NotYet("GitHub does not say who pushed its head.".to_owned());
+    };
+    match &push.actor {
+        None => Trust::No("Whoever pushed its head has no account any more.".to_owned()),
+        Some(actor) if *actor == own => Trust::Yes,
+        Some(actor) => Trust::Ask(actor.clone()),
+    }
+}
+
+/// The same, once it is known what the one who pushed may do.
+pub fn trust_in(actor: &str, permission: Permission) -> Trust {
+    if permission >= Permission::Write {
+        return Trust::Yes;
+    }
+    Trust::No(format!("`{actor}`, who pushed its head, has no write permission."))
+}
