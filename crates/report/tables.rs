@@ -29,7 +29,7 @@ pub(super) fn conflicts_said(upgrade: &Upgrade) -> String {
             format!("The cluster and the {kind} both changed these since the old {kind}.")
         }
         Basis::Unknown => format!(
-            "These stand in the cluster, and the {kind} has something else: taken over, what stands there would be lost."
+            "The cluster and the {kind} have different values here. Taking the new ones would lose those of the cluster."
         ),
     }
 }
@@ -56,7 +56,7 @@ pub(super) fn change_rows(changes: &[Change], kind: &SourceKind) -> Vec<String> 
 
 fn reason(change: &Change, kind: &SourceKind) -> Cow<'static, str> {
     Cow::Borrowed(match change.reason {
-        Reason::Release | Reason::Inventory if change.from.is_some() => "the new API version has it there",
+        Reason::Release | Reason::Inventory if change.from.is_some() => "moved by the new API version",
         Reason::Release => return Cow::Owned(format!("the {kind} changes it")),
         Reason::Inventory => "the inventory changes it",
         Reason::Object if change.old.is_none() => return Cow::Owned(format!("the {kind} adds the object")),

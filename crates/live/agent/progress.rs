@@ -65,7 +65,7 @@ pub enum TransitionKind {
     Stuck,
     /// Nothing of the commit is applied.
     Refused,
-    /// It goes on again.
+    /// It continues.
     Freed,
     /// All is as wished.
     Done,

@@ -110,7 +110,7 @@ fn because(change: &Change, stands: &Stands) -> &'static str {
         }
         (Reason::Reference, ..) => "it names a template that has a new name",
         (Reason::Release | Reason::Inventory, ..) if change.from.is_some() => {
-            "the new API version has it there"
+            "moved by the new API version"
         }
         (Reason::Release | Reason::Inventory | Reason::Object, _, None) if change.new.is_none() => {
             "the new release no longer has it"

@@ -127,7 +127,7 @@ async fn a_release_moves_services_and_an_owners_edit_survives() {
     assert_eq!(town.file(&branch, AGENT), own.replace("v1.15.3", "v1.16.0"), "one image, and no other byte");
     let record = town.file(&branch, RECORD);
     assert!(record.starts_with("release: aws/v22.0.0\n") && record.ends_with(ENTRIES), "{record}");
-    let told = "\n### Services\n\nThey run inside the cluster, and follow the merge in their own order.\n\n| Service | Role | Old | New | Edits that stay |\n|---|---|---|---|---|\n| `cilium` | cni | `1.15.3` | `1.16.0` | `DaemonSet cilium /spec/template/spec/containers/0/resources/limits/memory` |\n";
+    let told = "\n### Services\n\nThey run inside the cluster. After the merge they are upgraded in their own order.\n\n| Service | Role | Old | New | Edits that stay |\n|---|---|---|---|---|\n| `cilium` | cni | `1.15.3` | `1.16.0` | `DaemonSet cilium /spec/template/spec/containers/0/resources/limits/memory` |\n";
     assert!(pull.body.contains(told), "{}", pull.body);
     let check = town.check(pull.number);
     assert_eq!(check.conclusion.as_deref(), Some("success"), "{} {}", check.title, check.summary);
