@@ -50,7 +50,7 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
         }
     };
     if let Some(twice) = &document.duplicate_key {
-        return Err(wrong(twice.offset, format!("the key `{}` stands twice", twice.key)));
+        return Err(wrong(twice.offset, format!("the key `{}` is there twice", twice.key)));
     }
     let root = &document.root;
     if let Some((offset, message)) = file.misread_key(root) {
@@ -211,7 +211,7 @@ mod tests {
         for (text, expected) in [
             ("", "clusterctl.yaml: the file is empty"),
             ("- a\n", "clusterctl.yaml:1:1: this is no mapping of `KEY: value`"),
-            ("A: b\nA: c\n", "clusterctl.yaml:2:1: the key `A` stands twice"),
+            ("A: b\nA: c\n", "clusterctl.yaml:2:1: the key `A` is there twice"),
             (
                 "A: b\n---\nB: c\n",
                 "clusterctl.yaml:3:1: a second document starts here: such a file holds one",

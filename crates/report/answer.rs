@@ -15,7 +15,7 @@ use super::markdown::{MAX_BODY, code, prose};
 use super::pages::Refusal;
 use super::standing::{hold_in_words, override_in_words};
 use super::state::{Mood, ProposalState};
-use super::tables;
+use super::{headline, tables};
 
 /// For somebody who may not.
 pub fn refusal(command: &str) -> Answer {
@@ -170,8 +170,8 @@ pub fn status_answer(status: &Status<'_>) -> Answer {
                 rows.push(("Offered", offered));
                 rows.push(("Conflicts", tables::conflicts(&upgrade.conflicts)));
                 rows.push(("Findings", tables::findings(&upgrade.findings)));
-                let becomes = tables::what_becomes(&upgrade.rollouts);
-                rows.push(("Machines", becomes.unwrap_or_else(|| "none is replaced".to_owned())));
+                let becomes = headline::what_becomes(&upgrade.rollouts);
+                rows.push(("Machines", becomes.unwrap_or_else(headline::none_replaced)));
             }
         }
         Err(why) => rows.push(("Plan", prose(why, 900))),

@@ -7,7 +7,9 @@ use capstan_live::agent::{Awaited, RolloutState};
 /// Why a cluster that the management cluster of that name and UID claims is not offered its next step yet, as sentences.
 pub fn awaited_in_words(awaited: Awaited<'_>, name: &str, uid: &str) -> String {
     let report = match awaited {
-        Awaited::Enrolment => return format!("{} Capstan offers the next step when one is.", not_enrolled(name, uid)),
+        Awaited::Enrolment => {
+            return format!("{} Capstan offers the next step when one is.", not_enrolled(name, uid));
+        }
         Awaited::Report => {
             return format!(
                 "The reconciler on `{name}` has not reported on this cluster yet. Capstan offers the next step when it reports that the last rollout is done."

@@ -5,7 +5,7 @@ use super::markdown::{MAX_BODY, Page, code, more, one_line, prose};
 use super::merging::approvals_above;
 use super::pages::findings_head;
 use super::title::records_inferred;
-use super::{Block, BlockKey, provider_changes, service_changes, tables, values};
+use super::{Block, BlockKey, headline, provider_changes, service_changes, tables, values};
 use capstan_model::digest::sha256;
 use capstan_model::wording::{count, sentence};
 use capstan_plan::proposal::{
@@ -172,7 +172,8 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
     let offered = code(&to.to_string(), 200);
     let of_values = values::summary(upgrade, &to.to_string());
     let by_inventory = of_values.is_some();
-    let mut text = match &upgrade.from {
+    let first = headline::first_line([upgrade]).map_or_else(String::new, |line| format!("{line}\n\n"));
+    let said = match &upgrade.from {
         _ if by_inventory => of_values.unwrap_or_default(),
         Some(_) if records_inferred(upgrade, proposal.source) => {
             let does = if upgrade.changes.is_empty() {
@@ -201,6 +202,7 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
         }
         None => format!("Upgrades {target} to {offered}.\n\n"),
     };
+    let mut text = first + &said;
     match upgrade.basis {
         _ if by_inventory => {}
         Basis::Known => {}

@@ -26,7 +26,7 @@ fn file() -> RepoPath {
     RepoPath::parse("gauss/peu01/base/machinepool.yaml").unwrap()
 }
 
-fn change(path: &str, old: serde_json::Value, new: serde_json::Value) -> Change {
+pub(crate) fn change(path: &str, old: serde_json::Value, new: serde_json::Value) -> Change {
     Change {
         object: object("MachinePool"),
         place: Place::line_of(file(), 7),

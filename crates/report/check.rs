@@ -16,7 +16,7 @@ use super::judged_services::{self, JudgedService};
 use super::markdown::{MAX_BODY, Page, code, more, more_below, more_items, one_line, prose};
 use super::outlook::{JudgedReleases, ReleaseOutlook, SettingsOutlook};
 use super::pages::{Refusal, blocked_head, findings_head};
-use super::{inventory_outlook, outlook, preflight, tables};
+use super::{headline, inventory_outlook, outlook, preflight, tables};
 use capstan_live::agent::preflight::{Meaning, Preflight, meaning};
 use capstan_model::finding::{FileError, Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
@@ -350,8 +350,9 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
             count(clusters, "cluster", "clusters")
         )),
     }
-    parts
-        .extend(tables::what_becomes(judged.clusters.iter().flat_map(|cluster| &cluster.judgement.rollouts)));
+    parts.extend(headline::what_becomes(
+        judged.clusters.iter().flat_map(|cluster| &cluster.judgement.rollouts),
+    ));
     sentence(&parts.join(", "))
 }
 

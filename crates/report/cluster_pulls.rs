@@ -121,8 +121,13 @@ pub fn retirement_pull(retired: &RetiredCluster, asked: AskedFor<'_>) -> Cluster
     let kind = SourceKind::parse(DESTROY).unwrap_or(SourceKind::RELEASE);
     let source = SourceState::new(SourceId::new(kind, retired.cluster.as_str()), None);
     let files = std::slice::from_ref(&retired.file);
-    let commit =
-        commit(&title, "A command asked for it; the pull request says what is deleted.", &source, None, files);
+    let commit = commit(
+        &title,
+        "A command asked for it; the pull request says what is deleted.",
+        &source,
+        None,
+        files,
+    );
     ClusterPull { title, body: page.finish() + "\n" + &mark(asked.key), commit }
 }
 

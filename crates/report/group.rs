@@ -19,7 +19,7 @@ use super::markdown::{
 };
 use super::merging::approvals_above;
 use super::title::{UNKNOWN, cut};
-use super::{Block, BlockKey, tables};
+use super::{Block, BlockKey, headline, tables};
 
 /// What the text of a shared pull request is made from.
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +102,9 @@ pub fn visible_group_text(group: &GroupProposal<'_>) -> String {
         + approvals_above(group.decisions).len();
     let mut page = Page::new(MAX_BODY.saturating_sub(block));
     let next = offered_before(group.previous) + &next_steps(group);
+    if let Some(line) = headline::first_line(group.parts.iter().map(|part| part.upgrade)) {
+        page.push(&format!("{line}\n\n"));
+    }
     page.push(&format!(
         "Upgrades {} of {} to {}.\n",
         count(group.parts.len(), "cluster", "clusters"),
@@ -171,9 +174,9 @@ fn replaced(part: &Proposal<'_>) -> String {
     tables::machines(MachineCount::replaced(rollouts)) + &deleted
 }
 
-/// `3 machines replaced`
+/// `3 machines are replaced`
 fn becomes(part: &Proposal<'_>) -> String {
-    tables::what_becomes(&part.upgrade.rollouts).unwrap_or_else(|| "no machine replaced".to_owned())
+    headline::what_becomes(&part.upgrade.rollouts).unwrap_or_else(headline::none_replaced)
 }
 
 fn left_out_row((target, why): &(Target, String)) -> String {

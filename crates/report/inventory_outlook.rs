@@ -74,9 +74,14 @@ fn proposals(outlook: &InventoryOutlook) -> String {
     let who = match (proposed, changed) {
         (0, 0) => String::new(),
         (0, 1) => "After the merge it gets no proposal until the blocking errors are fixed.".to_owned(),
-        (0, _) => "After the merge none of these clusters gets a proposal until the blocking errors are fixed.".to_owned(),
+        (0, _) => {
+            "After the merge none of these clusters gets a proposal until the blocking errors are fixed."
+                .to_owned()
+        }
         (1, 1) => format!("After the merge this cluster gets a proposal {own}."),
-        (all, changed) if all == changed => format!("After the merge each of these clusters gets a proposal {own}."),
+        (all, changed) if all == changed => {
+            format!("After the merge each of these clusters gets a proposal {own}.")
+        }
         (some, _) => format!(
             "After the merge {} of these clusters {} a proposal {own}. The others are blocked by errors.",
             grouped(u64::try_from(some).unwrap_or(u64::MAX)),

@@ -114,9 +114,7 @@ pub fn obstacle_in_words(obstacle: &Obstacle, base: &str, prefix: &str) -> Strin
                 below.join(", ")
             )
         }
-        Obstacle::WayUnknown => {
-            "It is unknown what else a merge would merge. The check says why.".to_owned()
-        }
+        Obstacle::WayUnknown => "It is unknown what else a merge would merge. The check says why.".to_owned(),
         Obstacle::Draft => "It is a draft.".to_owned(),
         Obstacle::Check(title) => {
             format!("The check `capstan` does not let it pass: {}.", title.trim_end_matches('.'))
@@ -128,7 +126,9 @@ pub fn obstacle_in_words(obstacle: &Obstacle, base: &str, prefix: &str) -> Strin
         Obstacle::ChangesRequested(logins) => objections(logins),
         Obstacle::Conflicts => format!("It conflicts with {base}."),
         Obstacle::Behind => {
-            format!("The rules of {base} require it to be up to date: press `Update branch`. Approvals stay valid.")
+            format!(
+                "The rules of {base} require it to be up to date: press `Update branch`. Approvals stay valid."
+            )
         }
         Obstacle::Reviews => format!("The rules of {base} require reviews on GitHub that are missing."),
         Obstacle::RequiredFailed(names) => format!("Required checks fail: {}.", listed(names)),

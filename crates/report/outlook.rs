@@ -137,7 +137,11 @@ pub(super) fn settings_title(outlook: &SettingsOutlook) -> Option<String> {
     let parts = [
         (outlook.found.len(), "cluster more", "clusters more"),
         (outlook.lost.len(), "cluster less", "clusters less"),
-        (outlook.prospects.len(), "cluster is offered a different upgrade", "clusters are offered different upgrades"),
+        (
+            outlook.prospects.len(),
+            "cluster is offered a different upgrade",
+            "clusters are offered different upgrades",
+        ),
     ];
     let parts: Vec<String> = parts
         .iter()

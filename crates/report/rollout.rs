@@ -116,10 +116,7 @@ pub fn rollout_status(subjects: &[RolloutSubject]) -> (StatusState, String) {
         }
         Conclusion::Pending => format!("The machines of {} are being followed", named(|_| true)),
         Conclusion::Neutral => {
-            format!(
-                "Applied; unknown: the machines of {}",
-                named(|state| state == RolloutState::Unknown)
-            )
+            format!("Applied; unknown: the machines of {}", named(|state| state == RolloutState::Unknown))
         }
         Conclusion::Success => format!("{} {} as Git says", named(|_| true), verb(subjects.len())),
     };

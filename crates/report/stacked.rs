@@ -38,7 +38,9 @@ fn unclear_in_words(unclear: Unclear, default_branch: &str) -> String {
     let what = match unclear {
         Unclear::Circle => "the open pull requests below it are based on each other in a circle",
         Unclear::TooLong => "more than 100 open pull requests are below it",
-        Unclear::Several => "several open pull requests have the branch below it as head, with different base branches",
+        Unclear::Several => {
+            "several open pull requests have the branch below it as head, with different base branches"
+        }
         Unclear::Disagree => "GitHub's stack differs from the branches of the open pull requests",
         Unclear::Untold => "GitHub says that it is part of a stack, but not of which one",
     };

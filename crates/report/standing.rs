@@ -30,11 +30,9 @@ pub fn standing_in_words(standing: &Standing, kind: &SourceKind, prefix: &str) -
             let of = if pull.is_some() { "unhold" } else { "unhold for CLUSTER" };
             (ProposalState::Held, format!("{} `{prefix} {of}` undoes it.", hold_in_words(hold)), *pull)
         }
-        Standing::Paused { pull, pause } => (
-            ProposalState::Paused,
-            format!("{} `{prefix} resume` undoes it.", pause_in_words(pause)),
-            *pull,
-        ),
+        Standing::Paused { pull, pause } => {
+            (ProposalState::Paused, format!("{} `{prefix} resume` undoes it.", pause_in_words(pause)), *pull)
+        }
         Standing::Edited { pull } => (
             ProposalState::Edited,
             format!(

@@ -84,7 +84,9 @@ pub(super) fn how_to_decline(upgrade: &Upgrade) -> Option<&'static str> {
         ValuesCourse::Comes => {
             "Close this pull request to decline the cluster as it is: Capstan offers it again when the inventory changes for it."
         }
-        ValuesCourse::Goes => "Close this pull request to keep the cluster, and remove `retire: true` from its definition.",
+        ValuesCourse::Goes => {
+            "Close this pull request to keep the cluster, and remove `retire: true` from its definition."
+        }
     })
 }
 

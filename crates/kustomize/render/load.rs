@@ -199,7 +199,7 @@ fn refuse_twice(file: &YamlFile, source: &Arc<Source>) -> Result<(), RenderError
     };
     let at = |offset| SourceOffset::new(Arc::clone(source), offset);
     let message = format!(
-        "the key `{}` stands twice in one mapping, here and in line {}: kustomize stops at that or drops one of them. Keep one",
+        "the key `{}` is there twice in one mapping, here and in line {}: kustomize stops at that or drops one of them. Keep one",
         twice.key,
         at(twice.first).position().line
     );

@@ -119,8 +119,8 @@ pub enum IndexError {
         /// The commit.
         commit: CommitId,
     },
-    /// Its entries are not in order, or one stands there twice.
-    #[error("{0} is out of order or stands there twice")]
+    /// Its entries are not in order, or one is there twice.
+    #[error("{0} is out of order or is there twice")]
     Order(RepoPath),
     /// A path is both a file and a folder.
     #[error("{0} is a file and a folder")]

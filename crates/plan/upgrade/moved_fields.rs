@@ -54,7 +54,7 @@ impl fmt::Display for There {
             Self::ItemOf(list, name) => {
                 write!(f, "is an item of the list {list}, `{{name: {name}, value: …}}`")
             }
-            Self::Otherwise => f.write_str("is spelled otherwise"),
+            Self::Otherwise => f.write_str("has another spelling"),
             Self::Gone => f.write_str("is no more"),
             Self::NoCounterpart(why) => write!(f, "has no counterpart ({why})"),
         }

@@ -365,12 +365,7 @@ async fn reports_out_of_order_and_twice_end_the_same() {
         let check = rollout(&town, number);
         assert_eq!(check.conclusion.as_deref(), Some("success"), "{}", check.title);
         assert_eq!(check.summary.matches("**stuck**").count(), 1, "{}", check.summary);
-        assert_eq!(
-            check.summary.matches("continues").count(),
-            0,
-            "it was told too late: {}",
-            check.summary
-        );
+        assert_eq!(check.summary.matches("continues").count(), 0, "it was told too late: {}", check.summary);
         town.done();
     })
     .await;

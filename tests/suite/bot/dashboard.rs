@@ -303,7 +303,9 @@ async fn without_issues_or_the_right_to_write_them_the_dashboard_alone_is_missin
     town.comment(1, "olga", "/capstan pause").await;
     let answer = town.answers(1).pop().unwrap();
     assert!(
-        answer.contains("was not carried out: Capstan would record it in the dashboard issue, and GitHub refuses"),
+        answer.contains(
+            "was not carried out: Capstan would record it in the dashboard issue, and GitHub refuses"
+        ),
         "{answer}"
     );
     town.comment(1, "olga", "/capstan retry").await;
@@ -319,7 +321,9 @@ async fn without_issues_or_the_right_to_write_them_the_dashboard_alone_is_missin
     town.comment(1, "olga", "/capstan pause").await;
     let answer = town.answers(1).pop().unwrap();
     assert!(
-        answer.contains("was not carried out: Capstan would record it in the dashboard issue, and GitHub refuses"),
+        answer.contains(
+            "was not carried out: Capstan would record it in the dashboard issue, and GitHub refuses"
+        ),
         "{answer}"
     );
     assert!(!dashboard(&town).body.contains("**Paused"));

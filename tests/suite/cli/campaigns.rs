@@ -105,7 +105,7 @@ fn the_settings_of_the_checkout_are_simulated_and_judged_with_their_places() {
         told,
         [
             "campaign-waves .capstan.yaml:6:43 wave `rest` of campaign `fleet`: this pattern matches no cluster",
-            "campaign-waves .capstan.yaml:8:14 campaign `openstack`: no release matches `openstack/*`, so nothing moves by this campaign for its sake: correct the pattern, or take it out",
+            "campaign-waves .capstan.yaml:8:14 campaign `openstack`: no release matches `openstack/*`, so the pattern has no effect: correct it, or remove it",
             "campaign-waits-for-ever .capstan.yaml:10:44 wave `all` of campaign `openstack`: no window of it comes that is not frozen: it would wait for ever",
         ]
     );

@@ -284,7 +284,7 @@ async fn two_fleets_never_take_one_object() {
             (refused.reason.as_str(), refused.message.as_str()),
             (
                 "OwnedByAnotherFleet",
-                "ConfigMap org/peu01-a is the Fleet fleet's, which applies it from the folder gauss/peu01, and one object belongs to one folder: rename it, or take it out there first"
+                "ConfigMap org/peu01-a belongs to the Fleet fleet, which applies it from the folder gauss/peu01. An object belongs to one folder: rename it, or remove it there first"
             )
         );
         assert_eq!(inventory(&world, "newton-peu01"), [""; 0]);

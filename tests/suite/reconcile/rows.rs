@@ -560,7 +560,7 @@ pub(crate) const ALL: &[Row] = &[
         after: &[ClaimedTwice],
         ready: "False Refused",
         says: &[
-            "ClaimedTwice .capstan.yaml: the cluster gauss/NAME is claimed by two management clusters, `mc-eu` and `mc-us`: change `managementClusters` in .capstan.yaml so that one of them has it",
+            "ClaimedTwice .capstan.yaml: the cluster gauss/NAME is claimed by two management clusters, `mc-eu` and `mc-us`: change `managementClusters` in .capstan.yaml so that only one has it",
         ],
         inventory: 3,
         goes: &[],

@@ -125,7 +125,7 @@ impl fmt::Display for GuardBroken {
             ),
             Broken::SkipsMinor { from, to } => write!(
                 f,
-                "{object} would go from Kubernetes {from}, which is live, to {to}, and Kubernetes is upgraded one minor at a time: go to a version of {} first",
+                "{object} would go from Kubernetes {from}, which is live, to {to}, but Kubernetes must be upgraded one minor at a time: first upgrade to {}",
                 from.minor().next()
             ),
             Broken::StillRolling { oldest, to } => write!(

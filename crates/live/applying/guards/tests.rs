@@ -67,7 +67,7 @@ fn no_minor_is_left_out() {
             "v1.34.3",
             "{version: v1.34.3}",
             vec![
-                "/spec/version SkipsMinor KubeadmControlPlane org/cp would go from Kubernetes v1.34.3, which is live, to v1.36.0, and Kubernetes is upgraded one minor at a time: go to a version of 1.35 first",
+                "/spec/version SkipsMinor KubeadmControlPlane org/cp would go from Kubernetes v1.34.3, which is live, to v1.36.0, but Kubernetes must be upgraded one minor at a time: first upgrade to 1.35",
             ],
         ),
         // The step is one minor, and the last one is not through: it waits.

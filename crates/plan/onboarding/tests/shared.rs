@@ -163,8 +163,7 @@ clusters:
     assert_eq!(
         told(&several),
         [
-            "capi/workload/cluster.yaml:1:1: this folder becomes several clusters: `a` and `b` each give its variables \
-             values. A cluster is a folder: give each one of its own, with a kustomization that builds this one"
+            "capi/workload/cluster.yaml:1:1: this folder becomes several clusters: `a` and `b` each give its variables values. A cluster is a folder: give each its own folder, with a kustomization that builds this one"
         ]
     );
 }
