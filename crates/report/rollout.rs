@@ -187,7 +187,7 @@ fn headline(progress: &Progress) -> String {
     }
 }
 
-/// `2 of 3 machines are as wished`
+/// `2 of 3 machines are up to date`
 pub(super) fn as_wished(report: &RolloutReport) -> String {
     let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     let (ready, wanted) = (number(report.ready), number(report.wanted));

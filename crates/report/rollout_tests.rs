@@ -67,7 +67,7 @@ fn one_cluster_is_told_with_its_machines_turns_and_duration() {
     );
 
     let rolling = rollout_check(&[subject("gauss/peu01", &[one(1, Rolling)])], &commit(), WEB);
-    assert_eq!(rolling.title, "gauss/peu01: 1 of 3 machines are as wished");
+    assert_eq!(rolling.title, "gauss/peu01: 1 of 3 machines are up to date");
     assert!(
         rolling.summary.contains("| `md-0-9fj2s-b` | `MachineDeployment md-0` | Deleting | to be replaced |")
     );
@@ -75,7 +75,7 @@ fn one_cluster_is_told_with_its_machines_turns_and_duration() {
     let stuck = rollout_check(&[subject("gauss/peu01", &[one(1, Rolling), one(60, Stuck)])], &commit(), WEB);
     assert_eq!(
         (stuck.conclusion, stuck.title.as_str()),
-        (Conclusion::Failure, "gauss/peu01: stuck, 1 of 3 machines are as wished")
+        (Conclusion::Failure, "gauss/peu01: stuck, 1 of 3 machines are up to date")
     );
     assert!(
         stuck.summary.contains("- 2026-11-21 12:01 UTC **stuck**: no IP addresses left, says @\u{200b}ipam"),
@@ -229,11 +229,11 @@ fn owners_are_told_where_their_key_is_and_by_what_they_know_it() {
 #[test]
 fn counts_of_machines_and_clusters_read_as_one_speaks() {
     for (ready, wanted, said) in [
-        (0, 1, "0 of 1 machine is as wished"),
-        (1, 1, "1 of 1 machine is as wished"),
-        (0, 3, "0 of 3 machines are as wished"),
-        (1, 3, "1 of 3 machines are as wished"),
-        (3, 3, "3 of 3 machines are as wished"),
+        (0, 1, "0 of 1 machine is up to date"),
+        (1, 1, "1 of 1 machine is up to date"),
+        (0, 3, "0 of 3 machines are up to date"),
+        (1, 3, "1 of 3 machines are up to date"),
+        (3, 3, "3 of 3 machines are up to date"),
     ] {
         let report = RolloutReport { ready, wanted, ..report(1, "gauss/peu01", RolloutState::Rolling) };
         assert_eq!(as_wished(&report), said);

@@ -112,7 +112,7 @@ impl From<EntryKind> for IndexKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
     /// It is of another commit or repository than was asked for.
-    #[error("it holds {repository} at {commit}, which is not what was asked for")]
+    #[error("it holds {repository} at {commit}, which is not the requested one")]
     Other {
         /// The repository.
         repository: String,

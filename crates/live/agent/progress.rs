@@ -67,7 +67,7 @@ pub enum TransitionKind {
     Refused,
     /// It continues.
     Freed,
-    /// All is as wished.
+    /// All is up to date.
     Done,
     /// Nobody can tell any more.
     Unknown,

@@ -234,7 +234,7 @@ mod tests {
             (
                 "{machineTemplate: {nodeDrainTimeout: ten}}",
                 &[
-                    "/spec/machineTemplate/nodeDrainTimeout has no counterpart (this is no duration that Cluster API takes)",
+                    "/spec/machineTemplate/nodeDrainTimeout has no counterpart (this is not a duration that Cluster API accepts)",
                 ],
             ),
             (

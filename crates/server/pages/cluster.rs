@@ -85,7 +85,7 @@ const PER_PAGE: u32 = 50;
 <section aria-labelledby="history">
   <h2 id="history">History</h2>
   {% if entries.is_empty() %}
-  <p>Nothing was done about it yet.</p>
+  <p>There are no entries yet.</p>
   {% else %}
   <table class="cards" role="table">
     <caption>Entries {{ pager.shown }}, newest first</caption>

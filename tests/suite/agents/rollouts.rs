@@ -80,7 +80,7 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
         town.pass(15);
         assert_eq!(town.report_rollouts().await, Reporting::AllReported);
         let check = rollout(&town, number);
-        assert_eq!((check.id, check.title.as_str()), (first, "gauss/peu01: 1 of 2 machines are as wished"));
+        assert_eq!((check.id, check.title.as_str()), (first, "gauss/peu01: 1 of 2 machines are up to date"));
         assert!(
             check
                 .summary
@@ -271,7 +271,7 @@ async fn a_claimed_cluster_gets_its_next_step_once_its_machines_are_done() {
     assert_eq!(word, "waiting");
     assert_eq!(
         why,
-        "The last rollout is not done: 1 of 2 machines are as wished, as the reconciler on `mc-eu` reports. Capstan offers the next step when it is done."
+        "The last rollout is not done: 1 of 2 machines are up to date, as the reconciler on `mc-eu` reports. Capstan offers the next step when it is done."
     );
     let (_, why) = town.standing("gauss/peu02").await;
     assert!(why.starts_with("The reconciler on `mc-eu` has not reported on this cluster yet"), "{why}");

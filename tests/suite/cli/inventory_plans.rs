@@ -155,7 +155,7 @@ fn what_cannot_be_brought_says_why_with_its_place_and_touches_nothing() {
     let edited = checkout.read("acme/peu01/capstan-values.yaml").replace("zone: a", "zone: c");
     let record = checkout.read("acme/peu01/capstan-values.yaml");
     for (file, text, code, said) in [
-        ("acme/peu01/capstan-values.yaml", edited.as_str(), 3, "the digest does not fit the values"),
+        ("acme/peu01/capstan-values.yaml", edited.as_str(), 3, "the digest does not match the values"),
         (
             "inventory/peu01.yaml",
             &DEFINITION.replace("replicas: 3", "replicas: many"),

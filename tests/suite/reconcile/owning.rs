@@ -71,7 +71,7 @@ async fn what_a_refused_folder_renders_is_not_taken_from_the_folder_that_has_it(
         let kept = &world.status("gauss-peu01").kept[0];
         assert_eq!(
             kept.message,
-            "ConfigMap org/shared is kept: the folder gauss/evil renders it and has not applied it; it is that folder's once it is applied there"
+            "ConfigMap org/shared is kept: the folder gauss/evil renders it but has not applied it yet. It belongs to that folder after that"
         );
         // Git takes it back: it was the first one's all the time.
         world.write("gauss/peu01/base/shared.yaml", SHARED);

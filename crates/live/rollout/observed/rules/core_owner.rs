@@ -75,6 +75,6 @@ fn versions(
         unmet.add(format!("{old} machines are not up to date"));
     }
     if owner.kind == Owner::Kubeadm && replicas > 0 && text(reading.object, "/status/version").is_none() {
-        unmet.add("it does not say which version runs");
+        unmet.add("it does not report which version runs");
     }
 }
