@@ -192,7 +192,7 @@ pub(super) fn as_wished(report: &RolloutReport) -> String {
     let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     let (ready, wanted) = (number(report.ready), number(report.wanted));
     let of = count_of(ready, wanted, "machine", "machines");
-    format!("{of} {} as wished", fitting(wanted, "is", "are"))
+    format!("{of} {} up to date", fitting(wanted, "is", "are"))
 }
 
 fn count_machines(number: u32) -> String {

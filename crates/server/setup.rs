@@ -182,7 +182,7 @@ struct Second<'a> {
 #[template(
     ext = "html",
     source = r##"<p>GitHub made <a href="{{ page }}">{{ name }}</a> (App {{ id }}). Its key and secrets are in <code>{{ place }}</code>. Capstan reads them there at every start; you need not copy them.</p>
-<p>Capstan goes on now. Next: <a class="button" href="{{ page }}/installations/new">Install the App</a> on the GitOps repository.</p>
+<p>Capstan continues now. Next: <a class="button" href="{{ page }}/installations/new">Install the App</a> on the GitOps repository.</p>
 "##
 )]
 struct Last<'a> {

@@ -239,7 +239,8 @@ impl Services {
         facts: &Facts<'_>,
     ) -> Result<Vec<Value>, NoIssuer> {
         let stays = |why: &str| NoIssuer::Stays(why.to_owned());
-        let client = ClientId::read(&wish.client_id).ok_or_else(|| stays("clientID is none"))?;
+        let client =
+            ClientId::read(&wish.client_id).ok_or_else(|| stays("clientID is missing or invalid"))?;
         let host =
             issuer::host(wish, facts.nodes_at, service(name, facts)).ok_or_else(|| stays(no_host(wish)))?;
         let port = issuer::port(wish).ok_or_else(|| stays("it has no nodePort"))?;

@@ -113,7 +113,7 @@ fn prove(text: &str, documents: &[PlacedDocument]) -> Result<(), Wrong> {
     }
     for (read, placed) in file.documents().iter().zip(documents) {
         if let Some(twice) = &read.duplicate_key {
-            return refuse(placed.offset, format!("the key `{}` would stand twice", twice.key));
+            return refuse(placed.offset, format!("the key `{}` would be there twice", twice.key));
         }
         if !same_meaning(&read.root, &placed.node) {
             return refuse(placed.offset, "it would be read as something else".to_owned());

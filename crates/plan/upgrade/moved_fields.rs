@@ -55,7 +55,7 @@ impl fmt::Display for There {
                 write!(f, "is an item of the list {list}, `{{name: {name}, value: …}}`")
             }
             Self::Otherwise => f.write_str("has another spelling"),
-            Self::Gone => f.write_str("is no more"),
+            Self::Gone => f.write_str("no longer exists"),
             Self::NoCounterpart(why) => write!(f, "has no counterpart ({why})"),
         }
     }

@@ -136,7 +136,7 @@ pub(super) fn without_value(
     });
     let here = match &text {
         Some(_) if is_secret => "there is a secret value here".to_owned(),
-        Some(text) if text.len() <= LONGEST_SHOWN => format!("`{text}` stands here"),
+        Some(text) if text.len() <= LONGEST_SHOWN => format!("`{text}` is here"),
         Some(_) => "there is a longer text here".to_owned(),
         None => "there is nothing here yet".to_owned(),
     };

@@ -86,7 +86,7 @@ pub(super) fn unknown(case: &Case<'_>) -> Vec<(String, String)> {
         versions.sort();
         versions.dedup();
         let what = format!(
-            "whether the management cluster still stores objects, or has fields managed, in {}, which {} no more",
+            "whether the management cluster still stores objects, or has fields managed, in {}, which {} no longer",
             list(&versions),
             count(definitions, "definition has", "definitions have")
         );

@@ -308,7 +308,7 @@ metadata: {name: four}
         places,
         [format!("{file}:9:6"), format!("{file}:10:6"), format!("{file}:11:6"), format!("{file}:1:13")]
     );
-    let unknown = "whether the management cluster still stores objects, or has fields managed, in v1alpha1, which 1 definition has no more";
+    let unknown = "whether the management cluster still stores objects, or has fields managed, in v1alpha1, which 1 definition has no longer";
     assert_eq!(comparison.providers[0].unknown, [unknown]);
 
     let pool = |name: &str| ObjectId {

@@ -26,7 +26,7 @@ const PER_PAGE: u32 = 50;
     source = r##"<p class="quiet"><a href="{{ repository_url }}">{{ repository }}</a>, <a href="{{ folder_url }}">its folder</a></p>
 {% for one in standings %}
 <section aria-labelledby="stands-{{ loop.index }}">
-  <h2 id="stands-{{ loop.index }}">How it stands{% if standings.len() > 1 || one.kind != "release" %}: {{ one.kind }}{% endif %}</h2>
+  <h2 id="stands-{{ loop.index }}">State{% if standings.len() > 1 || one.kind != "release" %}: {{ one.kind }}{% endif %}</h2>
   <p><span class="badge mood-{{ one.row.mood }}">{{ one.row.state }}</span> {{ one.meaning }}</p>
   <p class="reason">{{ one.row.reason }}</p>
   <dl class="facts">

@@ -38,7 +38,7 @@ mode: observe
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"fleet/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ";
 

@@ -41,7 +41,7 @@ fn several_clusters_of_one_file_are_told_by_their_lines_and_others_are_taken() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 1 cluster today.
   paths: [\"fleet/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[("fleet/c", "")],
@@ -67,7 +67,7 @@ fn the_root_and_a_folder_around_others() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 1 cluster today.
   paths: [\"mgmt/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[("mgmt/one", "")],
@@ -232,7 +232,7 @@ fn thousands_of_clusters_take_no_square_of_time() {
 /// What follows where folders have the shape of a cluster and none is one.
 const NO_CLUSTERS: &str = "
 clusters:
-  # What has the shape of a cluster here, a folder with `base/`, is none: list the patterns of folders that are.
+  # Folders with `base/` look like clusters here, but are not: list the patterns of the cluster folders.
   paths: []
 ";
 

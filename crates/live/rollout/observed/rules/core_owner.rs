@@ -44,7 +44,7 @@ pub(super) fn core_owner(
             }
         }
     }
-    all_are_there(counts, unmet, &[("as wished", counts.up_to_date), ("ready", counts.ready)]);
+    all_are_there(counts, unmet, &[("up to date", counts.up_to_date), ("ready", counts.ready)]);
     if let Some(wanted) = version_asked(owner, reading) {
         versions(owner, reading, machines, wanted, unmet);
         if let Some(lowest) = text(reading.object, "/status/version")

@@ -60,7 +60,7 @@ pub(super) fn all_are_there(counts: Counts, unmet: &mut Unmet, parts: &[(&str, u
         }
     }
     if current != wanted {
-        unmet.add(format!("there are {current} machines, and there should be {wanted}"));
+        unmet.add(format!("there are {current} machines, but there should be {wanted}"));
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn topology(
             let parts = ["replicas", "upToDateReplicas", "readyReplicas"];
             for (name, number) in parts.iter().filter_map(|name| Some((name, number(name)?))) {
                 if number != desired {
-                    unmet.add(format!("{words}: {name} is {number}, and there should be {desired}"));
+                    unmet.add(format!("{words}: {name} is {number}, but there should be {desired}"));
                 }
             }
             if let (Some(running), Some(wanted)) = (status.get("versions"), wanted) {

@@ -20,7 +20,7 @@ const WATCH: &[(Row, State, &str)] = &[
     (
         Row((2, 2), BOTH, (2, 1, 1), Says::Quiet(2)),
         State::Rolling,
-        "there are 2 machines, and there should be 1",
+        "there are 2 machines, but there should be 1",
     ),
     (DONE, State::Done, ""),
 ];
