@@ -14,7 +14,7 @@ use capstan_ports::{ApiKind, ApiObject, As, LiveError, ManagementCluster as _, O
 /// How often an object is tried again that somebody wrote meanwhile.
 const TRIES: usize = 5;
 
-/// The versions that the rendered definition has no longer and that something is stored or managed in.
+/// The versions that the rendered definition has no more and that something is stored or managed in.
 pub(super) async fn going(
     ports: &Ports,
     by: &As,
@@ -47,7 +47,7 @@ pub(super) async fn migrate(
     let (Some(kind), Some(storage)) = (kind(live), storage_version(live)) else { return Ok(None) };
     if versions.iter().any(|version| version == storage) {
         return Ok(Some(format!(
-            "objects are stored in {storage}, which the new definition has no longer: install a version of the provider between them first"
+            "objects are stored in {storage}, which the new definition has no more: install a version of the provider between them first"
         )));
     }
     let is_stored = versions.iter().any(|version| stored_versions(live).any(|stored| stored == version));
