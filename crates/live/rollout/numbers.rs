@@ -49,7 +49,7 @@ impl Numbers {
     pub(super) fn while_deployment_rolls(self, replacing: &Replacing) -> Option<String> {
         let (surge, unavailable) = (replacing.surge?, replacing.unavailable?);
         Some(match self.scale() {
-            None => format!("At most {surge} machines more and {unavailable} fewer than wanted at a time."),
+            None => format!("At most {surge} more and {unavailable} fewer than wanted at a time."),
             Some((before, after)) => {
                 bounds(before.max(after.saturating_add(surge)), before.min(after.saturating_sub(unavailable)))
             }

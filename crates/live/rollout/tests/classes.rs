@@ -145,7 +145,7 @@ fn a_variable_replaces_the_machines_of_the_groups_that_it_reaches() {
         notes,
         [
             format!("`one`: {REACHES}"),
-            "`one`: At most 1 machines more and 0 fewer than wanted at a time.".to_owned()
+            "`one`: At most 1 more and 0 fewer than wanted at a time.".to_owned()
         ]
     );
     let (told, notes) = row(&[of_workers(&from_image)], &[("value: own-1", "value: own-2")]);

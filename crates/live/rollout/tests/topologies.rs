@@ -190,7 +190,7 @@ spec: {{template: {{spec: {{{control_plane}}}}}}}
     // Without the class nobody knows.
     assert_eq!(course(TOPOLOGY, ""), (all.clone(), vec![order.clone()]));
     // Cluster API's defaults.
-    let defaults = "`one`, `two`: At most 1 machines more and 0 fewer than wanted at a time.".to_owned();
+    let defaults = "`one`, `two`: At most 1 more and 0 fewer than wanted at a time.".to_owned();
     assert_eq!(
         course(TOPOLOGY, &class("", "", "[]")),
         (all.clone(), vec![order.clone(), joins.clone(), defaults])
@@ -206,8 +206,8 @@ spec: {{template: {{spec: {{{control_plane}}}}}}}
             vec![
                 order.clone(),
                 goes,
-                "`one`: At most 2 machines more and 2 fewer than wanted at a time.".to_owned(),
-                "`two`: At most 1 machines more and 1 fewer than wanted at a time.".to_owned(),
+                "`one`: At most 2 more and 2 fewer than wanted at a time.".to_owned(),
+                "`two`: At most 1 more and 1 fewer than wanted at a time.".to_owned(),
             ]
         )
     );
@@ -223,7 +223,7 @@ spec: {{template: {{spec: {{{control_plane}}}}}}}
                 order.clone(),
                 joins,
                 "`one`: `OnDelete`: machines are replaced only when somebody deletes them.".to_owned(),
-                "`two`: At most 1 machines more and 0 fewer than wanted at a time.".to_owned(),
+                "`two`: At most 1 more and 0 fewer than wanted at a time.".to_owned(),
             ]
         )
     );

@@ -103,11 +103,11 @@ fn strategies_and_pauses_are_told() {
     let surge = json!({"rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}});
     let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/strategy", surge)]);
     assert_eq!(course.strategy.as_deref(), Some("RollingUpdate"));
-    assert_eq!(course.notes, ["At most 2 machines more and 1 fewer than wanted at a time."]);
+    assert_eq!(course.notes, ["At most 2 more and 1 fewer than wanted at a time."]);
     let none =
         json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}}});
     let course = notes(DEPLOYMENT_V1BETA2, &[version.clone(), ("/spec/rollout", none)]);
-    assert_eq!(course.notes, ["At most 0 machines more and 1 fewer than wanted at a time."]);
+    assert_eq!(course.notes, ["At most 0 more and 1 fewer than wanted at a time."]);
     let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/strategy", json!({"type": "OnDelete"}))]);
     assert_eq!(course.strategy.as_deref(), Some("OnDelete"));
     assert_eq!(course.notes, ["`OnDelete`: machines are replaced only when somebody deletes them."]);
@@ -163,7 +163,7 @@ fn a_time_is_told_with_whom_it_replaces() {
         [
             "Machines of `two` made before 2026-12-01T00:00:00Z are replaced after that time.",
             // Where a topology speaks of rollouts, its class is not asked.
-            "`two`: At most 1 machines more and 0 fewer than wanted at a time.",
+            "`two`: At most 1 more and 0 fewer than wanted at a time.",
         ]
     );
     let (_, after) = pair(DEPLOYMENT, &[("/spec/rolloutAfter", json!("2026-12-01T00:00:00Z"))]);
