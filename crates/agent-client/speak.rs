@@ -391,7 +391,7 @@ mod tests {
         let after = "rollout.after: its machines are replaced later";
         for (state, wanted, words) in [
             (State::Waiting, 3, Some(format!("waiting: {after}"))),
-            (State::Stuck, 3, Some(format!("stuck, 0 of 3 machines as wished: {after}"))),
+            (State::Stuck, 3, Some(format!("stuck, 0 of 3 machines up to date: {after}"))),
             (State::Rolling, 3, None),
             (State::Rolling, 0, Some(format!("rolling: {after}"))),
             (State::Done, 3, None),

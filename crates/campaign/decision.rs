@@ -82,7 +82,7 @@ impl Decision {
         let name = &settings.name;
         if let Some(stop) = &self.stopped {
             return Some(format!(
-                "Campaign `{name}` stands still since {}: {} `{prefix} campaign resume` has it go on.",
+                "Campaign `{name}` is stopped since {}: {} `{prefix} campaign resume` continues it.",
                 stop.at, stop.why
             ));
         }
@@ -153,9 +153,9 @@ pub(crate) fn decide_by(settings: &CampaignSettings, facts: &Facts<'_>, tally: &
             waits_for = match &state {
                 WaveState::Waits { why } => Some((wave, format!("it {why}"))),
                 WaveState::Entered { waits } => {
-                    Some((wave, waits.clone().unwrap_or_else(|| "it is not through".to_owned())))
+                    Some((wave, waits.clone().unwrap_or_else(|| "it is not done".to_owned())))
                 }
-                WaveState::Soaking { until } => Some((wave, format!("it must be well until {until}"))),
+                WaveState::Soaking { until } => Some((wave, format!("it must stay healthy until {until}"))),
                 WaveState::Ended { .. } => None,
             };
         }
@@ -253,7 +253,7 @@ impl Entered<'_, '_> {
     /// Chooses who of those without a pull request gets one.
     fn begin(&mut self) -> WaveState {
         if self.decision.stopped.is_some() {
-            return WaveState::Entered { waits: Some("the campaign stands still".to_owned()) };
+            return WaveState::Entered { waits: Some("the campaign is stopped".to_owned()) };
         }
         if let Some(shut) = self.shut() {
             let is_untouched = self.tally.behind.len() == self.tally.clusters;
@@ -305,14 +305,14 @@ impl Entered<'_, '_> {
             return None;
         };
         let Some(until) = until else {
-            return Some("is never open: no window comes that is not frozen".to_owned());
+            return Some("is never open: every window is in a freeze".to_owned());
         };
         self.look_again(until);
         let until = until.to_zoned(self.settings.time_zone.zone().clone());
         let until = until.strftime("%Y-%m-%d %H:%M %Z");
         Some(match freeze {
             Some(reason) => format!("is frozen ({reason}) until {until}"),
-            None => format!("is shut until {until}, when its window opens"),
+            None => format!("is closed until {until}, when its window opens"),
         })
     }
 
@@ -399,13 +399,13 @@ impl NoRoom<'_> {
         let cluster = &member.cluster;
         match (member.machines, rolling) {
             (Some(own), _) if own > *most => format!(
-                "`{cluster}` alone rolls {own} machines, more than `maxRolling.machines` ({most}) ever lets"
+                "`{cluster}` alone rolls {own} machines, more than `maxRolling.machines` ({most}) allows"
             ),
-            (_, None) => format!(
-                "how many machines are rolling is not known, of at most {most} (`maxRolling.machines`)"
-            ),
+            (_, None) => {
+                format!("the number of rolling machines is unknown (`maxRolling.machines` is {most})")
+            }
             (None, Some(_)) => format!(
-                "nobody can tell how many machines `{cluster}` rolls, so that it goes alone (`maxRolling.machines`)"
+                "the number of machines that `{cluster}` rolls is unknown, so it rolls on its own (`maxRolling.machines`)"
             ),
             (Some(_), Some(rolling)) => {
                 format!("{rolling} of at most {most} machines may be rolling (`maxRolling.machines`)")

@@ -205,7 +205,7 @@ fn limits_count_what_may_roll_from_the_day_it_is_open() {
     let decision = judge(&settings, &[members[3].clone()], &Memory::default());
     assert_eq!(
         waits(&settings, &decision, &members[3]),
-        "In wave `all` of campaign `fleet`, `a/3` alone rolls 4 machines, more than `maxRolling.machines` (3) ever lets."
+        "In wave `all` of campaign `fleet`, `a/3` alone rolls 4 machines, more than `maxRolling.machines` (3) allows."
     );
 }
 
@@ -240,9 +240,9 @@ fn what_rolls_for_other_releases_takes_room_and_who_cannot_be_counted_goes_alone
     assert_eq!(judged(&settings, &members, one), ("a/1".to_owned(), said.to_owned()));
     settings.waves[0].max_rolling = MaxRolling { clusters: None, machines: Some(5) };
     assert_eq!(judged(&settings, &members, one).0, "a/2", "3 and 2");
-    let said = "In wave `all` of campaign `fleet`, how many machines are rolling is not known, of at most 5 (`maxRolling.machines`).";
+    let said = "In wave `all` of campaign `fleet`, the number of rolling machines is unknown (`maxRolling.machines` is 5).";
     assert_eq!(judged(&settings, &members, Load::default()), ("a/1".to_owned(), said.to_owned()));
-    let said = "In wave `all` of campaign `fleet`, nobody can tell how many machines `a/1` rolls, so that it goes alone (`maxRolling.machines`).";
+    let said = "In wave `all` of campaign `fleet`, the number of machines that `a/1` rolls is unknown, so it rolls on its own (`maxRolling.machines`).";
     assert_eq!(judged(&settings, &members[..1], one), (String::new(), said.to_owned()));
 }
 
@@ -259,7 +259,7 @@ fn failures_stop_it_for_all_until_somebody_resumes() {
     assert_eq!((opens(&stopped), stopped.stopped.as_ref()), (vec![], Some(&stop)));
     assert_eq!(
         waits(&settings, &stopped, &members[2]),
-        "Campaign `fleet` stands still since 2026-11-24T12:00:00Z: of `a/1` its rollout is stuck. `/capstan campaign resume` has it go on."
+        "Campaign `fleet` is stopped since 2026-11-24T12:00:00Z: of `a/1` its rollout is stuck. `/capstan campaign resume` continues it."
     );
     // It recovers by itself: whoever stopped it stays stopped until a person says so.
     let well = [members[0].clone(), member("a/1", 1, done("2026-11-24T11:00:00Z")), members[2].clone()];

@@ -95,25 +95,23 @@ impl fmt::Display for What {
         match self {
             Self::Overlaps { cluster, others: 0, .. } => write!(
                 f,
-                "`{cluster}` matches an earlier wave too, and is in that one: leave it out here, or let the last wave match `**`"
+                "`{cluster}` also matches an earlier wave, and is in that one: leave it out here, or let the last wave match `**`"
             ),
             Self::Overlaps { cluster, others, .. } => write!(
                 f,
-                "`{cluster}` and {} match an earlier wave too, and are in that one: leave them out here, or let the last wave match `**`",
+                "`{cluster}` and {} also match an earlier wave, and are in that one: leave them out here, or let the last wave match `**`",
                 count(*others, "other", "others")
             ),
             Self::Empty { pattern: Some(_) } => f.write_str("this pattern matches no cluster"),
             Self::Empty { pattern: None } => f.write_str("no cluster is in this wave"),
-            Self::NeverOpen => {
-                f.write_str("no window of it comes that is not frozen: it would wait for ever")
-            }
+            Self::NeverOpen => f.write_str("every window of it is in a freeze: it would wait for ever"),
             Self::Missed { cluster, others: 0 } => write!(
                 f,
-                "`{cluster}` matches no wave, so nothing is proposed to it: add a last wave that matches `**`"
+                "`{cluster}` matches no wave, so Capstan proposes nothing for it: add a last wave that matches `**`"
             ),
             Self::Missed { cluster, others } => write!(
                 f,
-                "`{cluster}` and {} match no wave, so nothing is proposed to them: add a last wave that matches `**`",
+                "`{cluster}` and {} match no wave, so Capstan proposes nothing for them: add a last wave that matches `**`",
                 count(*others, "other", "others")
             ),
         }
@@ -297,10 +295,10 @@ mod tests {
             told,
             [
                 "Some(0) this pattern matches no cluster",
-                "Some(1) `eu/1` matches an earlier wave too, and is in that one: leave it out here, or let the last wave match `**`",
-                "Some(1) no window of it comes that is not frozen: it would wait for ever",
+                "Some(1) `eu/1` also matches an earlier wave, and is in that one: leave it out here, or let the last wave match `**`",
+                "Some(1) every window of it is in a freeze: it would wait for ever",
                 "Some(2) no cluster is in this wave",
-                "None `us/1` and 1 other match no wave, so nothing is proposed to them: add a last wave that matches `**`",
+                "None `us/1` and 1 other match no wave, so Capstan proposes nothing for them: add a last wave that matches `**`",
             ]
         );
     }

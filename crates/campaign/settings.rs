@@ -127,23 +127,21 @@ impl WebhookUrl {
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = Url::parse(text).map_err(|error| format!("`{text}` is no URL: {error}"))?;
         let Some(host) = url.host_str().filter(|_| text.len() <= Self::LONGEST) else {
-            return Err(format!("this is no URL of a host, of at most {} characters", Self::LONGEST));
+            return Err(format!("this is not a URL with a host and at most {} characters", Self::LONGEST));
         };
         match url.scheme() {
             "https" => {}
             "http" if plain_http::is_private(host) => {}
             _ => {
                 return Err(format!(
-                    "`{text}` must begin with https:// (http:// is for hosts {})",
+                    "`{text}` must begin with https:// (http:// is allowed only for hosts {})",
                     plain_http::WHERE
                 ));
             }
         }
         if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
-            return Err(
-                "the URL must hold no user, password or fragment: whoever is asked knows Capstan by the signature"
-                    .to_owned(),
-            );
+            return Err("the URL must have no user, password or fragment: the signature identifies Capstan"
+                .to_owned());
         }
         Ok(Self(url))
     }

@@ -160,8 +160,8 @@ impl WaveTally {
         let Progress::Waits(first) = progress(wave, first) else { return None };
         Some(match self.waiting.len() - 1 {
             0 => first.to_string(),
-            1 => format!("{first}, and 1 other is not through either"),
-            others => format!("{first}, and {others} others are not through either"),
+            1 => format!("{first}, and 1 other cluster is not done"),
+            others => format!("{first}, and {others} other clusters are not done"),
         })
     }
 }

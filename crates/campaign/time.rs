@@ -159,7 +159,7 @@ impl Cron {
         let wrong =
             |why: &str| format!("`{text}` is not a cron expression of five fields (0 9 * * MON-FRI): {why}");
         if text.split_whitespace().count() != 5 {
-            return Err(wrong("minute, hour, day of the month, month and day of the week are wanted"));
+            return Err(wrong("write minute, hour, day of the month, month and day of the week"));
         }
         match cronexpr::parse_crontab(&format!("{text} UTC")) {
             Ok(_) => Ok(Self(text.to_owned())),

@@ -84,9 +84,9 @@ impl Metadata {
 pub struct SipCluster {
     /// Who it is.
     pub metadata: Metadata,
-    /// What is wished.
+    /// The desired state.
     pub spec: Spec,
-    /// What was noted.
+    /// The observed state.
     #[serde(default)]
     pub status: Status,
     /// Whether Capstan applies the old finalizer from a folder: it would come back as often as it is taken off, so that it
@@ -143,13 +143,13 @@ fn applies_old_finalizer(object: &Value) -> bool {
     applied.any(|entry| entry["fieldsV1"]["f:metadata"]["f:finalizers"].get(&held).is_some())
 }
 
-/// What is wished.
+/// The desired state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Spec {
     /// The roles, by their names.
     #[serde(default)]
     pub nodes: BTreeMap<String, Role>,
-    /// What stands before the hosts. Required: one that lacks them does not ask for none.
+    /// The services in front of the hosts. Required: one that lacks them does not ask for none.
     pub services: Services,
 }
 
@@ -157,11 +157,11 @@ pub struct Spec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Role {
-    /// Which hosts may be taken; all where nothing is said.
+    /// Which hosts may be chosen. Default: all.
     pub label_selector: LabelSelector,
     /// The label whose values are the domains over which hosts are spread; empty: not spread.
     pub topology_key: String,
-    /// At most so many hosts of the role in one domain; 1 where nothing is said.
+    /// The maximum of hosts of the role in one domain. Default: 1.
     pub max_per_domain: Option<u32>,
     /// How many.
     pub count: Count,
@@ -188,7 +188,7 @@ impl Role {
 pub struct Count {
     /// Without these nothing is chosen.
     pub active: u32,
-    /// Room for rolling upgrades: lacking ones are told, and stop nothing.
+    /// Spare hosts for rolling upgrades. Missing ones are reported and stop nothing.
     pub standby: u32,
 }
 
@@ -204,7 +204,7 @@ impl Count {
     }
 }
 
-/// What stands before the hosts.
+/// The services in front of the hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Services {
@@ -243,7 +243,7 @@ pub struct LoadBalancer {
     pub node_port_range: Option<PortRange>,
     /// The id of the network, in the host's network data, whose address is taken.
     pub node_interface_id: String,
-    /// How many pods; 2 where nothing is said.
+    /// How many pods. Default: 2.
     pub replicas: Option<u16>,
 }
 
@@ -311,11 +311,11 @@ pub struct Status {
     /// The choice, by namespace and name: hosts are nobody else's from here on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<NotedHost>,
-    /// Hosts wished for, standby included.
+    /// Hosts wanted, including standby.
     pub wanted: usize,
-    /// Hosts that it has, standby included.
+    /// Hosts that it has, including standby.
     pub had: usize,
-    /// Those of them that are standby.
+    /// Standby hosts among them.
     pub standby: usize,
     /// Where it is reached.
     #[serde(skip_serializing_if = "Endpoints::is_empty")]
@@ -333,7 +333,7 @@ pub struct Status {
 pub struct Oidc {
     /// Its URL, by https.
     pub issuer: String,
-    /// For whom its tokens are.
+    /// The audience of its tokens.
     #[serde(rename = "clientID")]
     pub client_id: String,
     /// The CA of its certificate, in PEM.
@@ -376,7 +376,7 @@ pub struct NotedHost {
     pub uid: String,
     /// For which role.
     pub role: String,
-    /// Whether it is beyond the active ones.
+    /// Whether it is a standby host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub standby: bool,
 }
@@ -401,7 +401,7 @@ pub struct Condition {
     pub reason: String,
     /// Sentences for people.
     pub message: String,
-    /// The generation that was looked at.
+    /// The generation that was observed.
     #[serde(default)]
     pub observed_generation: i64,
     /// Since when the status is this, in RFC 3339.

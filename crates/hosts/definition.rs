@@ -36,16 +36,16 @@ pub fn definition() -> Value {
             "scope": "Namespaced",
             "versions": [{
                 "additionalPrinterColumns": [
-                    {"jsonPath": ".status.wanted", "name": "Wanted", "type": "integer", "description": "Hosts wished for, standby included"},
-                    {"jsonPath": ".status.had", "name": "Had", "type": "integer", "description": "Hosts that it has, standby included"},
-                    {"jsonPath": ".status.standby", "name": "Standby", "type": "integer", "description": "Those of them that are standby"},
-                    {"jsonPath": ".status.conditions[?(@.type==\"Ready\")].status", "name": "Ready", "type": "string", "description": "Whether hosts and services are as wished"},
+                    {"jsonPath": ".status.wanted", "name": "Wanted", "type": "integer", "description": "Hosts wanted, including standby"},
+                    {"jsonPath": ".status.had", "name": "Had", "type": "integer", "description": "Hosts that it has, including standby"},
+                    {"jsonPath": ".status.standby", "name": "Standby", "type": "integer", "description": "Standby hosts among them"},
+                    {"jsonPath": ".status.conditions[?(@.type==\"Ready\")].status", "name": "Ready", "type": "string", "description": "Whether hosts and services are ready"},
                     {"jsonPath": ".status.conditions[?(@.type==\"Ready\")].message", "name": "Message", "type": "string", "description": "Why it is ready or not"},
                     {"jsonPath": ".metadata.creationTimestamp", "name": "Age", "type": "date"},
                 ],
                 "name": VERSION,
                 "schema": {"openAPIV3Schema": {
-                    "description": "A SIPCluster wishes bare-metal hosts for one tenant cluster: so many for each role, spread over racks or whatever a label says, and the load balancers, jump hosts and issuers of tokens before them. Hosts that it gets carry its labels, which a Metal3MachineTemplate's hostSelector names.",
+                    "description": "A SIPCluster requests bare-metal hosts for one tenant cluster: a number for each role, spread over racks or another label. It also requests the load balancers, jump hosts and token issuers in front of them. Chosen hosts get its labels, which the hostSelector of a Metal3MachineTemplate selects.",
                     "type": "object",
                     "required": ["spec"],
                     "properties": {
@@ -66,12 +66,12 @@ pub fn definition() -> Value {
 
 fn spec() -> Value {
     json!({
-        "description": "What is wished.",
+        "description": "The desired state.",
         "type": "object",
         "required": ["services"],
         "properties": {
             "nodes": {
-                "description": "The hosts, by the name of their role. ControlPlane and Worker are what the load balancers stand before.",
+                "description": "The hosts, by the name of their role. Load balancers serve the roles ControlPlane and Worker.",
                 "type": "object",
                 "additionalProperties": role(),
             },
@@ -88,12 +88,12 @@ fn role() -> Value {
         "type": "object",
         "properties": {
             "labelSelector": {
-                "description": "Which hosts may be taken; all where nothing is said.",
+                "description": "Which hosts may be chosen. Default: all.",
                 "type": "object",
                 "properties": {
                     "matchLabels": {"description": "Labels with these values.", "type": "object", "additionalProperties": {"type": "string"}},
                     "matchExpressions": {
-                        "description": "What holds of other labels, all of it.",
+                        "description": "Conditions on other labels; all of them must hold.",
                         "type": "array",
                         "items": {
                             "type": "object",
@@ -108,19 +108,19 @@ fn role() -> Value {
                 },
             },
             "topologyKey": {
-                "description": "The label whose values are the domains (racks, say) over which hosts are spread: a host without it is not taken. Not spread where nothing is said.",
+                "description": "The label whose values are the domains (for example racks) over which hosts are spread. A host without it is not chosen. Default: no spreading.",
                 "type": "string",
             },
             "maxPerDomain": {
-                "description": "At most so many hosts of the role in one domain; 1 where nothing is said.",
+                "description": "The maximum of hosts of the role in one domain. Default: 1.",
                 "type": "integer", "format": "int32", "minimum": 1,
             },
             "count": {
                 "description": "How many hosts.",
                 "type": "object",
                 "properties": {
-                    "active": count("Without these nothing new is chosen."),
-                    "standby": count("Room for rolling upgrades: lacking ones are told, and stop nothing."),
+                    "active": count("Active hosts. Without all of them, no new host is chosen."),
+                    "standby": count("Spare hosts for rolling upgrades. Missing ones are reported and stop nothing."),
                 },
             },
         },
@@ -133,17 +133,17 @@ fn services() -> Value {
         let mut properties = json!({
             "image": {"description": "The image of its pods.", "type": "string"},
             "type": {
-                "description": "How it is reached: at a port of the management cluster's nodes (NodePort, where nothing is said), or at an address that its cloud gives.",
+                "description": "How it is reached: at a port of the management cluster's nodes (NodePort, the default), or at an address of its cloud.",
                 "type": "string",
                 "enum": ["NodePort", "LoadBalancer"],
             },
             "nodePort": port("The port of the nodes."),
             "nodeInterfaceId": {
-                "description": "The id of the network, in the hosts' network data, at whose address hosts are reached; the Machine's internal address where nothing is said.",
+                "description": "The id of the network in the hosts' network data whose address is used. Default: the Machine's internal address.",
                 "type": "string",
             },
-            "nodeLabels": {"description": "Accepted as the old operator accepted it: without effect.", "type": "object", "additionalProperties": {"type": "string"}},
-            "clusterIP": {"description": "Accepted as the old operator accepted it: without effect.", "type": "string"},
+            "nodeLabels": {"description": "Accepted for compatibility with the old operator; has no effect.", "type": "object", "additionalProperties": {"type": "string"}},
+            "clusterIP": {"description": "Accepted for compatibility with the old operator; has no effect.", "type": "string"},
         });
         if let (Some(properties), Value::Object(more)) = (properties.as_object_mut(), more) {
             properties.extend(more);
@@ -154,7 +154,7 @@ fn services() -> Value {
             "items": {"type": "object", "required": required, "properties": properties, "x-kubernetes-validations": rules},
         })
     };
-    let replicas = json!({"description": "How many pods; 2 where nothing is said.", "type": "integer", "format": "int32", "minimum": 0, "maximum": 100});
+    let replicas = json!({"description": "How many pods. Default: 2.", "type": "integer", "format": "int32", "minimum": 0, "maximum": 100});
     let port_or_address = json!({
         "rule": "has(self.nodePort) || (has(self.type) && self.type == 'LoadBalancer')",
         "message": "a service of type NodePort names its nodePort",
@@ -165,7 +165,7 @@ fn services() -> Value {
         json!({
             "replicas": replicas,
             "nodePortRange": {
-                "description": "These ports, each to the same port of the workers; nodePort is without effect beside it.",
+                "description": "These ports, each to the same port of the workers. nodePort then has no effect.",
                 "type": "object",
                 "required": ["start", "end"],
                 "properties": {"start": port("The first."), "end": port("The last.")},
@@ -178,15 +178,15 @@ fn services() -> Value {
         &["image"],
         json!({
             "sshAuthorizedKeys": {
-                "description": "Who may come: public keys, one a line as ssh-keygen writes it, without options before it.",
+                "description": "Who may connect: public keys, one per line as ssh-keygen writes them, without options.",
                 "type": "array",
                 // A rule in CEL over texts of this length would cost more than the API server allows.
                 "items": {"type": "string", "pattern": PUBLIC_KEY},
             },
-            "nodeSSHPrivateKeys": {"description": "A Secret with private keys for the hosts. Nothing needs it: ssh -J uses people's own keys. It is mounted with shell: true alone.", "type": "string"},
-            "shell": {"description": "Whether whoever may come gets a shell there, beside those private keys. Without it, connections are forwarded to the hosts and the API server, and nothing else.", "type": "boolean"},
+            "nodeSSHPrivateKeys": {"description": "A Secret with private keys for the hosts. It is not required: ssh -J uses people's own keys. It is mounted only with shell: true.", "type": "string"},
+            "shell": {"description": "Whether people who may connect get a shell there, with those private keys. Without it, connections are only forwarded to the hosts and the API server.", "type": "boolean"},
             "bmc": {
-                "description": "Accepted as the old operator accepted it: without effect. Nothing of management controllers is there.",
+                "description": "Accepted for compatibility with the old operator; has no effect. Nothing of management controllers is there.",
                 "type": "object",
                 "properties": {"proxy": {"type": "boolean"}},
             },
@@ -197,13 +197,13 @@ fn services() -> Value {
         &["image"],
         json!({
             "host": {
-                "description": "The name or address at which people and API servers reach it, the same for both; where nothing is said, that of the management cluster's nodes (--node-ports-at), or what its cloud gives.",
+                "description": "The name or address at which both people and API servers reach it. Default: that of the management cluster's nodes (--node-ports-at), or the address of its cloud.",
                 "type": "string",
                 "maxLength": 253,
             },
-            "caSecret": {"description": "A Secret with a CA (tls.crt, tls.key): it signs the certificate that is served. The API server trusts this CA.", "type": "string"},
-            "connectorsSecret": {"description": "A Secret whose key connectors holds Dex's connectors: a list, as YAML or JSON. Without it nobody can log in, and there is no issuer.", "type": "string"},
-            "clientID": {"description": "For whom tokens are; kubernetes where nothing is said.", "type": "string", "pattern": CLIENT_ID},
+            "caSecret": {"description": "A Secret with a CA (tls.crt, tls.key) that signs the serving certificate. The API server trusts this CA.", "type": "string"},
+            "connectorsSecret": {"description": "A Secret with Dex's connectors in its key connectors: a list, as YAML or JSON. Without it nobody can log in, and there is no issuer.", "type": "string"},
+            "clientID": {"description": "The audience of tokens. Default: kubernetes.", "type": "string", "pattern": CLIENT_ID},
         }),
         json!([port_or_address]),
     );
@@ -212,14 +212,14 @@ fn services() -> Value {
         list
     };
     let rule = |rule: String, message: &str| json!({"rule": rule, "message": message});
-    let twice = "two services are at one port of the nodes";
+    let twice = "two services use one port of the nodes";
     json!({
-        "description": "What stands before the hosts.",
+        "description": "The services in front of the hosts.",
         "type": "object",
         "properties": {
-            "loadBalancerControlPlane": about("Load balancers before the API servers.", control_plane),
-            "loadBalancerWorker": about("Load balancers before ports of the workers.", worker),
-            "jumpHost": about("Ways to the hosts by ssh.", jump_host),
+            "loadBalancerControlPlane": about("Load balancers in front of the API servers.", control_plane),
+            "loadBalancerWorker": about("Load balancers in front of ports of the workers.", worker),
+            "jumpHost": about("Jump hosts for ssh to the hosts.", jump_host),
             "auth": about("Issuers of tokens for the tenant's API server: Dex.", auth),
         },
         "x-kubernetes-validations": [
@@ -234,11 +234,11 @@ fn status() -> Value {
     let text = |about: &str| json!({"description": about, "type": "string"});
     let number = |about: &str| json!({"description": about, "type": "integer", "format": "int64"});
     json!({
-        "description": "What was noted.",
+        "description": "The observed state.",
         "type": "object",
         "properties": {
             "conditions": {
-                "description": "How it stands: HostsChosen, ServicesReady, HostsLabelled, Ready.",
+                "description": "Conditions: HostsChosen, ServicesReady, HostsLabelled, Ready.",
                 "type": "array",
                 "x-kubernetes-list-type": "map",
                 "x-kubernetes-list-map-keys": ["type"],
@@ -250,13 +250,13 @@ fn status() -> Value {
                         "status": {"description": "True, False or Unknown.", "type": "string", "enum": ["True", "False", "Unknown"]},
                         "reason": text("One word for programs."),
                         "message": text("Sentences for people."),
-                        "observedGeneration": number("The generation that was looked at."),
-                        "lastTransitionTime": {"description": "Since when the status is this.", "type": "string", "format": "date-time"},
+                        "observedGeneration": number("The generation that was observed."),
+                        "lastTransitionTime": {"description": "When the status last changed.", "type": "string", "format": "date-time"},
                     },
                 },
             },
             "hosts": {
-                "description": "The choice: these hosts are nobody else's.",
+                "description": "The chosen hosts. They belong to no other SIPCluster.",
                 "type": "array",
                 "x-kubernetes-list-type": "atomic",
                 "items": {
@@ -267,13 +267,13 @@ fn status() -> Value {
                         "name": text("Its name."),
                         "uid": text("Its UID."),
                         "role": text("For which role."),
-                        "standby": {"description": "Whether it is beyond the active ones.", "type": "boolean"},
+                        "standby": {"description": "Whether it is a standby host.", "type": "boolean"},
                     },
                 },
             },
-            "wanted": number("Hosts wished for, standby included."),
-            "had": number("Hosts that it has, standby included."),
-            "standby": number("Those of them that are standby."),
+            "wanted": number("Hosts wanted, including standby."),
+            "had": number("Hosts that it has, including standby."),
+            "standby": number("Standby hosts among them."),
             "endpoints": {
                 "description": "Where the tenant cluster is reached.",
                 "type": "object",
@@ -285,12 +285,12 @@ fn status() -> Value {
                 }},
             },
             "oidc": {
-                "description": "Whom the tenant's API server may trust: what its authentication configuration names.",
+                "description": "The issuer for the authentication configuration of the tenant's API server.",
                 "type": "object",
                 "required": ["ca", "clientID", "issuer"],
                 "properties": {
                     "issuer": text("The issuer's URL."),
-                    "clientID": text("For whom its tokens are."),
+                    "clientID": text("The audience of its tokens."),
                     "ca": text("The CA of its certificate, in PEM."),
                 },
             },

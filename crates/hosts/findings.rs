@@ -39,7 +39,7 @@ pub fn too_few_for_rollout(role: &str, count: Count, owners: &[Owner]) -> Option
     let names: Vec<String> = owners.iter().map(|owner| format!("{} {}", owner.kind, owner.named)).collect();
     let verb = if names.len() == 1 { "rolls" } else { "roll" };
     Some(format!(
-        "{} {verb} with {replicas} replicas and maxSurge {surge}, which takes {needed} hosts; role {role} has {wanted} (active and standby): an upgrade would wait for ever. Raise standby, or set maxSurge: 0 (a control plane can from 3 replicas on)",
+        "{} {verb} with {replicas} replicas and maxSurge {surge}, which needs {needed} hosts, but role {role} has {wanted} (active and standby), so an upgrade would wait for ever. Raise standby, or set maxSurge: 0 (possible for a control plane with 3 or more replicas)",
         names.join(", ")
     ))
 }
@@ -55,7 +55,7 @@ pub fn selector_missing(sip_cluster: &Named, template: &Value) -> Option<String>
     if let Some(why) = unread(names::METAL3_MACHINE_TEMPLATE, template) {
         let name = template.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
         return Some(format!(
-            "whether Metal3MachineTemplate {name} keeps to the hosts of this SIPCluster is not known: {why}"
+            "it is unknown whether Metal3MachineTemplate {name} selects only hosts of this SIPCluster: {why}"
         ));
     }
     let selector = template.pointer("/spec/template/spec/hostSelector").cloned().unwrap_or_default();
@@ -69,7 +69,7 @@ pub fn selector_missing(sip_cluster: &Named, template: &Value) -> Option<String>
     let name = template.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     let Named { namespace, name: cluster } = sip_cluster;
     Some(format!(
-        "Metal3MachineTemplate {name} has no hostSelector that keeps to the hosts of this SIPCluster, so Metal3 takes any free host of the namespace, those of other tenants too. Add spec.template.spec.hostSelector.matchLabels: {{{CLUSTER_NAMESPACE}: {namespace}, {CLUSTER_NAME}: {cluster}}}"
+        "Metal3MachineTemplate {name} has no hostSelector for the hosts of this SIPCluster, so Metal3 takes any free host of the namespace, even those of other tenants. Add spec.template.spec.hostSelector.matchLabels: {{{CLUSTER_NAMESPACE}: {namespace}, {CLUSTER_NAME}: {cluster}}}"
     ))
 }
 
@@ -77,7 +77,7 @@ pub fn selector_missing(sip_cluster: &Named, template: &Value) -> Option<String>
 pub fn endpoint_differs(endpoint: &Endpoint, infrastructure: &Value) -> Option<String> {
     if let Some(why) = unread(names::METAL3_CLUSTER, infrastructure) {
         let name = infrastructure.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-        return Some(format!("whether Metal3Cluster {name} names the load balancer is not known: {why}"));
+        return Some(format!("it is unknown whether Metal3Cluster {name} names the load balancer: {why}"));
     }
     let held = infrastructure.pointer("/spec/controlPlaneEndpoint")?;
     let (host, port) = (held["host"].as_str().unwrap_or_default(), held["port"].as_u64().unwrap_or(0));
@@ -86,7 +86,7 @@ pub fn endpoint_differs(endpoint: &Endpoint, infrastructure: &Value) -> Option<S
     }
     let name = infrastructure.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     Some(format!(
-        "Metal3Cluster {name} has controlPlaneEndpoint {host}:{port}, the load balancer of the SIPCluster is reached at {}:{}: machines would join elsewhere. It cannot be changed once machines run; before, write the load balancer's",
+        "Metal3Cluster {name} has controlPlaneEndpoint {host}:{port}, but the load balancer of the SIPCluster is at {}:{}, so machines would join elsewhere. Before machines run, write the address of the load balancer; later it cannot be changed",
         endpoint.host, endpoint.port
     ))
 }
@@ -161,7 +161,7 @@ pub fn oidc_not_wired(issuer: &Oidc, control_plane: &Value) -> Option<String> {
         && let Some(why) = unread(names::KUBEADM_CONTROL_PLANE, control_plane)
     {
         return Some(format!(
-            "whether KubeadmControlPlane {name} trusts the issuer {} is not known: {why}",
+            "it is unknown whether KubeadmControlPlane {name} trusts the issuer {}: {why}",
             issuer.issuer
         ));
     }
@@ -232,7 +232,7 @@ mod tests {
         );
         assert_eq!(
             too_few_for_rollout("ControlPlane", count(3, 0), &[control_plane]).unwrap(),
-            "KubeadmControlPlane gauss/cp rolls with 3 replicas and maxSurge 1, which takes 4 hosts; role ControlPlane has 3 (active and standby): an upgrade would wait for ever. Raise standby, or set maxSurge: 0 (a control plane can from 3 replicas on)"
+            "KubeadmControlPlane gauss/cp rolls with 3 replicas and maxSurge 1, which needs 4 hosts, but role ControlPlane has 3 (active and standby), so an upgrade would wait for ever. Raise standby, or set maxSurge: 0 (possible for a control plane with 3 or more replicas)"
         );
         let in_place = owner("KubeadmControlPlane", "cp", 3, 0);
         assert_eq!(too_few_for_rollout("ControlPlane", count(3, 0), &[in_place]), None);
@@ -276,7 +276,7 @@ mod tests {
         );
         assert_eq!(
             selector_missing(&me, &of("v1")).unwrap(),
-            "whether Metal3MachineTemplate m keeps to the hosts of this SIPCluster is not known: `infrastructure.cluster.x-k8s.io/v1` is not read here (v1beta1 and v1beta2 are)"
+            "it is unknown whether Metal3MachineTemplate m selects only hosts of this SIPCluster: `infrastructure.cluster.x-k8s.io/v1` is not read here (v1beta1 and v1beta2 are)"
         );
         let endpoint = Endpoint { host: "192.0.2.1".to_owned(), port: 30000 };
         let elsewhere = |version: &str| {
@@ -286,7 +286,7 @@ mod tests {
         assert!(endpoint_differs(&endpoint, &elsewhere("v1beta2")).is_some());
         assert_eq!(
             endpoint_differs(&endpoint, &elsewhere("v1")).unwrap(),
-            "whether Metal3Cluster  names the load balancer is not known: `infrastructure.cluster.x-k8s.io/v1` is not read here (v1beta1 and v1beta2 are)"
+            "it is unknown whether Metal3Cluster  names the load balancer: `infrastructure.cluster.x-k8s.io/v1` is not read here (v1beta1 and v1beta2 are)"
         );
     }
 

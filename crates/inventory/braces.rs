@@ -33,7 +33,7 @@ pub(crate) fn segments(text: &str) -> Result<Option<Vec<Segment>>, NoExpression>
         return Ok(None);
     }
     let statement = |offset| {
-        let reason = "`{% %}` stands in templates of releases alone: a value holds expressions in `{{ }}`. For the characters themselves write `{{ '{%' }}`";
+        let reason = "only templates of releases may have `{% %}`: a value has expressions in `{{ }}`. For the characters themselves write `{{ '{%' }}`";
         NoExpression { offset, reason: reason.to_owned() }
     };
     let failed = |error: minijinja::Error| match open {
@@ -41,14 +41,13 @@ pub(crate) fn segments(text: &str) -> Result<Option<Vec<Segment>>, NoExpression>
         None => NoExpression {
             offset: error.range().map_or(0, |range| range.start),
             reason: format!(
-                "this is no expression: {}. For the characters themselves write `{{{{ '{{{{' }}}}`",
+                "this is not an expression: {}. For the characters themselves write `{{{{ '{{{{' }}}}`",
                 error.detail().unwrap_or("the syntax is wrong")
             ),
         },
     };
     if let Some(offset) = too_long(text, syntax().map_err(failed)?) {
-        let reason =
-            format!("more than {ROW} operators stand in a row here: give parts of it a value of their own");
+        let reason = format!("more than {ROW} operators are in a row here: make parts of it separate values");
         return Err(NoExpression { offset, reason });
     }
     let read = parse(text, "value", syntax().map_err(failed)?).map_err(failed)?;

@@ -150,18 +150,17 @@ impl Checker<'_> {
                     let before = said
                         .overrides
                         .first()
-                        .map_or_else(String::new, |before| format!(", over what {} says", before.origin));
+                        .map_or_else(String::new, |before| format!(", overriding {}", before.origin));
                     let message = format!(
-                        "`{below}` must be there, and {} makes it absent with `null`{before}{described}",
+                        "`{below}` must be set, but {} removes it with `null`{before}{described}",
                         said.origin.level
                     );
                     self.wrong(rules::INVENTORY_REQUIRED, &below, said, message);
                 }
                 Some(_) => {}
                 None => {
-                    let message = format!(
-                        "`{below}` must be there: no level says it, and it has no default{described}"
-                    );
+                    let message =
+                        format!("`{below}` must be set: no level sets it, and it has no default{described}");
                     self.wrong(rules::INVENTORY_REQUIRED, &below, value, message);
                 }
             }
@@ -186,7 +185,7 @@ impl Checker<'_> {
         };
         if !is_reference {
             let message = format!(
-                "`{path}` is secret: only a reference to a store may stand there, like `{{store: eu, mount: kv, path: acme/fra1, key: token}}`. Take what stands there out of Git, and change it where it is used"
+                "`{path}` is secret: it may only be a reference to a store, like `{{store: eu, mount: kv, path: acme/fra1, key: token}}`. Remove the value from Git, and replace the secret where it is used"
             );
             self.wrong(rules::INVENTORY_TYPE, path, value, message);
         }

@@ -93,7 +93,7 @@ fn what_must_be_there_and_what_may_be_is_told_with_its_places() {
         (
             "{must: y}",
             "{must: ~}",
-            "inventory-required i/0.yaml:4:38 `/must` must be there, and ClusterDefinition c makes it absent with `null`, over what Site s, i/1.yaml:4:23 says (aws/v1.0.0/schema.yaml:4:9)",
+            "inventory-required i/0.yaml:4:38 `/must` must be set, but ClusterDefinition c removes it with `null`, overriding Site s, i/1.yaml:4:23 (aws/v1.0.0/schema.yaml:4:9)",
         ),
         (
             "{}",
@@ -124,7 +124,7 @@ fn what_must_be_there_and_what_may_be_is_told_with_its_places() {
         (
             "{token: hunter2}",
             "{}",
-            "inventory-type i/1.yaml:4:24 `/token` is secret: only a reference to a store may stand there, like `{store: eu, mount: kv, path: acme/fra1, key: token}`. Take what stands there out of Git, and change it where it is used",
+            "inventory-type i/1.yaml:4:24 `/token` is secret: it may only be a reference to a store, like `{store: eu, mount: kv, path: acme/fra1, key: token}`. Remove the value from Git, and replace the secret where it is used",
         ),
     ] {
         assert_eq!(wrong(site, own), [expected], "{site} <- {own}");

@@ -62,8 +62,9 @@ impl Component {
 
 /// The finding that a level names a folder that is not there.
 pub fn no_component(path: &RepoPath, said_in: &Origin) -> Finding {
-    let message =
-        format!("there is no component `{path}`: it is a folder with a kustomization.yaml of kind Component");
+    let message = format!(
+        "there is no component `{path}`: a component is a folder with a kustomization.yaml of kind Component"
+    );
     Finding::new(rules::INVENTORY_REFERENCE, message).place(said_in.place())
 }
 

@@ -176,7 +176,7 @@ fn what_is_wrong_with_a_component_is_told_where_it_stands() {
         (
             "components/own/kustomization.yaml",
             "",
-            "inventory-reference inventory/all.yaml:14:74 there is no component `components/own`: it is a folder with a kustomization.yaml of kind Component",
+            "inventory-reference inventory/all.yaml:14:74 there is no component `components/own`: a component is a folder with a kustomization.yaml of kind Component",
         ),
         (
             "components/own/kustomization.yaml",

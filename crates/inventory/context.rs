@@ -273,7 +273,7 @@ impl Context {
     pub(crate) fn evaluate(self: &Arc<Self>, path: &FieldPath) -> Result<(Value, Vec<FieldPath>), Failure> {
         let found = self.find(path).and_then(|at| Some((at, self.items.get(at)?)));
         let Some((at, Item { kind: ItemKind::Expression(segments), .. })) = found else {
-            let kind = FailureKind::Engine("no expression stands there".to_owned());
+            let kind = FailureKind::Engine("there is no expression".to_owned());
             return Err(Failure { links: vec![path.clone()], kind });
         };
         let mark = self.mark();

@@ -251,7 +251,7 @@ properties:
             (
                 vec![(schema, SCHEMA), (template, broken.as_str())],
                 vec![
-                    "template-error os/v1.0.0/templates/a.yaml:7:11 `network.mtu` is undefined: say it in a level, give it a default in the schema, or write `| default(…)`. Read there: `/network` (os/v1.0.0/schema.yaml:8:41)",
+                    "template-error os/v1.0.0/templates/a.yaml:7:11 `network.mtu` is undefined: set it in a level, give it a default in the schema, or write `| default(…)`. Read there: `/network` (os/v1.0.0/schema.yaml:8:41)",
                 ],
             ),
             (

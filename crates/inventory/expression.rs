@@ -120,7 +120,7 @@ fn tell(
             let turned = rotated(&failure.links);
             let links: Vec<String> = turned.iter().map(link).collect();
             format!(
-                "an expression needs its own value: {}. Take one of these links out",
+                "an expression needs its own value: {}. Remove one of these links",
                 links.join(", which needs ")
             )
         }),
@@ -130,12 +130,12 @@ fn tell(
         ),
         FailureKind::Limit => (
             rules::TEMPLATE_LIMIT,
-            format!("`{}` takes more steps or memory than an expression may, or is nested too deep", at.0),
+            format!("`{}` exceeds the limits of an expression (steps, memory or nesting)", at.0),
         ),
         FailureKind::SumLimit => (
             rules::TEMPLATE_LIMIT,
             format!(
-                "the expressions in the values of this cluster take more than {} million steps or {} MiB together: `{}` is the first for which nothing is left. Make them fewer, or what they come to smaller",
+                "the expressions in the values of this cluster take more than {} million steps or {} MiB together: `{}` is the first one over the limit. Use fewer expressions or smaller results",
                 EXPRESSIONS_FUEL / 1_000_000,
                 VALUES_WEIGHT >> 20,
                 at.0

@@ -54,12 +54,12 @@ fn an_expression_without_a_value_is_found_with_every_link() {
         (
             "{a: \"{{ b }}\", b: \"{{ c }}\"}".to_owned(),
             "{c: \"{{ a }}\"}",
-            "inventory-cycle i/1.yaml:4:20 an expression needs its own value: `/a` (i/1.yaml:4:20), which needs `/b` (i/1.yaml:4:34), which needs `/c` (i/0.yaml:4:35), which needs `/a` (i/1.yaml:4:20). Take one of these links out",
+            "inventory-cycle i/1.yaml:4:20 an expression needs its own value: `/a` (i/1.yaml:4:20), which needs `/b` (i/1.yaml:4:34), which needs `/c` (i/0.yaml:4:35), which needs `/a` (i/1.yaml:4:20). Remove one of these links",
         ),
         (
             "{a: {b: \"{{ a.b }}\"}}".to_owned(),
             "{}",
-            "inventory-cycle i/1.yaml:4:24 an expression needs its own value: `/a/b` (i/1.yaml:4:24), which needs `/a/b` (i/1.yaml:4:24). Take one of these links out",
+            "inventory-cycle i/1.yaml:4:24 an expression needs its own value: `/a/b` (i/1.yaml:4:24), which needs `/a/b` (i/1.yaml:4:24). Remove one of these links",
         ),
         (
             "{a: \"{{ b }}\", b: \"{{ nowhere }}\"}".to_owned(),
@@ -74,7 +74,7 @@ fn an_expression_without_a_value_is_found_with_every_link() {
         (
             "{a: \"x {% if b %}\"}".to_owned(),
             "{}",
-            "inventory-type i/1.yaml:4:23 `/a`: `{% %}` stands in templates of releases alone: a value holds expressions in `{{ }}`. For the characters themselves write `{{ '{%' }}`",
+            "inventory-type i/1.yaml:4:23 `/a`: only templates of releases may have `{% %}`: a value has expressions in `{{ }}`. For the characters themselves write `{{ '{%' }}`",
         ),
         (
             "{a: \"{{ b | nofilter }}\", b: 1}".to_owned(),

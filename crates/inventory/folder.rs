@@ -52,7 +52,7 @@ impl FolderPattern {
                 (_, Some(level)) => Part::Level(level),
                 _ => {
                     let known = ["name", "environment", "customer", "site", "infraProvider"];
-                    return Err(format!("`{{{word}}}` is no level{}", hint(word, &known)));
+                    return Err(format!("`{{{word}}}` is not a level{}", hint(word, &known)));
                 }
             });
             rest = behind;
@@ -64,7 +64,7 @@ impl FolderPattern {
             parts.push(Part::Text(rest.to_owned()));
         }
         if !parts.contains(&Part::Name) {
-            return Err(format!("`{text}` lacks `{{name}}`, so that all clusters would share a folder"));
+            return Err(format!("`{text}` lacks `{{name}}`, so all clusters would share a folder"));
         }
         Ok(Self { text: text.to_owned(), parts })
     }
@@ -81,7 +81,7 @@ impl FolderPattern {
                 Part::Name => path.push_str(name),
                 Part::Level(level) => path.push_str(levels.get(level).ok_or_else(|| {
                     format!(
-                        "the pattern `{}` of folders names {}, and this cluster is in none: write `in: {{{}: …}}`, or `folder`",
+                        "the pattern `{}` of folders names {}, but this cluster is in none: write `in: {{{}: …}}`, or `folder`",
                         self.text,
                         level.kind(),
                         level.word()
@@ -110,15 +110,15 @@ mod tests {
             ("{customer}/{name}", Ok("acme/peu01")),
             ("clusters/{customer}-x/{name}.d", Ok("clusters/acme-x/peu01.d")),
             ("{name}", Ok("peu01")),
-            ("{customer}", Err("`{customer}` lacks `{name}`, so that all clusters would share a folder")),
-            ("{custmer}/{name}", Err("`{custmer}` is no level; did you mean `customer`?")),
+            ("{customer}", Err("`{customer}` lacks `{name}`, so all clusters would share a folder")),
+            ("{custmer}/{name}", Err("`{custmer}` is not a level; did you mean `customer`?")),
             ("{name", Err("`{name` has a `{` without its `}`")),
             ("name}{name}", Err("`name}{name}` has a `}` without its `{`")),
             ("{name}}", Err("`{name}}` has a `}` without its `{`")),
             (
                 "{site}/{name}",
                 Err(
-                    "the pattern `{site}/{name}` of folders names Site, and this cluster is in none: write `in: {site: …}`, or `folder`",
+                    "the pattern `{site}/{name}` of folders names Site, but this cluster is in none: write `in: {site: …}`, or `folder`",
                 ),
             ),
             (

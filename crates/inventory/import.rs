@@ -57,19 +57,19 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
             return Err(FileError::new(rules::INVALID_YAML, Place::whole(path.clone()), "the file is empty"));
         }
         [_, second, ..] => {
-            let message = "a second document starts here: such a file holds one".to_owned();
+            let message = "a second document starts here: such a file has one".to_owned();
             return Err(wrong(second.root.span.start, message));
         }
     };
     if let Some(twice) = &document.duplicate_key {
-        return Err(wrong(twice.offset, format!("the key `{}` stands twice", twice.key)));
+        return Err(wrong(twice.offset, format!("the key `{}` is there twice", twice.key)));
     }
     let root = &document.root;
     if let Some((offset, message)) = file.misread_key(root) {
         return Err(wrong(offset, message));
     }
     let Some(top) = root.as_mapping() else {
-        return Err(wrong(root.span.start, "this is no mapping of `KEY: value`".to_owned()));
+        return Err(wrong(root.span.start, "this is not a mapping of `KEY: value`".to_owned()));
     };
     let mut imported = Imported { values: Map::new(), notes: Vec::new() };
     let own = root.get("variables").and_then(Node::as_mapping);
@@ -77,14 +77,17 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
     for entry in own.unwrap_or(top).iter().filter(is_variable) {
         if matches!(entry.key.as_str(), "cluster" | "clusters" | "levels") {
             let message = format!(
-                "`{}` is no value's name: templates know the cluster itself by it. Rename it",
+                "`{}` is not allowed as a name: in templates it is the cluster itself. Rename it",
                 entry.key
             );
             return Err(wrong(entry.key_span.start, message));
         }
         let mut note = |message: String| imported.notes.push((place(entry.value.span.start), message));
         let NodeKind::Scalar(scalar) = &entry.value.kind else {
-            note(format!("`{}` is no variable's value and is left out: variables hold scalars", entry.key));
+            note(format!(
+                "`{}` cannot be the value of a variable and is left out: variables have scalar values",
+                entry.key
+            ));
             continue;
         };
         if matches!(scalar.reading(), Reading::Null) {
@@ -99,7 +102,7 @@ pub fn import(path: &RepoPath, bytes: &[u8]) -> Result<Imported, FileError> {
             continue;
         }
         if scalar.text.contains("${") {
-            note(format!("`{}` names a variable, and nothing is substituted in values", entry.key));
+            note(format!("`{}` names a variable, but values have no substitution", entry.key));
         }
         let value = match typed(scalar) {
             Value::String(text) => Value::String(escaped(text)),
@@ -211,10 +214,10 @@ mod tests {
                 "A: [1]\nB:\nC: {d: 1}\nE: ${F}\nOPENSTACK_PASSWORD: x\nBLOCK: |\n  one\n  two\n",
                 r#"{"E":"${F}","BLOCK":"one\ntwo\n"}"#,
                 vec![
-                    "clusterctl.yaml:1:4 `A` is no variable's value and is left out: variables hold scalars",
+                    "clusterctl.yaml:1:4 `A` cannot be the value of a variable and is left out: variables have scalar values",
                     "clusterctl.yaml:2:3 `B` has no value and is left out",
-                    "clusterctl.yaml:3:4 `C` is no variable's value and is left out: variables hold scalars",
-                    "clusterctl.yaml:4:4 `E` names a variable, and nothing is substituted in values",
+                    "clusterctl.yaml:3:4 `C` cannot be the value of a variable and is left out: variables have scalar values",
+                    "clusterctl.yaml:4:4 `E` names a variable, but values have no substitution",
                     "clusterctl.yaml:5:21 `OPENSTACK_PASSWORD` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
                 ],
             ),
@@ -247,12 +250,9 @@ mod tests {
     fn what_is_no_such_file_is_told_with_its_place() {
         for (text, expected) in [
             ("", "clusterctl.yaml: the file is empty"),
-            ("- a\n", "clusterctl.yaml:1:1: this is no mapping of `KEY: value`"),
-            ("A: b\nA: c\n", "clusterctl.yaml:2:1: the key `A` stands twice"),
-            (
-                "A: b\n---\nB: c\n",
-                "clusterctl.yaml:3:1: a second document starts here: such a file holds one",
-            ),
+            ("- a\n", "clusterctl.yaml:1:1: this is not a mapping of `KEY: value`"),
+            ("A: b\nA: c\n", "clusterctl.yaml:2:1: the key `A` is there twice"),
+            ("A: b\n---\nB: c\n", "clusterctl.yaml:3:1: a second document starts here: such a file has one"),
             ("A: [\n", "clusterctl.yaml:"),
             (
                 "A: b\non: c\n",
@@ -260,7 +260,7 @@ mod tests {
             ),
             (
                 "levels: b\n",
-                "clusterctl.yaml:1:1: `levels` is no value's name: templates know the cluster itself by it. Rename it",
+                "clusterctl.yaml:1:1: `levels` is not allowed as a name: in templates it is the cluster itself. Rename it",
             ),
         ] {
             let error = imported(text).unwrap_err();

@@ -61,10 +61,7 @@ impl<'i> Search<'i> {
                 self.findings.push(Finding::new(rules::INVENTORY_REFERENCE, message).place(origin.place()));
             };
             if !self.inventory.settings.levels.contains(level) {
-                wrong(format!(
-                    "{} is not among `levels` of the Inventory, so nothing of it is used",
-                    level.kind()
-                ));
+                wrong(format!("{} is not in `levels` of the Inventory, so Capstan ignores it", level.kind()));
                 continue;
             }
             let Some(next) = self.inventory.object(*level, name) else {
@@ -88,7 +85,7 @@ impl<'i> Search<'i> {
             if let Some((other, first)) = self.found.levels.get(level) {
                 if other != name {
                     wrong(format!(
-                        "this says {} `{name}`, and {} says `{other}`: a cluster is in one of each",
+                        "this names {} `{name}`, but {} names `{other}`: a cluster is in one of each",
                         level.kind(),
                         first
                     ));
@@ -141,7 +138,7 @@ mod tests {
             (c.to_owned(), Err(vec!["inventory-reference i/0.yaml:4:19 there is no Site `fra1`; known: none"])),
             (
                 "ClusterDefinition c: {in: {site: fra1, infraProvider: os}}\nSite fra1: {in: {infraProvider: os2}}\nInfraProvider os: {}\nInfraProvider os2: {}\n".to_owned(),
-                Err(vec!["inventory-reference i/0.yaml:4:40 this says InfraProvider `os`, and Site fra1, i/1.yaml:4:28 says `os2`: a cluster is in one of each"]),
+                Err(vec!["inventory-reference i/0.yaml:4:40 this names InfraProvider `os`, but Site fra1, i/1.yaml:4:28 names `os2`: a cluster is in one of each"]),
             ),
             (
                 "ClusterDefinition c: {in: {site: fra1}}\nSite fra1: {in: {infraProvider: os}}\nInfraProvider os: {in: {site: fra1}}\n".to_owned(),
@@ -153,7 +150,7 @@ mod tests {
             ),
             (
                 format!("Inventory i: {{levels: [Environment]}}\n{c}Site fra1: {{}}\n"),
-                Err(vec!["inventory-reference i/1.yaml:4:19 Site is not among `levels` of the Inventory, so nothing of it is used"]),
+                Err(vec!["inventory-reference i/1.yaml:4:19 Site is not in `levels` of the Inventory, so Capstan ignores it"]),
             ),
         ] {
             let expected = expected

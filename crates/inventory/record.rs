@@ -90,13 +90,13 @@ impl ValuesRecord {
     pub fn read(path: &RepoPath, bytes: &[u8]) -> Result<Self, FileError> {
         let wrong = |place: Place, what: &str| {
             let message = format!(
-                "{what}: Capstan writes this file and nobody else. Take it back from the commit that changed it, and change the values in the inventory"
+                "{what}: only Capstan writes this file. Restore it from before the commit that changed it, and change the values in the inventory"
             );
             FileError::new(rules::VALUES_EDITED, place, message)
         };
         let whole = || Place::whole(path.clone());
         let file = YamlFile::read_bytes(bytes)
-            .map_err(|error| wrong(Place::at(path.clone(), error.position), "this is no YAML"))?;
+            .map_err(|error| wrong(Place::at(path.clone(), error.position), "this is not YAML"))?;
         let [document] = file.documents() else { return Err(wrong(whole(), "this is not one document")) };
         let root = &document.root;
         let at = |key: &str| {
@@ -104,11 +104,11 @@ impl ValuesRecord {
             Place::at(path.clone(), file.position(offset))
         };
         if root.text_at("apiVersion") != Some(API_VERSION) || root.text_at("kind") != Some("ClusterValues") {
-            return Err(wrong(at("kind"), "this is no ClusterValues"));
+            return Err(wrong(at("kind"), "this is not a ClusterValues object"));
         }
         let record = Self::of(root).map_err(|key| wrong(at(key), &format!("`{key}` is not what it was")))?;
         if root.text_at("digest") != Some(record.digest().as_str()) {
-            return Err(wrong(at("digest"), "the digest does not fit the values"));
+            return Err(wrong(at("digest"), "the digest does not match the values"));
         }
         Ok(record)
     }
@@ -190,11 +190,15 @@ mod tests {
         let path = RepoPath::parse("c/capstan-values.yaml").unwrap();
         let text = record().text();
         for (edited, place, said) in [
-            (text.replace("- 1", "- 2"), "c/capstan-values.yaml:21:9", "the digest does not fit the values"),
+            (
+                text.replace("- 1", "- 2"),
+                "c/capstan-values.yaml:21:9",
+                "the digest does not match the values",
+            ),
             (
                 text.replace("prod", "test"),
                 "c/capstan-values.yaml:21:9",
-                "the digest does not fit the values",
+                "the digest does not match the values",
             ),
             (
                 text.replace("environment: prod", "enviroment: prod"),
@@ -204,9 +208,9 @@ mod tests {
             (
                 text.replace("ClusterValues", "ClusterValue"),
                 "c/capstan-values.yaml:2:7",
-                "this is no ClusterValues",
+                "this is not a ClusterValues object",
             ),
-            (text.replace("levels:", "levels: ["), "c/capstan-values.yaml:", "this is no YAML"),
+            (text.replace("levels:", "levels: ["), "c/capstan-values.yaml:", "this is not YAML"),
         ] {
             let error = ValuesRecord::read(&path, edited.as_bytes()).unwrap_err();
             let found = lines(&[(&error).into()]);

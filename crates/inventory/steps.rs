@@ -29,7 +29,7 @@ impl Steps {
             return None;
         }
         let message = format!(
-            "expressions and templates take more than {} million steps for those before {who}: it and those behind it are not judged. Make loops shorter, or what they go through smaller",
+            "expressions and templates take more than {} million steps for those before {who}: Capstan does not check it and those after it. Use shorter loops or smaller lists",
             MOST / 1_000_000
         );
         Some(Finding::new(rules::TEMPLATE_LIMIT, message).place(place))

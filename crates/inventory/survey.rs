@@ -346,7 +346,7 @@ impl Survey {
         });
         for (place, (path, origin)) in unused {
             let message =
-                format!("`{path}` of {} is read by no template of the releases below", origin.level);
+                format!("`{path}` of {} is not used by any template of the releases below", origin.level);
             findings.push(Finding::new(rules::INVENTORY_UNUSED_VALUE, message).place(place).path(&path));
         }
         let mut seen = BTreeSet::new();
@@ -359,7 +359,7 @@ impl Survey {
 /// The finding that a definition's folder is that of the one that stands `first`.
 pub fn folder_clash(definition: &Object, folder: &RepoPath, first: &Place) -> Finding {
     let message = format!(
-        "{} would lie in `{folder}`, and so does the definition in {first}: write another `folder`",
+        "{} would be in `{folder}`, like the definition in {first}: write another `folder`",
         definition.level
     );
     let place = definition.level.place(definition.offset);

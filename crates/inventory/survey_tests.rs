@@ -76,13 +76,13 @@ fn an_inventory_is_told_as_a_whole() {
     assert_eq!(
         lines(&survey.judge()),
         [
-            "inventory-unknown-kind inventory/other.yaml:2:7 ConfigMap of `v1` is no kind of an inventory: keep it outside of this folder, which holds capstan.dev/v1alpha1 alone",
-            "inventory-folder-clash inventory/b/c.yaml:1:1 ClusterDefinition peu02 would lie in `acme/peu01`, and so does the definition in inventory/a.yml:1:1: write another `folder`",
+            "inventory-unknown-kind inventory/other.yaml:2:7 ConfigMap of `v1` is not a kind of an inventory: move it out of this folder, which has only capstan.dev/v1alpha1",
+            "inventory-folder-clash inventory/b/c.yaml:1:1 ClusterDefinition peu02 would be in `acme/peu01`, like the definition in inventory/a.yml:1:1: write another `folder`",
             "inventory-type inventory/fra1.yaml:7:40 `/network/mtu` must be a whole number, found the number 1.5 (openstack/v1.4.0/schema.yaml:5:71)",
             "inventory-reference inventory/d.yaml:6:21 there is no Environment `prd`; did you mean `prod`?",
-            "inventory-required inventory/e.yaml:1:1 `/network` must be there: no level says it, and it has no default (openstack/v1.4.0/schema.yaml:5:12)",
+            "inventory-required inventory/e.yaml:1:1 `/network` must be set: no level sets it, and it has no default (openstack/v1.4.0/schema.yaml:5:12)",
             "inventory-unknown-value inventory/prod.yaml:9:5 `/netwrok`: openstack/v1.4.0 knows no such value; did you mean `network`?",
-            "inventory-unused-value inventory/a.yml:9:20 `/network/mtu` of ClusterDefinition peu01 is read by no template of the releases below",
+            "inventory-unused-value inventory/a.yml:9:20 `/network/mtu` of ClusterDefinition peu01 is not used by any template of the releases below",
         ]
     );
     let member = survey.member("peu01").unwrap().unwrap();
@@ -137,13 +137,13 @@ fn a_name_that_nobody_takes_is_an_error_at_the_template_with_the_place_of_the_va
     assert_eq!(
         judged(&schema("Org A"), &cluster),
         [
-            "template-error os/v1.0.0/templates/all.yaml:3:43 `Org A` of ConfigMap Org A/x-ok is no namespace that Kubernetes takes: write small letters, digits and `-` alone, a letter or digit at both ends, 63 characters at most. Read there: `/ns` (os/v1.0.0/schema.yaml:4:31)",
+            "template-error os/v1.0.0/templates/all.yaml:3:43 `Org A` of ConfigMap Org A/x-ok is not a namespace that Kubernetes accepts: use only lowercase letters, digits and `-`, a letter or digit at both ends, at most 63 characters. Read there: `/ns` (os/v1.0.0/schema.yaml:4:31)",
         ]
     );
     assert_eq!(
         judged(&schema("org"), &cluster.replace("a: ok", "a: 'A b: c'")),
         [
-            "template-error os/v1.0.0/templates/all.yaml:3:18 `x-A b: c` of ConfigMap org/x-A b: c is no name that Kubernetes takes: write small letters, digits, `-` and `.` alone, a letter or digit at both ends, 253 characters at most. Read there: `/a` (inventory/c.yaml:8:15)",
+            "template-error os/v1.0.0/templates/all.yaml:3:18 `x-A b: c` of ConfigMap org/x-A b: c is not a name that Kubernetes accepts: use only lowercase letters, digits, `-` and `.`, a letter or digit at both ends, at most 253 characters. Read there: `/a` (inventory/c.yaml:8:15)",
         ]
     );
 }
@@ -240,7 +240,7 @@ fn levels_may_be_left_out_reordered_and_collapsed() {
         (
             settings("Environment, Customer, Site"),
             "  in: {infraProvider: x}\n",
-            refused("23 InfraProvider is not among `levels` of the Inventory, so nothing of it is used"),
+            refused("23 InfraProvider is not in `levels` of the Inventory, so Capstan ignores it"),
         ),
     ] {
         assert_eq!(all(&settings, own), expected, "{settings} {own}");
@@ -277,7 +277,7 @@ fn a_template_that_fails_for_one_cluster_harms_no_other() {
     assert_eq!(
         render("one"),
         Err(vec![
-            "template-error openstack/v1.4.0/templates/all.yaml:6:15 `network.external` is undefined: say it in a level, give it a default in the schema, or write `| default(…)`. Read there: `/kubernetes` (inventory/prod.yaml:9:17) and `/network` (inventory/prod.yaml:8:14)".to_owned()
+            "template-error openstack/v1.4.0/templates/all.yaml:6:15 `network.external` is undefined: set it in a level, give it a default in the schema, or write `| default(…)`. Read there: `/kubernetes` (inventory/prod.yaml:9:17) and `/network` (inventory/prod.yaml:8:14)".to_owned()
         ])
     );
     assert_eq!(render("other"), Ok(1));

@@ -218,7 +218,7 @@ impl KubeLease {
                     renewed = Instant::now();
                 }
                 Ok(Ok(Attempt::Held(_))) => {
-                    tracing::error!("the Lease was made anew, or another reconciler has led meanwhile");
+                    tracing::error!("the Lease was recreated, or another reconciler has led meanwhile");
                     lost.cancel();
                     return;
                 }

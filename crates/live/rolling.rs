@@ -50,7 +50,7 @@ impl Rolling {
         let named: Vec<&str> = self.rolling.iter().take(NAMED).map(ClusterId::as_str).collect();
         let others = self.rolling.len().saturating_sub(NAMED);
         let named = match (named.is_empty(), others) {
-            (true, _) => "others begin first".to_owned(),
+            (true, _) => "others start first".to_owned(),
             (false, 0) => format!("machines of {} are replaced", named.join(", ")),
             (false, others) => format!("machines of {} and {others} more are replaced", named.join(", ")),
         };

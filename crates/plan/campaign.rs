@@ -106,7 +106,7 @@ fn select(candidates: &[&Candidate<'_>], limits: &ProposalSettings, load: Load) 
         }
     }
     let none = |key: &str| {
-        format!("No proposal is opened by itself (`{key}` is 0): the command `upgrade` opens this one.")
+        format!("Capstan opens no proposals by itself (`{key}` is 0). The command `upgrade` opens this one.")
     };
     let why = if limits.open == 0 {
         none("upgrade.proposals.open")
@@ -114,13 +114,13 @@ fn select(candidates: &[&Candidate<'_>], limits: &ProposalSettings, load: Load) 
         none("upgrade.proposals.perHour")
     } else if by_open <= by_hour {
         format!(
-            "{} of at most {} proposals are open (`upgrade.proposals.open`): it waits until one is merged or closed.",
+            "{} of at most {} proposals are open (`upgrade.proposals.open`). It waits until one is merged or closed.",
             load.open.saturating_add(taken),
             limits.open
         )
     } else {
         format!(
-            "{} of at most {} proposals were opened within the last hour (`upgrade.proposals.perHour`): it waits for the next hour.",
+            "{} of at most {} proposals were opened in the last hour (`upgrade.proposals.perHour`). It waits for the next hour.",
             load.opened_last_hour.saturating_add(taken),
             limits.per_hour
         )
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(chosen.waiting.len(), 2);
         assert_eq!(
             chosen.waiting[0].why,
-            "3 of at most 3 proposals are open (`upgrade.proposals.open`): it waits until one is merged or closed."
+            "3 of at most 3 proposals are open (`upgrade.proposals.open`). It waits until one is merged or closed."
         );
     }
 
@@ -211,7 +211,7 @@ mod tests {
             let chosen = select(&clusters(&["a/1"]), &limits, Load::default());
             assert_eq!(chosen.now, vec![]);
             let why = format!(
-                "No proposal is opened by itself (`{key}` is 0): the command `upgrade` opens this one."
+                "Capstan opens no proposals by itself (`{key}` is 0). The command `upgrade` opens this one."
             );
             assert_eq!(chosen.waiting[0].why, why);
         }

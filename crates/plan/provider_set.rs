@@ -179,8 +179,7 @@ pub fn judge_set(facts: &SetFacts<'_>) -> JudgedSet {
     let without: Vec<String> = labels.filter(|label| !components.contains_key(label)).collect();
     let note = (!without.is_empty()).then(|| {
         format!(
-            "The components of {} are not at hand in the repository, so what becomes of their objects is unknown, and \
-             `components` in the set's capstan.yaml has no digest of them.",
+            "The components of {} are not in the repository. So the changes of their objects are unknown, and `components` in the set's capstan.yaml has no digest of them.",
             list(&without)
         )
     });
@@ -213,9 +212,7 @@ pub fn unasked(
 
 fn moved_finding(wanted: &Wanted, [known, found]: &[String; 2], record: &Place) -> Finding {
     let message = format!(
-        "the components of {} {} moved: {} has others now, of SHA-256 {found}, and {known} is known of that version. A \
-         release does not change: find out who published others, and take them only by recording their SHA-256 in the \
-         set's capstan.yaml",
+        "the components of {} {} changed: {} now has components with SHA-256 {found}, but {known} is recorded for that version. A release does not change: find out who published other components. To accept them, record their SHA-256 in the set's capstan.yaml",
         wanted.label(),
         wanted.version,
         wanted.origin

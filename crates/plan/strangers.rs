@@ -41,8 +41,7 @@ pub(crate) fn first_stranger<'f>(
         TargetKind::Providers => (other, provider),
     };
     let message = format!(
-        "{} stands in one folder with {} ({}): a management cluster's provider objects are upgraded by releases of their \
-         own, so keep them in a folder of their own",
+        "{} is in one folder with {} ({}). Provider objects of a management cluster have releases of their own: keep them in a folder of their own",
         stranger.what, resident.what, resident.place
     );
     Some((stranger.place, message))

@@ -117,9 +117,7 @@ fn of_container(found: &mut Map<String, Value>, wanted: &Container) -> Result<()
         if env.is_null() {
             *env = json!([]);
         }
-        let env = env
-            .as_array_mut()
-            .ok_or_else(|| Refusal::new("`env` of a container is a list, and this is none"))?;
+        let env = env.as_array_mut().ok_or_else(|| Refusal::new("`env` of a container must be a list"))?;
         for variable in &wanted.env {
             if let Some(at) = env.iter().position(|other| other.get("name") == variable.get("name")) {
                 env.remove(at);
@@ -144,7 +142,7 @@ fn of_manager(object: &mut Value, wanted: &Manager) -> Result<(), Refusal> {
     let named = |found: &Value| found.get("name").and_then(Value::as_str) == Some(MANAGER);
     let at = containers.iter().position(named).unwrap_or_default();
     let Some(container) = containers.get_mut(at).and_then(Value::as_object_mut) else {
-        return Err(Refusal::new("it has no container, and `manager` is set: correct the components"));
+        return Err(Refusal::new("it has no container, but `manager` is set: correct the components"));
     };
     for (probe, name) in [
         ("livenessProbe", &wanted.liveness_endpoint_name),
@@ -207,7 +205,7 @@ fn manager_arguments(arguments: &mut Arguments, wanted: &Manager) -> Result<(), 
     for (name, value) in &wanted.additional_args {
         if arguments.find(name).is_some() {
             return Err(Refusal::new(format!(
-                "`manager.additionalArgs` adds `{name}`, which is there already: set it where it comes from"
+                "`manager.additionalArgs` adds `{name}`, which is already there: change it where it is set"
             )));
         }
         arguments.set(name, value);
@@ -240,9 +238,7 @@ impl Arguments {
         };
         let texts =
             items.and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect());
-        texts
-            .map(Self)
-            .ok_or_else(|| Refusal::new("`args` of a container is a list of texts, and this is none"))
+        texts.map(Self).ok_or_else(|| Refusal::new("`args` of a container must be a list of texts"))
     }
 
     fn write(self, container: &mut Map<String, Value>) {

@@ -36,8 +36,7 @@ impl<'p> Fields<'p> {
         if value.is_mapping() {
             Ok(fields)
         } else {
-            Err(Refusal::new(format!("`{}` is a mapping, and this is none", fields.path))
-                .written(&value.place))
+            Err(Refusal::new(format!("`{}` must be a mapping", fields.path)).written(&value.place))
         }
     }
 
@@ -69,7 +68,7 @@ impl<'p> Fields<'p> {
     /// A text.
     pub(crate) fn text(&self, key: &str) -> Result<Option<String>, Refusal> {
         let read = |value: &Placed| value.as_str().map(str::to_owned);
-        self.read(key, read, "a text (a number or a word such as `yes` wants quotes)")
+        self.read(key, read, "a text (put a number or a word such as `yes` in quotes)")
     }
 
     /// A text that may not be missing or empty.

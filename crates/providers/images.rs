@@ -151,7 +151,7 @@ impl Overrides {
     /// # Errors
     /// No YAML, or something else than a mapping of `repository` and `tag`; nothing of the text is told.
     pub fn read(text: &str) -> Result<Self, Refusal> {
-        let file = YamlFile::read(text).map_err(|_| Refusal::new("`images` is no YAML: correct it"))?;
+        let file = YamlFile::read(text).map_err(|_| Refusal::new("`images` is not YAML: correct it"))?;
         file.documents().first().map_or_else(|| Ok(Self::default()), |document| Self::of(&document.root))
     }
 
@@ -160,7 +160,8 @@ impl Overrides {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn of_configuration(text: &str) -> Result<Self, Refusal> {
-        let file = YamlFile::read(text).map_err(|error| Refusal::new(format!("this is no YAML: {error}")))?;
+        let file =
+            YamlFile::read(text).map_err(|error| Refusal::new(format!("this is not YAML: {error}")))?;
         let images = file.documents().first().and_then(|document| document.root.get("images"));
         images.map_or_else(|| Ok(Self::default()), Self::of)
     }
@@ -171,7 +172,7 @@ impl Overrides {
         }
         let broken = || {
             Refusal::new(
-                "`images` is a mapping of `all`, a provider's label, or that and an image's name, to `repository` and `tag`: correct it",
+                "`images` must map `all`, a provider's label, or a label and an image's name to `repository` and `tag`: correct it",
             )
         };
         let mut overrides = BTreeMap::new();
@@ -243,7 +244,7 @@ pub(crate) fn override_in(
                 Err(Misnamed::NotCanonical) if short == Short::Kept => continue,
                 Err(_) => {
                     return Err(Refusal::new(format!(
-                        "the image of container `{name}` is no full name, `HOST/PATH:TAG`, which the operator wants here: write it so"
+                        "the image of container `{name}` is not a full name: write `HOST/PATH:TAG`, which the operator requires here"
                     )));
                 }
             };

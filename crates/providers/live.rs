@@ -94,13 +94,13 @@ impl LiveSet {
         if let Some(secret) = &provider.spec.config_secret {
             if secret.namespace != provider.namespace {
                 return Err(Refusal::new(format!(
-                    "`spec.configSecret` names Secret {secret}, and a Secret of another namespace is not read: put it into namespace {}",
+                    "`spec.configSecret` names Secret {secret}, but Capstan does not read a Secret of another namespace: put it into namespace {}",
                     provider.namespace
                 )));
             }
             if self.set.secret_names(secret).is_none() {
                 return Err(Refusal::new(format!(
-                    "Secret {secret}, which `spec.configSecret` names, is not there: create it"
+                    "Secret {secret}, which `spec.configSecret` names, does not exist: create it"
                 )));
             }
         }
@@ -166,7 +166,7 @@ impl RecordedComponents {
     /// Why other components of that version are not taken.
     pub fn differs(&self, found: &str) -> String {
         format!(
-            "its components have SHA-256 {found}, and the set records {} of {}: somebody changed them under the same version; find out why, then record them with a new pull request",
+            "its components have SHA-256 {found}, but the set records {} for {}: somebody changed them under the same version. Find out why, then record them with a new pull request",
             self.sha256, self.version
         )
     }

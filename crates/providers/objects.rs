@@ -75,7 +75,7 @@ impl Object {
         if let Some((field, _)) = missing.iter().find(|(_, text)| text.is_empty()) {
             let kind = if known.kind.is_empty() { "document" } else { known.kind.as_str() };
             return Err(Refusal::new(format!(
-                "line {}: this {kind} has no `{field}`, so it is no object of Kubernetes",
+                "line {}: this {kind} has no `{field}`, so it is not a Kubernetes object",
                 self.line
             )));
         }
@@ -86,9 +86,9 @@ impl Object {
                 .and_then(|metadata| metadata.get(field))
                 .filter(|map| !map.is_null());
             if map.is_some_and(|map| map.as_object().is_none_or(|map| !map.values().all(Value::is_string))) {
-                return Err(self.refuse(format!(
-                    "`metadata.{field}` is a mapping of texts, and this is none: quote its values"
-                )));
+                return Err(
+                    self.refuse(format!("`metadata.{field}` must be a mapping of texts: quote its values"))
+                );
             }
         }
         Ok(())
@@ -128,13 +128,13 @@ pub(crate) fn read(text: &Substituted) -> Result<Vec<Object>, Refusal> {
             values += size(&document.root);
             if values > NODES {
                 return Err(Refusal::new(format!(
-                    "this has more than {NODES} values, aliases expanded, and no provider has so many: make it smaller"
+                    "this has more than {NODES} values with aliases expanded: make it smaller"
                 )));
             }
             let line = lines_before + file.position(document.root.span.start).line;
             if document.root.as_mapping().is_none() {
                 return Err(Refusal::new(format!(
-                    "line {line}: a document is a mapping, and this is none: take it out"
+                    "line {line}: a document must be a mapping: remove this one"
                 )));
             }
             let object = Object { value: document.root.value(), line };
@@ -186,9 +186,9 @@ fn no_yaml(text: &Substituted, error: &YamlError, lines_before: u32) -> Refusal 
     let end = text.text.match_indices('\n').nth(line.saturating_sub(1)).map_or(text.text.len(), |(at, _)| at);
     match text.values.iter().rev().find(|(range, _)| range.start <= end) {
         Some((_, name)) => Refusal::new(format!(
-            "line {line}: with the values of the variables this is no YAML; the last one before is `{name}`: give it a value that fits into one scalar"
+            "line {line}: with the values of the variables this is not YAML. The last variable before it is `{name}`: give it a value that fits into one scalar"
         )),
-        None => Refusal::new(format!("this is no YAML: {position}")),
+        None => Refusal::new(format!("this is not YAML: {position}")),
     }
 }
 
@@ -217,7 +217,7 @@ fn refuse_values_outside(file: &YamlFile, text: &Substituted, part: &Range<usize
             let before = text.text[..part.start].matches('\n').count();
             let line = before + layout.line_of(range.start) + 1;
             return Err(Refusal::new(format!(
-                "line {line}: the value of the variable `{name}` does not stay inside one scalar: it has a line break, a quote or another sign that means something to YAML there; give it another value"
+                "line {line}: the value of the variable `{name}` does not fit into one scalar: it has a line break, a quote or another character that YAML treats specially. Give it another value"
             )));
         }
     }
@@ -407,10 +407,10 @@ mod tests {
             ("---\na: b\n", "line 2: this document has no `apiVersion`"),
             ("apiVersion: v1\nmetadata: {name: a}\n", "line 1: this document has no `kind`"),
             ("- a\n", "line 1: a document is a mapping"),
-            ("a: b: c\n", "this is no YAML: line 1"),
+            ("a: b: c\n", "this is not YAML: line 1"),
             (
                 "# x\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\n\na: b: c\n",
-                "this is no YAML: line 8",
+                "this is not YAML: line 8",
             ),
             (
                 "%YAML 1.2\n---\napiVersion: v1\nkind: A\nmetadata: {}\n",

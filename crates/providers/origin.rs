@@ -179,7 +179,7 @@ impl OciArtifact {
             Some(_) => return Err(refuse("it begins with something other than `http://`")),
         };
         if rest.contains('@') {
-            return Err(refuse("it holds a digest or a user"));
+            return Err(refuse("it has a digest or a user"));
         }
         let (registry, path) = rest.split_once('/').ok_or_else(|| refuse("it names no repository"))?;
         let (repository, written) = match path.rsplit_once(':') {
@@ -187,7 +187,7 @@ impl OciArtifact {
             None => (path, None),
         };
         if !is_host(registry) {
-            return Err(refuse("its registry is no host name"));
+            return Err(refuse("its registry is not a host name"));
         }
         let is_part = |part: &str| {
             !part.is_empty()
@@ -197,13 +197,13 @@ impl OciArtifact {
                 && !part.starts_with('.')
         };
         if !repository.split('/').all(is_part) {
-            return Err(refuse("its repository has other signs than a-z, 0-9, `.`, `_`, `-` and `/`"));
+            return Err(refuse("its repository may only have a-z, 0-9, `.`, `_`, `-` and `/`"));
         }
         let tag =
-            written.or(tag).ok_or_else(|| refuse("it has no tag, and the provider no `spec.version`"))?;
+            written.or(tag).ok_or_else(|| refuse("it has no tag, and the provider has no `spec.version`"))?;
         let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         if tag.is_empty() || tag.len() > 128 || !tag.bytes().all(is_sign) || tag.starts_with(['.', '-']) {
-            return Err(refuse("its tag has other signs than letters, digits, `.`, `_` and `-`"));
+            return Err(refuse("its tag may only have letters, digits, `.`, `_` and `-`"));
         }
         Ok(Self {
             scheme,
@@ -263,14 +263,14 @@ impl Provider {
             _ => return Err(refuse("it does not begin with `https://`")),
         };
         if !is_host(host) {
-            return Err(refuse("its host is no host name"));
+            return Err(refuse("its host is not a host name"));
         }
         if path.contains(['?', '#', '\\']) {
             return Err(refuse("it has a query or a fragment"));
         }
         let parts: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         if let Some(odd) = parts.iter().find(|part| !is_segment(part)) {
-            return Err(refuse(&format!("`{odd}` is no part of a path")));
+            return Err(refuse(&format!("`{odd}` cannot be part of a path")));
         }
         let version = self.spec.version.clone();
         match parts.as_slice() {
@@ -284,7 +284,7 @@ impl Provider {
                     file: (*file).to_owned(),
                 }))
             }
-            ["api", ..] => Err(refuse("it is no address of a file of a generic package")),
+            ["api", ..] => Err(refuse("it is not the address of a file of a generic package")),
             [owner, repository, "releases", rest @ ..] if rest.len() <= 2 => {
                 let written = rest.first().filter(|tag| **tag != "latest").map(|tag| (*tag).to_owned());
                 let file = rest.get(1).map(|file| (*file).to_owned());

@@ -79,15 +79,18 @@ fn an_origin_is_read_from_the_source_else_known() {
 #[test]
 fn an_address_that_is_none_is_refused_by_its_fault() {
     for (spec, said) in [
-        ("{fetchConfig: {oci: registry.example.com/a}}", "it has no tag, and the provider no `spec.version`"),
+        (
+            "{fetchConfig: {oci: registry.example.com/a}}",
+            "it has no tag, and the provider has no `spec.version`",
+        ),
         ("{version: v1.0.0, fetchConfig: {oci: registry}}", "it names no repository"),
         ("{version: v1.0.0, fetchConfig: {oci: 'oci://r/a'}}", "something other than `http://`"),
-        ("{version: v1.0.0, fetchConfig: {oci: 'r/a@sha256:00'}}", "it holds a digest or a user"),
+        ("{version: v1.0.0, fetchConfig: {oci: 'r/a@sha256:00'}}", "it has a digest or a user"),
         ("{version: v1.0.0, fetchConfig: {oci: 'r/../a'}}", "its repository has other signs"),
         ("{version: 'v1.0.0+x', fetchConfig: {oci: 'r/a'}}", "its tag has other signs"),
         ("{fetchConfig: {url: 'http://github.com/a/b/releases'}}", "it does not begin with `https://`"),
         ("{fetchConfig: {url: 'https://github.com/a/b/archive/x'}}", "its path is another one"),
-        ("{fetchConfig: {url: 'https://github.com/a/../releases'}}", "`..` is no part of a path"),
+        ("{fetchConfig: {url: 'https://github.com/a/../releases'}}", "`..` cannot be part of a path"),
         ("{fetchConfig: {url: 'https://github.com/a/b/releases?x'}}", "it has a query or a fragment"),
         (
             "{fetchConfig: {url: 'https://gitlab.com/api/v4/projects/1/x'}}",
@@ -100,6 +103,6 @@ fn an_address_that_is_none_is_refused_by_its_fault() {
     }
     let secret = "{fetchConfig: {url: 'https://me:s3cret@github.com/a/b/releases'}}";
     let refused = origin("AddonProvider", "own", secret).unwrap_err();
-    assert!(refused.contains("its host is no host name") && !refused.contains("s3cret"), "{refused}");
+    assert!(refused.contains("its host is not a host name") && !refused.contains("s3cret"), "{refused}");
     assert!(origin("AddonProvider", "own", "{}").unwrap_err().contains("it needs a source"));
 }

@@ -19,7 +19,7 @@ pub(crate) fn apply(objects: &mut [Object], patches: &Patches) -> Result<Vec<Str
     let mut notes = Vec::new();
     let mut note = |used: bool, patch: &PatchText| {
         if !used {
-            notes.push(format!("{}: this patch is meant for no object", patch.place));
+            notes.push(format!("{}: this patch matches no object", patch.place));
         }
     };
     match patches {
@@ -47,13 +47,13 @@ pub(crate) fn apply(objects: &mut [Object], patches: &Patches) -> Result<Vec<Str
 /// The one document of a patch.
 fn read(patch: &PatchText) -> Result<Value, Refusal> {
     let file = YamlFile::read(&patch.text)
-        .map_err(|error| Refusal::new(format!("this patch is no YAML: {error}")))?;
+        .map_err(|error| Refusal::new(format!("this patch is not YAML: {error}")))?;
     let mut documents = file.documents().iter().filter(|document| !document.root.is_null());
     match (documents.next(), documents.next()) {
         (Some(document), None) => Ok(document.root.value()),
-        (None, _) => Err(Refusal::new("this patch is empty: take it out")),
+        (None, _) => Err(Refusal::new("this patch is empty: remove it")),
         (Some(_), Some(_)) => {
-            Err(Refusal::new("this patch holds several documents: make them entries of their own"))
+            Err(Refusal::new("this patch has several documents: make each a separate entry"))
         }
     }
 }
@@ -69,7 +69,7 @@ fn targeted(objects: &mut [Object], entry: &Patch) -> Result<bool, Refusal> {
         let told = |id: ObjectId, message: String| Refusal::new(message).of(id);
         match &patch {
             Value::Array(operations) if operations.is_empty() => {
-                return Err(Refusal::new("this JSON patch has no operations: take it out"));
+                return Err(Refusal::new("this JSON patch has no operations: remove it"));
             }
             Value::Array(_) => {
                 let patched = apply_json_patch(&object.value, &patch);
@@ -106,7 +106,7 @@ fn is_meant(object: &Object, target: &Target) -> bool {
 /// nothing, and one that says another is merged all the same; a namespace decides only where the name differs too.
 fn merge_by_name(objects: &mut [Object], patch: &PatchText) -> Result<bool, Refusal> {
     let Value::Object(fields) = read(patch)? else {
-        return Err(Refusal::new("this patch is no mapping: correct it"));
+        return Err(Refusal::new("this patch is not a mapping: correct it"));
     };
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let (kind, version) = (text(fields.get("kind")), text(fields.get("apiVersion")));

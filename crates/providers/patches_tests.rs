@@ -96,7 +96,7 @@ fn manifest_patches_mean_objects_by_kind_and_name() {
     ] {
         let (values, notes) = tried(&Patches::Manifests(vec![text(patch)])).unwrap();
         assert_eq!([0, 1].map(|at: usize| values[at]["p"] == "q"), meant, "{patch}");
-        let told = notes.iter().all(|note| note == "p.yaml:7: this patch is meant for no object");
+        let told = notes.iter().all(|note| note == "p.yaml:7: this patch matches no object");
         assert!(told && notes.len() == usize::from(meant == [false, false]), "{notes:?}");
     }
 }

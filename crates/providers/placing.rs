@@ -109,9 +109,7 @@ fn refuse_other_versions(object: &Value) -> Result<&'static str, Refusal> {
     match version.split_once('/').map(|(_, version)| version) {
         Some("v1") => Ok("v1"),
         Some("v1beta1") => Ok("v1beta1"),
-        _ => Err(Refusal::new(
-            "its version is neither v1 nor v1beta1, and clusterctl knows no other: change it",
-        )),
+        _ => Err(Refusal::new("its version must be v1 or v1beta1, as clusterctl knows no other: change it")),
     }
 }
 

@@ -54,10 +54,11 @@ impl Published {
 
 fn text(what: &str, bytes: Vec<u8>, most: usize) -> Result<String, Refusal> {
     if bytes.len() > most {
-        let message = format!("{what} has {} bytes, and {most} are read: take another source", bytes.len());
+        let message =
+            format!("{what} has {} bytes, more than the limit of {most}: use another source", bytes.len());
         return Err(Refusal::new(message));
     }
-    String::from_utf8(bytes).map_err(|_| Refusal::new(format!("{what} is no UTF-8: take another source")))
+    String::from_utf8(bytes).map_err(|_| Refusal::new(format!("{what} is not UTF-8: use another source")))
 }
 
 impl fmt::Debug for Published {

@@ -58,17 +58,14 @@ impl Selector {
                 "Exists" => Operator::Exists,
                 "DoesNotExist" => Operator::DoesNotExist,
                 _ => {
-                    return Err(item.refuse(
-                        "operator",
-                        "is one of `In`, `NotIn`, `Exists` and `DoesNotExist`: write one of them",
-                    ));
+                    return Err(item.refuse("operator", "must be `In`, `NotIn`, `Exists` or `DoesNotExist`"));
                 }
             };
             let values = item.texts("values")?.unwrap_or_default();
             if matches!(operator, Operator::In | Operator::NotIn) == values.is_empty() {
                 return Err(item.refuse(
                     "values",
-                    "names values for `In` and `NotIn`, and none for the others: correct it",
+                    "needs values for `In` and `NotIn`, and no values for the others: correct it",
                 ));
             }
             expressions.push(Expression { key: item.wanted_text("key")?, operator, values });

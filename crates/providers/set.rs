@@ -169,13 +169,13 @@ impl ProviderSet {
                 |message: String| Refusal::new(message).of(provider.subject()).at(provider.place.clone());
             if let Some(first) = known.insert((provider.kind, &provider.name), provider) {
                 found.push(refuse(format!(
-                    "a second one of this kind and name, beside that in {}: a management cluster has one, so remove or rename one, or name the one folder that is meant",
+                    "a second one of this kind and name; the first is in {}. A management cluster has only one: remove or rename one, or name the folder to use",
                     first.place
                 )));
                 continue;
             }
             if provider.kind == ProviderKind::Core && provider.name != CORE {
-                found.push(refuse(format!("a core provider is called `{CORE}`: rename it")));
+                found.push(refuse(format!("a core provider must be named `{CORE}`: rename it")));
             } else if provider.spec.source.is_none()
                 && known::repository(provider.kind, &provider.name).is_none()
             {
@@ -204,7 +204,7 @@ impl ProviderSet {
         let mut found = self.secrets.iter().filter(|held| held.is(wanted));
         let Some(secret) = found.next() else { return Ok(None) };
         if let Some(second) = found.next() {
-            let message = format!("Secret {wanted} stands here and in {} too: keep one", secret.place());
+            let message = format!("Secret {wanted} is here and also in {}: keep one", secret.place());
             return Err(Refusal::new(message).at(second.place()));
         }
         if secret.0.field("sops").is_some() {
@@ -214,7 +214,7 @@ impl ProviderSet {
         for (name, value) in secret.0.field("data").map(Placed::entries).unwrap_or_default() {
             let broken = || {
                 Refusal::new(format!(
-                    "`data.{name}` of Secret {wanted} is no base64: correct it, or use `stringData`"
+                    "`data.{name}` of Secret {wanted} is not base64: correct it, or use `stringData`"
                 ))
                 .at(&value.place)
             };
@@ -354,7 +354,7 @@ fn documents(tree: &dyn Tree, entry: &TreeEntry, strict: Strict, refused: &mut V
             if strict == Strict::Always || bytes.windows(GROUP.len()).any(|window| window == GROUP.as_bytes())
             {
                 let place = Place::at(entry.path.clone(), error.position);
-                refused.push(Refusal::new(format!("this is no YAML: {}", error.message)).at(place));
+                refused.push(Refusal::new(format!("this is not YAML: {}", error.message)).at(place));
             }
             Vec::new()
         }

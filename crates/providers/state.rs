@@ -163,8 +163,9 @@ fn components(provider: &Provider, inputs: Inputs<'_>, rendered: Rendered) -> Re
     let Traces { sha256, listed_gates, variables, values } = traces;
     let secret = provider.spec.config_secret.as_ref();
     let unseen = secret.filter(|secret| inputs.set.secret_names(secret).is_none());
-    let doubts = unseen
-        .map(|secret| format!("Secret {secret} is not here: variables that it may set have their defaults"));
+    let doubts = unseen.map(|secret| {
+        format!("Secret {secret} is not here, so variables that it may set have their defaults")
+    });
     RenderedComponents {
         version,
         contract,

@@ -183,7 +183,7 @@ pub fn supply(
             Some(Supply::Moved { known, found }) => {
                 set.explain(
                     label,
-                    format!("what {} has under {} is not what was recorded", wanted.origin, wanted.version),
+                    format!("what {} has under {} differs from the record", wanted.origin, wanted.version),
                 );
                 let digests = [known.clone(), found.clone()];
                 supplied.held.push((wanted.clone(), known.clone()));

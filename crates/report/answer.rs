@@ -15,12 +15,12 @@ use super::markdown::{MAX_BODY, code, prose};
 use super::pages::Refusal;
 use super::standing::{hold_in_words, override_in_words};
 use super::state::{Mood, ProposalState};
-use super::tables;
+use super::{headline, tables};
 
 /// For somebody who may not.
 pub fn refusal(command: &str) -> Answer {
     let text = format!(
-        "{} was not carried out: it needs write permission in this repository. Ask somebody who has it to comment it.\n",
+        "{} was not carried out: it needs write permission in this repository. Ask somebody with that permission to comment it.\n",
         code(command, 200)
     );
     Answer::refused(Refusal::MayNot, &text)
@@ -31,7 +31,7 @@ pub fn denied(command: &str, why: &Denied) -> Answer {
     let command = code(command, 200);
     let text = match why {
         Denied::ForkAuthor => format!(
-            "{command} was not carried out: who opens a pull request from a fork cannot have Capstan write to branches of this repository there. Ask somebody else to comment it.\n"
+            "{command} was not carried out: the author of a pull request from a fork cannot have Capstan write to branches of this repository. Ask somebody else to comment it.\n"
         ),
         Denied::NotOneOf { allowed, cluster } => {
             let of =
@@ -45,7 +45,7 @@ pub fn denied(command: &str, why: &Denied) -> Answer {
 /// For a decision that has no place to stand in; `why` and `instead` are parts of a sentence.
 pub fn not_noted(command: &str, why: &str, instead: &str) -> Answer {
     let text = format!(
-        "{} was not carried out: it would be noted in the dashboard issue, and {}. Instead: {}.\n",
+        "{} was not carried out: Capstan would record it in the dashboard issue, and {}. Instead: {}.\n",
         code(command, 200),
         prose(why.trim_end_matches('.'), 600),
         prose(instead, 300)
@@ -56,7 +56,7 @@ pub fn not_noted(command: &str, why: &str, instead: &str) -> Answer {
 /// For somebody whose comment was edited, by themselves or by others.
 pub fn edited_refusal(prefix: &str) -> Answer {
     let text = format!(
-        "Nothing of this comment was carried out: it was edited after it had been written, and so it may not be its author's words any more. Write {} in a new comment.\n",
+        "This comment was not carried out: it was edited later, so its text may not be its author's. Write {} in a new comment.\n",
         code(&format!("{prefix} …"), 200)
     );
     Answer::refused(Refusal::NotObeyed, &text)
@@ -78,7 +78,7 @@ pub fn unseen_refusal(command: &str, branch: &str, pushes: &[Push]) -> Answer {
     };
     let command = code(command, 200);
     let text = format!(
-        "{command} was not carried out: commits came to {} after the comment was written (or in the same second), and they would have been overwritten:\n\n{}{more}\nNothing was overwritten. Have a look at them; where they may go, comment {command} again.\n",
+        "{command} was not carried out: commits were pushed to {} after the comment (or in the same second), and it would overwrite them:\n\n{}{more}\nNothing was overwritten. Look at them. If they may be lost, comment {command} again.\n",
         code(branch, 300),
         named.concat(),
     );
@@ -90,7 +90,7 @@ pub fn untold_refusal(command: &str, branch: &str) -> Answer {
     let command = code(command, 200);
     let branch = code(branch, 300);
     let text = format!(
-        "{command} was not carried out: GitHub does not tell when the head of {branch} was pushed, so that commits after the comment cannot be told from those before it. Nothing was overwritten. Where all that stands there may go, delete the branch, and comment {command} here once more.\n"
+        "{command} was not carried out: GitHub does not say when the head of {branch} was pushed. Capstan cannot tell commits after the comment from earlier ones. Nothing was overwritten. If everything on the branch may be lost, delete the branch and comment {command} here again.\n"
     );
     Answer::refused(Refusal::NotObeyed, &text)
 }
@@ -98,7 +98,7 @@ pub fn untold_refusal(command: &str, branch: &str) -> Answer {
 /// What stands above a check while a run is at work: a button of it was pressed, by a person of that login.
 pub fn pressed_meanwhile(button: &str, by: &str) -> String {
     format!(
-        "> {}, pressed by {}, was heard: it is carried out once what is under way is done.",
+        "> {}, pressed by {}, is queued: it starts when the current run ends.",
         code(button, 40),
         code(by, 100)
     )
@@ -170,8 +170,8 @@ pub fn status_answer(status: &Status<'_>) -> Answer {
                 rows.push(("Offered", offered));
                 rows.push(("Conflicts", tables::conflicts(&upgrade.conflicts)));
                 rows.push(("Findings", tables::findings(&upgrade.findings)));
-                let becomes = tables::what_becomes(&upgrade.rollouts);
-                rows.push(("Machines", becomes.unwrap_or_else(|| "none is replaced".to_owned())));
+                let becomes = headline::what_becomes(&upgrade.rollouts);
+                rows.push(("Machines", becomes.unwrap_or_else(headline::none_replaced)));
             }
         }
         Err(why) => rows.push(("Plan", prose(why, 900))),
@@ -217,7 +217,7 @@ pub fn settled(target: &str, kind: &SourceKind, all: &[SettledConflict]) -> Answ
     let [one] = all else {
         let line = |one: &SettledConflict| format!("- {}\n", settled_in_words(one, kind));
         let mut text = format!(
-            "{target}: {} settled. Each is forgotten when one of its three values changes.\n\n{}",
+            "{target}: {} settled. Capstan forgets a decision when one of its three values changes.\n\n{}",
             count(all.len(), "conflict is", "conflicts are"),
             all.iter().take(NAMED).map(line).collect::<String>()
         );
@@ -227,7 +227,7 @@ pub fn settled(target: &str, kind: &SourceKind, all: &[SettledConflict]) -> Answ
         return Answer::shown(text);
     };
     Answer::shown(format!(
-        "{target}: {}. It is forgotten when one of the three values changes.\n",
+        "{target}: {}. Capstan forgets this when one of the three values changes.\n",
         settled_in_words(one, kind)
     ))
 }
@@ -240,14 +240,14 @@ pub fn not_settled(command: &str, target: &str, why: &Unsettled<'_>) -> Answer {
             return Answer::refused(
                 Refusal::NotSettled,
                 &format!(
-                    "{} was not carried out: the upgrade of {} has no conflict that could be settled.\n",
+                    "{} was not carried out: the upgrade of {} has no conflict to settle.\n",
                     code(command, 300),
                     code(target, 200)
                 ),
             );
         }
-        Unsettled::NoSuch(conflicts) => ("has no conflict there; these it has", conflicts),
-        Unsettled::Several(conflicts) => ("has several conflicts there; name the object too", conflicts),
+        Unsettled::NoSuch(conflicts) => ("has no conflict there. Its conflicts are", conflicts),
+        Unsettled::Several(conflicts) => ("has several conflicts there. Name the object too", conflicts),
     };
     let line = |conflict: &&Conflict| {
         format!("- {}\n", conflict_at(&conflict.object.kind, &conflict.object.name, &conflict.path))
@@ -309,12 +309,12 @@ mod tests {
         );
         let (b, a) = ("b".repeat(40), "a".repeat(40));
         let expected = format!(
-            "`/capstan replan` was not carried out: commits came to `capstan/upgrade/gauss/peu01` after the comment was written (or in the same second), and they would have been overwritten:
+            "`/capstan replan` was not carried out: commits were pushed to `capstan/upgrade/gauss/peu01` after the comment (or in the same second), and it would overwrite them:
 
 - `{b}` by `mallory`, 2026-11-23T02:00:00Z
 - `{a}` by somebody, 2026-11-23T02:00:00Z
 
-Nothing was overwritten. Have a look at them; where they may go, comment `/capstan replan` again.
+Nothing was overwritten. Look at them. If they may be lost, comment `/capstan replan` again.
 
 See `docs/commands.md#what-is-not-obeyed`.
 "

@@ -7,15 +7,17 @@ use capstan_live::agent::{Awaited, RolloutState};
 /// Why a cluster that the management cluster of that name and UID claims is not offered its next step yet, as sentences.
 pub fn awaited_in_words(awaited: Awaited<'_>, name: &str, uid: &str) -> String {
     let report = match awaited {
-        Awaited::Enrolment => return format!("{} It is offered once one is.", not_enrolled(name, uid)),
+        Awaited::Enrolment => {
+            return format!("{} Capstan offers the next step when one is.", not_enrolled(name, uid));
+        }
         Awaited::Report => {
             return format!(
-                "The reconciler on `{name}` has not reported on this cluster yet: the next step is offered once it reports the last rollout done."
+                "The reconciler on `{name}` has not reported on this cluster yet. Capstan offers the next step when it reports that the last rollout is done."
             );
         }
         Awaited::NewestChange => {
             return format!(
-                "The reconciler on `{name}` has not reported the newest change of this cluster done yet: the next step is offered once it has."
+                "The reconciler on `{name}` has not yet reported that the newest change of this cluster is done. Capstan offers the next step after that."
             );
         }
         Awaited::Rollout(report) => report,
@@ -28,9 +30,9 @@ pub fn awaited_in_words(awaited: Awaited<'_>, name: &str, uid: &str) -> String {
         RolloutState::Rolling => as_wished(report),
         RolloutState::Stuck => "it is stuck".to_owned(),
         RolloutState::Refused => "it was refused".to_owned(),
-        RolloutState::Unknown => "nobody can tell about its machines".to_owned(),
+        RolloutState::Unknown => "the state of its machines is unknown".to_owned(),
     };
     format!(
-        "The last rollout is not done: {how}, as the reconciler on `{name}` reports. The next step is offered once it is."
+        "The last rollout is not done: {how}, as the reconciler on `{name}` reports. Capstan offers the next step when it is done."
     )
 }

@@ -5,7 +5,7 @@ use super::markdown::{MAX_BODY, Page, code, more, one_line, prose};
 use super::merging::approvals_above;
 use super::pages::findings_head;
 use super::title::records_inferred;
-use super::{Block, BlockKey, provider_changes, service_changes, tables, values};
+use super::{Block, BlockKey, headline, provider_changes, service_changes, tables, values};
 use capstan_model::digest::sha256;
 use capstan_model::wording::{count, sentence};
 use capstan_plan::proposal::{
@@ -142,7 +142,7 @@ pub(super) fn refused(sidebar: &SidebarStanding) -> String {
         all.push(format!("and {more} more"));
     }
     format!(
-        "\n> GitHub does not take what `upgrade.proposals` asks for: {}. See that {} and may read this repository; it is tried again.\n",
+        "\n> GitHub refuses what `upgrade.proposals` asks for: {}. Make sure that {} and may read this repository. Capstan tries again.\n",
         all.join(", "),
         if is_one { "it exists" } else { "they exist" },
     )
@@ -172,19 +172,20 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
     let offered = code(&to.to_string(), 200);
     let of_values = values::summary(upgrade, &to.to_string());
     let by_inventory = of_values.is_some();
-    let mut text = match &upgrade.from {
+    let first = headline::first_line([upgrade]).map_or_else(String::new, |line| format!("{line}\n\n"));
+    let said = match &upgrade.from {
         _ if by_inventory => of_values.unwrap_or_default(),
         Some(_) if records_inferred(upgrade, proposal.source) => {
             let does = if upgrade.changes.is_empty() {
-                "This records it and changes nothing else".to_owned()
+                "This pull request records it and changes nothing else".to_owned()
             } else {
-                format!("This records it and brings {target} up to date")
+                format!("This pull request records it and brings {target} up to date")
             };
-            format!("The content of {target} is that of {offered}, which nobody had recorded. {does}.\n\n")
+            format!("The content of {target} is that of {offered}, which was not recorded. {does}.\n\n")
         }
         Some(from) if from == to => {
             format!(
-                "{} {offered} has changed since {target} took it. This brings {target} up to date.\n\n",
+                "{} {offered} has changed since {target} took it. This pull request brings {target} up to date.\n\n",
                 sentence(kind.as_str())
             )
         }
@@ -192,7 +193,7 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
             let from = code(&from.to_string(), 200);
             match &proposal.decisions.rollback {
                 Some(rollback) => format!(
-                    "Rolls {target} back from {from} to {offered}, as {} asked: what the newer one brought goes, what the cluster changed itself stays, and so do versions and images. Merged, {} is not offered to it again; a newer one is.\n\n",
+                    "Rolls {target} back from {from} to {offered}, as {} asked. It removes what the newer release brought. Changes of the cluster itself, versions and images stay. After the merge, Capstan does not offer {} to it again, only a newer release.\n\n",
                     code(&rollback.by, 100),
                     code(&rollback.leaves, 200),
                 ),
@@ -201,14 +202,15 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
         }
         None => format!("Upgrades {target} to {offered}.\n\n"),
     };
+    let mut text = first + &said;
     match upgrade.basis {
         _ if by_inventory => {}
         Basis::Known => {}
         Basis::Inferred => text.push_str(&format!(
-            "> The {kind} that this cluster comes from is not recorded. It was inferred: all of that {kind}'s fields still stand in the base.\n\n",
+            "> The {kind} that this cluster comes from is not recorded. Capstan inferred it: all fields of that {kind} are still in the base.\n\n",
         )),
         Basis::Unknown => text.push_str(&format!(
-            "> The {kind} that this cluster comes from is **not known**, and so is which of its values are edits: what it lacks comes, what stands in it stays, but for versions and images that move with the {kind}. All that differs is listed below. Settle what is to go with {}, and look at each change before you take it out of draft.\n\n",
+            "> The {kind} that this cluster comes from is **not known**, so Capstan cannot tell which values are edits. It adds what is missing and keeps what is there. Only versions and images move with the {kind}. All differences are listed below. Use {} for values that the upgrade may replace, and look at each change before you take it out of draft.\n\n",
             code(&format!("{} take PATH", one_line(proposal.command_prefix, 40)), 100),
         )),
     }
@@ -304,18 +306,18 @@ fn next_steps(proposal: &Proposal<'_>) -> String {
     let prefix = one_line(proposal.command_prefix, 40);
     let kind = proposal.source.source().kind();
     let rolling = match proposal.reporter {
-        None => "No reconciler reports on this cluster here, so machines of an earlier upgrade may still be rolling: look before you merge.".to_owned(),
-        Some(name) => format!("The reconciler on {} follows the machines after the merge: the check `capstan/rollout` here tells how they do.", code(name, 100)),
+        None => "No reconciler reports on this cluster, so machines of an earlier upgrade may still be rolling. Look before you merge.".to_owned(),
+        Some(name) => format!("The reconciler on {} follows the machines after the merge. The check `capstan/rollout` here shows their progress.", code(name, 100)),
     };
     let decline = values::how_to_decline(proposal.upgrade).map_or_else(
-        || format!("Close it to decline this {kind}: it is not offered again, a newer one is."),
+        || format!("Close this pull request to decline this {kind}: Capstan does not offer it again, only a newer one."),
         str::to_owned,
     );
     format!(
         "\n### What to do next\n\n\
-         - Read the changes above and the check `capstan`, then approve and merge: machines are replaced only after the merge.\n\
+         - Read the changes above and the check `capstan`, then approve and merge. Machines are replaced only after the merge.\n\
          - {rolling}\n\
-         - A commit of your own on this branch is kept: Capstan then leaves the branch alone until somebody with write permission comments {}.\n\
+         - You may push commits to this branch. Capstan then leaves it alone until somebody with write permission comments {}.\n\
          - {decline}\n\
          - {} lists the commands.\n",
         code(&format!("{prefix} replan"), 60),

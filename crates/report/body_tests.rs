@@ -26,7 +26,7 @@ fn file() -> RepoPath {
     RepoPath::parse("gauss/peu01/base/machinepool.yaml").unwrap()
 }
 
-fn change(path: &str, old: serde_json::Value, new: serde_json::Value) -> Change {
+pub(crate) fn change(path: &str, old: serde_json::Value, new: serde_json::Value) -> Change {
     Change {
         object: object("MachinePool"),
         place: Place::line_of(file(), 7),
@@ -195,7 +195,7 @@ fn a_refresh_and_an_unknown_release_say_so() {
     inferred.basis = Basis::Inferred;
     assert!(body_of(&inferred).contains("which nobody had recorded"));
     assert_eq!(title_of(&inferred), "Record gauss/peu01 at aws/v22.0.0");
-    assert!(body_of(&inferred).contains("This records it and brings `gauss/peu01` up to date."));
+    assert!(body_of(&inferred).contains("This pull request records it and brings `gauss/peu01` up to date."));
     let mut unknown = upgrade();
     unknown.from = None;
     unknown.basis = Basis::Unknown;
@@ -223,8 +223,8 @@ fn a_release_that_was_inferred_is_not_called_recorded() {
     let body = body_of(&found);
     assert!(
         body.starts_with(
-            "The content of `gauss/peu01` is that of `aws/v22.0.0`, which nobody had recorded. \
-             This records it and changes nothing else.\n\n"
+            "The content of `gauss/peu01` is that of `aws/v22.0.0`, which was not recorded. \
+             This pull request records it and changes nothing else.\n\n"
         ),
         "{body}"
     );

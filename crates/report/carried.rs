@@ -58,9 +58,9 @@ fn without_edits(
     let step = step.strip_prefix(" from ").map_or_else(|| format!("{target}{step}"), str::to_owned);
     let of_it: Vec<String> = edited.iter().map(|path| code(path.as_str(), 300)).collect();
     let differs = if of_it.is_empty() {
-        "The branch has just that.".to_owned()
+        "The branch has exactly these changes.".to_owned()
     } else {
-        format!("The branch differs from it in {}.", list(&few(of_it, 10, "more")))
+        format!("The branch differs in {}.", list(&few(of_it, 10, "more")))
     };
     page.push(&format!(
         "\n### What Capstan would have changed in {target}\n\n{step}: {} in {}. {differs}\n\n",

@@ -16,7 +16,7 @@ use super::judged_services::{self, JudgedService};
 use super::markdown::{MAX_BODY, Page, code, more, more_below, more_items, one_line, prose};
 use super::outlook::{JudgedReleases, ReleaseOutlook, SettingsOutlook};
 use super::pages::{Refusal, blocked_head, findings_head};
-use super::{inventory_outlook, outlook, preflight, tables};
+use super::{headline, inventory_outlook, outlook, preflight, tables};
 use capstan_live::agent::preflight::{Meaning, Preflight, meaning};
 use capstan_model::finding::{FileError, Finding, Severity, rules};
 use capstan_model::ids::ClusterId;
@@ -178,7 +178,7 @@ pub fn untouched() -> CheckReport {
     CheckReport {
         conclusion: Conclusion::Success,
         title: "No cluster is touched".to_owned(),
-        summary: "This pull request changes nothing that a cluster is made of.\n".to_owned(),
+        summary: "This pull request changes no file of a cluster.\n".to_owned(),
         annotations: vec![],
         buttons: vec![],
     }
@@ -188,15 +188,15 @@ pub fn untouched() -> CheckReport {
 pub fn check_without_settings(problem: &FileError) -> CheckReport {
     let (title, trouble, cure, refusal) = if is_beyond_limits(problem) {
         (
-            "The base branch is beyond the limits",
-            "The base branch is beyond the limits of what Capstan reads, so nothing can be judged",
+            "The base branch exceeds the limits",
+            "The base branch exceeds the limits of what Capstan reads, so Capstan cannot judge this pull request",
             "Make it smaller",
             Refusal::Limits,
         )
     } else {
         (
             "The settings cannot be read",
-            "The settings on the base branch cannot be read, so nothing can be judged",
+            "Capstan cannot read the settings on the base branch, so it cannot judge this pull request",
             "Correct them",
             Refusal::Settings,
         )
@@ -204,7 +204,7 @@ pub fn check_without_settings(problem: &FileError) -> CheckReport {
     let mut page = Page::new(MAX_BODY);
     page.push(&format!("{trouble}:\n\n- {}\n", prose(&problem.to_string(), 900)));
     let cure =
-        format!("{cure} on the base branch, or with this pull request; Capstan looks again at once.\n");
+        format!("{cure} on the base branch, or in this pull request. Capstan then looks again at once.\n");
     page.push(&format!("\n{}", refusal.after(&cure)));
     CheckReport {
         conclusion: Conclusion::ActionRequired,
@@ -219,12 +219,12 @@ pub fn check_without_settings(problem: &FileError) -> CheckReport {
 pub fn judged_by_itself(problem: &FileError) -> String {
     if is_beyond_limits(problem) {
         return format!(
-            "The base branch is beyond the limits of what Capstan reads ({problem}): this pull request was checked by itself. {}",
+            "The base branch exceeds the limits of what Capstan reads ({problem}). Capstan checked this pull request by itself. {}",
             Refusal::Limits.sentence()
         );
     }
     format!(
-        "The settings on the base branch cannot be read ({problem}): this pull request was checked under its own. {}",
+        "Capstan cannot read the settings on the base branch ({problem}). It checked this pull request under the settings in it. {}",
         Refusal::Settings.sentence()
     )
 }
@@ -320,7 +320,7 @@ fn identity(finding: &Finding) -> impl Eq + std::hash::Hash + use<> {
 fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
     let mut parts = Vec::new();
     if judged.failed.is_some() {
-        parts.push("Capstan could not judge all of it".to_owned());
+        parts.push("Capstan could not judge everything".to_owned());
     }
     if !judged.blocked.is_empty() {
         parts.push("the upgrade is blocked".to_owned());
@@ -350,8 +350,9 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
             count(clusters, "cluster", "clusters")
         )),
     }
-    parts
-        .extend(tables::what_becomes(judged.clusters.iter().flat_map(|cluster| &cluster.judgement.rollouts)));
+    parts.extend(headline::what_becomes(
+        judged.clusters.iter().flat_map(|cluster| &cluster.judgement.rollouts),
+    ));
     sentence(&parts.join(", "))
 }
 
@@ -359,7 +360,7 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
     let Brought { new, older } = brought;
     let mut page = Page::new(MAX_BODY);
     if judged.basis == MergeBasis::HeadAlone {
-        let alone = "> This pull request conflicts with its base branch: its head alone was judged, not what a merge would give.\n";
+        let alone = "> This pull request conflicts with its base branch. Capstan judged its head alone, not the merge result.\n";
         page.push(&format!("{}\n", Refusal::NotJudged.after(alone)));
     }
     if let Some(failed) = &judged.failed {
@@ -386,7 +387,7 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
     page.push(&not_annotated(new, annotated));
     if *older > 0 {
         page.push(&format!(
-            "\n{} on the base branch already and {} decide.\n",
+            "\n{} on the base branch already, and {} count here.\n",
             count(*older, "finding stands", "findings stand"),
             if *older == 1 { "does not" } else { "do not" }
         ));
@@ -419,7 +420,7 @@ fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
     page.push(&format!("\n### {}\n\n", code(judged.cluster.as_str(), 200)));
     if judgement.changes.is_empty() && judgement.rollouts.is_empty() {
         if judgement.services.is_empty() {
-            page.push("What is applied stays the same.\n");
+            page.push("The applied objects do not change.\n");
         }
         judged_services::sections(page, &judgement.services, share);
         return;
@@ -429,7 +430,7 @@ fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
         more_below(left, "rollout", "rollouts")
     });
     let used = start.saturating_sub(page.free());
-    let head = "\nWhat is applied changes:\n\n| Object | Field | Old | New |\n|---|---|---|---|\n";
+    let head = "\nChanges of applied objects:\n\n| Object | Field | Old | New |\n|---|---|---|---|\n";
     page.section(head, &tables::difference_rows(&judgement.changes), share.saturating_sub(used), |left| {
         let more = more(left, "change", "changes");
         format!("\n… and {more}; `capstan diff` in a checkout shows all of them.\n")
@@ -445,7 +446,7 @@ fn not_annotated(new: &[Finding], annotated: usize) -> String {
     if left == 0 {
         return String::new();
     }
-    let why = format!("at most {MAX_ANNOTATIONS} are, in files that the head has");
+    let why = format!("Capstan annotates at most {MAX_ANNOTATIONS} findings, and only in files of the head");
     let [is, line] = [fitting(annotated, "is", "are"), fitting(annotated, "its line", "their lines")];
     match annotated {
         0 => format!("\n{} annotated: {why}.\n", fitting(with_file, "It is not", "None of them is")),

@@ -56,7 +56,7 @@ fn errors_that_the_base_already_has_are_counted_and_do_not_decide() {
     let report = check(&judged(Judgement { before, after, ..Judgement::default() }));
     assert_eq!(report.conclusion, Conclusion::Success);
     assert!(report.annotations.is_empty());
-    assert!(report.summary.contains("1 finding stands on the base branch already and does not decide."));
+    assert!(report.summary.contains("1 finding stands on the base branch already, and does not count here."));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn the_summary_keeps_the_limit_whatever_is_touched() {
     assert!(report.summary.len() <= 65_535);
     assert!(report.summary.contains("more clusters"));
     assert_eq!(report.annotations.len(), 200);
-    let said = "\n200 of them are annotated at their lines; 4800 more are not: at most 200 are, in files that the head has.\n";
+    let said = "\n200 of them are annotated at their lines; 4800 more are not: Capstan annotates at most 200 findings, and only in files of the head.\n";
     assert!(report.summary.contains(said), "{}", report.summary);
 }
 
@@ -204,7 +204,7 @@ fn releases_are_told_with_whom_they_would_be_offered_to_and_the_worst_upgrades()
         "- `aws/v2` is new\n",
         "5 of 7 clusters were looked at",
         "Would be offered to 2 clusters:\n\n- `c/a`: `aws/v2`\n- `c/b`: `aws/v2`, which **blocks**\n",
-        "The others: 1 held, 1 offered something else and 1 that cannot be planned.",
+        "The others: 1 held, 1 offered a different upgrade and 1 that cannot be planned.",
         "Other repositories use these releases (`acme/gitops`)",
     ] {
         assert!(report.summary.contains(said), "{said}: {}", report.summary);
@@ -224,10 +224,10 @@ fn settings_are_told_with_what_would_be_otherwise() {
     };
     let report = check(&Judged { settings: Some(settings), ..Judged::default() });
     assert_eq!(report.conclusion, Conclusion::Success);
-    let title = "Under the new settings 1 cluster more and 1 cluster is offered something else";
+    let title = "Under the new settings 1 cluster more and 1 cluster is offered a different upgrade";
     assert_eq!(report.title, title);
     for said in [
-        "Clusters that would be found, and are not now: `flat/a`.",
+        "Folders that become clusters: `flat/a`.",
         "| `c/a` | other tools | `mc-eu` |",
         "| `c/b` | `aws/v2` | nothing (pinned) |",
         "compared for 2 of 300 clusters",
@@ -258,9 +258,9 @@ fn the_title_counts_clusters_where_there_are_any() {
     };
     for (clusters, failed, said) in [
         (0, false, "No cluster is touched"),
-        (0, true, "Capstan could not judge all of it"),
+        (0, true, "Capstan could not judge everything"),
         (1, false, "0 changes in 1 cluster"),
-        (2, true, "Capstan could not judge all of it, 0 changes in 2 clusters"),
+        (2, true, "Capstan could not judge everything, 0 changes in 2 clusters"),
     ] {
         let failed = failed.then(|| "It is known as 01ABC.".to_owned());
         let clusters = (0..clusters).map(cluster).collect();
@@ -273,7 +273,7 @@ fn findings_that_are_not_annotated_are_counted() {
     let some = |number: u32| -> Vec<Finding> {
         (0..number).map(|line| finding(rules::OVERLAY_HIDES_CHANGE, line + 1, "/spec/x")).collect()
     };
-    let why = "at most 200 are, in files that the head has.";
+    let why = "Capstan annotates at most 200 findings, and only in files of the head.";
     for (number, annotated, said) in [
         (0, 0, String::new()),
         (2, 2, String::new()),

@@ -8,7 +8,7 @@ use super::{Block, BlockKey, BlockPart};
 
 /// How much is told of the reason, in characters.
 const LONGEST_REASON: usize = 900;
-const CUT: &str = "\n\n… the rest does not fit here any more.\n";
+const CUT: &str = "\n\n… the rest does not fit here.\n";
 
 /// What stood there before, below the reason and above Capstan's record: at most GitHub's 65,536 characters.
 /// What does not fit of the old text goes, since people may have filled it to the limit; the reason and the
@@ -157,7 +157,7 @@ mod tests {
             let body = closed_body(&before, &why, Some((&record, &key)));
             assert_eq!(body.chars().count(), 65_536, "{cluster}");
             assert!(body.starts_with("> Closed by Capstan: `a`: &lt;b&gt; &amp; c. "), "{cluster}");
-            assert!(body.contains("ö\n\n… the rest does not fit here any more.\n"), "{cluster}");
+            assert!(body.contains("ö\n\n… the rest does not fit here.\n"), "{cluster}");
             assert_eq!(Block::read(&body, &key, 7, 12, &id(&cluster)), Some(record));
         }
         let without = closed_body(&"x".repeat(65_536), "Nothing is offered.", None);

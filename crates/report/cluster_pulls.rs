@@ -86,12 +86,12 @@ pub fn creation_pull(
     section(&mut page, "\n### Objects\n\n", &objects(&created.objects));
     section(&mut page, "\n### Findings\n\n", &finding_rows(&created.findings));
     page.push(&format!(
-        "\n### What follows\n\nThe files are as an upgrade to {} would have them, so that upgrades follow from there. Capstan writes this pull request once: edit it as you like. For other values, or a release that has changed since, close it, delete its branch and ask again.\n",
+        "\n### What follows\n\nThe files are those that an upgrade to {} gives, so later upgrades start from there. Capstan writes this pull request once: edit it as you like. For other values or a changed release, close it, delete its branch and comment the command again.\n",
         code(created.release.as_str(), 200),
     ));
     let source = SourceState::new(SourceId::from(&created.release), created.content.clone());
     let commit =
-        commit(&title, "Asked for by command; the pull request tells it.", &source, origin, &created.files);
+        commit(&title, "A command asked for it; see the pull request.", &source, origin, &created.files);
     ClusterPull { title, body: page.finish() + "\n" + &mark(asked.key), commit }
 }
 
@@ -101,12 +101,12 @@ pub fn retirement_pull(retired: &RetiredCluster, asked: AskedFor<'_>) -> Cluster
     let mut page = Page::new(LONGEST);
     let cluster = code(retired.cluster.as_str(), 300);
     page.push(&format!(
-        "**Once this is merged, the live cluster {cluster} is deleted, with {}.** Nothing happens before, and a merge cannot be taken back.\n\n{}\n",
+        "**Once this is merged, the live cluster {cluster} is deleted, with {}.** Nothing happens before the merge, and a merge cannot be undone.\n\n{}\n",
         machines(&retired.machines),
         said(asked),
     ));
     page.push(&format!(
-        "\nThe tombstone `delete: cluster` in {} is all that this changes. With it the reconciler of {} deletes, in this order:\n\n1. the `Cluster` alone, which takes its machines and its infrastructure along; it waits until that is gone;\n2. everything else that it applied of this folder;\n3. credentials last.\n\nThe folder stays. Remove it in a pull request of its own once the reconciler has reported the cluster gone: with the folder it would lose what tells it to delete.\n",
+        "\nThe tombstone `delete: cluster` in {} is the only change. After the merge, the reconciler of {} deletes, in this order:\n\n1. the `Cluster`, and with it its machines and its infrastructure; it waits until they are gone;\n2. everything else that it applied from this folder;\n3. the credentials.\n\nThe folder stays. Remove it in another pull request after the reconciler has reported that the cluster is gone. Without the folder the reconciler does not know what to delete.\n",
         code(retired.file.path.as_str(), 300),
         code(&retired.claimed_by, 100),
     ));
@@ -117,12 +117,17 @@ pub fn retirement_pull(retired: &RetiredCluster, asked: AskedFor<'_>) -> Cluster
         .collect();
     section(&mut page, "\n### Machines\n\n", &pools);
     section(&mut page, "\n### Objects\n\n", &objects(&retired.objects));
-    page.push("\nThe check `capstan` tells `removes-machines`, as it does of everything that loses machines, and lets it pass as long as this adds the tombstone alone: that is what this pull request is for.\n");
+    page.push("\nThe check `capstan` shows the finding `removes-machines`. It passes as long as this pull request adds only the tombstone.\n");
     let kind = SourceKind::parse(DESTROY).unwrap_or(SourceKind::RELEASE);
     let source = SourceState::new(SourceId::new(kind, retired.cluster.as_str()), None);
     let files = std::slice::from_ref(&retired.file);
-    let commit =
-        commit(&title, "Asked for by command; the pull request tells what goes.", &source, None, files);
+    let commit = commit(
+        &title,
+        "A command asked for it; the pull request says what is deleted.",
+        &source,
+        None,
+        files,
+    );
     ClusterPull { title, body: page.finish() + "\n" + &mark(asked.key), commit }
 }
 
@@ -132,7 +137,7 @@ pub fn cluster_pull_answer(cluster: &ClusterId, number: u64, is_new: IsNew) -> A
     match is_new {
         IsNew::Yes => Answer::told(format!("#{number} is open for {cluster}.\n")),
         IsNew::No => Answer::told(format!(
-            "#{number} is open for {cluster} already, and is not written a second time: close it and delete its branch first.\n"
+            "#{number} is already open for {cluster}. Close it and delete its branch before you ask again.\n"
         )),
     }
 }
@@ -167,7 +172,7 @@ pub fn not_done(cluster: &ClusterId, why: &str, refusal: Refusal) -> Answer {
 fn applied_by(claimed_by: Option<&str>) -> String {
     match claimed_by {
         Some(management) => format!("The reconciler of {} applies it once this is merged.", code(management, 100)),
-        None => "No management cluster claims it in `.capstan.yaml`: whatever applies this repository has to be told of it.".to_owned(),
+        None => "No management cluster claims it in `.capstan.yaml`. Add it to the tool that applies this repository.".to_owned(),
     }
 }
 

@@ -35,7 +35,7 @@ pub fn commit_message(
     let by_inventory = values::commit_line(upgrade, &to);
     let from = match &upgrade.from {
         _ if by_inventory.is_some() => by_inventory.unwrap_or_default(),
-        Some(_) if recorded => format!("Nobody had recorded the {kind}; it was inferred"),
+        Some(_) if recorded => format!("The {kind} was not recorded; it was inferred"),
         Some(from) if upgrade.basis == Basis::Inferred => {
             format!("From {}, which was inferred", plain(&from.to_string(), 120))
         }
@@ -165,7 +165,7 @@ mod tests {
             (
                 "aws/v22.0.0",
                 Basis::Inferred,
-                "Record gauss/peu01 at aws/v22.0.0\n\nNobody had recorded the release; it was inferred",
+                "Record gauss/peu01 at aws/v22.0.0\n\nThe release was not recorded; it was inferred",
             ),
         ] {
             assert_eq!(begin_of(from, basis), expected);

@@ -19,7 +19,7 @@ use super::markdown::{
 };
 use super::merging::approvals_above;
 use super::title::{UNKNOWN, cut};
-use super::{Block, BlockKey, tables};
+use super::{Block, BlockKey, headline, tables};
 
 /// What the text of a shared pull request is made from.
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +102,9 @@ pub fn visible_group_text(group: &GroupProposal<'_>) -> String {
         + approvals_above(group.decisions).len();
     let mut page = Page::new(MAX_BODY.saturating_sub(block));
     let next = offered_before(group.previous) + &next_steps(group);
+    if let Some(line) = headline::first_line(group.parts.iter().map(|part| part.upgrade)) {
+        page.push(&format!("{line}\n\n"));
+    }
     page.push(&format!(
         "Upgrades {} of {} to {}.\n",
         count(group.parts.len(), "cluster", "clusters"),
@@ -121,7 +124,7 @@ pub fn visible_group_text(group: &GroupProposal<'_>) -> String {
     let more = group.left_out.len() - left_out.len();
     let budget = page.free() / 4;
     page.section(
-        "\n### Not in this pull request\n\nThese clusters of the group stay out of it, and stop nobody else.\n\n",
+        "\n### Not in this pull request\n\nThese clusters of the group are not in this pull request. They do not hold up the others.\n\n",
         &left_out,
         budget,
         |left| more_items(left + more, "cluster", "clusters"),
@@ -139,7 +142,7 @@ pub fn visible_group_text(group: &GroupProposal<'_>) -> String {
     if !unfolded.is_empty() {
         let plan = code(&format!("capstan plan {}", shell_word(unfolded[0])), 120);
         page.push(&format!(
-            "\n… and what becomes of {}: {plan} in a checkout shows it.\n",
+            "\n… and {}: {plan} in a checkout shows their changes.\n",
             count(unfolded.len(), "more cluster", "more clusters"),
         ));
     }
@@ -171,9 +174,9 @@ fn replaced(part: &Proposal<'_>) -> String {
     tables::machines(MachineCount::replaced(rollouts)) + &deleted
 }
 
-/// `3 machines replaced`
+/// `3 machines are replaced`
 fn becomes(part: &Proposal<'_>) -> String {
-    tables::what_becomes(&part.upgrade.rollouts).unwrap_or_else(|| "no machine replaced".to_owned())
+    headline::what_becomes(&part.upgrade.rollouts).unwrap_or_else(headline::none_replaced)
 }
 
 fn left_out_row((target, why): &(Target, String)) -> String {
@@ -205,13 +208,13 @@ fn next_steps(group: &GroupProposal<'_>) -> String {
     if !names.is_empty() {
         let names: Vec<String> = names.into_iter().take(10).map(|name| code(name, 100)).collect();
         rolling.push(format!(
-            "The reconcilers on {} follow the machines after the merge: the check `capstan/rollout` here tells how each cluster's do.",
+            "The reconcilers on {} follow the machines after the merge. The check `capstan/rollout` here shows the progress of each cluster.",
             list(&names)
         ));
     }
     if unseen > 0 {
         rolling.push(format!(
-            "No reconciler reports on {} here, so machines of an earlier upgrade may still be rolling: look before you merge.",
+            "No reconciler reports on {}, so machines of an earlier upgrade may still be rolling. Look before you merge.",
             match group.parts.len() {
                 1 => "this cluster".to_owned(),
                 all if all == unseen => "these clusters".to_owned(),
@@ -221,11 +224,11 @@ fn next_steps(group: &GroupProposal<'_>) -> String {
     }
     format!(
         "\n### What to do next\n\n\
-         - Read what becomes of each cluster and the check `capstan`, then approve and merge: machines are replaced only after the merge.\n\
+         - Read the changes of each cluster and the check `capstan`, then approve and merge. Machines are replaced only after the merge.\n\
          - {}\n\
-         - A command here is about all of these clusters, and needs the right for each; {} is about one. {} takes one out of here.\n\
-         - A commit of your own on this branch is kept: Capstan then leaves the branch alone until somebody with write permission comments {}.\n\
-         - Close it to decline this {kind} for these clusters: it is not offered to them again, a newer one is.\n\
+         - A command here applies to all of these clusters, and needs the right for each. {} applies to one. {} removes one from this pull request.\n\
+         - You may push commits to this branch. Capstan then leaves it alone until somebody with write permission comments {}.\n\
+         - Close this pull request to decline this {kind} for these clusters: Capstan does not offer it to them again, only a newer one.\n\
          - {} lists the commands.\n",
         rolling.join(" "),
         code(&format!("{prefix} … for CLUSTER"), 60),

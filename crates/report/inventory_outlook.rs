@@ -41,7 +41,7 @@ pub fn reach(level: &LevelReach) -> String {
     let machines = if level.machines.known == 1 { "machine" } else { "machines" };
     text.push_str(&match (level.rolling, level.machines.known, level.machines.is_more) {
         (0, _, _) => ", no machine is replaced".to_owned(),
-        (_, 0, _) => format!(", {clusters} {roll} machines, and Git does not say how many"),
+        (_, 0, _) => format!(", {clusters} {roll} an unknown number of machines"),
         (_, _, true) => format!(", {clusters} {roll} at least {known} {machines}"),
         (_, _, false) => format!(", {clusters} {roll} {known} {machines}"),
     });
@@ -73,20 +73,25 @@ fn proposals(outlook: &InventoryOutlook) -> String {
     let own = "of its own, within the limits of `upgrade.proposals`";
     let who = match (proposed, changed) {
         (0, 0) => String::new(),
-        (0, 1) => "Merged, it gets no proposal: what blocks it comes first.".to_owned(),
-        (0, _) => "Merged, none of these clusters gets a proposal: what blocks them comes first.".to_owned(),
-        (1, 1) => format!("Merged, this cluster gets a proposal {own}."),
-        (all, changed) if all == changed => format!("Merged, each of these clusters gets a proposal {own}."),
+        (0, 1) => "After the merge it gets no proposal until the blocking errors are fixed.".to_owned(),
+        (0, _) => {
+            "After the merge none of these clusters gets a proposal until the blocking errors are fixed."
+                .to_owned()
+        }
+        (1, 1) => format!("After the merge this cluster gets a proposal {own}."),
+        (all, changed) if all == changed => {
+            format!("After the merge each of these clusters gets a proposal {own}.")
+        }
         (some, _) => format!(
-            "Merged, {} of these clusters {} a proposal {own}; where something blocks, that comes first.",
+            "After the merge {} of these clusters {} a proposal {own}. The others are blocked by errors.",
             grouped(u64::try_from(some).unwrap_or(u64::MAX)),
             fitting(some, "gets", "get"),
         ),
     };
     let later = match (outlook.unplanned, who.is_empty()) {
         (0, _) => "",
-        (_, true) => "Merged, what was not planned here is planned.",
-        (_, false) => " What was not planned here is planned then.",
+        (_, true) => "After the merge Capstan plans the clusters that it did not plan here.",
+        (_, false) => " Capstan then plans the clusters that it did not plan here.",
     };
     if who.is_empty() && later.is_empty() { String::new() } else { format!("\n{who}{later}\n") }
 }
@@ -104,7 +109,7 @@ pub(super) fn section(page: &mut Page, outlook: &InventoryOutlook, changes_here:
     page.section("\n", &rows, budget / 4, |left| more_items(left, "level", "levels"));
     if outlook.unplanned > 0 {
         page.push(&format!(
-            "\n{}, and {} not planned: only so many are.\n",
+            "\n{}, and {} not planned (limit reached).\n",
             count(outlook.unplanned, "more cluster may change", "more clusters may change"),
             fitting(outlook.unplanned, "was", "were"),
         ));
@@ -163,8 +168,8 @@ mod tests {
             (1, 1, 1, known(1), 0, "1 of 1 cluster changes, 1 rolls 1 machine"),
             (12, 1, 1, known(3), 1, "1 of 12 clusters changes, 1 rolls 3 machines, 1 blocked"),
             (12, 2, 0, known(0), 0, "2 of 12 clusters change, no machine is replaced"),
-            (2, 2, 2, some, 0, "2 of 2 clusters change, 2 roll machines, and Git does not say how many"),
-            (2, 2, 1, some, 0, "2 of 2 clusters change, 1 rolls machines, and Git does not say how many"),
+            (2, 2, 2, some, 0, "2 of 2 clusters change, 2 roll an unknown number of machines"),
+            (2, 2, 1, some, 0, "2 of 2 clusters change, 1 rolls an unknown number of machines"),
             (2, 2, 2, more(1), 0, "2 of 2 clusters change, 2 roll at least 1 machine"),
             (10_000, 214, 12, known(36), 3, "214 of 10,000 clusters change, 12 roll 36 machines, 3 blocked"),
             (
@@ -185,23 +190,23 @@ mod tests {
         const OWN: &str = "of its own, within the limits of `upgrade.proposals`";
         for (changed, blocked, unplanned, said) in [
             (0, 0, 0, String::new()),
-            (0, 0, 7, "\nMerged, what was not planned here is planned.\n".to_owned()),
-            (1, 0, 0, format!("\nMerged, this cluster gets a proposal {OWN}.\n")),
-            (1, 1, 0, "\nMerged, it gets no proposal: what blocks it comes first.\n".to_owned()),
+            (0, 0, 7, "\nAfter the merge Capstan plans the clusters that it did not plan here.\n".to_owned()),
+            (1, 0, 0, format!("\nAfter the merge this cluster gets a proposal {OWN}.\n")),
+            (1, 1, 0, "\nAfter the merge it gets no proposal until the blocking errors are fixed.\n".to_owned()),
             (
                 3,
                 3,
                 0,
-                "\nMerged, none of these clusters gets a proposal: what blocks them comes first.\n"
+                "\nAfter the merge none of these clusters gets a proposal until the blocking errors are fixed.\n"
                     .to_owned(),
             ),
-            (3, 0, 0, format!("\nMerged, each of these clusters gets a proposal {OWN}.\n")),
+            (3, 0, 0, format!("\nAfter the merge each of these clusters gets a proposal {OWN}.\n")),
             (
                 3,
                 2,
                 0,
                 format!(
-                    "\nMerged, 1 of these clusters gets a proposal {OWN}; where something blocks, that comes first.\n"
+                    "\nAfter the merge 1 of these clusters gets a proposal {OWN}. The others are blocked by errors.\n"
                 ),
             ),
             (
@@ -209,7 +214,7 @@ mod tests {
                 1,
                 0,
                 format!(
-                    "\nMerged, 2 of these clusters get a proposal {OWN}; where something blocks, that comes first.\n"
+                    "\nAfter the merge 2 of these clusters get a proposal {OWN}. The others are blocked by errors.\n"
                 ),
             ),
             (
@@ -217,7 +222,7 @@ mod tests {
                 0,
                 1,
                 format!(
-                    "\nMerged, each of these clusters gets a proposal {OWN}. What was not planned here is planned then.\n"
+                    "\nAfter the merge each of these clusters gets a proposal {OWN}. Capstan then plans the clusters that it did not plan here.\n"
                 ),
             ),
         ] {
@@ -234,12 +239,12 @@ mod tests {
             (
                 1,
                 "the inventory: at least 2 of 9 clusters change, no machine is replaced",
-                "\n1 more cluster may change, and was not planned: only so many are.\n",
+                "\n1 more cluster may change, and was not planned (limit reached).\n",
             ),
             (
                 4_000,
                 "the inventory: at least 2 of 9 clusters change, no machine is replaced",
-                "\n4,000 more clusters may change, and were not planned: only so many are.\n",
+                "\n4,000 more clusters may change, and were not planned (limit reached).\n",
             ),
         ] {
             let whole = LevelReach { all: 9, changed: 2, ..LevelReach::default() };

@@ -14,7 +14,7 @@ pub fn kubeconfig_title(cluster: &ClusterId) -> String {
 pub fn kubeconfig_body(cluster: &ClusterId, said: &Kubeconfig, path: &RepoPath) -> String {
     let what = match said.form {
         KubeconfigForm::Age => {
-            "is a key of the cluster, encrypted to its owners: `age -d` opens it to them alone"
+            "is a key of the cluster, encrypted to its owners: only they can decrypt it with `age -d`"
         }
         KubeconfigForm::Plain => "says how to log in, and holds no secret",
     };
@@ -25,7 +25,7 @@ pub fn kubeconfig_body(cluster: &ClusterId, said: &Kubeconfig, path: &RepoPath) 
         .map(|one| format!("- {}: {}\n", code(one.name.as_str(), 253), code(one.fingerprint.as_str(), 100)))
         .collect();
     format!(
-        "{} {what}.{}\n\nCluster {}, SHA-256 `{}`.\n\n{owners}\nWhat stands in Git stays for ever: whoever leaves keeps the file, and the cluster refuses what is in it.\n",
+        "{} {what}.{}\n\nCluster {}, SHA-256 `{}`.\n\n{owners}\nGit keeps this file for ever. A person who leaves keeps the file too, but the cluster refuses the key in it.\n",
         code(&path.to_string(), 500),
         until.unwrap_or_default(),
         code(cluster.as_str(), 300),

@@ -69,6 +69,7 @@ mod field_diff;
 mod fingerprint;
 mod group;
 mod head_lines;
+mod headline;
 mod inventory_outlook;
 mod judged_services;
 mod kubeconfig;

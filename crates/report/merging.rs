@@ -39,7 +39,7 @@ fn passed_over_in_words(approval: &Approval, why: &PassedOver) -> String {
             format!("{given} does not count: they opened it, or pushed to its branch.")
         }
         PassedOver::Voice(Voice::Untold) => {
-            format!("{given} does not count: people pushed to this branch, and GitHub does not tell who.")
+            format!("{given} does not count: people pushed to this branch, and GitHub does not say who.")
         }
     }
 }
@@ -72,7 +72,7 @@ pub fn approvals_gate(approved: &Approved, prefix: &str) -> Option<Gate> {
     let title = if approved.missing > 0 {
         let needed = count(approved.needed as usize, "approval", "approvals");
         why.push(format!(
-            "It needs {needed} of people who may `approve` here, and {} missing: `{prefix} approve`, or an approving review of its head. Who pushed to its branch does not count.",
+            "It needs {needed} by people who may `approve` here, and {} missing: comment `{prefix} approve`, or approve the head in a review. Approvals by people who pushed to its branch do not count.",
             if approved.missing == 1 { "1 is".to_owned() } else { format!("{} are", approved.missing) }
         ));
         format!("{} of {needed} missing", approved.missing)
@@ -102,21 +102,19 @@ pub fn obstacle_in_words(obstacle: &Obstacle, base: &str, prefix: &str) -> Strin
     let base = code(base, 100);
     match obstacle {
         Obstacle::HeadMoved(head) => format!(
-            "Its head is {} now, which is not the commit that was meant: have a look, and say it again.",
+            "Its head is now {}, which is not the commit that the command named. Look at it, and repeat the command.",
             code(short(head), 20)
         ),
-        Obstacle::Paused(pause) => format!("{} `{prefix} resume` takes it back.", pause_in_words(pause)),
-        Obstacle::Held(hold) => format!("{} `{prefix} unhold` takes it back.", hold_in_words(hold)),
+        Obstacle::Paused(pause) => format!("{} `{prefix} resume` undoes it.", pause_in_words(pause)),
+        Obstacle::Held(hold) => format!("{} `{prefix} unhold` undoes it.", hold_in_words(hold)),
         Obstacle::Below(below) => {
             let below: Vec<String> = below.iter().take(10).map(|number| format!("#{number}")).collect();
             format!(
-                "It stands in a stack, and a merge would merge what is below it as well: {}. Merge these first.",
+                "It is part of a stack, and a merge would also merge the pull requests below it: {}. Merge these first.",
                 below.join(", ")
             )
         }
-        Obstacle::WayUnknown => {
-            "Nobody knows what a merge would merge as well: its check says why.".to_owned()
-        }
+        Obstacle::WayUnknown => "It is unknown what else a merge would merge. The check says why.".to_owned(),
         Obstacle::Draft => "It is a draft.".to_owned(),
         Obstacle::Check(title) => {
             format!("The check `capstan` does not let it pass: {}.", title.trim_end_matches('.'))
@@ -128,9 +126,11 @@ pub fn obstacle_in_words(obstacle: &Obstacle, base: &str, prefix: &str) -> Strin
         Obstacle::ChangesRequested(logins) => objections(logins),
         Obstacle::Conflicts => format!("It conflicts with {base}."),
         Obstacle::Behind => {
-            format!("The rules of {base} want it up to date first: press `Update branch`. Approvals stay.")
+            format!(
+                "The rules of {base} require it to be up to date: press `Update branch`. Approvals stay valid."
+            )
         }
-        Obstacle::Reviews => format!("The rules of {base} want reviews on GitHub that are missing."),
+        Obstacle::Reviews => format!("The rules of {base} require reviews on GitHub that are missing."),
         Obstacle::RequiredFailed(names) => format!("Required checks fail: {}.", listed(names)),
         Obstacle::Rules => format!("The rules of {base} do not allow it yet, and GitHub does not say which."),
         Obstacle::Method(method, allowed) => {
@@ -142,11 +142,11 @@ pub fn obstacle_in_words(obstacle: &Obstacle, base: &str, prefix: &str) -> Strin
             )
         }
         Obstacle::NoAutoMerge(pending) => format!(
-            "These required checks are not done: {}; and the repository has no auto-merge that could wait for them. Say it again then.",
+            "These required checks are not done: {}. The repository does not allow auto-merge, so repeat the command when they are done.",
             listed(pending)
         ),
         Obstacle::NotRequired(pending) => format!(
-            "These required checks are not done: {}. Auto-merge is not switched on, since the rules of {base} do not require the check `capstan`: what is pushed meanwhile would be merged unjudged. Say it again then.",
+            "These required checks are not done: {}. Capstan does not enable auto-merge, because the rules of {base} do not require the check `capstan`. GitHub would merge later pushes that Capstan has not judged. Repeat the command when the checks are done.",
             listed(pending)
         ),
     }
@@ -164,7 +164,7 @@ pub fn merge_in_words(step: &MergeStep, head: &CommitId, base: &str, prefix: &st
         MergeStep::Stands(Standstill::Queued(by)) => format!("It is in the merge queue{}.", by_whom(by)),
         MergeStep::Stands(Standstill::AutoMerge(by)) => {
             format!(
-                "It is set to merge by itself{}: GitHub does once the rules of {} allow it.",
+                "Auto-merge is enabled{}: GitHub merges it when the rules of {} allow it.",
                 by_whom(by),
                 code(base, 100)
             )
@@ -172,11 +172,11 @@ pub fn merge_in_words(step: &MergeStep, head: &CommitId, base: &str, prefix: &st
         MergeStep::Now(method) => format!("Merged at {head} ({}).", method.as_str()),
         MergeStep::Enqueue => format!("It is in the merge queue at {head}."),
         MergeStep::WhenReady { pending, .. } => format!(
-            "These required checks are not done: {}. Auto-merge is switched on at {head}: GitHub merges it then.",
+            "These required checks are not done: {}. Auto-merge is enabled at {head}: GitHub merges it when they are done.",
             listed(pending)
         ),
         MergeStep::LookAgain => {
-            "GitHub is still computing whether it can be merged: it is looked at again.".to_owned()
+            "GitHub is still computing whether it can be merged. Capstan looks again.".to_owned()
         }
     }
 }
@@ -184,14 +184,14 @@ pub fn merge_in_words(step: &MergeStep, head: &CommitId, base: &str, prefix: &st
 fn by_whom(by: &By) -> String {
     match by {
         By::Capstan => String::new(),
-        By::Other(login) => format!(", as {} wants it", code(login, 80)),
+        By::Other(login) => format!(", as {} asked", code(login, 80)),
     }
 }
 
 /// That GitHub did not take a merge, in its words.
 pub fn merge_refused_in_words(reason: &str) -> String {
     let hint = if reason.contains("not accessible by integration") {
-        " The App lacks a permission for it: see `docs/install-bot.md`. Somebody who may can merge it on GitHub."
+        " The App lacks a permission for it: see `docs/install-bot.md`. Somebody with the permission can merge it on GitHub."
     } else {
         ""
     };
@@ -201,8 +201,8 @@ pub fn merge_refused_in_words(reason: &str) -> String {
 /// What was taken back that had been asked of GitHub, and why: sentences.
 pub fn undo_in_words(undo: Undo, obstacles: &[Obstacle], base: &str, prefix: &str) -> String {
     let what = match undo {
-        Undo::AutoMerge => "Auto-merge is switched off again.",
-        Undo::Queue => "It is taken out of the merge queue again.",
+        Undo::AutoMerge => "Auto-merge is disabled again.",
+        Undo::Queue => "It is no longer in the merge queue.",
     };
     let why: Vec<String> =
         obstacles.iter().map(|obstacle| obstacle_in_words(obstacle, base, prefix)).collect();
@@ -214,17 +214,17 @@ pub fn moved_refusal(command: &str, branch: &str, head: &CommitId, pushes: &[Pus
     let command = code(command, 200);
     let why = match pushes.first() {
         Some(push) => format!(
-            "{} came to {} after the comment was written (or in the same second)",
+            "{} were pushed to {} after the comment (or in the same second)",
             code(short(&push.after), 20),
             code(branch, 300)
         ),
-        None => format!("GitHub does not tell when the head of {} was pushed", code(branch, 300)),
+        None => format!("GitHub does not say when the head of {} was pushed", code(branch, 300)),
     };
     let named = code(&format!("{} {}", command.trim_matches('`'), short(head)), 200);
     Answer::refused(
         Refusal::NotObeyed,
         &format!(
-            "{command} was not carried out: {why}, and nobody means what they have not seen. Have a look, then say {named}.\n"
+            "{command} was not carried out: {why}, so the author of the comment may not have seen them. Look at them, then comment {named}.\n"
         ),
     )
 }
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(gate.title, "1 of 2 approvals missing");
         assert_eq!(
             gate.why,
-            "It needs 2 approvals of people who may `approve` here, and 1 is missing: `/capstan approve`, or an approving review of its head. Who pushed to its branch does not count. See `docs/pull-requests.md#approvals`."
+            "It needs 2 approvals by people who may `approve` here, and 1 is missing: comment `/capstan approve`, or approve the head in a review. Approvals by people who pushed to its branch do not count. See `docs/pull-requests.md#approvals`."
         );
         approved.missing = 0;
         assert_eq!(approvals_gate(&approved, "/capstan"), None);
@@ -290,7 +290,7 @@ mod tests {
         );
         assert_eq!(
             merge_refused_in_words("Resource not accessible by integration"),
-            "It is not merged: GitHub refuses it. Resource not accessible by integration. The App lacks a permission for it: see `docs/install-bot.md`. Somebody who may can merge it on GitHub."
+            "It is not merged: GitHub refuses it. Resource not accessible by integration. The App lacks a permission for it: see `docs/install-bot.md`. Somebody with the permission can merge it on GitHub."
         );
     }
 }

@@ -38,9 +38,7 @@ fn mark(visible: &str) -> String {
 fn visible(onboarding: &Onboarding) -> String {
     let mut page = Page::new(LONGEST);
     page.push(
-        "Capstan is installed here, and this repository has no `.capstan.yaml`. This pull request adds one that fits what was \
-         found. **Until there is one on the default branch, Capstan does nothing else here**: no check, no comment, no other \
-         branch.\n",
+        "Capstan is installed here, and this repository has no `.capstan.yaml`. This pull request adds one that fits what Capstan found. **Until there is one on the default branch, Capstan does nothing else here**: no check, no comment, no other branch.\n",
     );
     let (first, modes) = (first_release(onboarding), MODES);
     let end = NEXT_STEPS.len() + first.len() + modes.len();
@@ -68,8 +66,7 @@ fn visible(onboarding: &Onboarding) -> String {
     }
     let set = |set: &ClusterId| format!("- {}\n", code(set.as_str(), 200));
     section(
-        "\n### Provider sets\n\nFolders whose objects are those of the Cluster API operator, which Capstan upgrades as it does clusters. Which management cluster \
-         runs one stands in no file yet: name it in `managementClusters`, as the settings show.\n\n",
+        "\n### Provider sets\n\nThese folders hold objects of the Cluster API operator. Capstan upgrades them like clusters. No file says yet which management cluster runs one: name it in `managementClusters`, as the settings show.\n\n",
         &onboarding.sets.iter().map(set).collect::<Vec<_>>(),
         4_000,
         ["provider set", "provider sets"],
@@ -103,7 +100,7 @@ fn cluster_row(cluster: &Onboarded) -> String {
         ReleaseGuess::Equals(many, best) => (
             "unknown".to_owned(),
             format!(
-                "{many} releases fit equally well, {} among them: {}",
+                "{many} releases fit equally well, including {}: {}",
                 code_cell(best.release.as_str(), 100),
                 fit(best)
             ),
@@ -140,7 +137,7 @@ fn applied_by(appliers: &[Applier]) -> String {
     if appliers.len() > SHOWN {
         words.push(format!("{} more", appliers.len() - SHOWN));
     }
-    if words.is_empty() { "nobody found here".to_owned() } else { words.join(", ") }
+    if words.is_empty() { "none found".to_owned() } else { words.join(", ") }
 }
 
 fn offer_row(cluster: &Onboarded) -> Option<String> {
@@ -153,7 +150,9 @@ fn offer_row(cluster: &Onboarded) -> Option<String> {
                     let number = count(usize::try_from(*number).unwrap_or(usize::MAX), "machine", "machines");
                     format!("replaces {number}")
                 }
-                RolledMachines::Unknown => "replaces machines, how many does not stand in Git".to_owned(),
+                RolledMachines::Unknown => {
+                    "replaces an unknown number of machines (replicas are not in Git)".to_owned()
+                }
             };
             let held =
                 blocked.as_ref().map(|why| format!("; waits: {}", prose_cell(why, 300))).unwrap_or_default();
@@ -177,7 +176,7 @@ fn first_release(onboarding: &Onboarding) -> String {
     }
     let example = onboarding.clusters.first().map(|cluster| {
         format!(
-            "The first is made from a cluster that is as it should be, in a checkout:\n\n{}\n\nThat copies its objects to \
+            "Make the first release from a cluster that is in good order, in a checkout:\n\n{}\n\nThis copies its objects to \
              `PROVIDER/v1.0.0/base/` with `${{CLUSTER_NAME}}` for its name, and records the release in the cluster's `capstan.yaml`. ",
             code(&first_release_command(cluster.id.as_str()), 400)
         )
@@ -194,17 +193,16 @@ const MODES: &str = "
 
 - It reports the check `capstan` on pull requests: what the clusters will be, which machines roll, which rules are broken.
 - It answers commands in comments.
-- It opens no pull request, makes no branch and no commit, and applies nothing: who applies the clusters today goes on doing so.
+- It opens no pull request, makes no branch and no commit, and applies nothing. The tools that apply the clusters today continue to do so.
 ";
 
 const NEXT_STEPS: &str = "
 ### What to do next
 
-- Look at `.capstan.yaml` here, and merge. Commits of your own on this branch are kept: Capstan then leaves it alone.
-- Later, `mode: propose` has newer releases offered, each cluster in a pull request of its own. A management cluster with \
-Capstan's reconciler may apply clusters that `managementClusters` names; without it nothing changes there.
-- Close this pull request to decline: Capstan does not ask again. To be asked again, reopen it, or add a `.capstan.yaml` yourself.
-- In a checkout, `capstan init` shows the same, as the repository is then.
+- Look at `.capstan.yaml` here, and merge. You may push commits to this branch: Capstan then leaves it alone.
+- Later, set `mode: propose`: Capstan then offers newer releases, each cluster in a pull request of its own. Capstan's reconciler may apply the clusters that `managementClusters` names. Without it nothing changes there.
+- Close this pull request to decline: Capstan does not propose it again. To change your mind, reopen it, or add a `.capstan.yaml` yourself.
+- `capstan init` shows the same for a checkout.
 ";
 
 #[cfg(test)]

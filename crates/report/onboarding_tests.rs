@@ -55,7 +55,7 @@ fn the_body_tells_clusters_fits_appliers_and_offers() {
     for line in [
         "2 clusters, 2 releases.",
         "| `gauss/peu01` | `aws/v1.0.0` | 95%: 19 fields equal, 1 otherwise, 0 missing | Flux Kustomization `flux-system/peu01` |",
-        "| `gauss/peu\\|02` | unknown | no release that it could come from | nobody found here |",
+        "| `gauss/peu\\|02` | unknown | no release that it could come from | none found |",
         "- `old/@acme.yaml:7`: old holds 2 clusters: move `a` &lt;img&gt;",
         "| `gauss/peu01` | `aws/v1.1.0` | 2 changes, replaces 3 machines |",
     ] {
@@ -92,7 +92,7 @@ fn a_provider_set_alone_is_named() {
         releases: Vec::new(),
     };
     let body = onboarding_body(&onboarding);
-    let said = "\n### Provider sets\n\nFolders whose objects are those of the Cluster API operator, which Capstan upgrades as it does clusters. Which management cluster runs one stands in no file yet: name it in `managementClusters`, as the settings show.\n\n- `mc-eu/providers`\n";
+    let said = "\n### Provider sets\n\nThese folders hold objects of the Cluster API operator. Capstan upgrades them like clusters. No file says yet which management cluster runs one: name it in `managementClusters`, as the settings show.\n\n- `mc-eu/providers`\n";
     assert!(body.contains(said), "{body}");
 }
 

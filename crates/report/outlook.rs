@@ -137,7 +137,11 @@ pub(super) fn settings_title(outlook: &SettingsOutlook) -> Option<String> {
     let parts = [
         (outlook.found.len(), "cluster more", "clusters more"),
         (outlook.lost.len(), "cluster less", "clusters less"),
-        (outlook.prospects.len(), "cluster is offered something else", "clusters are offered something else"),
+        (
+            outlook.prospects.len(),
+            "cluster is offered a different upgrade",
+            "clusters are offered different upgrades",
+        ),
     ];
     let parts: Vec<String> = parts
         .iter()
@@ -155,8 +159,8 @@ pub(super) fn releases(page: &mut Page, outlook: &ReleaseOutlook, budget: usize)
         .map(|changed| {
             let becomes = match changed.becomes {
                 Becomes::Added => "is new",
-                Becomes::Changed => "has another content",
-                Becomes::Removed => "is there no more",
+                Becomes::Changed => "has different content",
+                Becomes::Removed => "is removed",
             };
             format!("- {} {becomes}\n", code(changed.release.as_str(), 200))
         })
@@ -175,12 +179,12 @@ pub(super) fn releases(page: &mut Page, outlook: &ReleaseOutlook, budget: usize)
     }
     page.push(&not_offered(outlook));
     if !outlook.withdrawn.is_empty() {
-        page.push(&format!("\nWould be offered no more to {}.\n", named(&outlook.withdrawn)));
+        page.push(&format!("\nNo longer offered to {}.\n", named(&outlook.withdrawn)));
     }
     if !outlook.consumers.is_empty() {
         let names = few(outlook.consumers.iter().map(|name| code(name, 140)), NAMED, "more");
         page.push(&format!(
-            "\nOther repositories use these releases ({}): what becomes of their clusters is not looked at here.\n",
+            "\nOther repositories use these releases ({}). This check does not look at their clusters.\n",
             list(&names)
         ));
     }
@@ -202,7 +206,7 @@ fn looked_at(looked_at: usize, clusters: usize) -> String {
     }
     if looked_at < clusters {
         return format!(
-            "{looked_at} of {} {} looked at, those of the releases' own provider first, then in the order of `upgrade.proposals.order`.",
+            "{looked_at} of {} {} looked at: clusters of the releases' own provider first, then in the order of `upgrade.proposals.order`.",
             count(clusters, "cluster", "clusters"),
             fitting(looked_at, "was", "were"),
         );
@@ -239,7 +243,7 @@ fn not_offered(outlook: &ReleaseOutlook) -> String {
     let offered = outlook.offered().count();
     others = others.saturating_sub(offered);
     let mut parts: Vec<String> = counts.iter().map(|(word, number)| format!("{number} {word}")).collect();
-    parts.extend((others > 0).then(|| format!("{others} offered something else")));
+    parts.extend((others > 0).then(|| format!("{others} offered a different upgrade")));
     parts.extend((!unplannable.is_empty()).then(|| format!("{} that cannot be planned", unplannable.len())));
     let mut text = match parts.as_slice() {
         [] => String::new(),
@@ -274,7 +278,7 @@ pub(super) fn one_upgrade(page: &mut Page, upgrade: &Upgrade, share: usize) {
     });
     if upgrade.blocked.is_empty() && errors.is_empty() && conflicts.is_empty() && rollouts.is_empty() {
         page.push(&format!(
-            "\nNo error, no conflict, no machine is replaced; {}.\n",
+            "\nNo errors, no conflicts, no machines are replaced; {}.\n",
             count(upgrade.changes.len(), "change", "changes")
         ));
     }
@@ -282,11 +286,11 @@ pub(super) fn one_upgrade(page: &mut Page, upgrade: &Upgrade, share: usize) {
 
 /// The section on settings.
 pub(super) fn settings(page: &mut Page, outlook: &SettingsOutlook, budget: usize) {
-    page.push("\n### Settings\n\nWhat would be otherwise under the new ones:\n");
+    page.push("\n### Settings\n\nWhat changes under the new settings:\n");
     let mut nothing = true;
     for (clusters, what) in [
-        (&outlook.found, "Clusters that would be found, and are not now"),
-        (&outlook.lost, "Clusters that would be none any more: their proposals are closed"),
+        (&outlook.found, "Folders that become clusters"),
+        (&outlook.lost, "Clusters that are no longer clusters (Capstan closes their proposals)"),
     ] {
         if !clusters.is_empty() {
             nothing = false;
@@ -318,13 +322,13 @@ pub(super) fn settings(page: &mut Page, outlook: &SettingsOutlook, budget: usize
     let head = "\n| Cluster | Is offered | would be offered |\n|---|---|---|\n";
     page.section(head, &rows, budget / 3, |left| more_below(left, "cluster", "clusters"));
     if nothing {
-        page.push("\nThe same clusters, applied by the same, and offered the same.\n");
+        page.push("\nNothing: the clusters, who applies them and what they are offered stay the same.\n");
     }
     let [looked_at, all] = outlook.looked_at;
     if looked_at < all {
         let compared = if looked_at == 0 { "none".to_owned() } else { looked_at.to_string() };
         page.push(&format!(
-            "\nWhat is offered was compared for {compared} of {}.\n",
+            "\nCapstan compared the offers of {compared} of {}.\n",
             count(all, "cluster", "clusters")
         ));
     }

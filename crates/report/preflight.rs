@@ -41,12 +41,12 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
         PreflightAnswered::OtherBranch { default_branch } => Answer::refused(
             Refusal::NoPreflight,
             &format!(
-                "Nobody is asked: reconcilers apply {} alone, and this pull request is to another branch.\n",
+                "No reconciler is asked: reconcilers apply only {}, and this pull request is for another branch.\n",
                 code(default_branch, 200)
             ),
         ),
         PreflightAnswered::NotYet => Answer::told(
-            "GitHub is still computing what a merge would give. It is asked then, and the check `capstan` shows the answer.\n",
+            "GitHub is still computing the merge result. Capstan asks the reconcilers after that, and the check `capstan` shows the answers.\n",
         ),
         PreflightAnswered::Told { preflights, mode, not_enrolled: missing, unclaimed } => {
             let mut rows = rows(preflights, *mode);
@@ -59,7 +59,7 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
             if !unclaimed.is_empty() {
                 let named = few(unclaimed.iter().map(|one| code(one.as_str(), 200)), 10, "more");
                 rows.push(format!(
-                    "- {}: applied by other tools (no entry of `managementClusters` in `.capstan.yaml` claims {}), so there is nobody to ask.\n",
+                    "- {}: applied by other tools (no entry of `managementClusters` in `.capstan.yaml` claims {}), so there is no reconciler to ask.\n",
                     list(&named),
                     if unclaimed.len() == 1 { "it" } else { "them" }
                 ));
@@ -82,7 +82,7 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
 /// How a reconciler of that management cluster enrols, as sentences.
 pub fn not_enrolled(name: &str, uid: &str) -> String {
     format!(
-        "No reconciler of `{name}` is enrolled. `capstan agents invite --management-cluster {uid}` on the bot's machine makes a join code; `{}` says where it goes.",
+        "No reconciler of `{name}` is enrolled. Run `capstan agents invite --management-cluster {uid}` on the bot's machine to make a join code. `{}` says where to put it.",
         Refusal::NotEnrolled.page()
     )
 }
@@ -91,16 +91,14 @@ pub fn not_enrolled(name: &str, uid: &str) -> String {
 const MAX_ROWS: usize = 200;
 
 /// What to do where the live cluster cannot say yes, and has to.
-const YES_REQUIRED: &str = "Its yes is required here (`preflight.mode`): remove the reason (what comes with the \
-                            same commit, such as a namespace or a definition, can be merged first), then re-run \
-                            this check, which asks again; what waits for machines is asked again by itself.";
+const YES_REQUIRED: &str = "`preflight.mode` requires it to accept. Remove the reason, then re-run this check to ask again. If the reason is something in the same commit (a namespace, a definition), merge that first. If it waits for machines, Capstan asks again by itself.";
 
 /// The section's heading, with the way to what an answer means where it is not simply yes.
 pub(super) fn head(preflights: &[Preflight], mode: PreflightMode) -> String {
     use capstan_live::agent::preflight::{Meaning, meaning};
     let what = match meaning(preflights, mode) {
         Meaning::Fine => String::new(),
-        _ => format!("What is asked, and what an answer counts for: {}.\n\n", Refusal::NoPreflight.shown()),
+        _ => format!("What Capstan asks, and what an answer means: {}.\n\n", Refusal::NoPreflight.shown()),
     };
     format!("\n### Preflight\n\n{what}")
 }
@@ -119,11 +117,11 @@ fn rows_of(preflight: &Preflight, mode: PreflightMode) -> Vec<String> {
     };
     match &preflight.standing {
         Standing::Asked => {
-            vec![format!("- {who} is asked what its live cluster would say to {clusters}.\n")]
+            vec![format!("- {who} is being asked whether its live cluster accepts {clusters}.\n")]
         }
         Standing::Unanswered => {
             vec![format!(
-                "- {who} did not answer in time for {clusters}.{silence} Whoever re-runs this check asks again.\n"
+                "- {who} did not answer in time for {clusters}.{silence} Re-run this check to ask again.\n"
             )]
         }
         Standing::NotAsked(why) => {
@@ -134,7 +132,7 @@ fn rows_of(preflight: &Preflight, mode: PreflightMode) -> Vec<String> {
             .iter()
             .map(|cluster| match answer.clusters.iter().find(|one| one.cluster == *cluster) {
                 Some(one) => row(&who, one, mode),
-                None => format!("- {who} says nothing of {}.{silence}\n", code(cluster.as_str(), 200)),
+                None => format!("- {who} did not answer for {}.{silence}\n", code(cluster.as_str(), 200)),
             })
             .collect(),
     }
@@ -158,9 +156,9 @@ fn row(who: &str, answer: &ClusterAnswer, mode: PreflightMode) -> String {
         (false, more) => format!(": {}; and {more} more", reasons.join("; ")),
     };
     match answer.verdict {
-        PreflightVerdict::Accepted => format!("- {who} would take {cluster} as it is here{why}\n"),
+        PreflightVerdict::Accepted => format!("- {who} would accept {cluster} as it is here{why}\n"),
         PreflightVerdict::NotVerifiable => {
-            let says = format!("- {who} cannot tell before the merge whether it would take {cluster}{why}");
+            let says = format!("- {who} cannot say before the merge whether it would accept {cluster}{why}");
             match mode {
                 PreflightMode::Advisory => format!("{says}\n"),
                 PreflightMode::Required => format!("{}. {YES_REQUIRED}\n", says.trim_end_matches('.')),
@@ -176,13 +174,13 @@ pub(super) fn title(preflights: &[Preflight], mode: PreflightMode) -> Option<&'s
     match meaning(preflights, mode) {
         Meaning::Fine => None,
         Meaning::Neutral if preflights.iter().any(lacks_an_answer) => Some("the preflight is unanswered"),
-        Meaning::Neutral => Some("the live cluster cannot tell before the merge"),
+        Meaning::Neutral => Some("the live cluster cannot say before the merge whether it accepts"),
         Meaning::Awaited => Some("the live cluster is being asked"),
         Meaning::ActionRequired if preflights.iter().any(lacks_an_answer) => {
             Some("the preflight is unanswered and required")
         }
         Meaning::ActionRequired => {
-            Some("the live cluster cannot tell before the merge, and its yes is required")
+            Some("the live cluster cannot say before the merge whether it accepts, as required")
         }
         Meaning::Rejected => Some("the live cluster would refuse it"),
     }

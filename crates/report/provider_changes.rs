@@ -50,7 +50,7 @@ fn row(provider: &ProviderChange, worst: Option<Severity>) -> String {
     }
     let gains: usize = provider.rights.iter().map(|change| change.gains.len()).sum();
     if gains > 0 {
-        parts.push(count(gains, "right more", "rights more"));
+        parts.push(count(gains, "more right", "more rights"));
     }
     if !provider.unknown.is_empty() {
         parts.push("partly unknown".to_owned());
@@ -74,7 +74,7 @@ fn step(provider: &ProviderChange) -> String {
         (Some(from), Some(to)) if from == to => format!("stays at {from}"),
         (Some(from), Some(to)) => format!("{from} to {to}"),
         (None, Some(to)) => to.clone(),
-        (Some(from), None) => format!("{from} to a version that nobody knows, or to none"),
+        (Some(from), None) => format!("{from} to an unknown version, or to none"),
         (None, None) => "no version is known".to_owned(),
     }
 }

@@ -110,16 +110,13 @@ pub fn rollout_status(subjects: &[RolloutSubject]) -> (StatusState, String) {
     let text = match conclusion(subjects) {
         Conclusion::Failure | Conclusion::ActionRequired => {
             format!(
-                "{} needs somebody: see the check on the pull request",
+                "{} needs attention: see the check on the pull request",
                 named(RolloutState::needs_a_person)
             )
         }
-        Conclusion::Pending => format!("The machines of {} follow", named(|_| true)),
+        Conclusion::Pending => format!("The machines of {} are being followed", named(|_| true)),
         Conclusion::Neutral => {
-            format!(
-                "Applied; nobody can tell about the machines of {}",
-                named(|state| state == RolloutState::Unknown)
-            )
+            format!("Applied; unknown: the machines of {}", named(|state| state == RolloutState::Unknown))
         }
         Conclusion::Success => format!("{} {} as Git says", named(|_| true), verb(subjects.len())),
     };
@@ -185,17 +182,17 @@ fn headline(progress: &Progress) -> String {
         RolloutState::Rolling => machines,
         RolloutState::Done => format!("done, {}", count_machines(report.wanted)),
         RolloutState::Stuck => format!("stuck, {machines}"),
-        RolloutState::Refused => "refused, nothing of it is applied".to_owned(),
-        RolloutState::Unknown => "applied; nobody can tell about its machines".to_owned(),
+        RolloutState::Refused => "refused, nothing is applied".to_owned(),
+        RolloutState::Unknown => "applied; the state of its machines is unknown".to_owned(),
     }
 }
 
-/// `2 of 3 machines are as wished`
+/// `2 of 3 machines are up to date`
 pub(super) fn as_wished(report: &RolloutReport) -> String {
     let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     let (ready, wanted) = (number(report.ready), number(report.wanted));
     let of = count_of(ready, wanted, "machine", "machines");
-    format!("{of} {} as wished", fitting(wanted, "is", "are"))
+    format!("{of} {} up to date", fitting(wanted, "is", "are"))
 }
 
 fn count_machines(number: u32) -> String {
@@ -207,7 +204,7 @@ fn summary(subjects: &[RolloutSubject], merge_commit: &CommitId, html_url: &str)
     let web = html_url.trim_end_matches('/');
     let short: String = merge_commit.as_str().chars().take(12).collect();
     page.push(&format!(
-        "What became of the merge [{short}]({web}/commit/{merge_commit}) on the live clusters, as their reconcilers report it.\n"
+        "The result of the merge [{short}]({web}/commit/{merge_commit}) on the live clusters, as their reconcilers report it.\n"
     ));
     let clusters = subjects.len().max(1);
     // Those that need somebody come first.
@@ -278,15 +275,15 @@ fn owners_key(page: &mut Page, said: &Kubeconfig, subject: &RolloutSubject, budg
     let name = said.form.file_name();
     let file = match &subject.files_url {
         Some(url) => format!("[`{name}`]({url}/{name})"),
-        None => format!("`{name}`, at the bot"),
+        None => format!("`{name}`, on the bot's page"),
     };
     let until = said.expires_at.map(|ends| format!(", valid until {}", minute(ends))).unwrap_or_default();
     let in_git = match said.place {
         KubeconfigPlace::Bot => "",
-        KubeconfigPlace::Git => "; a pull request brings it into the cluster's folder",
+        KubeconfigPlace::Git => "; a pull request adds it to the cluster's folder",
     };
     let whom = match said.form {
-        KubeconfigForm::Age => "The owners' key, which `age -d` opens to them alone",
+        KubeconfigForm::Age => "The owners' key, which only they can decrypt with `age -d`",
         KubeconfigForm::Plain => "How to log in, without any secret",
     };
     let head = format!("\n{whom}: {file}{until}, SHA-256 {}{in_git}.\n\n", code(&said.sha256, 64));
@@ -346,9 +343,9 @@ pub(super) const fn transition_word(kind: TransitionKind) -> &'static str {
         TransitionKind::Began => "the first machine is replaced",
         TransitionKind::Stuck => "**stuck**",
         TransitionKind::Refused => "**refused**",
-        TransitionKind::Freed => "goes on again",
+        TransitionKind::Freed => "continues",
         TransitionKind::Done => "done",
-        TransitionKind::Unknown => "nobody can tell about its machines",
+        TransitionKind::Unknown => "the state of its machines is unknown",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Comments on a merged pull request: that its rollout needs somebody, and how that ended.
 //!
 //! GitHub notifies nobody of a check that turns red on a merged pull request, but everybody who took part of a
-//! comment. So a rollout that does not go on is told in one, once, and so is that it goes on again and that it
+//! comment. So a rollout that does not go on is told in one, once, and so is that it continues and that it
 //! is done. A rollout that goes well is never a comment, nor is a trouble that is over within
 //! a minute: an API server that restarts wakes nobody.
 
@@ -107,7 +107,7 @@ pub fn rollout_comment(
     let mut page = Page::new(MAX_BODY.saturating_sub(marker.len()));
     page.push("What this merge does to machines:\n\n");
     page.section("", &rows, MAX_BODY / 2, |left| format!("- … and {left} more\n"));
-    page.push("\nThe check `capstan/rollout` of this pull request has the machines by name.\n");
+    page.push("\nThe check `capstan/rollout` of this pull request lists the machines by name.\n");
     Some(page.finish() + &marker)
 }
 
@@ -240,7 +240,7 @@ mod tests {
             ),
             "{text}"
         );
-        assert!(text.contains("goes on again since 2026-11-21 12:02 UTC\n"), "{text}");
+        assert!(text.contains("continues since 2026-11-21 12:02 UTC\n"), "{text}");
         assert!(!text.contains("@ipam"), "nobody is mentioned: {text}");
         let told: BTreeSet<TransitionId> = announced_in(&text).into_iter().collect();
         assert_eq!(told.len(), 2);

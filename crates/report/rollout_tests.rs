@@ -67,7 +67,7 @@ fn one_cluster_is_told_with_its_machines_turns_and_duration() {
     );
 
     let rolling = rollout_check(&[subject("gauss/peu01", &[one(1, Rolling)])], &commit(), WEB);
-    assert_eq!(rolling.title, "gauss/peu01: 1 of 3 machines are as wished");
+    assert_eq!(rolling.title, "gauss/peu01: 1 of 3 machines are up to date");
     assert!(
         rolling.summary.contains("| `md-0-9fj2s-b` | `MachineDeployment md-0` | Deleting | to be replaced |")
     );
@@ -75,7 +75,7 @@ fn one_cluster_is_told_with_its_machines_turns_and_duration() {
     let stuck = rollout_check(&[subject("gauss/peu01", &[one(1, Rolling), one(60, Stuck)])], &commit(), WEB);
     assert_eq!(
         (stuck.conclusion, stuck.title.as_str()),
-        (Conclusion::Failure, "gauss/peu01: stuck, 1 of 3 machines are as wished")
+        (Conclusion::Failure, "gauss/peu01: stuck, 1 of 3 machines are up to date")
     );
     assert!(
         stuck.summary.contains("- 2026-11-21 12:01 UTC **stuck**: no IP addresses left, says @\u{200b}ipam"),
@@ -95,7 +95,7 @@ fn one_cluster_is_told_with_its_machines_turns_and_duration() {
         done.summary
     );
     assert_eq!(done.summary.matches("**stuck**").count(), 1);
-    assert_eq!(done.summary.matches("goes on again").count(), 1);
+    assert_eq!(done.summary.matches("continues").count(), 1);
     assert!(done.summary.contains(&format!("({WEB}/commit/{})", "a".repeat(40))));
     assert!(done.summary.contains(&format!("]({WEB}/tree/{}/gauss/peu01)", "a".repeat(40))));
 }
@@ -116,7 +116,7 @@ fn what_is_waited_for_is_told() {
     assert!(check.summary.contains(expected), "{}", check.summary);
     assert_eq!(
         rollout_status(&subjects),
-        (StatusState::Pending, "The machines of gauss/peu01 follow".to_owned())
+        (StatusState::Pending, "The machines of gauss/peu01 are being followed".to_owned())
     );
 }
 
@@ -138,7 +138,7 @@ fn several_clusters_are_counted_and_the_gravest_decides() {
             Conclusion::Pending,
             text("3 clusters: 1 rolling, 2 done"),
             StatusState::Pending,
-            text("The machines of 3 clusters follow")
+            text("The machines of 3 clusters are being followed")
         )
     );
     assert_eq!(
@@ -147,7 +147,7 @@ fn several_clusters_are_counted_and_the_gravest_decides() {
             Conclusion::Failure,
             text("3 clusters: 1 refused, 1 rolling, 1 done"),
             StatusState::Failure,
-            text("gauss/b needs somebody: see the check on the pull request")
+            text("gauss/b needs attention: see the check on the pull request")
         )
     );
     assert_eq!(
@@ -156,7 +156,7 @@ fn several_clusters_are_counted_and_the_gravest_decides() {
             Conclusion::Neutral,
             text("2 clusters: 1 unknown, 1 done"),
             StatusState::Success,
-            text("Applied; nobody can tell about the machines of gauss/b")
+            text("Applied; unknown: the machines of gauss/b")
         )
     );
     assert_eq!(of(&[Done, Done]).3, "2 clusters are as Git says");
@@ -220,7 +220,7 @@ fn owners_are_told_where_their_key_is_and_by_what_they_know_it() {
     let with_key = RolloutReport { kubeconfig: Some(said), ..report(1, "gauss/peu01", RolloutState::Done) };
     let check = rollout_check(&[subject("gauss/peu01", &[with_key])], &commit(), WEB);
     let told = format!(
-        "The owners' key, which `age -d` opens to them alone: [`kubeconfig.age`](https://capstan.example/clusters/acme/gitops/gauss/peu01/kubeconfig.age), valid until 2026-11-21 12:00 UTC, SHA-256 `{}`; a pull request brings it into the cluster's folder.\n\n- `ada`: `SHA256:Wb`\n",
+        "The owners' key, which only they can decrypt with `age -d`: [`kubeconfig.age`](https://capstan.example/clusters/acme/gitops/gauss/peu01/kubeconfig.age), valid until 2026-11-21 12:00 UTC, SHA-256 `{}`; a pull request adds it to the cluster's folder.\n\n- `ada`: `SHA256:Wb`\n",
         "ab".repeat(32)
     );
     assert!(check.summary.contains(&told), "{}", check.summary);
@@ -229,11 +229,11 @@ fn owners_are_told_where_their_key_is_and_by_what_they_know_it() {
 #[test]
 fn counts_of_machines_and_clusters_read_as_one_speaks() {
     for (ready, wanted, said) in [
-        (0, 1, "0 of 1 machine is as wished"),
-        (1, 1, "1 of 1 machine is as wished"),
-        (0, 3, "0 of 3 machines are as wished"),
-        (1, 3, "1 of 3 machines are as wished"),
-        (3, 3, "3 of 3 machines are as wished"),
+        (0, 1, "0 of 1 machine is up to date"),
+        (1, 1, "1 of 1 machine is up to date"),
+        (0, 3, "0 of 3 machines are up to date"),
+        (1, 3, "1 of 3 machines are up to date"),
+        (3, 3, "3 of 3 machines are up to date"),
     ] {
         let report = RolloutReport { ready, wanted, ..report(1, "gauss/peu01", RolloutState::Rolling) };
         assert_eq!(as_wished(&report), said);

@@ -9,7 +9,7 @@ const NAME: usize = 80;
 const FIELD: usize = 160;
 
 /// Above the rows.
-pub(crate) const HEAD: &str = "\n### Services\n\nThey run inside the cluster, and follow the merge in their own order.\n\n| Service | Role | Old | New | Edits that stay |\n|---|---|---|---|---|\n";
+pub(crate) const HEAD: &str = "\n### Services\n\nThey run inside the cluster. After the merge they are upgraded in their own order.\n\n| Service | Role | Old | New | Edits that stay |\n|---|---|---|---|---|\n";
 
 /// A row a service, in the order of the upgrade.
 pub(crate) fn rows(upgrade: &Upgrade) -> Vec<String> {

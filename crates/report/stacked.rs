@@ -12,22 +12,22 @@ pub fn way_gate(way: &Way, basis: MergeBasis, default_branch: &str) -> Option<Ga
     let default = code(default_branch, 100);
     let (title, why) = match way {
         Way::Above(_) if basis == MergeBasis::BehindTip => (
-            "the stack is to be rebased",
+            "the stack must be rebased",
             format!(
-                "This pull request stands in a stack that does not stand on the tip of {default}: nobody knows yet what a merge would give. Rebase the stack."
+                "This pull request is part of a stack that is not based on the tip of {default}, so its merge result is not known yet. Rebase the stack."
             ),
         ),
         Way::Straight | Way::Above(_) => return None,
         Way::Aside(branch) => (
             "it is for another branch",
             format!(
-                "This pull request is for {}, and Capstan lets pass only what it judged for {default}: the same commits may come there with this check. Point it at {default}, or at the branch of an open pull request that comes there; where it is meant for {}, do not require the check `capstan` on that branch.",
+                "This pull request is for {}, and Capstan passes only what it judged for {default}: the same commits could reach it with this check. Change its base to {default}, or to the branch of an open pull request for it. If it belongs on {}, do not require the check `capstan` on that branch.",
                 code(branch, 100),
                 code(branch, 100)
             ),
         ),
         Way::Unknown(unclear) => {
-            ("nobody knows what is below it", unclear_in_words(*unclear, default_branch))
+            ("it is unknown what is below it", unclear_in_words(*unclear, default_branch))
         }
     };
     Some(Gate { title: title.to_owned(), why: format!("{why} {}", Refusal::NotOnDefault.sentence()) })
@@ -36,14 +36,16 @@ pub fn way_gate(way: &Way, basis: MergeBasis, default_branch: &str) -> Option<Ga
 fn unclear_in_words(unclear: Unclear, default_branch: &str) -> String {
     let default = code(default_branch, 100);
     let what = match unclear {
-        Unclear::Circle => "the branches of the open pull requests below it aim at each other",
+        Unclear::Circle => "the open pull requests below it are based on each other in a circle",
         Unclear::TooLong => "more than 100 open pull requests are below it",
-        Unclear::Several => "several open pull requests have the branch below it, for different branches",
-        Unclear::Disagree => "GitHub's stack is not what the branches of the open pull requests say",
-        Unclear::Untold => "GitHub says that it stands in a stack, and does not say in which",
+        Unclear::Several => {
+            "several open pull requests have the branch below it as head, with different base branches"
+        }
+        Unclear::Disagree => "GitHub's stack differs from the branches of the open pull requests",
+        Unclear::Untold => "GitHub says that it is part of a stack, but not of which one",
     };
     format!(
-        "Nobody knows what a merge of this pull request would bring onto {default}: {what}. Put the stack right on GitHub, or point this pull request at {default}."
+        "It is unknown what a merge of this pull request would bring to {default}: {what}. Correct the stack on GitHub, or change the base of this pull request to {default}."
     )
 }
 
@@ -53,7 +55,7 @@ pub fn gated(mut report: CheckReport, gate: &Gate) -> CheckReport {
     let mut page = Page::new(MAX_BODY);
     page.push(&format!("> {}\n\n", prose(&gate.why, 1_500)));
     if !page.push(&report.summary) {
-        page.push("What was judged besides is too long to be shown with it.\n");
+        page.push("The rest of the report is too long to show here.\n");
     }
     if report.conclusion != Conclusion::Failure {
         report.conclusion = Conclusion::ActionRequired;

@@ -28,45 +28,43 @@ pub fn standing_in_words(standing: &Standing, kind: &SourceKind, prefix: &str) -
         }
         Standing::Held { pull, hold } => {
             let of = if pull.is_some() { "unhold" } else { "unhold for CLUSTER" };
-            (ProposalState::Held, format!("{} `{prefix} {of}` takes it back.", hold_in_words(hold)), *pull)
+            (ProposalState::Held, format!("{} `{prefix} {of}` undoes it.", hold_in_words(hold)), *pull)
         }
-        Standing::Paused { pull, pause } => (
-            ProposalState::Paused,
-            format!("{} `{prefix} resume` takes it back.", pause_in_words(pause)),
-            *pull,
-        ),
+        Standing::Paused { pull, pause } => {
+            (ProposalState::Paused, format!("{} `{prefix} resume` undoes it.", pause_in_words(pause)), *pull)
+        }
         Standing::Edited { pull } => (
             ProposalState::Edited,
             format!(
-                "The branch holds a person's work, so Capstan leaves it alone. `{prefix} replan` on the pull request writes it anew."
+                "The branch has commits of a person, so Capstan leaves it alone. `{prefix} replan` on the pull request rewrites it."
             ),
             *pull,
         ),
         Standing::Skipped { by } => (
             ProposalState::Declined,
             format!(
-                "Skipped by `{by}`: this {kind} is not offered again, a newer one is. `{prefix} unskip for CLUSTER` takes it back."
+                "Skipped by `{by}`: Capstan does not offer this {kind} again, only a newer one. `{prefix} unskip for CLUSTER` undoes it."
             ),
             None,
         ),
         Standing::Declined { pull } => (
             ProposalState::Declined,
             format!(
-                "#{pull} was closed by a person: this {kind} is not offered again. `{prefix} unskip` there offers it, and so does a newer {kind}."
+                "#{pull} was closed by a person: Capstan does not offer this {kind} again. `{prefix} unskip` there offers it again; a newer {kind} is offered by itself."
             ),
             None,
         ),
         Standing::RolledBack { pull } => (
             ProposalState::Declined,
             format!(
-                "#{pull} rolled back from it: this {kind} is not offered again, a newer one is. `{prefix} upgrade CLUSTER to RELEASE` offers it."
+                "#{pull} rolled back from it: Capstan does not offer this {kind} again, only a newer one. `{prefix} upgrade CLUSTER to RELEASE` offers it."
             ),
             None,
         ),
         Standing::Merged { pull } => (
             ProposalState::Reverted,
             format!(
-                "#{pull} was merged and its content is not on the base branch any more: `{prefix} replan` there offers it again."
+                "#{pull} was merged, but its content is no longer on the base branch. `{prefix} replan` there offers it again."
             ),
             None,
         ),
@@ -97,7 +95,7 @@ pub fn override_in_words(one: &Override) -> String {
     let reason = reason.trim_end_matches('.');
     if one.is_void() {
         return format!(
-            "`{rule}` was overridden by `{by}` ({reason}), which counts no more: its findings are always errors."
+            "`{rule}` was overridden by `{by}` ({reason}), which no longer counts: its findings are always errors."
         );
     }
     format!("`{rule}` is overridden by `{by}`: {reason}.")
@@ -116,20 +114,20 @@ pub enum Missing {
 pub fn missing_in_words(proposal: &ProposalId, missing: Missing) -> String {
     let ProposalId { target, kind } = proposal;
     match missing {
-        Missing::Target => format!("the base branch has no such {} any more.", target.noun()),
-        Missing::Source => format!("the base branch has no {kind} for this {} any more.", target.noun()),
+        Missing::Target => format!("the base branch no longer has this {}.", target.noun()),
+        Missing::Source => format!("the base branch no longer has a {kind} for this {}.", target.noun()),
     }
 }
 
 fn waits(reviewed: Reviewed, newer: Option<&SourceState>) -> String {
     let how = match reviewed {
         Reviewed::Queued => "in the merge queue",
-        Reviewed::AutoMerge => "set to merge by itself",
+        Reviewed::AutoMerge => "set to auto-merge",
         Reviewed::Approved | Reviewed::Not => "approved",
     };
     match newer {
         Some(newer) => format!(
-            "The pull request is {how}, so its target stays: `{}` is offered once it is merged or closed.",
+            "The pull request is {how}, so its target stays. Capstan offers `{}` when it is merged or closed.",
             newer.source()
         ),
         None => format!("The pull request is {how}, so it stays as it is."),
@@ -147,10 +145,10 @@ mod tests {
         let release = ProposalId::of_release(target.clone());
         let values = ProposalId { target, kind: SourceKind::parse("values").unwrap() };
         for (proposal, missing, words) in [
-            (&release, Missing::Target, "the base branch has no such cluster any more."),
-            (&values, Missing::Target, "the base branch has no such cluster any more."),
-            (&release, Missing::Source, "the base branch has no release for this cluster any more."),
-            (&values, Missing::Source, "the base branch has no values for this cluster any more."),
+            (&release, Missing::Target, "the base branch no longer has this cluster."),
+            (&values, Missing::Target, "the base branch no longer has this cluster."),
+            (&release, Missing::Source, "the base branch no longer has a release for this cluster."),
+            (&values, Missing::Source, "the base branch no longer has a values for this cluster."),
         ] {
             assert_eq!(missing_in_words(proposal, missing), words);
         }

@@ -58,23 +58,23 @@ macro_rules! states {
 }
 
 states! {
-    Blocked = "blocked", Bad: "Its upgrade must not be written before somebody has decided something.";
-    Refused = "refused", Bad: "GitHub does not take what Capstan writes for it.";
-    Edited = "edited", Open: "A person has written to its branch, which is left alone.";
-    Unplannable = "unplannable", Bad: "Something in it cannot be read, so nothing is known of it.";
-    Unknown = "unknown", Bad: "Its release or provider is not known, so nothing can be offered.";
-    Failed = "failed", Bad: "Capstan could not do its work for it; it is tried again.";
+    Blocked = "blocked", Bad: "Somebody must decide something before Capstan can write its upgrade.";
+    Refused = "refused", Bad: "GitHub refuses what Capstan writes for it.";
+    Edited = "edited", Open: "A person has pushed to its branch, so Capstan leaves the branch alone.";
+    Unplannable = "unplannable", Bad: "Capstan cannot read something in it, so it cannot plan its upgrade.";
+    Unknown = "unknown", Bad: "Its release or provider is unknown, so Capstan can offer nothing.";
+    Failed = "failed", Bad: "Capstan failed on it and tries again.";
     Proposed = "proposed", Open: "A pull request carries its upgrade.";
     Approved = "approved", Open: "Its pull request is approved, queued or set to merge, and keeps its target.";
-    Paused = "paused", Waits: "It has an upgrade, and somebody paused Capstan in its repository.";
-    Waiting = "waiting", Waits: "It has an upgrade, and its pull request comes later.";
-    Observed = "observed", Waits: "It has an upgrade, and the settings say that nothing is written.";
+    Paused = "paused", Waits: "It has an upgrade, but somebody paused Capstan in its repository.";
+    Waiting = "waiting", Waits: "It has an upgrade. Capstan opens its pull request later.";
+    Observed = "observed", Waits: "It has an upgrade, but the settings say that Capstan writes nothing.";
     Held = "held", Waits: "Somebody holds its upgrades back.";
-    Declined = "declined", Waits: "A person closed its pull request: this upgrade is not offered again.";
-    Reverted = "reverted", Waits: "Its upgrade was merged and taken back: it is not offered again.";
-    Pinned = "pinned", Waits: "Something newer is there, and its track keeps it from that.";
+    Declined = "declined", Waits: "A person closed its pull request. Capstan does not offer this upgrade again.";
+    Reverted = "reverted", Waits: "Its upgrade was merged and reverted. Capstan does not offer it again.";
+    Pinned = "pinned", Waits: "There is a newer release, but its track does not allow it.";
     Gone = "gone", Waits: "It is no longer on the base branch, or nothing there would change it.";
-    Current = "current", Good: "It has the newest that there is for it.";
+    Current = "current", Good: "It has the newest release for it.";
 }
 
 impl ProposalState {

@@ -15,7 +15,7 @@ pub fn step_in_words(upgrade: &Upgrade, quoted: impl Fn(&str) -> String) -> Stri
                 (ValuesCourse::Comes, _) => format!(": new, from {}", name(to)),
                 (ValuesCourse::Goes, _) => ": retired".to_owned(),
                 (ValuesCourse::Changes, Some(from)) if from != to => {
-                    format!(": other values, from {} to {}", name(from), name(to))
+                    format!(": new values, from {} to {}", name(from), name(to))
                 }
                 (ValuesCourse::Changes, _) => format!(": other values under {}", name(to)),
             }

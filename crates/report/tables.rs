@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use super::excerpt::{Excerpt, ExcerptForm, excerpts};
 use super::markdown::{code, code_cell, one_line, plain, prose_cell};
 use capstan_model::finding::{Finding, Place, Severity};
+use capstan_model::kinds::{is_cluster, is_control_plane};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::SourceKind;
-use capstan_model::wording::{count, few, list};
+use capstan_model::wording::{count, few};
 use capstan_plan::upgrade::{
     Basis, Certainty, Change, ComponentChange, Conflict, MachineCount, Part, Reason, Rollout, Side, Upgrade,
     ValueOrigin, whole_of,
@@ -29,7 +30,7 @@ pub(super) fn conflicts_said(upgrade: &Upgrade) -> String {
             format!("The cluster and the {kind} both changed these since the old {kind}.")
         }
         Basis::Unknown => format!(
-            "These stand in the cluster, and the {kind} has something else: taken over, what stands there would be lost."
+            "The cluster and the {kind} have different values here. Taking the new ones would lose those of the cluster."
         ),
     }
 }
@@ -56,7 +57,7 @@ pub(super) fn change_rows(changes: &[Change], kind: &SourceKind) -> Vec<String> 
 
 fn reason(change: &Change, kind: &SourceKind) -> Cow<'static, str> {
     Cow::Borrowed(match change.reason {
-        Reason::Release | Reason::Inventory if change.from.is_some() => "the new API version has it there",
+        Reason::Release | Reason::Inventory if change.from.is_some() => "moved by the new API version",
         Reason::Release => return Cow::Owned(format!("the {kind} changes it")),
         Reason::Inventory => "the inventory changes it",
         Reason::Object if change.old.is_none() => return Cow::Owned(format!("the {kind} adds the object")),
@@ -185,9 +186,12 @@ pub(super) fn finding_rows(findings: &[Finding]) -> Vec<String> {
         .collect()
 }
 
+/// A row an owner of machines: the control plane's above those of workers, as they are replaced.
 pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
-    rollouts
-        .iter()
+    let mut planes_first: Vec<&Rollout> = rollouts.iter().collect();
+    planes_first.sort_by_key(|rollout| !is_cluster(&rollout.object) && !is_control_plane(&rollout.object));
+    planes_first
+        .into_iter()
         .map(|rollout| {
             let fields = rollout.because.iter().map(|path| field_cell(&rollout.object, path));
             let because = few(fields, 4, "more fields");
@@ -251,18 +255,6 @@ pub(super) fn machines(number: MachineCount) -> String {
         (_, false) => known,
         (_, true) => format!("at least {known}"),
     }
-}
-
-/// What becomes of machines: `3 machines replaced and 2 machines deleted`; `None` where nothing does.
-pub(super) fn what_becomes<'r>(
-    rollouts: impl IntoIterator<Item = &'r Rollout, IntoIter: Clone>,
-) -> Option<String> {
-    let rollouts = rollouts.into_iter();
-    let (replaced, lost) = (MachineCount::replaced(rollouts.clone()), MachineCount::lost(rollouts));
-    let parts = [(replaced, "replaced"), (lost, "deleted")];
-    let parts = parts.iter().filter(|(number, _)| !number.is_none());
-    let parts: Vec<String> = parts.map(|(number, what)| format!("{} {what}", machines(*number))).collect();
-    (!parts.is_empty()).then(|| list(&parts))
 }
 
 /// `1 error, 2 warnings`, or `none`.
@@ -334,19 +326,22 @@ mod tests {
         for (rollouts, said) in [
             (vec![], None),
             (vec![(Some(0), keeps)], None),
-            (vec![(Some(1), keeps)], Some("1 machine replaced")),
-            (vec![(Some(1), keeps), (Some(2), keeps)], Some("3 machines replaced")),
-            (vec![(None, keeps)], Some("an unknown number of machines replaced")),
-            (vec![(None, keeps), (Some(0), keeps)], Some("an unknown number of machines replaced")),
-            (vec![(None, keeps), (Some(1), keeps)], Some("at least 1 machine replaced")),
-            (vec![(Some(1), loses)], Some("1 machine deleted")),
-            (vec![(None, loses)], Some("an unknown number of machines deleted")),
-            (vec![(Some(3), keeps), (Some(2), loses)], Some("3 machines replaced and 2 machines deleted")),
-            (vec![(Some(u32::MAX), keeps); 2], Some("8589934590 machines replaced")),
+            (vec![(Some(1), keeps)], Some("1 machine is replaced")),
+            (vec![(Some(1), keeps), (Some(2), keeps)], Some("3 machines are replaced")),
+            (vec![(None, keeps)], Some("an unknown number of machines are replaced")),
+            (vec![(None, keeps), (Some(0), keeps)], Some("an unknown number of machines are replaced")),
+            (vec![(None, keeps), (Some(1), keeps)], Some("at least 1 machine is replaced")),
+            (vec![(Some(1), loses)], Some("1 machine is deleted")),
+            (vec![(None, loses)], Some("an unknown number of machines are deleted")),
+            (
+                vec![(Some(3), keeps), (Some(2), loses)],
+                Some("3 machines are replaced and 2 machines are deleted"),
+            ),
+            (vec![(Some(u32::MAX), keeps); 2], Some("8589934590 machines are replaced")),
         ] {
             let rollouts: Vec<Rollout> =
                 rollouts.into_iter().map(|(number, lost)| rollout(number, lost)).collect();
-            assert_eq!(what_becomes(&rollouts).as_deref(), said);
+            assert_eq!(crate::headline::what_becomes(&rollouts).as_deref(), said);
         }
     }
 

@@ -49,22 +49,22 @@ pub(super) fn summary(upgrade: &Upgrade, source: &str) -> Option<String> {
     let (target, source) = (code(upgrade.target.path(), 200), code(source, 200));
     let mut text = match values.course {
         ValuesCourse::Changes => format!(
-            "The inventory says other values of {target} than those that its base was made from. This brings them in, under {source}, the release that it has; no release step is mixed with it.\n\n"
+            "The values of {target} in the inventory have changed since its base was made. This pull request applies them to {source}, the release that it has. It does not change the release.\n\n"
         ),
         ValuesCourse::Comes => format!(
-            "The inventory defines {target}, which has no folder yet. This makes it, from {source}. Merged, it is a cluster like all others.\n\n"
+            "The inventory defines {target}, which has no folder yet. This pull request makes the folder from {source}. After the merge it is a cluster like all others.\n\n"
         ),
         ValuesCourse::Goes => format!(
-            "The definition of {target} says `retire: true`. This adds the tombstone: merged, the whole cluster is deleted, its machines with it. Its folder and definition can go once it is gone.\n\n"
+            "The definition of {target} says `retire: true`. This pull request adds the tombstone. After the merge the whole cluster is deleted, with its machines. Remove its folder and definition when it is gone.\n\n"
         ),
     };
     match upgrade.basis {
         Basis::Known => {}
         Basis::Inferred => text.push_str(
-            "> The values that this cluster's base was made from are not recorded. All of what the inventory says stands in it already: this records that.\n\n",
+            "> The values that this cluster's base was made from are not recorded. Everything in the inventory is already in it, and this pull request records that.\n\n",
         ),
         Basis::Unknown if values.course == ValuesCourse::Changes => text.push_str(
-            "> The values that this cluster's base was made from are **not known**, and so is which of its fields are edits: what it lacks comes, and what stands in it stays, but for versions and images. All that differs is listed below. Look at each change before you take it out of draft.\n\n",
+            "> The values that this cluster's base was made from are **not known**, so Capstan cannot tell which fields are edits. It adds what is missing and keeps what is there. Only versions and images change. All differences are listed below. Look at each change before you take it out of draft.\n\n",
         ),
         Basis::Unknown => {}
     }
@@ -79,12 +79,14 @@ pub(super) fn summary(upgrade: &Upgrade, source: &str) -> Option<String> {
 pub(super) fn how_to_decline(upgrade: &Upgrade) -> Option<&'static str> {
     Some(match brought(upgrade)?.course {
         ValuesCourse::Changes => {
-            "Close it to decline this change: it is not offered again until the inventory says something else of the cluster."
+            "Close this pull request to decline this change: Capstan does not offer it again until the inventory changes for this cluster."
         }
         ValuesCourse::Comes => {
-            "Close it to decline the cluster as it is: it is offered again once the inventory says something else of it."
+            "Close this pull request to decline the cluster as it is: Capstan offers it again when the inventory changes for it."
         }
-        ValuesCourse::Goes => "Close it to keep the cluster, and take `retire: true` out of its definition.",
+        ValuesCourse::Goes => {
+            "Close this pull request to keep the cluster, and remove `retire: true` from its definition."
+        }
     })
 }
 

@@ -83,10 +83,10 @@ fn ended(route: &'static str, answer: Answer) -> Response {
 
 fn denied(denied: &Denied) -> Box<Response> {
     let (status, sentence) = match denied {
-        Denied::Unauthorised(_) => (StatusCode::UNAUTHORIZED, "This agent is not known here"),
+        Denied::Unauthorised(_) => (StatusCode::UNAUTHORIZED, "Unknown agent"),
         Denied::NotThere(_) => (StatusCode::NOT_FOUND, "There is nothing here for this agent"),
-        Denied::Unusable(_) => (StatusCode::BAD_REQUEST, "The request cannot be taken"),
-        Denied::TooMuch(_) => (StatusCode::TOO_MANY_REQUESTS, "Too much at once: ask again later"),
+        Denied::Unusable(_) => (StatusCode::BAD_REQUEST, "The request is not acceptable"),
+        Denied::TooMuch(_) => (StatusCode::TOO_MANY_REQUESTS, "Too many requests: try again later"),
         Denied::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "This cannot be done now: try again later"),
     };
     let mut response = Refusal::new(status, sentence).because(denied).into_response();

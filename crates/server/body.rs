@@ -120,7 +120,7 @@ impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge(why) | Self::Broken(why) => f.write_str(why),
-            Self::NoRoom => f.write_str("too many large bodies are being read: there was no room in time"),
+            Self::NoRoom => f.write_str("too many large bodies are being read: no slot was free in time"),
         }
     }
 }
@@ -145,14 +145,13 @@ impl Bodies {
         let announced =
             headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if let Some(length) = announced.filter(|&length| length > limit as u64) {
-            return Err(Unread::TooLarge(format!("{length} bytes were announced, {limit} are taken")));
+            return Err(Unread::TooLarge(format!("{length} bytes were announced, but the limit is {limit}")));
         }
         // Whoever does not say how much will come may send all that is taken.
         let announced = announced.and_then(|length| usize::try_from(length).ok());
         let length = announced.unwrap_or(limit);
         let ends = Instant::now() + self.timeout;
-        let late =
-            || Unread::Broken(format!("it came too slowly to end within {} s", self.timeout.as_secs()));
+        let late = || Unread::Broken(format!("it did not end within {} s", self.timeout.as_secs()));
 
         let mut blocks = Blocks::default();
         let mut pace = None;

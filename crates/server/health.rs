@@ -70,7 +70,7 @@ pub(super) async fn alive(State(shared): State<Shared>) -> Response {
         Ok(()) => answer::text(StatusCode::OK, "alive\n"),
         Err(reason) => {
             tracing::error!("not alive: {reason}");
-            answer::text(StatusCode::SERVICE_UNAVAILABLE, "the workers do not go on\n")
+            answer::text(StatusCode::SERVICE_UNAVAILABLE, "the workers are stuck\n")
         }
     }
 }

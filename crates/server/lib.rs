@@ -70,7 +70,7 @@ pub struct Listeners {
 pub struct Parts {
     /// Where deliveries go.
     pub deliveries: Arc<dyn DeliveryStore>,
-    /// What metrics show, and whether the records can be had.
+    /// What metrics show, and whether the records available.
     pub fleet: Arc<dyn FleetView>,
     /// What pages show.
     pub pages: Arc<dyn PageRecords>,
@@ -122,13 +122,15 @@ impl ServerError {
 fn describe_bind(error: &io::Error, setting: &str) -> String {
     let what_to_do = match error.kind() {
         io::ErrorKind::AddrInUse => {
-            "another program, perhaps another capstan, listens there; stop it, or choose another port by"
+            "another program (perhaps another capstan) already listens there; stop it, or choose another port with"
         }
         io::ErrorKind::PermissionDenied => {
-            "this user may not listen there; put a proxy before it, and choose a port above 1023 by"
+            "this user may not listen there; use a proxy in front of it, and choose a port above 1023 with"
         }
-        io::ErrorKind::AddrNotAvailable => "this machine has no such address; choose 127.0.0.1 or 0.0.0.0 by",
-        _ => "choose another by",
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; choose 127.0.0.1 or 0.0.0.0 with"
+        }
+        _ => "choose another with",
     };
     format!("{error}; {what_to_do} {setting}")
 }
@@ -227,7 +229,7 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
     tokio::join!(serving, stopping);
     // All senders are gone with the routers, so the writer ends once everything received is stored.
     if let Err(error) = writing.await {
-        tracing::error!(%error, "the writer of deliveries did not end well");
+        tracing::error!(%error, "the writer of deliveries failed at the end");
     }
 }
 

@@ -42,8 +42,8 @@ const BACK: &str = "/setup/created";
 const FORM_BYTES: usize = 8 << 10;
 /// GitHub's logins are no longer.
 const LOGIN_CHARACTERS: usize = 39;
-const NO_LOGIN: &str = "That is no name of an organisation on GitHub.";
-const NO_PLACE: &str = "Your browser does not say where this page lies.";
+const NO_LOGIN: &str = "That is not a valid name of an organisation on GitHub.";
+const NO_PLACE: &str = "Your browser does not send the origin of this page.";
 
 /// What the setup works with.
 pub struct SetupParts {
@@ -127,11 +127,11 @@ pub async fn serve_setup(
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r##"<p>Capstan needs a GitHub App of its own. GitHub makes one for {{ public }} from what Capstan tells it; what it may do stands on the next page.</p>
+    source = r##"<p>Capstan needs its own GitHub App. GitHub creates one for {{ public }} from a manifest that Capstan sends. The next page lists its permissions.</p>
 {% if let Some(trouble) = trouble %}<div class="trouble" role="alert"><p>{{ trouble }}</p></div>{% endif %}
 <form class="filters" method="post" action="/setup">
   <label>Token, from the log of this process <input name="token" type="password" autocomplete="off" required></label>
-  <label>Organisation that is to own the App (empty: you) <input name="organization" autocomplete="off" maxlength="39"></label>
+  <label>Organisation that owns the App (empty: you) <input name="organization" autocomplete="off" maxlength="39"></label>
   <button>Continue</button>
 </form>
 "##
@@ -144,14 +144,14 @@ struct First<'a> {
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r##"<p>GitHub asks for a name and makes the App for <b>{{ owner }}</b>, with these rights and no others. You can be back within {{ minutes }} minutes.</p>
+    source = r##"<p>GitHub asks for a name and creates the App for <b>{{ owner }}</b>, with exactly these permissions. Come back within {{ minutes }} minutes.</p>
 <table>
-  <caption>What the App may do</caption>
+  <caption>Permissions of the App</caption>
   <thead><tr><th scope="col">Of</th><th scope="col">Right</th></tr></thead>
   <tbody>{% for right in rights %}<tr><th scope="row">{{ right.0 }}</th><td>{{ right.1 }}</td></tr>{% endfor %}</tbody>
 </table>
-<p>GitHub tells of {{ events }} at <code>{{ webhook }}</code>.</p>
-{% if let Some(callback) = callback %}<p>People who sign in come back to <code>{{ callback }}</code>.</p>{% endif %}
+<p>GitHub sends {{ events }} to <code>{{ webhook }}</code>.</p>
+{% if let Some(callback) = callback %}<p>After sign-in, people return to <code>{{ callback }}</code>.</p>{% endif %}
 <form class="filters" method="post" action="{{ action }}">
   <input type="hidden" name="manifest" value="{{ manifest }}">
   <button>Create the GitHub App</button>
@@ -159,7 +159,7 @@ struct First<'a> {
 {% if let Some(pass) = pass %}
 <form class="filters" method="post" action="/setup" aria-label="Owner">
   <input type="hidden" name="token" value="{{ pass }}">
-  <label>Organisation that is to own the App instead <input name="organization" autocomplete="off" maxlength="39" required></label>
+  <label>Another organisation as owner of the App <input name="organization" autocomplete="off" maxlength="39" required></label>
   <button>Change the owner</button>
 </form>
 {% endif %}
@@ -181,8 +181,8 @@ struct Second<'a> {
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r##"<p>GitHub made <a href="{{ page }}">{{ name }}</a> (App {{ id }}). Its key and secrets lie in <code>{{ place }}</code>, where Capstan reads them at every start; nobody needs to copy them.</p>
-<p>Capstan goes on now. Next: <a class="button" href="{{ page }}/installations/new">Install the App</a> on the GitOps repository.</p>
+    source = r##"<p>GitHub made <a href="{{ page }}">{{ name }}</a> (App {{ id }}). Its key and secrets are in <code>{{ place }}</code>. Capstan reads them there at every start; you need not copy them.</p>
+<p>Capstan continues now. Next: <a class="button" href="{{ page }}/installations/new">Install the App</a> on the GitOps repository.</p>
 "##
 )]
 struct Last<'a> {
@@ -211,9 +211,9 @@ impl Shared {
         if !self.address.ip().is_loopback() || names_this_machine(headers) {
             return None;
         }
-        let sentence = "This page is shown here under the names localhost and 127.0.0.1 alone";
+        let sentence = "This page is available only as localhost and 127.0.0.1";
         let refusal = Refusal::new(StatusCode::MISDIRECTED_REQUEST, sentence);
-        Some(refusal.because(&"the Host header names something else").into_response())
+        Some(refusal.because(&"the Host header has another name").into_response())
     }
 
     fn first(&self, status: StatusCode, trouble: Option<&str>) -> Response {
@@ -249,8 +249,8 @@ async fn show(State(shared): State<Shared>, RawQuery(query): RawQuery, headers: 
     match entered {
         Ok((state, pass)) => second(&shared, &organization, &state, &back, Some(pass.expose_secret())),
         Err(error) => {
-            tracing::warn!(%error, "a ticket is not taken at /setup");
-            let trouble = "This address was opened already, or is of another process: give the token, which stands beside it in the log.";
+            tracing::warn!(%error, "/setup refused a ticket");
+            let trouble = "This address was already used, or belongs to another process. Enter the token, which is next to it in the log.";
             shared.first(StatusCode::FORBIDDEN, Some(trouble))
         }
     }
@@ -276,8 +276,8 @@ async fn begin(State(shared): State<Shared>, headers: HeaderMap, body: Body) -> 
     let state = match shared.parts.setup.begin(&fields.text("token")) {
         Ok(state) => state,
         Err(error) => {
-            tracing::warn!(%error, "nobody is believed at /setup");
-            let trouble = "That is not the token which this process wrote to its log when it started.";
+            tracing::warn!(%error, "/setup refused a token");
+            let trouble = "That is not the token in the log of this process.";
             return shared.first(StatusCode::FORBIDDEN, Some(trouble));
         }
     };
@@ -338,7 +338,7 @@ async fn finish(State(shared): State<Shared>, RawQuery(query): RawQuery, headers
     let finished = tokio::spawn(async move { setup.finish(&state, &code).await }).await;
     match finished {
         Ok(Ok(kept)) => {
-            tracing::info!(app.id = kept.app.id, place = %kept.place.display(), "the GitHub App was made, and is kept");
+            tracing::info!(app.id = kept.app.id, place = %kept.place.display(), "the GitHub App was created, and its key is stored");
             shared.kept.cancel();
             let content = Last {
                 name: &kept.app.name,
@@ -346,7 +346,7 @@ async fn finish(State(shared): State<Shared>, RawQuery(query): RawQuery, headers
                 page: kept.app.page.as_str().trim_end_matches('/'),
                 place: kept.place.display().to_string(),
             };
-            plain_page(StatusCode::OK, "The App is made", "'none'", shared.parts.clock.now(), &content)
+            plain_page(StatusCode::OK, "The App is created", "'none'", shared.parts.clock.now(), &content)
         }
         Ok(Err(error)) => not_made(&shared, &error),
         Err(error) => {
@@ -358,25 +358,25 @@ async fn finish(State(shared): State<Shared>, RawQuery(query): RawQuery, headers
 
 fn not_made(shared: &Shared, error: &NotSetUp) -> Response {
     tracing::warn!(%error, "there is no App");
-    let settings = "Delete it on its settings page if it stands there (its key was given once, and nobody has it), and begin again.";
+    let settings = "Delete it on its settings page if it is there (GitHub showed its key once, and it is lost), and start again.";
     let (status, what, todo, page) = match error {
         NotSetUp::Token | NotSetUp::State => (
             StatusCode::BAD_REQUEST,
-            "You did not come here from the page of this process, came too late, or loaded this page twice."
+            "You did not come from the page of this process, came too late, or loaded this page twice."
                 .to_owned(),
-            "Nothing was written. An App that GitHub made on the way stands under its developer settings: delete it there.",
+            "Capstan stored nothing. If GitHub created an App, delete it in its developer settings.",
             None,
         ),
         NotSetUp::Done(id) => (
             StatusCode::CONFLICT,
-            format!("App {id} was made a moment ago, and is kept."),
+            format!("App {id} was created a moment ago, and Capstan keeps it."),
             "Delete the other one on its settings page at GitHub.",
             None,
         ),
         NotSetUp::Place(why) => (
             StatusCode::SERVICE_UNAVAILABLE,
-            format!("The App could not be kept in the state directory: {why}."),
-            "GitHub was not asked for the key: make room or permissions there, and load this page again.",
+            format!("The App could not be stored in the state directory: {why}."),
+            "Capstan did not request the key. Free space or fix the permissions there, and load this page again.",
             None,
         ),
         NotSetUp::Manifest(error @ ManifestError::Unreachable(_)) => (

@@ -79,7 +79,7 @@ async fn accept(
     let body = shared.bodies.read(headers, body, BODY_LIMIT_BYTES, |part| check.update(part)).await;
     let body = body.map_err(unread)?;
     if !check.signed(signature.as_bytes()) {
-        return Err(unsigned("it was made with none of the webhook secrets"));
+        return Err(unsigned("it matches none of the webhook secrets"));
     }
     // Beyond GitHub's share of the connections a delivery is stored all the same; only its place may be lost meanwhile.
     place.trust(Known::GitHub).ok();
@@ -90,7 +90,7 @@ async fn accept(
     };
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let Some(guid) = header("x-github-delivery").filter(|guid| is_guid(guid)) else {
-        return Err(unreadable(&"the X-GitHub-Delivery header is missing or is no delivery's id"));
+        return Err(unreadable(&"the X-GitHub-Delivery header is missing or is not the id of a delivery"));
     };
     let Some(event) = header("x-github-event").filter(|event| !event.is_empty()) else {
         return Err(unreadable(&"the X-GitHub-Event header is missing"));

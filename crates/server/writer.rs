@@ -29,7 +29,7 @@ const LINGER: Duration = Duration::from_millis(2);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotStored {
     /// Too many wait already.
-    #[error("{WAITING} deliveries wait to be stored already")]
+    #[error("{WAITING} deliveries are already waiting to be stored")]
     Full,
     /// The database failed; the writer has logged how.
     #[error("the database failed")]

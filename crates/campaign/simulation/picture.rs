@@ -88,7 +88,7 @@ fn stops(svg: &mut String, history: &History, (bottom, x): (f64, &dyn Fn(Timesta
                 svg,
                 "<path class=\"stop\" d=\"M{:.1} {TOP:.1}V{bottom:.1}\"><title>{}</title></path>",
                 x(event.at),
-                escaped(&format!("The campaign stands still: {why}"))
+                escaped(&format!("The campaign is stopped: {why}"))
             );
         }
     }

@@ -46,7 +46,7 @@ fn a_small_campaign_line_by_line() {
     assert_eq!(
         time_line(&settings, &history),
         "Mon 2026-11-23 09:00  wave `canary` begins\n\
-         Mon 2026-11-23 10:00  wave `canary` is verified, and must stay well until Tue 2026-11-24 10:00\n\
+         Mon 2026-11-23 10:00  wave `canary` is verified, and must stay healthy until Tue 2026-11-24 10:00\n\
          Tue 2026-11-24 10:00  wave `canary` has ended\n\
          Tue 2026-11-24 10:00  wave `rest` begins\n\
          Tue 2026-11-24 11:00  wave `rest` has ended\n\
@@ -95,8 +95,8 @@ fn one_that_is_stuck_stops_it_and_whoever_resumes_goes_on_without() {
     let history = simulate(&settings, &fleet(&[1, 1], 1), stuck);
     assert_eq!(history.ended, None);
     let text = time_line(&settings, &history);
-    assert!(text.contains("the campaign stands still: of `w0/c0` its rollout is stuck."), "{text}");
-    assert!(text.contains("It came to a standstill with 0 clusters done:\n"), "{text}");
+    assert!(text.contains("the campaign is stopped: of `w0/c0` its rollout is stuck."), "{text}");
+    assert!(text.contains("It stopped with 0 clusters done:\n"), "{text}");
     let resumed = Pace { resume_after: Some(Period::minutes(240)), ..stuck };
     let history = simulate(&settings, &fleet(&[1, 1], 1), resumed);
     assert!(history.ended.is_some());

@@ -20,12 +20,14 @@ pub fn time_line(settings: &CampaignSettings, history: &History) -> String {
         let what = match &event.what {
             Happening::Entered(at) => format!("wave `{}` begins", wave(*at)),
             Happening::Soaks(at, until) => {
-                format!("wave `{}` is verified, and must stay well until {}", wave(*at), clock(*until))
+                format!("wave `{}` is verified, and must stay healthy until {}", wave(*at), clock(*until))
             }
             Happening::Ended(at) => format!("wave `{}` has ended", wave(*at)),
             Happening::Shut(at, why) => format!("wave `{}` {why}", wave(*at)),
-            Happening::Stopped(why) => format!("the campaign stands still: {why}"),
-            Happening::Skipped(cluster) => format!("`{cluster}` is skipped: the campaign goes on without it"),
+            Happening::Stopped(why) => format!("the campaign is stopped: {why}"),
+            Happening::Skipped(cluster) => {
+                format!("`{cluster}` is skipped: the campaign continues without it")
+            }
         };
         let _infallible = writeln!(text, "{}  {what}", clock(event.at));
     }
@@ -52,8 +54,7 @@ pub fn time_line(settings: &CampaignSettings, history: &History) -> String {
             );
         }
         _ => {
-            let _infallible =
-                writeln!(text, "It came to a standstill with {} done:", many(done, "cluster", "clusters"));
+            let _infallible = writeln!(text, "It stopped with {} done:", many(done, "cluster", "clusters"));
             for (at, why) in &history.standstill {
                 let _infallible = writeln!(text, "- wave `{}`: {why}", wave(*at));
             }

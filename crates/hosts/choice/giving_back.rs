@@ -62,7 +62,7 @@ pub(super) fn without_role(had: &Had<'_>, choice: &mut Choice) {
     choice.hosts.push(note(had.host, &had.role, false));
     let name = &had.host.metadata.name;
     choice.cannot_go.push(format!(
-        "{}: no such role any more, but {name} is {}: delete the machines of this role first",
+        "{}: this role no longer exists, but {name} is {}: delete the machines of this role first",
         if had.role.is_empty() { "no role" } else { &had.role },
         words_of_use(had.host)
     ));
@@ -113,7 +113,7 @@ fn told(role: &RoleHosts<'_>, too_many: usize, stay: &[&Had<'_>]) -> String {
     let named = wording::few(names, super::words::NAMED, "more").join(", ");
     let more = wording::count(too_many, "host", "hosts");
     format!(
-        "{}: {more} more than wanted, and in use: {named}; scale the MachineDeployment or control plane down first",
+        "{}: {more} more than wanted, but in use: {named}; scale down the MachineDeployment or control plane first",
         role.name
     )
 }

@@ -36,7 +36,7 @@ fn the_old_faults() {
     assert_eq!(told(&choice(&cluster("t", spread(2, 0)), &hosts)), "ControlPlane: a, c");
     // 3: no label, not eligible.
     let chosen = choice(&cluster("t", spread(1, 0)), &[host("a", "")]);
-    assert_eq!(chosen.too_few, ["ControlPlane: 1 wanted, 0 can be had in 0 racks; a: no label rack"]);
+    assert_eq!(chosen.too_few, ["ControlPlane: 1 wanted, 0 available in 0 racks; a: no label rack"]);
     // 4: states are looked at.
     let hosts = [used(host("a", "r1"), "x"), broken(host("b", "r2"), "inspection error"), host("c", "r3")];
     assert_eq!(told(&choice(&cluster("t", spread(1, 0)), &hosts)), "ControlPlane: c");
@@ -66,7 +66,7 @@ fn too_few_says_each_host_and_why_not() {
     let chosen = choice(&cluster("t", spread(3, 0)), &hosts);
     assert_eq!(
         chosen.too_few,
-        ["ControlPlane: 3 wanted, 2 can be had in 2 racks; bm-07 (r1): provisioned for gauss/b; \
+        ["ControlPlane: 3 wanted, 2 available in 2 racks; bm-07 (r1): provisioned for gauss/b; \
           bm-09 (r3): inspection error; bm-11: no label rack; bm-12 (r2): r2 has 1 host of this role"]
     );
     // All or nothing.
@@ -78,7 +78,7 @@ fn at_most_twenty_hosts_are_named() {
     let hosts: Vec<_> = (10..35).map(|number| host(&format!("bm-{number}"), "")).collect();
     let told = choice(&cluster("t", spread(1, 0)), &hosts).too_few.remove(0);
     assert!(
-        told.starts_with("ControlPlane: 1 wanted, 0 can be had in 0 racks; bm-10: no label rack; "),
+        told.starts_with("ControlPlane: 1 wanted, 0 available in 0 racks; bm-10: no label rack; "),
         "{told}"
     );
     assert!(told.ends_with("bm-29: no label rack; 5 more"), "{told}");
@@ -89,7 +89,7 @@ fn a_role_that_has_enough_gets_nothing_where_another_lacks() {
     let nodes = json!({"ControlPlane": {"count": {"active": 1}}, "Worker": {"count": {"active": 2}}});
     let chosen = choice(&cluster("t", nodes), &[host("a", ""), host("b", "")]);
     assert_eq!(told(&chosen), "");
-    assert_eq!(chosen.too_few, ["Worker: 2 wanted, 1 can be had; a: needed for ControlPlane"]);
+    assert_eq!(chosen.too_few, ["Worker: 2 wanted, 1 available; a: needed for ControlPlane"]);
 }
 
 #[test]
@@ -99,9 +99,7 @@ fn lacking_standby_is_told_and_stops_nothing() {
     assert_eq!(told(&chosen), "ControlPlane: a, b");
     assert_eq!(
         chosen.no_standby,
-        [
-            "ControlPlane: 3 wanted with 1 standby, 2 can be had in 2 racks; c (r2): r2 has 1 host of this role"
-        ]
+        ["ControlPlane: 3 wanted with 1 standby, 2 available in 2 racks; c (r2): r2 has 1 host of this role"]
     );
 }
 
@@ -125,7 +123,7 @@ fn what_others_have_or_noted_is_not_free() {
     assert_eq!(
         chosen.too_few,
         [
-            "ControlPlane: 1 wanted, 0 can be had in 0 racks; a (r1): chosen for gauss/other; b (r2): chosen for gauss/third"
+            "ControlPlane: 1 wanted, 0 available in 0 racks; a (r1): chosen for gauss/other; b (r2): chosen for gauss/third"
         ]
     );
 }
@@ -313,7 +311,7 @@ fn shrinking_gives_back_standby_first_and_what_is_used_waits() {
     assert_eq!(
         chosen.cannot_go,
         [
-            "ControlPlane: 1 host more than wanted, and in use: b, c; scale the MachineDeployment or control plane down first"
+            "ControlPlane: 1 host more than wanted, but in use: b, c; scale down the MachineDeployment or control plane first"
         ]
     );
     assert_eq!(told(&chosen), "ControlPlane: b, c (standby)");
@@ -364,7 +362,7 @@ fn hosts_of_a_role_that_is_gone_go_once_idle() {
     assert_eq!(
         chosen.cannot_go,
         [
-            "Gpu: no such role any more, but b is provisioned for gauss/t: delete the machines of this role first"
+            "Gpu: this role no longer exists, but b is provisioned for gauss/t: delete the machines of this role first"
         ]
     );
 }
@@ -379,7 +377,7 @@ fn a_broken_host_is_replaced_while_nothing_uses_it_and_another_can_be_had() {
     assert_eq!((told(&chosen).as_str(), chosen.released.len()), ("ControlPlane: a", 0));
     assert_eq!(
         chosen.too_few,
-        ["ControlPlane: 1 wanted, 0 can be had in 0 racks; a (r1): power management error"]
+        ["ControlPlane: 1 wanted, 0 available in 0 racks; a (r1): power management error"]
     );
     // In use: it stays.
     let chosen = choice(&cluster("t", spread(1, 0)), &[used(broken_one, "t"), host("b", "r1")]);
@@ -393,7 +391,7 @@ fn hosts_of_other_namespaces_where_a_policy_opens_them() {
     let wish = cluster("t", spread(1, 0));
     let hosts = [pooled];
     // Hosts of others are not even named.
-    assert_eq!(choice(&wish, &hosts).too_few, ["ControlPlane: 1 wanted, 0 can be had in 0 racks"]);
+    assert_eq!(choice(&wish, &hosts).too_few, ["ControlPlane: 1 wanted, 0 available in 0 racks"]);
     let policy = |spec| HostDeployPolicy::read(&json!({"metadata": {"namespace": "pool"}, "spec": spec}));
     let open = policy(json!({"hostClaimNamespaces": {"names": ["gauss"]}}));
     assert_eq!(told(&choice_beside(&wish, &hosts, &[], &[open])), "ControlPlane: a");

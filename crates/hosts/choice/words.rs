@@ -24,7 +24,7 @@ pub(super) struct Shortage<'a> {
 }
 
 impl Shortage<'_> {
-    /// `ControlPlane: 3 wanted, 2 can be had in 2 racks; bm-07 (r1): provisioned for gauss/b; …`, where `new` could be had.
+    /// `ControlPlane: 3 wanted, 2 available in 2 racks; bm-07 (r1): provisioned for gauss/b; …`, where `new` could be had.
     pub(super) fn too_few(&self, new: &[&Host]) -> String {
         let wanted = self.role.wish.count.active();
         format!("{}: {wanted} wanted, {}", self.role.name, self.had(new))
@@ -40,7 +40,7 @@ impl Shortage<'_> {
     fn had(&self, new: &[&Host]) -> String {
         let steady = self.role.steady.iter().map(|had| had.host);
         let had: Vec<&Host> = steady.chain(new.iter().copied()).collect();
-        let mut told = format!("{} can be had", had.len());
+        let mut told = format!("{} available", had.len());
         if let Some(key) = self.role.wish.topology_key() {
             let domains: std::collections::BTreeSet<&str> =
                 had.iter().filter_map(|host| host.domain(key)).collect();

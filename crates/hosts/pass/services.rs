@@ -96,7 +96,7 @@ impl Services {
             let node_keys = Some(wish.node_ssh_private_keys.as_str()).filter(|_| wish.shell);
             if facts.is_of_controllers(&cluster.metadata.namespace, node_keys) {
                 services.waits.push(format!(
-                    "{name}: nodeSSHPrivateKeys names the Secret of a management controller, which is not mounted: name another"
+                    "{name}: nodeSSHPrivateKeys names the Secret of a management controller, which Capstan does not mount: name another"
                 ));
                 services.secrets.push(format!("{name}-host-keys"));
                 // What runs without it stays as it is; what mounts it goes.
@@ -239,7 +239,8 @@ impl Services {
         facts: &Facts<'_>,
     ) -> Result<Vec<Value>, NoIssuer> {
         let stays = |why: &str| NoIssuer::Stays(why.to_owned());
-        let client = ClientId::read(&wish.client_id).ok_or_else(|| stays("clientID is none"))?;
+        let client =
+            ClientId::read(&wish.client_id).ok_or_else(|| stays("clientID is missing or invalid"))?;
         let host =
             issuer::host(wish, facts.nodes_at, service(name, facts)).ok_or_else(|| stays(no_host(wish)))?;
         let port = issuer::port(wish).ok_or_else(|| stays("it has no nodePort"))?;
@@ -280,12 +281,12 @@ impl Services {
         let left = authority.not_after.duration_since(now);
         if left < ENDS_SOON {
             self.warnings.push(format!(
-                "{name}: the CA of Secret {} ends at {}: add another one after it, let the API server trust both, then put that one first, with its key",
+                "{name}: the CA of Secret {} ends at {}. Add another one after it, make the API server trust both, then put the new one first, with its key",
                 wish.ca_secret,
                 authority.not_after
             ));
         }
-        serving.ok_or_else(|| NoIssuer::Stays("its certificate is to be made".to_owned()))
+        serving.ok_or_else(|| NoIssuer::Stays("its certificate is not made yet".to_owned()))
     }
 
     fn wait_for_pods(&mut self, facts: &Facts<'_>) {
@@ -330,7 +331,7 @@ fn no_host(wish: &Auth) -> &'static str {
     match (wish.host.is_empty(), wish.exposure) {
         (false, _) => "its host is neither a name nor an address",
         (true, Exposure::NodePort) => {
-            "where it is reached is not known: say host, or let the reconciler's setting `node-ports-at` say it"
+            "its address is unknown: set host, or the reconciler's setting `node-ports-at`"
         }
         (true, Exposure::LoadBalancer) => "its Service has no address yet",
     }

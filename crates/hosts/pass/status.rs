@@ -75,8 +75,7 @@ impl Standing<'_> {
             return (false, "InfraServiceFailure", lines(&[&[told.to_owned()], waits]));
         }
         if waits.is_empty() {
-            let told =
-                if warnings.is_empty() { "services are as wished".to_owned() } else { lines(&[warnings]) };
+            let told = if warnings.is_empty() { "services are ready".to_owned() } else { lines(&[warnings]) };
             return (true, "ServicesReady", told);
         }
         (false, "InfraServiceFailure", lines(&[waits, warnings]))
@@ -141,7 +140,7 @@ pub(super) fn of_kept(cluster: &SipCluster, had: &[&Host], facts: &Facts<'_>) ->
 /// Of a deleted one of which a write was refused.
 pub(super) fn of_going(cluster: &SipCluster, facts: &Facts<'_>) -> Status {
     let why = facts.trouble.map(|(_, told)| format!(": {told}")).unwrap_or_default();
-    undecommissioned(cluster, format!("it is being deleted, and what is to go is refused{why}"), facts)
+    undecommissioned(cluster, format!("it is being deleted, but deletions are refused{why}"), facts)
 }
 
 fn undecommissioned(cluster: &SipCluster, told: String, facts: &Facts<'_>) -> Status {

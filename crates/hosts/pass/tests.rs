@@ -345,10 +345,7 @@ fn too_few_hosts_write_the_status_and_nothing_else() {
     world.run(&["a"], usize::MAX);
     assert_eq!(world.log, ["a: finalizers 1", "a: status 0"]);
     let told = world.condition("a", "Ready");
-    assert!(
-        told.starts_with("False Unschedulable: ControlPlane: 2 wanted, 1 can be had in 1 rack"),
-        "{told}"
-    );
+    assert!(told.starts_with("False Unschedulable: ControlPlane: 2 wanted, 1 available in 1 rack"), "{told}");
 }
 
 #[test]
@@ -380,7 +377,7 @@ fn a_host_without_an_address_is_named_and_is_no_backend() {
     let machine = json!({"status": {"addresses": [{"type": "InternalIP", "address": "10.0.1.1"}]}});
     world.machines.insert(Named::new("gauss", "bm-1"), machine);
     world.run(&["a"], usize::MAX);
-    assert_eq!(world.condition("a", "ServicesReady"), "True ServicesReady: services are as wished");
+    assert_eq!(world.condition("a", "ServicesReady"), "True ServicesReady: services are ready");
     // A load balancer whose hosts lost all addresses stays as it was.
     world.network_data.clear();
     world.machines.clear();

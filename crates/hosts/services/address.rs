@@ -21,10 +21,10 @@ pub enum NoAddress {
     #[error("network `{0}` of its network data has no address")]
     Given(String),
     /// Something stands there that is no address of a host.
-    #[error("the address of network `{0}` of its network data is none of a host")]
+    #[error("the address of network `{0}` of its network data is not a host's address")]
     Malformed(String),
     /// It would have to be read from what must not be read.
-    #[error("its networkData names the Secret of a management controller, which is not read")]
+    #[error("its networkData names the Secret of a management controller, which Capstan does not read")]
     Secret,
     /// There is neither network data nor a Machine with an address.
     #[error("it has no address yet: neither network data nor a Machine with an internal address")]

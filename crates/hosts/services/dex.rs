@@ -99,13 +99,13 @@ impl std::fmt::Debug for Connectors {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoConnectors {
     /// It is something else.
-    #[error("its key connectors holds no list, neither as YAML nor as JSON")]
+    #[error("its key connectors has no list, neither in YAML nor in JSON")]
     Unreadable,
     /// Nobody could log in.
     #[error("its list of connectors is empty: nobody could log in")]
     Empty,
     /// There are too many, or they are too long.
-    #[error("it holds more than {MOST_CONNECTORS} connectors, or more than {} KiB", LONGEST_TEXT / 1024)]
+    #[error("it has more than {MOST_CONNECTORS} connectors, or more than {} KiB", LONGEST_TEXT / 1024)]
     TooMany,
     /// One of them cannot be taken: which, and why.
     #[error("connectors[{0}]: {1}")]
@@ -157,11 +157,11 @@ fn check(one: &Value, ids: &mut Vec<String>) -> Result<(), &'static str> {
         !text.is_empty() && text.len() <= LONGEST_CLIENT && text.chars().all(is_letter)
     };
     if !is_plain(text("type")) {
-        return Err("its type is none of a connector of Dex");
+        return Err("its type is not a connector type of Dex");
     }
     // The one accepts anybody, the other whoever says so in a header.
     if text("type").starts_with("mock") || text("type") == "authproxy" {
-        return Err("a connector of this type lets everybody in who reaches it");
+        return Err("a connector of this type lets in everybody who reaches it");
     }
     if !is_plain(text("id")) {
         return Err("its id is missing, or is not made of letters, digits, points and dashes");
@@ -263,14 +263,14 @@ mod tests {
                 "{type: ldap, id: a, name: A, secret: hidden}",
                 "it has other keys than type, id, name and config",
             ),
-            ("{type: 'hidden ldap', id: a, name: A}", "its type is none of a connector of Dex"),
+            ("{type: 'hidden ldap', id: a, name: A}", "its type is not a connector type of Dex"),
             (
                 "{type: mockPassword, id: a, name: A}",
-                "a connector of this type lets everybody in who reaches it",
+                "a connector of this type lets in everybody who reaches it",
             ),
             (
                 "{type: authproxy, id: a, name: A}",
-                "a connector of this type lets everybody in who reaches it",
+                "a connector of this type lets in everybody who reaches it",
             ),
             (
                 "{type: ldap, name: A}",

@@ -33,7 +33,7 @@ pub enum NoJumpHost {
     #[error("sshAuthorizedKeys[{0}]: {1}")]
     Key(usize, super::ssh::NoKey),
     /// There are no keys.
-    #[error("sshAuthorizedKeys is empty: nobody could come")]
+    #[error("sshAuthorizedKeys is empty: nobody could connect")]
     NoKeys,
     /// There is nowhere to go.
     #[error("none of its hosts has an address yet")]
@@ -134,10 +134,10 @@ fn warning(wish: &JumpHost) -> Option<String> {
     let keys = &wish.node_ssh_private_keys;
     match (wish.shell, keys.is_empty()) {
         (true, false) => Some(format!(
-            "shell: true gives everybody of sshAuthorizedKeys a shell on the jump host, beside the private keys of Secret {keys}: whoever is there can copy them; without it, ssh -J reaches the hosts with people's own keys"
+            "shell: true gives everybody in sshAuthorizedKeys a shell on the jump host, where they can copy the private keys of Secret {keys}. Without it, ssh -J reaches the hosts with people's own keys"
         )),
         (true, true) => Some(
-            "shell: true gives everybody of sshAuthorizedKeys a shell on the jump host; without it, ssh -J reaches the hosts all the same".to_owned(),
+            "shell: true gives everybody in sshAuthorizedKeys a shell on the jump host. Without it, ssh -J still reaches the hosts".to_owned(),
         ),
         (false, _) => None,
     }

@@ -29,13 +29,13 @@ pub struct PublicKey {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoKey {
     /// It begins with something else, options say.
-    #[error("it begins with no kind of key that is taken ({}): options such as `command=` are refused", KINDS.join(", "))]
+    #[error("it does not begin with an accepted kind of key ({}). Options such as `command=` are refused", KINDS.join(", "))]
     Kind,
     /// What follows is no key, or another's.
-    #[error("what follows its kind is no key of this kind in base64")]
+    #[error("the text after its kind is not a key of this kind in base64")]
     Blob,
     /// It has several lines.
-    #[error("it has several lines: each key is an entry of its own")]
+    #[error("it has several lines: write each key as a separate entry")]
     Lines,
 }
 

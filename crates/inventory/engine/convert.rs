@@ -73,7 +73,7 @@ fn converted(value: &minijinja::Value, raw: Raw<'_>, room: &mut Room) -> Result<
         return Ok(structured.value.clone());
     }
     let no_value = |what: &str| {
-        Err(Error::new(ErrorKind::InvalidOperation, format!("{what} is no value that YAML could hold")))
+        Err(Error::new(ErrorKind::InvalidOperation, format!("{what} is not a value that YAML can express")))
     };
     match value.kind() {
         ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),

@@ -1,4 +1,4 @@
-//! How much a value holds, in all that stands in it: what stands there twice counts twice.
+//! How much a value holds, in all that stands in it: what is there twice counts twice.
 
 use capstan_yaml::Value;
 use minijinja::value::ValueKind;

@@ -63,7 +63,7 @@ fn indent(
     let text = value.as_str().ok_or_else(|| {
         Error::new(
             ErrorKind::InvalidOperation,
-            "`indent` is for texts and for what `to_yaml` and `tojson` make",
+            "`indent` works on texts and on the results of `to_yaml` and `tojson`",
         )
     })?;
     let lines = text.bytes().filter(|byte| *byte == b'\n').count() + 1;

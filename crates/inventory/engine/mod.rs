@@ -48,10 +48,10 @@ const RECURSION: usize = 64;
 
 /// Filters that Jinja has and templates of Capstan may not use, with why.
 pub(crate) const REFUSED_FILTERS: &[(&str, &str)] = &[
-    ("safe", "values are placed in scalars and never need it"),
-    ("escape", "values are placed in scalars and never need it"),
-    ("e", "values are placed in scalars and never need it"),
-    ("forceescape", "values are placed in scalars and never need it"),
+    ("safe", "values become scalars and never need it"),
+    ("escape", "values become scalars and never need it"),
+    ("e", "values become scalars and never need it"),
+    ("forceescape", "values become scalars and never need it"),
     ("random", "the same values must give the same objects"),
     ("pprint", "it writes no YAML: use `tojson` or `to_nice_yaml`"),
 ];

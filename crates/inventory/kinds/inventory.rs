@@ -100,7 +100,7 @@ impl Inventory {
                 }
                 let place = |offset| Place::at(source.path.clone(), file.position(offset));
                 if let Some(twice) = &document.duplicate_key {
-                    let message = format!("the key `{}` stands twice", twice.key);
+                    let message = format!("the key `{}` is there twice", twice.key);
                     let finding = Finding::new(rules::INVALID_YAML, message).place(place(twice.offset));
                     inventory.lost(finding);
                     continue;
@@ -139,7 +139,7 @@ impl Inventory {
         };
         let Some(kind) = level else {
             if let Some(first) = settings {
-                let message = format!("a second Inventory: the first one stands in {first}; keep one");
+                let message = format!("a second Inventory: the first one is in {first}. Keep one");
                 return self.lost(Finding::new(rules::DUPLICATE_OBJECT, message).place(place(root)));
             }
             *settings = Some(place(root));
@@ -156,7 +156,7 @@ impl Inventory {
                 let first = first.get_mut();
                 let stands = first.level.place(first.offset);
                 let message = format!(
-                    "a second {} `{name}`: the first one stands in {stands}. A kind and name stand once: rename or remove one",
+                    "a second {} `{name}`: the first one is in {stands}. Kind and name must be unique: rename or remove one",
                     kind.kind()
                 );
                 first.broken.get_or_insert(place(root));
@@ -229,10 +229,11 @@ fn read_levels(fields: &mut Fields<'_>, node: &Node) -> Vec<LevelKind> {
     for (text, at) in fields.texts(node, "spec.levels") {
         match LevelKind::of_kind(text).filter(|level| !level.is_cluster()) {
             Some(level) if seen.insert(level) => levels.push(level),
-            Some(_) => fields.wrong(rules::INVENTORY_TYPE, at, format!("`{text}` stands twice")),
+            Some(_) => fields.wrong(rules::INVENTORY_TYPE, at, format!("`{text}` is there twice")),
             None => {
                 let known = LevelKind::SHARED.map(LevelKind::kind);
-                let message = format!("`{text}` is no level{}", capstan_model::spelling::hint(text, &known));
+                let message =
+                    format!("`{text}` is not a level{}", capstan_model::spelling::hint(text, &known));
                 fields.wrong(rules::INVENTORY_TYPE, at, message);
             }
         }
@@ -244,7 +245,7 @@ fn read_levels(fields: &mut Fields<'_>, node: &Node) -> Vec<LevelKind> {
 fn unknown_kind(api: Option<&str>, kind: Option<&str>) -> String {
     let known: Vec<&str> = all().collect();
     let Some(kind) = kind else {
-        return format!("a document without `kind`: an inventory holds objects of {API_VERSION} alone");
+        return format!("a document without `kind`: an inventory has only objects of {API_VERSION}");
     };
     let group = api_group(API_VERSION);
     match api {
@@ -253,13 +254,13 @@ fn unknown_kind(api: Option<&str>, kind: Option<&str>) -> String {
                 || format!("; it holds {}", known.join(", ")),
                 |meant| format!("; did you mean `{meant}`?"),
             );
-            format!("`{kind}` is no kind of an inventory{meant}")
+            format!("`{kind}` is not a kind of an inventory{meant}")
         }
         Some(api) if api_group(api) == group => {
-            format!("`{api}` is no version of these kinds: write `apiVersion: {API_VERSION}`")
+            format!("`{api}` is not a version of these kinds: write `apiVersion: {API_VERSION}`")
         }
         Some(api) => format!(
-            "{kind} of `{}` is no kind of an inventory: keep it outside of this folder, which holds {API_VERSION} alone",
+            "{kind} of `{}` is not a kind of an inventory: move it out of this folder, which has only {API_VERSION}",
             api_version(api_group(api), api.rsplit('/').next().unwrap_or_default())
         ),
         None => format!("this {kind} has no `apiVersion`: write `apiVersion: {API_VERSION}`"),

@@ -13,8 +13,9 @@ pub(super) fn read_metadata(fields: &mut Fields<'_>, node: &Node, name: &str) {
     {
         match key.as_str() {
             "name" if !is_subdomain(name) => {
-                let message =
-                    format!("`{name}` is no name: lowercase letters, digits, `-` and `.`, at most 253");
+                let message = format!(
+                    "`{name}` is not a valid name: use lowercase letters, digits, `-` and `.`, at most 253"
+                );
                 fields.wrong(rules::INVENTORY_TYPE, value.span.start, message);
             }
             "namespace" if !value.is_null() => drop(fields.text(value, "metadata.namespace")),
@@ -34,7 +35,7 @@ fn read_texts(fields: &mut Fields<'_>, node: &Node, what: &str) {
         };
         if !is_key {
             let message = format!(
-                "`{key}` is no key of {what}: a name of letters, digits, `-`, `_` and `.`, at most 63, and before it perhaps a domain and `/`"
+                "`{key}` is not a key of {what}: write a name of letters, digits, `-`, `_` and `.`, at most 63, optionally after a domain and `/`"
             );
             fields.wrong(rules::INVENTORY_TYPE, key_span.start, message);
         }
@@ -43,8 +44,9 @@ fn read_texts(fields: &mut Fields<'_>, node: &Node, what: &str) {
         }
         let Some(text) = fields.text(value, &format!("{name}.{key}")) else { continue };
         if what == "labels" && !is_label_value(text) {
-            let message =
-                format!("`{text}` is no value of a label: letters, digits, `-`, `_` and `.`, at most 63");
+            let message = format!(
+                "`{text}` is not a value of a label: use letters, digits, `-`, `_` and `.`, at most 63"
+            );
             fields.wrong(rules::INVENTORY_TYPE, value.span.start, message);
         }
     }

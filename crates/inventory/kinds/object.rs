@@ -136,7 +136,7 @@ impl Object {
                             Some(value) => self.finals.push(Placed { value, offset }),
                             None => {
                                 let message = format!(
-                                    "`{text}` is no JSON Pointer to a value: write it like `/network/external`"
+                                    "`{text}` is not a JSON Pointer to a value: write it like `/network/external`"
                                 );
                                 fields.wrong(rules::INVENTORY_TYPE, offset, message);
                             }
@@ -187,7 +187,7 @@ impl Object {
         for entry in node.as_mapping().unwrap_or_default() {
             if matches!(entry.key.as_str(), "cluster" | "levels" | "clusters") {
                 let message = format!(
-                    "`{}` is no value's name: templates know the cluster itself by it. Choose another",
+                    "`{}` is not allowed as a name: in templates it is the cluster itself. Choose another",
                     entry.key
                 );
                 fields.wrong(rules::INVENTORY_TYPE, entry.key_span.start, message);

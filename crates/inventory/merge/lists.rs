@@ -20,7 +20,7 @@ impl Merger<'_> {
     ) -> Merged {
         let below = schema.items.as_deref().unwrap_or_else(|| anything());
         if let Some(item) = items.iter().find(|item| item.is_null()) {
-            let message = format!("an item of `{}` is null, which is no value: leave it out", self.path);
+            let message = format!("an item of `{}` is null, which is not a value: remove it", self.path);
             self.wrong(item.span.start, message);
         }
         match &schema.list {
@@ -55,7 +55,7 @@ impl Merger<'_> {
             let value = identity(item.value());
             if let Some(first) = seen.get(&value) {
                 let message = format!(
-                    "`{}` is a set and holds this item twice: the first one stands in {}",
+                    "`{}` is a set and holds this item twice: the first one is in {}",
                     self.path,
                     self.level.place(first.span.start)
                 );
@@ -109,7 +109,7 @@ impl Merger<'_> {
             let name = identity(Value::from(key.clone()));
             if let Some(first) = seen.get(&name) {
                 let message = format!(
-                    "`{}` has two items with {}: the first one stands in {}",
+                    "`{}` has two items with {}: the first one is in {}",
                     self.path,
                     told(keys, &key),
                     self.level.place(first.span.start)
@@ -165,9 +165,7 @@ impl Merger<'_> {
                     None => default_key(schema, key).ok_or(key),
                 })
                 .collect::<Result<Vec<_>, _>>()
-                .map_err(|key| {
-                    format!("this item has no `{key}`, by which items of `{whole}` are told apart")
-                })
+                .map_err(|key| format!("this item has no `{key}`, which identifies items of `{whole}`"))
         } else {
             Err(format!("an item of `{whole}` is a mapping with {}, found {}", told_keys(keys), noun(item)))
         };

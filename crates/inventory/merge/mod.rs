@@ -225,7 +225,7 @@ impl Merger<'_> {
             (upper, _) => Merged::new(Kind::Map(Vec::new()), self.origin(node)).over(upper),
         };
         let Kind::Map(values) = &mut merged.kind else { return merged };
-        // What upper levels say, by name: no key of this level stands here twice.
+        // What upper levels say, by name: no key of this level is here twice.
         let mut by_name: Vec<usize> = (0..values.len()).collect();
         by_name.sort_by(|a, b| values[*a].0.cmp(&values[*b].0));
         for entry in entries.iter().filter(|entry| entry.key != PATCH) {

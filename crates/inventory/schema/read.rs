@@ -66,7 +66,7 @@ pub(super) fn read(
 ) -> (ValueSchema, Vec<Finding>) {
     let mut reader = Reader { level, findings: Vec::new(), left: SCHEMAS };
     if let Some(twice) = duplicate {
-        reader.wrong(twice.offset, format!("the key `{}` stands twice", twice.key));
+        reader.wrong(twice.offset, format!("the key `{}` is there twice", twice.key));
     }
     let schema = reader.schema(root, 0);
     if root.text_at("type") != Some("object") {
@@ -75,7 +75,7 @@ pub(super) fn read(
     }
     for (name, schema) in &schema.properties {
         if matches!(name.as_str(), "cluster" | "levels" | "clusters") {
-            let message = format!("`{name}` is no value's name: templates know the cluster itself by it");
+            let message = format!("`{name}` is not allowed as a name: in templates it is the cluster itself");
             reader.wrong(schema.offset, message);
         }
     }
@@ -108,7 +108,7 @@ impl Reader<'_> {
         };
         for entry in entries.iter().filter(|entry| !KEYS.contains(&entry.key.as_str())) {
             let message =
-                format!("a schema has no key `{}` that is understood here{}", entry.key, near(&entry.key));
+                format!("a schema has no key `{}` that Capstan supports{}", entry.key, near(&entry.key));
             self.wrong(entry.key_span.start, message);
         }
         let mut schema = ValueSchema { kind: self.kind(node), offset: at, ..ValueSchema::default() };
@@ -142,7 +142,7 @@ impl Reader<'_> {
     fn kind(&mut self, node: &Node) -> Type {
         let either = self.flag(node, "x-kubernetes-int-or-string");
         if node.get("anyOf").is_some() && !either {
-            let message = "`anyOf` is understood beside `x-kubernetes-int-or-string: true` alone".to_owned();
+            let message = "`anyOf` is supported only with `x-kubernetes-int-or-string: true`".to_owned();
             self.wrong(node.get("anyOf").map_or(node.span.start, |any| any.span.start), message);
         }
         let Some(word) = node.get("type") else {
@@ -222,10 +222,7 @@ impl Reader<'_> {
         for (name, at) in self.texts(list, "required") {
             if schema.property(name).is_none() {
                 let known = schema.names();
-                self.wrong(
-                    at,
-                    format!("`{name}` is required and not among `properties`{}", hint(name, &known)),
-                );
+                self.wrong(at, format!("`{name}` is required but not in `properties`{}", hint(name, &known)));
             } else {
                 required.push(name.to_owned());
             }
@@ -243,7 +240,7 @@ impl Reader<'_> {
                 }
                 _ => {
                     let known = ["environment", "customer", "site", "infraProvider", "cluster"];
-                    self.wrong(at, format!("`{word}` is no level{}", hint(word, &known)));
+                    self.wrong(at, format!("`{word}` is not a level{}", hint(word, &known)));
                 }
             }
         }

@@ -57,7 +57,7 @@ pub(super) fn judge(name: &str, text: &str) -> Judged {
         }
         if pass == PASSES {
             let message = format!(
-                "text of a macro or of a `{{% set %}}` block is handed on backwards through more than {PASSES} names: bind a name before it is used"
+                "text of a macro or of a `{{% set %}}` block passes backwards through more than {PASSES} names: define a name before it is used"
             );
             walker.wrong(0, message);
             break;
@@ -214,7 +214,7 @@ impl<'t> Walker<'t> {
             self.wrong(
                 begin(expression),
                 format!(
-                    "text of a macro or of a `{{% set %}}` block is used {how}: values are placed in it only when all was read, so it can be emitted and nothing else. Compute with the values themselves"
+                    "text of a macro or of a `{{% set %}}` block is used {how}: values are inserted at the end, so it can only be emitted. Compute with the values themselves"
                 ),
             );
         }
@@ -330,7 +330,7 @@ impl<'t> Walker<'t> {
             Some(name) => self.judged.names.push(Named { name: name.to_owned(), offset, may_miss }),
             None => self.wrong(
                 offset,
-                format!("`{{% {tag} %}}` names its template in quotes, so that it is known beforehand what belongs to a release"),
+                format!("`{{% {tag} %}}` must name its template in quotes, so that the files of a release are known"),
             ),
         }
     }
@@ -357,7 +357,8 @@ impl<'t> Walker<'t> {
             }
             ast::Stmt::ForLoop(each) => {
                 if each.recursive {
-                    let message = "a recursive loop is refused: nobody knows how deep it goes. Write the levels that there are";
+                    let message =
+                        "a recursive loop is refused, because its depth is unknown: write the levels out";
                     self.wrong(begin(&each.iter), message);
                 }
                 self.computed(&each.iter, "in a loop");
@@ -376,7 +377,7 @@ impl<'t> Walker<'t> {
             ast::Stmt::FilterBlock(block) => self.block_filter(&block.filter, &block.body),
             ast::Stmt::AutoEscape(block) => self.wrong(
                 start(block.enabled.span()),
-                "`{% autoescape %}` is refused: values are placed in scalars and never need it",
+                "`{% autoescape %}` is refused: values become scalars and never need it",
             ),
             ast::Stmt::Import(import) => self.name(&import.expr, "import", false),
             ast::Stmt::FromImport(import) => self.name(&import.expr, "from", false),
@@ -396,7 +397,7 @@ impl<'t> Walker<'t> {
         if emits(body) {
             self.wrong(
                 start(filter.span()),
-                "a filter over a block with values in it: values are placed only when all was read. Filter the values themselves",
+                "a filter over a block with values in it: values are inserted at the end. Filter the values themselves",
             );
         }
         self.inside(filter);

@@ -70,12 +70,12 @@ impl Wrong {
 pub(super) fn place(text: &str, marks: &[Mark], source: &dyn Source) -> Result<Placed, Wrong> {
     let file = YamlFile::read(text).map_err(|error| {
         let offset = offset_of(text, error.position.line as usize, error.position.column as usize);
-        Wrong::new(offset, format!("what comes out is no YAML: {}", without_marks(&error.message)))
+        Wrong::new(offset, format!("the output is not YAML: {}", without_marks(&error.message)))
     })?;
     if let Some(twice) = file.documents().iter().find_map(|document| document.duplicate_key.as_ref()) {
         return Err(Wrong::new(
             twice.offset,
-            format!("the key `{}` stands twice", without_marks(&twice.key)),
+            format!("the key `{}` is there twice", without_marks(&twice.key)),
         ));
     }
     if let Some((offset, message)) =
@@ -113,10 +113,10 @@ fn prove(text: &str, documents: &[PlacedDocument]) -> Result<(), Wrong> {
     }
     for (read, placed) in file.documents().iter().zip(documents) {
         if let Some(twice) = &read.duplicate_key {
-            return refuse(placed.offset, format!("the key `{}` would stand twice", twice.key));
+            return refuse(placed.offset, format!("the key `{}` would be there twice", twice.key));
         }
         if !same_meaning(&read.root, &placed.node) {
-            return refuse(placed.offset, "it would not be read as what it is".to_owned());
+            return refuse(placed.offset, "it would be read as something else".to_owned());
         }
     }
     Ok(())
@@ -148,8 +148,7 @@ impl<'p> Placer<'p> {
                 Ok(())
             }
             None => {
-                let message =
-                    format!("the values that are placed come to more than {} MiB", TEXT_BYTES >> 20);
+                let message = format!("the inserted values exceed {} MiB", TEXT_BYTES >> 20);
                 Err(Wrong { is_limit: true, reads: mark.reads.clone(), ..Wrong::new(offset, message) })
             }
         }
@@ -226,7 +225,7 @@ impl<'p> Placer<'p> {
             let offset = span.start + at;
             if let Some(literal) = self.source.literal_at(offset) {
                 let message = format!(
-                    "`{}` comes from an expression, and what an expression gives never becomes structure: write it as the template's own text, in `{{% if … %}}` where it is not always there",
+                    "`{}` comes from an expression, but expressions cannot create structure: write it as text of the template, in `{{% if … %}}` if it is optional",
                     literal.replace('\n', "\\n")
                 );
                 return Err(Wrong::new(offset, message));
@@ -240,7 +239,7 @@ impl<'p> Placer<'p> {
         for part in text.split(OPEN).skip(1) {
             let mark =
                 part.split_once(CLOSE).and_then(|(number, _)| self.marks.get(number.parse::<usize>().ok()?));
-            found.push(mark.ok_or_else(|| Wrong::new(span.start, "a value was taken apart on its way"))?);
+            found.push(mark.ok_or_else(|| Wrong::new(span.start, "a value was split"))?);
         }
         Ok(found)
     }

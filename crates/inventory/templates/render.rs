@@ -159,8 +159,7 @@ impl Templates {
                 None => break,
             }
             if bytes > TEXT_BYTES || objects > OBJECTS {
-                let message =
-                    format!("the render comes to more than {} MiB or {OBJECTS} objects", TEXT_BYTES >> 20);
+                let message = format!("the render exceeds {} MiB or {OBJECTS} objects", TEXT_BYTES >> 20);
                 findings.push(Finding::new(rules::TEMPLATE_LIMIT, message).maybe_place(self.whole(name)));
                 break;
             }
@@ -191,7 +190,7 @@ impl Templates {
 /// What is said of the template at which the steps of all end.
 fn over_all(name: &str) -> String {
     format!(
-        "the templates of this release take more than {} million steps for one cluster: `{name}` is the first for which not enough are left. Make loops shorter, or what they go through smaller",
+        "the templates of this release take more than {} million steps for one cluster: `{name}` is the first one over the limit. Use shorter loops or smaller lists",
         RENDER_FUEL / 1_000_000
     )
 }
@@ -296,7 +295,7 @@ impl Run<'_> {
         let (text, spans) = output.map_err(|error| vec![self.failed(name, &error)])?;
         let marks = std::mem::take(&mut self.marks.lock().unwrap_or_else(PoisonError::into_inner).marks);
         if text.len() > TEXT_BYTES {
-            let message = format!("this template comes to more than {} MiB", TEXT_BYTES >> 20);
+            let message = format!("the output of this template exceeds {} MiB", TEXT_BYTES >> 20);
             let finding = Finding::new(rules::TEMPLATE_LIMIT, message);
             return Err(vec![finding.maybe_place(self.templates.whole(name))]);
         }
@@ -371,7 +370,7 @@ impl Run<'_> {
         let reads = self.context.reads_since(since);
         if is_limit(error) {
             let message = format!(
-                "this template takes more steps, memory or depth than a render may{}",
+                "this template exceeds the limits of a render (steps, memory or depth){}",
                 self.read_at(&reads)
             );
             return Finding::new(rules::TEMPLATE_LIMIT, message).maybe_place(place);
@@ -380,7 +379,7 @@ impl Run<'_> {
         let reason = match reason(error) {
             reason if undefined => {
                 format!(
-                    "{reason}: say it in a level, give it a default in the schema, or write `| default(…)`"
+                    "{reason}: set it in a level, give it a default in the schema, or write `| default(…)`"
                 )
             }
             reason => reason,
@@ -476,7 +475,7 @@ impl Source for Origins<'_> {
 /// Who an object is; else the field to blame and what is wrong with it.
 fn identity(node: &Node) -> Result<(ObjectId, String), (FieldPath, String)> {
     if node.as_mapping().is_none() {
-        return Err((FieldPath::root(), "a document that is no object: it must be a mapping".to_owned()));
+        return Err((FieldPath::root(), "a document that is not an object: it must be a mapping".to_owned()));
     }
     let text = |keys: &[&str]| {
         let path = FieldPath::of_keys(keys);
@@ -492,7 +491,7 @@ fn identity(node: &Node) -> Result<(ObjectId, String), (FieldPath, String)> {
     let name = text(&["metadata", "name"])?;
     if name.len() > LONGEST_LABEL {
         let message = format!(
-            "the name `{name}` of this {kind} has {} characters, and {LONGEST_LABEL} at most are allowed: it becomes a label",
+            "the name `{name}` of this {kind} has {} characters, but at most {LONGEST_LABEL} are allowed, because it becomes a label",
             name.len()
         );
         return Err((FieldPath::of_keys(["metadata", "name"]), message));

@@ -21,7 +21,7 @@ use capstan_reconciler::reconcile::resources::FleetStatus;
     namespaced,
     status = "FleetStatus",
     derive = "PartialEq",
-    doc = "A Fleet is one repository of cluster folders that this management cluster applies: where they come from (the Capstan bot, Git itself, or an inventory in this management cluster), how often they are looked at, with whose rights they are applied, and what is never done without a word from a person. Which folders these are says the repository's own .capstan.yaml, by the UID of this management cluster. One ManagedCluster is kept for each of them, in the namespace of the Fleet.",
+    doc = "A Fleet is one repository of cluster folders that this management cluster applies. It says where they come from (the Capstan bot, Git itself, or an inventory in this management cluster), how often Capstan looks at them, with whose rights it applies them, and what it never does without a person's consent. The repository's .capstan.yaml names the folders by the UID of this management cluster. The reconciler keeps one ManagedCluster for each, in the namespace of the Fleet.",
     printcolumn(
         name = "Ready",
         type_ = "string",
@@ -38,7 +38,7 @@ use capstan_reconciler::reconcile::resources::FleetStatus;
         name = "Done",
         type_ = "integer",
         json_path = ".status.ready",
-        description = "Clusters of them that are as Git says, with all machines done"
+        description = "Clusters among them that match Git, with all machines done"
     ),
     printcolumn(
         name = "Suspended",
@@ -110,7 +110,7 @@ pub struct FleetSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
-    {"rule": "[has(self.bot), has(self.git), has(self.inventory)].filter(one, one).size() == 1", "message": "exactly one of bot, git and inventory says where the cluster folders come from"}
+    {"rule": "[has(self.bot), has(self.git), has(self.inventory)].filter(one, one).size() == 1", "message": "set exactly one of bot, git and inventory"}
 ]))]
 pub struct Source {
     /// From the Capstan bot, which gives the claimed folders and nothing else of the repository, asks for
@@ -166,9 +166,9 @@ pub struct BotSource {
     /// that ends in .svc or .svc.cluster.local) and on the loopback.
     #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
         {"rule": "isURL(self) && (url(self).getScheme() == 'https' || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
-         "message": "the bot is reached by https; plain http only within this cluster (*.svc) and on the loopback"},
+         "message": "use https for the bot; plain http is allowed only within this cluster (*.svc) and on the loopback"},
         {"rule": "!self.matches('^[A-Za-z]+://[^/]*@')",
-         "message": "no credentials in a URL: the Secret that secretName names holds them"}
+         "message": "no credentials in a URL: put them into the Secret that secretName names"}
     ]))]
     pub url: String,
     /// The repository as the bot knows it: owner/name.
@@ -188,9 +188,9 @@ pub struct GitSource {
     /// and on the loopback, http://….
     #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
         {"rule": "isURL(self) && (url(self).getScheme() in ['https', 'ssh', 'file'] || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
-         "message": "the repository is reached by https://, ssh:// or file:///; plain http:// only within this cluster (*.svc) and on the loopback"},
+         "message": "use https://, ssh:// or file:/// for the repository; plain http:// is allowed only within this cluster (*.svc) and on the loopback"},
         {"rule": "!self.matches('^https?://[^/]*@') && !self.matches('^ssh://[^/@]*:[^/@]*@')",
-         "message": "no credentials in a URL: the Secret that secretName names holds them"}
+         "message": "no credentials in a URL: put them into the Secret that secretName names"}
     ]))]
     pub url: String,
     /// The branch that is applied.

@@ -48,7 +48,7 @@ pub(super) fn definitions() -> Vec<(String, Value)> {
         SETTINGS,
         "inventories",
         &[],
-        "An Inventory says in which order levels of values override each other, and in which folder a new cluster lies. There is at most one; without it, the defaults hold.",
+        "An Inventory sets the order in which levels of values override each other, and the folder of a new cluster. There is at most one; without it, the defaults apply.",
         (settings(), None),
         &[("Levels", "string", ".spec.levels"), ("Folder", "string", ".spec.folder")],
     );
@@ -70,26 +70,26 @@ const fn words(kind: LevelKind) -> (&'static str, &'static [&'static str], &'sta
         LevelKind::Default | LevelKind::Environment => (
             "environments",
             &[],
-            "An Environment says values of all clusters in it: production, staging, development.",
+            "An Environment sets values for all clusters in it: production, staging, development.",
         ),
         LevelKind::Customer => {
-            ("customers", &[], "A Customer says values of all clusters that are this customer's.")
+            ("customers", &[], "A Customer sets values for all clusters of this customer.")
         }
-        LevelKind::Site => ("sites", &[], "A Site says values of all clusters that stand there."),
+        LevelKind::Site => ("sites", &[], "A Site sets values for all clusters at this site."),
         LevelKind::InfraProvider => (
             "infraproviders",
             &[],
-            "An InfraProvider says values of all clusters in one account or region of a cloud. It installs nothing: the program is an InfrastructureProvider of the Cluster API operator.",
+            "An InfraProvider sets values for all clusters in one account or region of a cloud. It installs nothing: an InfrastructureProvider of the Cluster API operator installs the program.",
         ),
         LevelKind::ClusterDefinition => (
             "clusterdefinitions",
             &["cdef"],
-            "A ClusterDefinition is one cluster of the inventory: what it belongs to, and the values that are its own.",
+            "A ClusterDefinition is one cluster of the inventory: the levels that it belongs to, and its own values.",
         ),
         LevelKind::ManagementClusterDefinition => (
             "managementclusterdefinitions",
             &["mcdef"],
-            "A ManagementClusterDefinition is one management cluster of the inventory, which Cluster API does not make: what it belongs to, and the values that are its own.",
+            "A ManagementClusterDefinition is one management cluster of the inventory, which Cluster API does not make: the levels that it belongs to, and its own values.",
         ),
     }
 }
@@ -115,7 +115,7 @@ fn definition(
     let has_status = status.is_some();
     if let Some(status) = status {
         schema["properties"]["status"] =
-            about("How it stands where a Fleet has it as its source; the reconciler writes it.", status);
+            about("Its state, if a Fleet uses it as its source. The reconciler writes it.", status);
     }
     let mut columns: Vec<Value> = columns
         .iter()
@@ -162,14 +162,14 @@ fn settings() -> Value {
             (
                 "levels",
                 about(
-                    "The levels, upper ones first: a later one overrides an earlier one, and a kind left out is not used. Environment, Customer, Site, InfraProvider where nothing is said.",
+                    "The levels, upper ones first: a later one overrides an earlier one, and a kind left out is not used. Default: Environment, Customer, Site, InfraProvider.",
                     levels,
                 ),
             ),
             (
                 "folder",
                 about(
-                    "The folder of a new cluster: text and, in braces, name, environment, customer, site or infraProvider. It is {customer}/{name} where nothing is said.",
+                    "The folder of a new cluster: text and, in braces, name, environment, customer, site or infraProvider. Default: {customer}/{name}.",
                     pattern(&format!(r"^{FOLDER_PART}\{{name\}}{FOLDER_PART}$")),
                 ),
             ),
@@ -182,9 +182,12 @@ fn settings() -> Value {
 fn status_of_cluster() -> Value {
     let condition = object(
         [
-            ("type", about("What is spoken of: Rendered, Ready or RetireFirst.", text())),
-            ("status", about("Whether it holds.", with(text(), "enum", json!(["True", "False", "Unknown"])))),
-            ("observedGeneration", about("The generation that was looked at.", sized("int64"))),
+            ("type", about("The type: Rendered, Ready or RetireFirst.", text())),
+            (
+                "status",
+                about("Whether it is true.", with(text(), "enum", json!(["True", "False", "Unknown"]))),
+            ),
+            ("observedGeneration", about("The generation that was observed.", sized("int64"))),
             ("lastTransitionTime", about("Since when.", with(text(), "format", "date-time"))),
             ("reason", about("A CamelCase word for programs.", text())),
             ("message", about("A sentence or two for people.", text())),
@@ -198,14 +201,14 @@ fn status_of_cluster() -> Value {
             ("release", about("The release that its objects were made from.", text())),
             (
                 "digest",
-                about("SHA-256 of all that its render saw besides: levels, components, values.", text()),
+                about("SHA-256 of the other inputs of its render: levels, components, values.", text()),
             ),
-            ("managedCluster", about("The ManagedCluster that says what was applied of it.", text())),
-            ("rollout", about("What its machines do.", with(text(), "enum", states))),
+            ("managedCluster", about("The ManagedCluster that reports what was applied.", text())),
+            ("rollout", about("The state of its machines.", with(text(), "enum", states))),
             (
                 "conditions",
                 about(
-                    "Whether it could be made (Rendered), whether the cluster is so (Ready), and whether it is to go and may not (RetireFirst).",
+                    "Whether its objects could be made (Rendered), whether the cluster matches them (Ready), and whether it must be retired before its deletion (RetireFirst).",
                     with(conditions, "x-kubernetes-list-map-keys", json!(["type"])),
                 ),
             ),
@@ -231,42 +234,42 @@ fn spec(kind: LevelKind) -> Value {
             (
                 "in",
                 about(
-                    &format!("What {whose} belongs to: one object of a level at most."),
+                    &format!("The objects that {whose} belongs to: at most one of a level."),
                     object(levels, &[]),
                 ),
             ),
             (
                 "release",
                 about(
-                    "The release, by its path in the repository: openstack/v1.4.0. A lower level may say another.",
+                    "The release, by its path in the repository: openstack/v1.4.0. A lower level may set another.",
                     pattern(&format!("^({PART}/)*{RELEASE_VERSION}$")),
                 ),
             ),
             (
                 "track",
                 about(
-                    "How far newer releases are followed: any, those of the same major (minor), of the same minor version (patch), or none.",
+                    "Which newer releases are offered: any, those of the same major (minor), of the same minor version (patch), or none.",
                     with(text(), "enum", json!(["any", "minor", "patch", "none"])),
                 ),
             ),
             (
                 "components",
                 about(
-                    "Kustomize components over what the templates make, by their paths from the repository's root. Those of all levels apply, upper ones first.",
+                    "Kustomize components over the output of the templates, by their paths from the repository's root. Components of all levels apply, upper ones first.",
                     list(path()),
                 ),
             ),
             (
                 "values",
                 about(
-                    "Values, as the schema of the release describes them. The names cluster, clusters and levels are the templates' own.",
+                    "Values, as the schema of the release describes them. The names cluster, clusters and levels are reserved for templates.",
                     values(),
                 ),
             ),
             (
                 "final",
                 about(
-                    "JSON Pointers to values that lower levels may not set to something else: /network/external.",
+                    "JSON Pointers to values that lower levels may not change: /network/external.",
                     list(pattern("^/")),
                 ),
             ),
@@ -275,10 +278,10 @@ fn spec(kind: LevelKind) -> Value {
     );
     if kind.is_cluster() {
         spec["properties"]["folder"] =
-            about("The cluster's folder, where it is not what the Inventory's pattern makes.", path());
+            about("The cluster's folder, if it differs from the Inventory's pattern.", path());
     }
     if kind == LevelKind::ClusterDefinition {
-        spec["properties"]["retire"] = about("Whether the cluster is to go.", boolean());
+        spec["properties"]["retire"] = about("Whether the cluster is to be deleted.", boolean());
     }
     spec
 }

@@ -19,7 +19,7 @@ use capstan_reconciler::reconcile::resources::ManagedClusterStatus;
     namespaced,
     status = "ManagedClusterStatus",
     derive = "PartialEq",
-    doc = "A ManagedCluster is one cluster folder of a Fleet's repository, as this management cluster has applied it: the commit, the phase, what was refused and where it stands in Git, which machines are being replaced, and the inventory of everything applied. The reconciler writes it; people set spec.suspend, spec.adopt and spec.createCluster. Deleting it deletes nothing that was applied.",
+    doc = "A ManagedCluster is one cluster folder of a Fleet's repository, as this management cluster has applied it: the commit, the phase, refusals with their place in Git, the machines being replaced, and the inventory of everything applied. The reconciler writes it; people set spec.suspend, spec.adopt and spec.createCluster. Deleting it deletes no applied object.",
     printcolumn(
         name = "Cluster",
         type_ = "string",
@@ -30,37 +30,37 @@ use capstan_reconciler::reconcile::resources::ManagedClusterStatus;
         name = "Ready",
         type_ = "string",
         json_path = ".status.conditions[?(@.type==\"Ready\")].status",
-        description = "Whether what Git says is applied and every machine has it"
+        description = "Whether the state in Git is applied and every machine has it"
     ),
     printcolumn(
         name = "Phase",
         type_ = "string",
         json_path = ".status.phase",
-        description = "How far applying has come"
+        description = "The progress of applying"
     ),
     printcolumn(
         name = "Rollout",
         type_ = "string",
         json_path = ".status.rollout.state",
-        description = "What the machines do"
+        description = "The state of the machines"
     ),
     printcolumn(
         name = "Machines",
         type_ = "integer",
         json_path = ".status.rollout.ready",
-        description = "Machines that are as Git says"
+        description = "Machines that match Git"
     ),
     printcolumn(
         name = "Of",
         type_ = "integer",
         json_path = ".status.rollout.wanted",
-        description = "Machines that there shall be"
+        description = "Machines wanted"
     ),
     printcolumn(
         name = "Commit",
         type_ = "string",
         json_path = ".status.appliedCommit",
-        description = "The commit that is applied whole",
+        description = "The commit that is completely applied",
         priority = 1
     ),
     printcolumn(
@@ -75,12 +75,12 @@ use capstan_reconciler::reconcile::resources::ManagedClusterStatus;
 pub struct ManagedClusterSpec {
     /// The cluster's id: the path of its folder, e.g. gauss/peu01.
     #[schemars(length(min = 1, max = 1024), extend("x-kubernetes-validations" = [
-        {"rule": "self == oldSelf", "message": "a ManagedCluster stands for one folder for ever: delete it, and the reconciler writes the one that is right"}
+        {"rule": "self == oldSelf", "message": "the folder of a ManagedCluster is immutable: delete the ManagedCluster, and the reconciler writes the right one"}
     ]))]
     pub cluster: String,
     /// The Fleet, in the same namespace, whose repository holds the folder.
     #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [
-        {"rule": "self == oldSelf", "message": "a ManagedCluster belongs to one Fleet for ever: delete it, and the reconciler writes the one that is right"}
+        {"rule": "self == oldSelf", "message": "the Fleet of a ManagedCluster is immutable: delete the ManagedCluster, and the reconciler writes the right one"}
     ]))]
     pub fleet: String,
     /// Apply and delete nothing of this cluster, and say so; what is live is still judged and reported.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
     namespaced,
     status = "Record",
     derive = "PartialEq",
-    doc = "A ManagedProvider is what the reconciler remembers of one provider that it installs: how far it has come, what is installed, what is on its way, and the inventory of everything applied. It stands in the provider's namespace and is called <type>-<name>. The reconciler writes it. Deleting it deletes nothing that was applied: the reconciler then begins anew.",
+    doc = "A ManagedProvider is the reconciler's record of one provider that it installs: its progress, what is installed, what is being installed, and the inventory of everything applied. It is in the provider's namespace and is named <type>-<name>. The reconciler writes it. Deleting it deletes no applied object: the reconciler then starts again.",
     printcolumn(
         name = "Provider",
         type_ = "string",
@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
         name = "Installed",
         type_ = "string",
         json_path = ".status.installed.version",
-        description = "The version that is installed whole"
+        description = "The version that is completely installed"
     ),
     printcolumn(
         name = "Target",
@@ -36,24 +36,19 @@ use serde::{Deserialize, Serialize};
         json_path = ".status.target.version",
         description = "The version that is being installed"
     ),
-    printcolumn(
-        name = "Phase",
-        type_ = "string",
-        json_path = ".status.phase",
-        description = "How far it has come"
-    ),
+    printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase", description = "Its progress"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ManagedProviderSpec {
     /// The kind of the provider object, in the same namespace: CoreProvider.
     #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [
-        {"rule": "self == oldSelf", "message": "a ManagedProvider speaks of one provider for ever: delete it, and the reconciler writes the one that is right"}
+        {"rule": "self == oldSelf", "message": "the provider of a ManagedProvider is immutable: delete the ManagedProvider, and the reconciler writes the right one"}
     ]))]
     pub kind: String,
     /// The name of the provider object: cluster-api.
     #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [
-        {"rule": "self == oldSelf", "message": "a ManagedProvider speaks of one provider for ever: delete it, and the reconciler writes the one that is right"}
+        {"rule": "self == oldSelf", "message": "the provider of a ManagedProvider is immutable: delete the ManagedProvider, and the reconciler writes the right one"}
     ]))]
     pub name: String,
 }

@@ -22,8 +22,8 @@ use capstan_reconciler::reconcile::resources::VaultSecretStatus;
     category = "capstan",
     namespaced,
     derive = "PartialEq",
-    doc = "A VaultStore is one Vault, in Capstan's namespace: where it answers, how the reconciler logs in there for a namespace, and which namespaces may use it. Whoever may write it decides which Vault is believed: it is for admins.",
-    printcolumn(name = "URL", type_ = "string", json_path = ".spec.url", description = "Where it answers"),
+    doc = "A VaultStore is one Vault, in Capstan's namespace: its address, how the reconciler logs in there for a namespace, and which namespaces may use it. It decides which Vault Capstan trusts, so only admins may write it.",
+    printcolumn(name = "URL", type_ = "string", json_path = ".spec.url", description = "Its address"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
@@ -32,9 +32,9 @@ pub struct VaultStoreSpec {
     /// that ends in .svc or .svc.cluster.local) and on the loopback.
     #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
         {"rule": "isURL(self) && (url(self).getScheme() == 'https' || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
-         "message": "Vault is reached by https; plain http only within this cluster (*.svc) and on the loopback"},
+         "message": "use https for Vault; plain http is allowed only within this cluster (*.svc) and on the loopback"},
         {"rule": "!self.matches('^[A-Za-z]+://[^/]*@')",
-         "message": "no credentials in a URL: auth says how one logs in"}
+         "message": "no credentials in a URL: auth says how to log in"}
     ]))]
     pub url: String,
     /// A Secret beside this object with the authority of Vault's certificates, in PEM, under the key ca.crt. Left out, those
@@ -58,7 +58,7 @@ pub struct VaultStoreSpec {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
     {"rule": "[has(self.jwt), has(self.kubernetes), has(self.appRole), has(self.token)].filter(is, is).size() == 1",
-     "message": "exactly one of jwt, kubernetes, appRole and token says how one logs in"}
+     "message": "set exactly one of jwt, kubernetes, appRole and token"}
 ]))]
 pub struct Auth {
     /// With a short token of the service account of the VaultSecret's namespace, whose signature Vault checks with the key that
@@ -143,25 +143,25 @@ pub struct TokenAuth {
     namespaced,
     status = "VaultSecretStatus",
     derive = "PartialEq",
-    doc = "A VaultSecret says what a Secret beside it holds out of Vault: fields of secrets by path and version, or the fields of a lease. The reconciler reads them with a login of this namespace, writes the Secret, and keeps it current; what cannot be read leaves the Secret as it is. Deleting it ends its lease and deletes the Secret.",
+    doc = "A VaultSecret defines the content of a Secret from Vault: fields of secrets by path and version, or the fields of a lease. The reconciler reads them with a login of this namespace, writes the Secret, and keeps it current. If it cannot read them, the Secret does not change. Deleting the VaultSecret ends its lease and deletes the Secret.",
     printcolumn(name = "Store", type_ = "string", json_path = ".spec.store", description = "The VaultStore"),
     printcolumn(
         name = "Resolved",
         type_ = "string",
         json_path = ".status.conditions[?(@.type==\"Resolved\")].status",
-        description = "Whether the Secret holds what is asked for"
+        description = "Whether the Secret has the requested content"
     ),
     printcolumn(
         name = "Reason",
         type_ = "string",
         json_path = ".status.conditions[?(@.type==\"Resolved\")].reason",
-        description = "Why, in a word"
+        description = "The reason, in one word"
     ),
     printcolumn(
         name = "Lease until",
         type_ = "date",
         json_path = ".status.leaseExpires",
-        description = "When its lease ends, if nobody renews it",
+        description = "When its lease ends, unless it is renewed",
         priority = 1
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
@@ -169,7 +169,7 @@ pub struct TokenAuth {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
     {"rule": "has(self.lease) != (has(self.data) && size(self.data) > 0)",
-     "message": "exactly one of data and lease says what the Secret holds"}
+     "message": "set exactly one of data and lease"}
 ]))]
 pub struct VaultSecretSpec {
     /// The VaultStore, in Capstan's namespace.
@@ -203,7 +203,7 @@ pub struct TargetSecret {
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [
         {"rule": "self != 'kubernetes.io/service-account-token'",
-         "message": "a Secret of this type is filled by Kubernetes with a token that opens this cluster"}
+         "message": "Kubernetes fills a Secret of this type with a token for this cluster"}
     ]))]
     pub kind: Option<String>,
     /// Labels that it carries besides capstan.dev/vault-secret; none of capstan.dev.

@@ -207,9 +207,9 @@ impl Supervisor {
                     return;
                 }
                 if has_places && !self.rooms.is_none() {
-                    tracing::info!(%kind, "may not be watched in the whole management cluster: it is watched in the namespaces that it is applied in, as the service accounts that apply it there");
+                    tracing::info!(%kind, "may not be watched in the whole management cluster: Capstan watches it in the namespaces where it is applied, as the service accounts that apply it");
                 } else {
-                    tracing::warn!(%kind, "may not be watched: its objects are compared at the interval alone");
+                    tracing::warn!(%kind, "may not be watched: its objects are compared only at the interval");
                 }
             }
         }

@@ -82,7 +82,7 @@ async fn hold(mut follower: Follower) {
                     tracing::warn!(
                         kind = %post.kind, namespace = post.namespace.as_deref().unwrap_or_default(),
                         name = post.name.as_deref().unwrap_or_default(),
-                        "may not be watched: changes there are seen at the interval alone"
+                        "may not be watched: changes there are seen only at the interval"
                     );
                 }
                 refusals = if follower.was_open() { 0 } else { refusals.saturating_add(1) };

@@ -49,7 +49,7 @@ impl Rooms {
                 if is_new(&self.crowded, kind) {
                     tracing::warn!(
                         %kind, watches = self.most,
-                        "is applied in more namespaces than are watched one by one: in the others its objects are compared at the interval alone. Grant the reconciler list and watch on it in the whole management cluster, which takes one watch, or raise --namespace-watches"
+                        "is applied in more namespaces than Capstan watches one by one. In the others, its objects are compared only at the interval. Grant the reconciler list and watch on it in the whole management cluster, which needs one watch, or raise --namespace-watches"
                     );
                 }
                 let _waiting = Counted::one("waiting");
@@ -71,7 +71,7 @@ impl Rooms {
         if is_new(&self.refused, kind) {
             tracing::info!(
                 %kind, namespace, account,
-                "may not be watched as the service account that applies it, here and perhaps elsewhere: its objects are compared at the interval alone. Grant that account list and watch on it, as deploy/applier does"
+                "may not be watched as the service account that applies it, here and perhaps elsewhere: its objects are compared only at the interval. Grant that account list and watch on it, as deploy/applier does"
             );
         } else {
             tracing::debug!(%kind, namespace, account, "may not be watched");

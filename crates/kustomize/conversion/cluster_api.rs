@@ -127,7 +127,7 @@ impl Walk {
                 path.clone(),
                 node,
                 format!("{} is needed here", own.noun()),
-                "write it as such (a number or a truth value that is meant as a string needs quotes)",
+                "write it as such (put a number or a boolean in quotes to make it a string)",
             )),
         }
     }
@@ -141,7 +141,7 @@ impl Walk {
         other: Option<&'static Of>,
     ) -> Result<(), Box<Refusal>> {
         if node.is_null() && !matches!(own, Of::Anything) {
-            let why = format!("{} is needed here, and nothing stands here", own.noun());
+            let why = format!("{} is needed here, but there is nothing", own.noun());
             return Err(Refusal::new(path.clone(), node, why, "fill it in, or remove the entry"));
         }
         self.inside(path, node, own, other)
@@ -185,9 +185,8 @@ impl Walk {
                 return Err(Refusal::new(
                     path,
                     &entry.value,
-                    "the older version has no such field, so the server drops it today, and the newer \
-                     one would act on it",
-                    "remove the field, or bring the object to the newer version by hand",
+                    "the older version has no such field, so the server drops it today, but the newer one would use it",
+                    "remove the field, or convert the object to the newer version by hand",
                 ));
             }
             return Ok(());
@@ -217,7 +216,7 @@ impl Walk {
             let must_stand = matches!(rule, Rule::Seconds(..) | Rule::SecondsUnlessZero(..))
                 && self.from.below(own, from).is_some_and(|field| field.zero != Zero::Kept);
             if must_stand {
-                let why = "a duration is needed here, and nothing stands here";
+                let why = "a duration is needed here, but there is nothing";
                 return Err(Refusal::new(at(from), value, why, "fill it in, or remove the field"));
             }
             self.steps.push(Remove { at: at(from) });
@@ -231,7 +230,7 @@ impl Walk {
             return Err(Refusal::new(
                 at(to),
                 there,
-                format!("{} goes here, and something stands here already", at(from)),
+                format!("{} belongs here, but there is already a value", at(from)),
                 "remove one of the two",
             ));
         }
@@ -363,8 +362,8 @@ pub(super) fn reference_steps(
                 return Err(Refusal::new(
                     at,
                     &entry.value,
-                    "the older version has no such field, and the newer one would act on it",
-                    "remove the field, or bring the object to the newer version by hand",
+                    "the older version has no such field, but the newer one would use it",
+                    "remove the field, or convert the object to the newer version by hand",
                 ));
             }
             _ => steps.push(Remove { at }),
@@ -421,11 +420,11 @@ pub(super) fn seconds_of(path: &FieldPath, node: &Node) -> Result<i128, Box<Refu
     match nanoseconds(text).map(|nanoseconds| nanoseconds / 1_000_000_000) {
         Some(value) if value >= -MOST_SECONDS => Ok(value.min(MOST_SECONDS)),
         None if text.contains("${") => refused(
-            "a duration becomes a number of seconds, and what the variable holds is not known here",
-            "write the duration itself, or bring the object to the newer version by hand, with a variable \
+            "a duration becomes a number of seconds, but the value of the variable is unknown here",
+            "write the duration itself, or convert the object to the newer version by hand, with a variable \
              that holds seconds",
         ),
-        _ => refused("this is no duration that Cluster API takes", "write it as a string such as 10m"),
+        _ => refused("this is not a duration that Cluster API accepts", "write it as a string such as 10m"),
     }
 }
 
@@ -470,7 +469,7 @@ fn first_of(path: &FieldPath, list: Option<&Node>, name: &str, switch: &str) -> 
                     "another item of the list has the {name} {own}, and Cluster API's own conversion gives \
                      both the first one's `{switch}`"
                 ),
-                "make one item of the two, or bring the object to the newer version by hand",
+                "merge the two items, or convert the object to the newer version by hand",
             ));
         }
     }
@@ -483,7 +482,7 @@ fn unique(path: &FieldPath, list: Option<&Node>, name: &str) -> Vec<Refusal> {
     for (index, item) in list.and_then(Node::as_sequence).unwrap_or_default().iter().enumerate() {
         let Some(node) = item.get(name) else { continue };
         if node.as_str().is_some_and(|own| !seen.insert(own)) {
-            let why = format!("the {name} of an item must be its own, and this stands twice");
+            let why = format!("the {name} of an item must be unique, but this is there twice");
             refused.push(*Refusal::new(path.index(index).key(name), node, why, "give it another"));
         }
     }

@@ -54,8 +54,8 @@ fn steps(
     let group = api_group(from);
     if group != api_group(to) || group.is_empty() {
         return Err(Refusal::whole(
-            "these are no two versions of one API group",
-            "write the object anew in the other group",
+            "these are not two versions of one API group",
+            "write the object again in the other group",
         )
         .into());
     }
@@ -82,16 +82,15 @@ fn steps(
         }
         ("v1beta1" | "v1beta2", "v1alpha3" | "v1alpha4" | "v1beta1") => {
             return Err(Refusal::whole(
-                "the way back to an older version needs what only the server knows, such as the versions \
-                 of what is referred to",
-                "bring the object to that version by hand, or stay at the newer one",
+                "a conversion to an older version needs facts that only the server knows, such as the versions of references",
+                "convert the object to that version by hand, or stay at the newer one",
             )
             .into());
         }
         _ => {
             return Err(Refusal::whole(
                 "no conversion between these versions is known",
-                "bring the object to that version by hand",
+                "convert the object to that version by hand",
             )
             .into());
         }

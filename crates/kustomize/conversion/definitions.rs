@@ -30,9 +30,10 @@ pub(super) fn same_shape(
 ) -> Result<Vec<ConversionStep>, Refusals> {
     let definition = |version| schemas.definitions(kind, version).map(|(schema, _)| schema).next();
     let missing = |version: &str| {
-        let why = format!("no definition of {kind} in {version} is known, so nobody can tell what moved");
-        let advice = "put the provider's CustomResourceDefinition into .capstan/crds, or bring the object \
-                      to that version by hand";
+        let why = format!(
+            "no definition of {kind} in {version} is known, so Capstan cannot say which fields moved"
+        );
+        let advice = "add the provider's CustomResourceDefinition to .capstan/crds, or convert the object to that version by hand";
         Refusal::whole(why, advice)
     };
     let older = definition(from).ok_or_else(|| missing(from))?;
@@ -75,7 +76,7 @@ fn field(
             path.clone(),
             node,
             "the older version has no such field, so the server drops it today",
-            "remove the field, or bring the object to the newer version by hand",
+            "remove the field, or convert the object to the newer version by hand",
         )),
         _ => refused.push(by_hand(path, node, "the newer version has no such field")),
     }
@@ -104,9 +105,10 @@ fn moved(
     let beside_twin = |place: &[&str]| {
         let twin = of_twin.filter(|_| place.first() == Some(&MACHINES))?;
         let differs = || {
-            let why =
-                format!("{MACHINES} of the object says something else, and the newer version has that alone");
-            Refusal::new(from.clone(), node, why, "take out one of the two, or let both say the same")
+            let why = format!(
+                "{MACHINES} of the object has another value, and the newer version has only that field"
+            );
+            Refusal::new(from.clone(), node, why, "remove one of the two, or make them equal")
         };
         let is_same = same_meaning(node, twin);
         Some(if is_same { Ok(vec![ConversionStep::Remove { at: from.clone() }]) } else { Err(differs()) })
@@ -182,7 +184,7 @@ fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), foun
     }
     let is_template = node.as_scalar().is_some_and(|scalar| scalar.text.contains("${"));
     if !newer.choices.is_empty() && !is_template && !newer.choices.contains(&node.value()) {
-        return refused.push(by_hand(path, node, "the newer version does not take this value"));
+        return refused.push(by_hand(path, node, "the newer version does not accept this value"));
     }
     match &node.kind {
         NodeKind::Mapping(entries) => {
@@ -194,7 +196,7 @@ fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), foun
                 items.for_each(|(at, item)| value(&path.index(at), item, (older, newer), found));
             }
             (None, None) => {}
-            _ => refused.push(by_hand(path, node, "the two versions' lists hold different things")),
+            _ => refused.push(by_hand(path, node, "the lists of the two versions have different items")),
         },
         NodeKind::Scalar(_) => {}
     }
@@ -210,7 +212,7 @@ fn differs(older: &Schema, newer: &Schema) -> String {
 }
 
 fn by_hand(path: &FieldPath, node: &Node, why: impl Into<String>) -> Refusal {
-    let advice = "bring the object to the newer version by hand, as the provider's notes on it say";
+    let advice = "convert the object to the newer version by hand, as the provider's notes on it say";
     *Refusal::new(path.clone(), node, why, advice)
 }
 

@@ -77,7 +77,7 @@ fn fields_of_another_shape_are_named_with_what_they_are_in_either_version() {
             "mode: {type: string, enum: [b, c]}",
             "{mode: a}",
             "/spec/mode",
-            "the newer version does not take this value",
+            "the newer version does not accept this value",
         ),
         (
             "tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}",
@@ -122,8 +122,7 @@ fn without_both_definitions_nobody_can_tell() {
     assert_eq!(
         refused.to_string(),
         "Rack cannot be converted from metal.example.org/v1 to metal.example.org/v3: no definition of Rack in \
-         metal.example.org/v3 is known, so nobody can tell what moved; put the provider's \
-         CustomResourceDefinition into .capstan/crds, or bring the object to that version by hand"
+         metal.example.org/v3 is known, so Capstan cannot say which fields moved; add the provider's CustomResourceDefinition to .capstan/crds, or convert the object to that version by hand"
     );
 }
 

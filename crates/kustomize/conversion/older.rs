@@ -67,7 +67,7 @@ fn below(fields: &'static Fields, path: &FieldPath, node: &Node, of: &Of, refuse
                         at,
                         &entry.value,
                         "v1beta1 has no such field",
-                        "remove the field, or bring the object to the newer version by hand",
+                        "remove the field, or convert the object to the newer version by hand",
                     )),
                 }
             }

@@ -25,15 +25,15 @@ pub(super) fn steps(object: &Node, from: &str, to: &str) -> Result<Vec<Conversio
         ("v1alpha1", "v1alpha2") => {}
         ("v1alpha2", "v1alpha1") => {
             return Err(Refusal::whole(
-                "the operator's API has v1alpha2 alone since v0.20.0",
-                "let the release say v1alpha2",
+                "the operator's API has only v1alpha2 since v0.20.0",
+                "write v1alpha2 in the release",
             )
             .into());
         }
         _ => {
             return Err(Refusal::whole(
                 "no conversion between these versions is known",
-                "bring the object to that version by hand",
+                "convert the object to that version by hand",
             )
             .into());
         }
@@ -45,7 +45,7 @@ pub(super) fn steps(object: &Node, from: &str, to: &str) -> Result<Vec<Conversio
             kept,
             node,
             "this annotation holds fields that only the newer version has",
-            "write them into `spec` and take the annotation out",
+            "write them into `spec` and remove the annotation",
         ));
     }
     let mut steps = Vec::new();

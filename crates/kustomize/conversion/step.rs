@@ -20,7 +20,7 @@ pub enum ConversionStep {
         /// Where it goes; nothing stands there.
         to: FieldPath,
     },
-    /// A value is spelled otherwise in place.
+    /// A value has another spelling in place.
     Replace {
         /// Where it stands.
         at: FieldPath,

@@ -528,5 +528,5 @@ fn what_a_provider_object_says_twice_or_elsewhere_is_refused_by_name() {
     }
     let back =
         convert(&provider("v1alpha2", "spec: {}"), "operator.cluster.x-k8s.io/v1alpha1", Schemas::built_in());
-    assert_eq!(back.unwrap_err().why, "the operator's API has v1alpha2 alone since v0.20.0");
+    assert_eq!(back.unwrap_err().why, "the operator's API has only v1alpha2 since v0.20.0");
 }

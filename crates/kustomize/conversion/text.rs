@@ -155,8 +155,7 @@ impl Replay {
         let Some(left) = self.left.checked_sub(bytes) else {
             self.left = 0;
             return Err(refused(
-                "the document is too large to be rewritten field by field: divide what stands in it among \
-                 smaller documents, or bring it to the newer version in a change of its own",
+                "the document is too large to rewrite field by field: split it into smaller documents, or convert it in a separate change",
             ));
         };
         self.left = left;
@@ -164,7 +163,7 @@ impl Replay {
     }
 }
 
-const NOT_IN_TEXT: &str = "the object cannot be brought to the new API version in its text";
+const NOT_IN_TEXT: &str = "the text of the object cannot be converted to the new API version";
 
 fn refused(reason: &str) -> EditRefused {
     EditRefused::of_whole(reason)

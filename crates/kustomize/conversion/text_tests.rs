@@ -97,8 +97,7 @@ fn what_needs_too_many_readings_is_refused_with_what_to_do() {
     let refused = replay.objects(&file, &[(&FieldPath::root(), &conversion)]).unwrap_err();
     assert_eq!(
         refused.reason,
-        "the document is too large to be rewritten field by field: divide what stands in it among smaller \
-         documents, or bring it to the newer version in a change of its own"
+        "the document is too large to rewrite field by field: split it into smaller documents, or convert it in a separate change"
     );
     assert!(file.text().len() * 100 < MOST_READ);
 }

@@ -259,7 +259,7 @@ fn matches(item: &Placed, keys: &[String], texts: &[String]) -> Result<bool, Mis
                 if !matches!(item.content, Content::Scalar(_)) {
                     return Err(Misfit::new(
                         &item.place,
-                        "this list holds single values, and this is none: make them agree",
+                        "this list has single values, but this is not one: make them agree",
                     ));
                 }
                 item.written() == text.as_str()
@@ -267,7 +267,7 @@ fn matches(item: &Placed, keys: &[String], texts: &[String]) -> Result<bool, Mis
                 if !item.is_mapping() {
                     return Err(Misfit::new(
                         &item.place,
-                        "the items of this list are mappings, and this is none",
+                        "the items of this list are mappings, but this is not one",
                     ));
                 }
                 item.field(key).is_some_and(|value| text.is_empty() || value.written() == text.as_str())
@@ -293,7 +293,7 @@ fn append(
             continue;
         }
         if !item.is_null() && !item.is_mapping() {
-            let why = "the items of this list are mappings, and this is none";
+            let why = "the items of this list are mappings, but this is not one";
             return Err(Misfit::new(&item.place, why).into());
         }
         let mut texts = Texts::new();

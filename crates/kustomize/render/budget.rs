@@ -151,9 +151,9 @@ impl Budget {
     /// Values and their texts.
     pub(super) fn size<'a>(&self, size: Size, at: impl Into<At<'a>>) -> Result<(), RenderError> {
         let at = at.into();
-        let advice = "no cluster has that many, so find what multiplies here and take it out";
+        let advice = "find what multiplies them and remove it";
         take(&self.values, size.values, VALUES, at, |limit| {
-            format!("with this the render holds more than {limit} values: {advice}")
+            format!("with this the render has more than {limit} values: {advice}")
         })?;
         self.text(size.bytes, at)
     }
@@ -168,7 +168,7 @@ impl Budget {
         take(&self.bytes, bytes, BYTES, at.into(), |limit| {
             let limit = limit >> 20;
             format!(
-                "with this the render holds more than {limit} MiB of text: no cluster has that much, so take large files out or name them once"
+                "with this the render has more than {limit} MiB of text: remove large files or include them once"
             )
         })
     }
@@ -177,7 +177,7 @@ impl Budget {
     pub(super) fn objects<'a>(&self, count: usize, at: impl Into<At<'a>>) -> Result<(), RenderError> {
         take(&self.objects, count, OBJECTS, at.into(), |limit| {
             format!(
-                "with this the render has more than {limit} objects: divide the folder, or include what is included several times only once"
+                "with this the render has more than {limit} objects: split the folder, or include repeated parts once"
             )
         })
     }
@@ -186,7 +186,7 @@ impl Budget {
     pub(super) fn build<'a>(&self, at: impl Into<At<'a>>) -> Result<(), RenderError> {
         take(&self.builds, 1, BUILDS, at.into(), |limit| {
             format!(
-                "with this the render builds more than {limit} kustomizations: include what is included several times only once"
+                "with this the render builds more than {limit} kustomizations: include repeated parts once"
             )
         })
     }
@@ -195,7 +195,7 @@ impl Budget {
     pub(super) fn steps<'a>(&self, count: usize, at: impl Into<At<'a>>) -> Result<(), RenderError> {
         take(&self.steps, count, STEPS, at.into(), |limit| {
             format!(
-                "with this the render takes more than {} million steps: there are too many patches, fields or items for this many objects, so divide them",
+                "with this the render takes more than {} million steps: there are too many patches, fields or items for so many objects, so split them",
                 limit / 1_000_000
             )
         })
@@ -262,9 +262,7 @@ pub(super) fn refuse_deeper<'a>(depth: usize, at: impl Into<At<'a>>) -> Result<(
     }
     Err(RenderError::too_large(
         at.into().place(),
-        format!(
-            "with this the object is nested deeper than {DEPTH} levels: no manifest is, so take it apart"
-        ),
+        format!("with this the object is nested deeper than {DEPTH} levels: split it"),
     ))
 }
 

@@ -44,7 +44,7 @@ fn key(scalar: &Written) -> Result<String, String> {
     let is_float = matches!(scalar.reading(), Reading::Float(_));
     match Dialect::Kustomize.value(scalar) {
         Value::String(text) if text == scalar.text && !is_float => Ok(text),
-        _ => Err(format!("the key `{}` is no text to kustomize, which stops at it: quote it", scalar.text)),
+        _ => Err(format!("the key `{}` is not text for kustomize, which fails on it: quote it", scalar.text)),
     }
 }
 

@@ -20,10 +20,7 @@ impl Directive {
             "merge" => Ok(Self::Merge),
             "replace" => Ok(Self::Replace),
             "delete" => Ok(Self::Delete),
-            _ => Err(Misfit::new(
-                &value.place,
-                "`$patch` is one of `merge`, `replace` and `delete`: write one of them",
-            )),
+            _ => Err(Misfit::new(&value.place, "`$patch` must be `merge`, `replace` or `delete`")),
         }
     }
 

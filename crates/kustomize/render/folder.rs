@@ -78,7 +78,7 @@ pub(super) fn kustomized(
 fn refuse_lost(patches: &[PatchUse]) -> Result<(), RenderError> {
     let lost = patches.iter().find_map(|patch| Some((patch, patch.lost.as_ref()?)));
     lost.map_or(Ok(()), |(patch, why)| {
-        let what = format!("a patch of {} is lost: {why}. Correct it, or remove it", patch.target);
+        let what = format!("a patch of {} is lost: {why}. Correct or remove it", patch.target);
         Err(RenderError::reference(&patch.place, what))
     })
 }
@@ -244,7 +244,7 @@ impl<'a> Cluster<'a> {
             match target_of(&identity, &objects)? {
                 Some(index) => patch(&mut objects, index, &document, &mut used, &schemas, budget)?,
                 None if strategic::deletes(&document.value) => {
-                    used.lost = Some(format!("there is no {} to be deleted", used.target));
+                    used.lost = Some(format!("there is no {} to delete", used.target));
                 }
                 None => match joining(&document.value, &schemas, budget) {
                     Ok(value) => objects.push(Resource::new(value)?),

@@ -62,7 +62,7 @@ impl<'t> Reader<'t> {
     /// What is in a group, or the whole; how far its repetitions count.
     fn alternatives(&mut self, depth: usize) -> Result<u64, String> {
         if depth > DEEPEST {
-            return Err("groups lie too deep within one another".to_owned());
+            return Err("groups are nested too deep".to_owned());
         }
         let (mut last, mut most) = (Last::Nothing, 1);
         while !self.rest.is_empty() && !self.rest.starts_with(')') {
@@ -118,7 +118,7 @@ impl<'t> Reader<'t> {
     ) -> Result<Last, String> {
         let wrong = |why: &str| Err(format!("{why} at `{before}`"));
         let inner = match last {
-            Last::Nothing => return wrong("there is nothing to be repeated"),
+            Last::Nothing => return wrong("there is nothing to repeat"),
             Last::Repeated(_) => return wrong("a repetition cannot be repeated"),
             Last::Item(times) => times,
         };
@@ -262,7 +262,7 @@ impl<'t> Reader<'t> {
         let rest = self.rest;
         let unknown =
             || format!("Go does not know the escape `\\{}`", rest.chars().next().unwrap_or_default());
-        let letter = self.next().ok_or("a backslash stands at the end")?;
+        let letter = self.next().ok_or("there is a backslash at the end")?;
         let of_digits = |digits: &str, base: u32| {
             let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(base));
             let code = u32::from_str_radix(digits, base).ok().filter(|_| is_number);

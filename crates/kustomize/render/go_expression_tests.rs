@@ -198,7 +198,7 @@ fn expressions_fit_what_they_fit_in_go() {
 fn a_refusal_says_what_go_takes_offence_at() {
     let cases = [
         ("a**", "a repetition cannot be repeated at `*`"),
-        ("*a", "there is nothing to be repeated at `*a`"),
+        ("*a", "there is nothing to repeat at `*a`"),
         ("a{1001}", "the repetition counts too far, or backwards at `{1001}`"),
         (r"\u0078", r"Go does not know the escape `\u`"),
         ("(?=a)", "Go does not know the group `(?=a)`"),

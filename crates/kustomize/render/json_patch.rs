@@ -51,7 +51,10 @@ fn parse_operation(item: &Placed) -> Result<Operation, RenderError> {
     let pointer = |field: &str| {
         let value = item.field(field).ok_or_else(|| wants(field))?;
         let text = value.as_str().ok_or_else(|| {
-            RenderError::malformed(&value.place, format!("`{field}` is a JSON Pointer, a text: quote it"))
+            RenderError::malformed(
+                &value.place,
+                format!("`{field}` must be a JSON Pointer as text: quote it"),
+            )
         })?;
         let parts = text.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
         Ok(Pointer { text: text.to_owned(), parts: parts.collect() })
@@ -73,7 +76,7 @@ fn parse_operation(item: &Placed) -> Result<Operation, RenderError> {
         _ => {
             return Err(RenderError::malformed(
                 &op.place,
-                "`op` is one of `add`, `remove`, `replace`, `move`, `copy` and `test`: write one of them",
+                "`op` must be `add`, `remove`, `replace`, `move`, `copy` or `test`",
             ));
         }
     };
@@ -176,7 +179,7 @@ impl Step<'_> {
         object: &'a mut Placed,
         path: &'p Pointer,
     ) -> Result<(&'a mut Placed, &'p str), Refused> {
-        let nothing = || format!("the object has nothing that `{}` lies in", path.text);
+        let nothing = || format!("the object has no parent for `{}`", path.text);
         let (last, way) = path.parts.split_last().ok_or_else(nothing)?;
         let mut value = object;
         for part in way {
@@ -262,7 +265,7 @@ fn width(value: &Placed) -> usize {
 
 /// The item of a list of that length which a path ends with.
 fn item(part: &str, length: usize, path: &Pointer) -> Result<usize, Refused> {
-    index(part, length).ok_or_else(|| format!("`{}` is no item of the list", path.text).into())
+    index(part, length).ok_or_else(|| format!("`{}` is not an item of the list", path.text).into())
 }
 
 /// A number as Go reads it; one below zero counts from the end.

@@ -57,7 +57,7 @@ pub(super) fn spelled<'a>(entry: &'a Placed, fields: &[&str]) -> Result<Cow<'a, 
                 return Err(RenderError::unsupported(
                     &value.place,
                     format!(
-                        "`{key}` and `{twin}` are one field for kustomize, which would take one of them and drop the other: keep one"
+                        "`{key}` and `{twin}` are the same field for kustomize, which would drop one of them: keep one"
                     ),
                 ));
             }

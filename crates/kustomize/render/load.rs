@@ -18,7 +18,7 @@ const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 
 /// What is said of a file or a folder without a name that could be read.
 const UNNAMED: &str =
-    "its name has a backslash or is no UTF-8 (shown as `%5C`), so that nobody can name it: rename it";
+    "its name has a backslash or is not UTF-8 (shown as `%5C`), so nothing can name it: rename it";
 
 /// Steps of reading one byte of a text: every byte is looked at several times.
 const READING: usize = 8;
@@ -189,7 +189,7 @@ fn parse(bytes: &[u8], entry: &TreeEntry) -> Result<YamlFile, RenderError> {
 }
 
 fn no_yaml(entry: &TreeEntry, error: YamlError) -> RenderError {
-    let message = format!("this is no YAML: {}", error.message);
+    let message = format!("this is not YAML: {}", error.message);
     RenderError::no_yaml(&entry.path, error.position, message)
 }
 
@@ -199,7 +199,7 @@ fn refuse_twice(file: &YamlFile, source: &Arc<Source>) -> Result<(), RenderError
     };
     let at = |offset| SourceOffset::new(Arc::clone(source), offset);
     let message = format!(
-        "the key `{}` stands twice in one mapping, here and in line {}: kustomize stops at that or drops one of them. Keep one",
+        "the key `{}` is there twice in one mapping, here and in line {}: kustomize fails on that or drops one of them. Keep one",
         twice.key,
         at(twice.first).position().line
     );
@@ -230,7 +230,7 @@ pub(super) fn read_inline(
 }
 
 fn no_inner_yaml(place: &SourceOffset, error: &YamlError) -> RenderError {
-    RenderError::malformed(place, format!("the text here is no YAML: {error}"))
+    RenderError::malformed(place, format!("the text here is not YAML: {error}"))
 }
 
 fn place_inline(

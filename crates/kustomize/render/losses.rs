@@ -83,7 +83,7 @@ impl Check<'_> {
                 return Err(Misfit::new(
                     &item.place,
                     format!(
-                        "`$patch` has no meaning here in `{}`: a list without merge key is replaced whole, write it out",
+                        "`$patch` has no meaning here in `{}`: a list without a merge key is replaced as a whole, so write it out",
                         self.path.join(".")
                     ),
                 )
@@ -100,7 +100,7 @@ impl Check<'_> {
                     return Err(Misfit::new(
                         &item.place,
                         format!(
-                            "an item of `{}` is found by `{key}`, and this one has none: add it",
+                            "an item of `{}` is found by `{key}`, but this one has none: add it",
                             self.path.join(".")
                         ),
                     )
@@ -111,7 +111,7 @@ impl Check<'_> {
                 return Err(Misfit::new(
                     &patch.place,
                     format!(
-                        "some items of `{}` have `{key}` and others have not, and kustomize then loses some: give it to all of them, here and in the object ({} line {})",
+                        "some items of `{}` have `{key}` but others do not, and kustomize then loses some: add it to all of them, here and in the object ({} line {})",
                         self.path.join("."),
                         there.file(),
                         there.position().line
@@ -136,7 +136,7 @@ fn refuse_unknown(patch: &Placed) -> Result<(), Misfit> {
     match patch.entries().iter().find(|(key, _)| known.iter().any(|start| key.starts_with(start))) {
         Some((key, value)) => Err(Misfit::new(
             &value.place,
-            format!("the directive `{key}` is not supported, by kustomize neither: write the list out"),
+            format!("the directive `{key}` is not supported, also not by kustomize: write the list out"),
         )),
         None => Ok(()),
     }

@@ -26,7 +26,7 @@ impl RefusedName {
     /// What is refused, of which object, and what to write.
     pub fn words(&self, of: impl fmt::Display) -> String {
         let Self { text, what, wanted, .. } = self;
-        format!("`{text}` of {of} is no {what} that Kubernetes takes: {wanted}")
+        format!("`{text}` of {of} is not a {what} that Kubernetes accepts: {wanted}")
     }
 }
 
@@ -157,23 +157,23 @@ impl Form {
     const fn in_words(self) -> &'static str {
         match self {
             Self::Subdomain => {
-                "write small letters, digits, `-` and `.` alone, a letter or digit at both ends, 253 characters at most"
+                "use only lowercase letters, digits, `-` and `.`, a letter or digit at both ends, at most 253 characters"
             }
             Self::Label => {
-                "write small letters, digits and `-` alone, a letter or digit at both ends, 63 characters at most"
+                "use only lowercase letters, digits and `-`, a letter or digit at both ends, at most 63 characters"
             }
             Self::Service => {
-                "write small letters, digits and `-` alone, a letter first, a letter or digit last, 63 characters at most"
+                "use only lowercase letters, digits and `-`, a letter first, a letter or digit last, at most 63 characters"
             }
             Self::Cluster => {
-                "write small letters, digits, `-` and `.` alone, a letter or digit at both ends, 63 characters at most, since it becomes a label's value"
+                "use only lowercase letters, digits, `-` and `.`, a letter or digit at both ends, at most 63 characters, because it becomes a label's value"
             }
-            Self::Segment => "it must not be empty, `.` or `..`, nor hold `/` or `%`",
+            Self::Segment => "it must not be empty, `.` or `..`, and must not have `/` or `%`",
             Self::LabelKey | Self::AnnotationKey => {
-                "write letters, digits, `-`, `_` and `.` alone, a letter or digit at both ends, 63 characters at most, and before it perhaps a domain and `/`"
+                "use only letters, digits, `-`, `_` and `.`, a letter or digit at both ends, at most 63 characters, optionally after a domain and `/`"
             }
             Self::LabelValue => {
-                "write letters, digits, `-`, `_` and `.` alone, a letter or digit at both ends, 63 characters at most"
+                "use only letters, digits, `-`, `_` and `.`, a letter or digit at both ends, at most 63 characters"
             }
         }
     }

@@ -106,7 +106,7 @@ impl Rendered {
             _ => ("hold", "are"),
         };
         let named = few(&self.passed_over, NAMED, "more").join(", ");
-        Some(format!("{named} {hold} no Kubernetes object and {are} passed over."))
+        Some(format!("{named} {hold} no Kubernetes object and {are} ignored."))
     }
 
     /// The object of that identity.

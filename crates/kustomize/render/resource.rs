@@ -73,20 +73,20 @@ impl<'v> Identity<'v> {
                 Some(text) if !text.is_empty() => Ok(text),
                 _ => Err(RenderError::malformed(
                     &found.place,
-                    format!("`{what}` is not a text: Kubernetes wants a string here, quote it"),
+                    format!("`{what}` is not a text: Kubernetes requires a string here, so quote it"),
                 )),
             },
             None => Err(RenderError::malformed(
                 &value.place,
                 format!(
-                    "this document is no Kubernetes object, it has no `{what}`: complete it or move it elsewhere"
+                    "this document is not a Kubernetes object, because it has no `{what}`: complete it or move it elsewhere"
                 ),
             )),
         };
         if !value.is_mapping() {
             return Err(RenderError::malformed(
                 &value.place,
-                "this document is no Kubernetes object but a single value: complete it or move it elsewhere",
+                "this document is not a Kubernetes object but a single value: complete it or move it elsewhere",
             ));
         }
         Ok(Self {
@@ -179,7 +179,7 @@ pub(super) fn refuse_twins(objects: &[Resource]) -> Result<(), RenderError> {
                 place,
                 super::Trouble::Duplicate,
                 format!(
-                    "{id} stands here and in {} line {} too: an object may be given only once, remove or rename one",
+                    "{id} is here and also in {} line {}. An object may be there only once: remove or rename one",
                     first.file(),
                     first.position().line
                 ),

@@ -95,7 +95,9 @@ impl Pattern {
             let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
             RenderError::malformed(
                 &value.place,
-                format!("`{field}` of a target is a regular expression, and `{text}` is none: {reason}"),
+                format!(
+                    "`{field}` of a target must be a regular expression, but `{text}` is not one: {reason}"
+                ),
             )
         })?;
         let steps = compiled.steps;
@@ -249,7 +251,7 @@ fn requirements(target: &Placed, field: &str) -> Result<Vec<Requirement>, Render
             parse_requirement(part).ok_or_else(|| {
                 RenderError::malformed(
                     &value.place,
-                    format!("`{field}` has a part `{part}` that is none of `key`, `!key`, `key=value`, `key!=value`, `key in (a, b)`, `key notin (a, b)`"),
+                    format!("`{field}` has a part `{part}`, which is not `key`, `!key`, `key=value`, `key!=value`, `key in (a, b)` or `key notin (a, b)`"),
                 )
             })
         })

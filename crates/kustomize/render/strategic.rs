@@ -218,7 +218,7 @@ impl<'a> Merge<'a> {
         Misfit::new(
             &patch.place,
             format!(
-                "`{}` is {} here, but {} in the object ({} line {}): a patch cannot change that, make them agree",
+                "`{}` is {} here, but {} in the object ({} line {}): a patch cannot change that, so make them agree",
                 self.path.join("."),
                 noun(patch),
                 noun(object),

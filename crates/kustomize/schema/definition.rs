@@ -92,7 +92,7 @@ impl Reader<'_> {
             }
             Err(error) => self.flaws.push(Flaw {
                 position: self.file.position(start),
-                message: format!("the components in this string are no YAML ({error})"),
+                message: format!("the components in this string are not YAML ({error})"),
             }),
         }
     }
@@ -120,7 +120,7 @@ impl Reader<'_> {
         let kind = names.and_then(|names| names.get("kind")).and_then(Node::as_str);
         let (Some(group), Some(kind)) = (group, kind) else {
             let missing = if group.is_none() { "spec.group" } else { "spec.names.kind" };
-            let message = format!("this definition has no `{missing}`, so nobody knows what it defines");
+            let message = format!("this definition has no `{missing}`, so it defines nothing");
             return self.flaw(names.or(spec).unwrap_or(root), message);
         };
         let preserves = at("preserveUnknownFields").map_or(is_old, |node| node.value() == true);
@@ -141,7 +141,7 @@ impl Reader<'_> {
                 None if is_old => {}
                 None => self.flaw(
                     version,
-                    format!("version {name} of {kind} has no `schema.openAPIV3Schema`, which v1 wants"),
+                    format!("version {name} of {kind} has no `schema.openAPIV3Schema`, which v1 requires"),
                 ),
             }
         }

@@ -87,7 +87,7 @@ pub(super) fn read_schema<'n>(
     budget.0 = budget.0.saturating_sub(start - reader.left);
     if let Some(node) = reader.cut {
         let message = format!(
-            "this schema is larger than Capstan reads ({SCHEMAS_OF_A_VERSION} fields a version, {DEPTH} deep): what is beyond counts as unknown"
+            "this schema is larger than Capstan reads ({SCHEMAS_OF_A_VERSION} fields a version, {DEPTH} deep): the rest is treated as unknown"
         );
         flaws.push((node, message));
     }

@@ -112,15 +112,15 @@ impl From<EntryKind> for IndexKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
     /// It is of another commit or repository than was asked for.
-    #[error("it holds {repository} at {commit}, which is not what was asked for")]
+    #[error("it holds {repository} at {commit}, which is not the requested one")]
     Other {
         /// The repository.
         repository: String,
         /// The commit.
         commit: CommitId,
     },
-    /// Its entries are not in order, or one stands there twice.
-    #[error("{0} is out of order or stands there twice")]
+    /// Its entries are not in order, or one is there twice.
+    #[error("{0} is out of order or is there twice")]
     Order(RepoPath),
     /// A path is both a file and a folder.
     #[error("{0} is a file and a folder")]

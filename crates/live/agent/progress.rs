@@ -65,9 +65,9 @@ pub enum TransitionKind {
     Stuck,
     /// Nothing of the commit is applied.
     Refused,
-    /// It goes on again.
+    /// It continues.
     Freed,
-    /// All is as wished.
+    /// All is up to date.
     Done,
     /// Nobody can tell any more.
     Unknown,

@@ -25,7 +25,7 @@ pub struct RolloutReport {
     pub cluster: ClusterId,
     /// The commit that was tried last.
     pub attempted: CommitId,
-    /// The commit that is applied whole; `None` before the first.
+    /// The commit that is completely applied; `None` before the first.
     #[serde(default)]
     pub applied: Option<CommitId>,
     /// In a word.
@@ -41,10 +41,10 @@ pub struct RolloutReport {
     /// Why nothing of it is applied, or what failed.
     #[serde(default, deserialize_with = "bounded::at_most::<_, _, { limits::REASONS }>")]
     pub reasons: Vec<Reason>,
-    /// Machines that there shall be.
+    /// Machines wanted.
     #[serde(default)]
     pub wanted: u32,
-    /// Machines that are as wished.
+    /// Machines that are up to date.
     #[serde(default)]
     pub ready: u32,
     /// The machines by name.
@@ -79,7 +79,7 @@ pub enum RolloutState {
     Waiting,
     /// Machines are being replaced.
     Rolling,
-    /// Every machine is as wished.
+    /// Every machine is up to date.
     Done,
     /// It does not go on without somebody doing something.
     Stuck,
@@ -121,7 +121,7 @@ pub struct Machine {
     pub age: MachineAge,
 }
 
-/// Whether a machine is as wished.
+/// Whether a machine is up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MachineAge {

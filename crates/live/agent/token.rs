@@ -44,7 +44,7 @@ pub enum TokenRefusal {
     #[error("its issuer is not the agent")]
     Issuer,
     /// It was made for another bot.
-    #[error("it is meant for another bot")]
+    #[error("it is for another bot")]
     Audience,
     /// It is over.
     #[error("it has expired")]
@@ -56,7 +56,7 @@ pub enum TokenRefusal {
     #[error("it lives longer than {TOKEN_SECONDS} s")]
     LivesTooLong,
     /// Its id is no id.
-    #[error("its jti is missing or is none")]
+    #[error("its jti is missing or invalid")]
     Id,
 }
 

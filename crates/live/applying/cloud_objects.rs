@@ -61,7 +61,7 @@ fn unread(object: &Value) -> Option<String> {
 /// How a live object stands, by what its controller says of this generation of it.
 pub(super) fn standing(live: &Value) -> Standing {
     if let Some(why) = unread(live) {
-        return Standing::Waits(format!("how it stands is not known: {why}"));
+        return Standing::Waits(format!("its state is unknown: {why}"));
     }
     if is_terminating(live) {
         return Standing::Waits("it is being deleted".to_owned());
@@ -91,7 +91,7 @@ pub(super) fn standing(live: &Value) -> Standing {
     }
     match progressing.or(available) {
         Some(condition) => Standing::Waits(words(condition)),
-        None => Standing::Waits("its controller has not looked at it yet".to_owned()),
+        None => Standing::Waits("its controller has not observed it yet".to_owned()),
     }
 }
 

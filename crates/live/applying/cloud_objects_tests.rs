@@ -33,9 +33,9 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
         // That is of what stood there before.
         (
             image(2, "a", &[("Available", "True", "Success", "OpenStack resource is available", 1)]),
-            waits("its controller has not looked at it yet"),
+            waits("its controller has not observed it yet"),
         ),
-        (json!({"metadata": {"generation": 1}}), waits("its controller has not looked at it yet")),
+        (json!({"metadata": {"generation": 1}}), waits("its controller has not observed it yet")),
         (
             image(
                 1,
@@ -78,7 +78,7 @@ fn an_object_of_the_cloud_is_there_once_its_controller_says_so_of_this_generatio
         // The same words about the generation before are no verdict.
         (
             image(2, "", &[("Progressing", "False", "UnrecoverableError", "quota exceeded", 1)]),
-            waits("its controller has not looked at it yet"),
+            waits("its controller has not observed it yet"),
         ),
         (
             image(1, "", &[("Progressing", "False", "InvalidConfiguration", reset, 1)]),
@@ -180,7 +180,7 @@ fn what_is_read_is_what_the_table_says() {
             assert_eq!(
                 standing(&live),
                 Standing::Waits(format!(
-                    "how it stands is not known: `{}/v9` is not read here (v1alpha1 is)",
+                    "its state is unknown: `{}/v9` is not read here (v1alpha1 is)",
                     known.group
                 ))
             );

@@ -120,7 +120,7 @@ mod tests {
         let found = |own: &Inventory, theirs: Inventory| -> Vec<String> {
             of_other_fleets(&objects(MAP), own, &[other(theirs)]).iter().map(ToString::to_string).collect()
         };
-        let said = "ConfigMap org/shared is the Fleet other's, which applies it from the folder theirs, and one object belongs to one folder: rename it, or take it out there first";
+        let said = "ConfigMap org/shared belongs to the Fleet other, which applies it from the folder theirs. An object belongs to one folder: rename it, or remove it there first";
         assert_eq!(found(&Inventory::default(), applied()), [said]);
         let mut intended = Inventory::default();
         intended.intend(&id("ConfigMap org/shared"), "v1", "shared");

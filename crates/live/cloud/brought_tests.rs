@@ -103,7 +103,7 @@ fn two_proposals_see_each_others_security_groups() {
     assert_eq!(
         said.iter().map(|reason| reason.message.as_str()).collect::<Vec<_>>(),
         [
-            "security groups: 3 more needed (2 for control plane and workers, 1 for SecurityGroup peu01-cilium) besides 3 of gauss/peu02 at 3f2a91c, 4 free of 4: each has room alone, and both together have not"
+            "security groups: 3 more needed (2 for control plane and workers, 1 for SecurityGroup peu01-cilium) besides 3 of gauss/peu02 at 3f2a91c, 4 free of 4: each fits alone, but both together do not"
         ]
     );
 }
@@ -165,7 +165,7 @@ fn a_version_that_is_not_known_is_told_by_name_and_never_misread() {
     assert_eq!(said.len(), 3, "{said:?}");
     assert!(
         said.iter().all(|line| line.ends_with(
-            "what it asks of the cloud is not known: `openstack.k-orc.cloud/v1` is not read here (v1alpha1 is)"
+            "its cloud resources are unknown: `openstack.k-orc.cloud/v1` is not read here (v1alpha1 is)"
         )),
         "{said:?}"
     );

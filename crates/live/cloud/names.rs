@@ -77,7 +77,7 @@ impl Found {
         match answer {
             Ok(facts) => Some(facts),
             Err(Unanswered(why)) => {
-                self.untold(object, field, format!("whether there is {what} is not known: {why}"));
+                self.untold(object, field, format!("it is unknown whether there is {what}: {why}"));
                 None
             }
         }
@@ -113,7 +113,7 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
         && size < image.min_disk_gib
     {
         let message = format!(
-            "the image `{}` needs a disk of {} GiB, and the root volume has {size} GiB: make it larger",
+            "the image `{}` needs a disk of {} GiB, but the root volume has {size} GiB: make it larger",
             image.name, image.min_disk_gib
         );
         found.impossible("DiskTooSmall", object, field, message);
@@ -125,7 +125,7 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
     {
         let near = hint(&Named::name(name), all.iter().map(String::as_str));
         let message = format!(
-            "there is no key pair `{name}`: key pairs belong to a user, so it must be that of this credential's own user{near}"
+            "there is no key pair `{name}`. Key pairs belong to a user: it must be one of this credential's user{near}"
         );
         found.impossible("KeyPairNotThere", object, field, message);
     }
@@ -182,7 +182,7 @@ fn image<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<
     let image = meant.first()?;
     if image.status != ACTIVE {
         let message = format!(
-            "the image {named} is `{}`, and no machine boots one that is not `active`: upload it, or wait until it is",
+            "the image {named} is `{}`, but a machine can only boot an `active` image: upload it, or wait until it is active",
             image.status
         );
         found.impossible("ImageNotActive", object, field, message);
@@ -197,8 +197,7 @@ fn fits(group: &Group, flavor: &Flavor, image: Option<&Image>, field: &FieldPath
     let name = &flavor.name;
     if group.sized_by_kubeadm && (flavor.cores < LEAST_CORES || flavor.ram_mib < LEAST_RAM_MIB) {
         let message = format!(
-            "kubeadm makes no control plane of the flavor `{name}`, which has {} vCPU and {} MiB: it asks for \
-             {LEAST_CORES} vCPU and {LEAST_RAM_MIB} MiB at least",
+            "kubeadm refuses the flavor `{name}` for a control plane: it has {} vCPU and {} MiB, but at least {LEAST_CORES} vCPU and {LEAST_RAM_MIB} MiB are required",
             flavor.cores, flavor.ram_mib
         );
         found.impossible("FlavorTooSmall", object, field, message);
@@ -206,14 +205,12 @@ fn fits(group: &Group, flavor: &Flavor, image: Option<&Image>, field: &FieldPath
     if group.machine.root_volume.is_none() {
         if flavor.disk_gib == 0 {
             let message = format!(
-                "the flavor `{name}` brings no disk, and Nova lets nobody but its administrators boot an image on such a \
-                 one: add a `rootVolume`, or take a flavor with a disk"
+                "the flavor `{name}` has no disk, and Nova lets only administrators boot an image on it: add a `rootVolume`, or use a flavor with a disk"
             );
             found.impossible("DiskTooSmall", object, field, message);
         } else if let Some(image) = image.filter(|image| image.min_disk_gib > flavor.disk_gib) {
             let message = format!(
-                "the image `{}` needs a disk of {} GiB, and the flavor `{name}` brings {} GiB: take a larger one, or add \
-                 a `rootVolume`",
+                "the image `{}` needs a disk of {} GiB, but the flavor `{name}` has {} GiB: use a larger one, or add a `rootVolume`",
                 image.name, image.min_disk_gib, flavor.disk_gib
             );
             found.impossible("DiskTooSmall", object, field, message);
@@ -221,7 +218,7 @@ fn fits(group: &Group, flavor: &Flavor, image: Option<&Image>, field: &FieldPath
     }
     if let Some(image) = image.filter(|image| image.min_ram_mib > flavor.ram_mib) {
         let message = format!(
-            "the image `{}` needs {} MiB of memory, and the flavor `{name}` has {} MiB",
+            "the image `{}` needs {} MiB of memory, but the flavor `{name}` has {} MiB",
             image.name, image.min_ram_mib, flavor.ram_mib
         );
         found.impossible("FlavorTooSmall", object, field, message);
@@ -244,8 +241,7 @@ fn external(object: &ObjectId, facts: &CloudFacts, found: &mut Found) {
     let external: Vec<&str> = all.iter().filter(|one| one.external).map(|one| one.id.as_str()).collect();
     if external.len() > 1 {
         let message = format!(
-            "the project sees {} external networks ({}), so the provider does not know which to take: name one by \
-             `externalNetwork`",
+            "the project sees {} external networks ({}), so the provider does not know which to use: name one in `externalNetwork`",
             external.len(),
             listed(external.iter().copied())
         );
@@ -305,7 +301,7 @@ fn exactly_one<'i>(
                 _ => "ServerGroupAmbiguous",
             };
             let message = format!(
-                "{several} {what}s are meant by {named} ({}): name one by its id, or take the others away",
+                "{several} {what}s match {named} ({}): name one by its id, or remove the others",
                 listed(ids.iter().copied())
             );
             found.impossible(kind, object, field, message);

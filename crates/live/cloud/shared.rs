@@ -46,7 +46,7 @@ pub fn exceeded_together(
             kind: "QuotaShared",
             weight: Weight::Told,
             message: format!(
-                "{}: {} more needed ({}) besides {}, {} free of {}: each has room alone, and both together have not",
+                "{}: {} more needed ({}) besides {}, {} free of {}: each fits alone, but both together do not",
                 need.resource.words(),
                 of(need.amount),
                 need.why,

@@ -340,7 +340,7 @@ fn what_is_not_free_is_said_with_its_numbers() {
             kind: "QuotaShared",
             weight: Weight::Told,
             message: "instances: 4 more needed (3 machines and 1 surge of SCS-4V-16) besides 1 of gauss/peu02 at 3f2a91c, 4 \
-             free of 10: each has room alone, and both together have not"
+             free of 10: each fits alone, but both together do not"
                 .to_owned(),
             object: asks[0].named_by.0.clone(),
             field: asks[0].named_by.1.clone(),
@@ -365,35 +365,35 @@ fn each_thing_that_is_named_must_be_there_and_fit() {
             "flavor: SCS-1V-4",
             |_| {},
             "FlavorTooSmall",
-            "kubeadm makes no control plane of the flavor `SCS-1V-4`, which has 1 vCPU and 4096 MiB: it asks for 2 vCPU and 2048 MiB at least",
+            "kubeadm refuses the flavor `SCS-1V-4` for a control plane: it has 1 vCPU and 4096 MiB, but at least 2 vCPU and 2048 MiB are required",
         ),
         (
             "flavor: SCS-2V-4-20",
             "flavor: SCS-2V-8",
             |_| {},
             "DiskTooSmall",
-            "the flavor `SCS-2V-8` brings no disk, and Nova lets nobody but its administrators boot an image on such a one: add a `rootVolume`, or take a flavor with a disk",
+            "the flavor `SCS-2V-8` has no disk, and Nova lets only administrators boot an image on it: add a `rootVolume`, or use a flavor with a disk",
         ),
         (
             "",
             "",
             |facts| facts.images.as_mut().unwrap()[0].min_disk_gib = 25,
             "DiskTooSmall",
-            "the image `ubuntu` needs a disk of 25 GiB, and the flavor `SCS-2V-4-20` brings 20 GiB: take a larger one, or add a `rootVolume`",
+            "the image `ubuntu` needs a disk of 25 GiB, but the flavor `SCS-2V-4-20` has 20 GiB: use a larger one, or add a `rootVolume`",
         ),
         (
             "sizeGiB: 30",
             "sizeGiB: 19",
             |_| {},
             "DiskTooSmall",
-            "the image `ubuntu` needs a disk of 20 GiB, and the root volume has 19 GiB: make it larger",
+            "the image `ubuntu` needs a disk of 20 GiB, but the root volume has 19 GiB: make it larger",
         ),
         (
             "",
             "",
             |facts| facts.images.as_mut().unwrap()[0].min_ram_mib = 5000,
             "FlavorTooSmall",
-            "the image `ubuntu` needs 5000 MiB of memory, and the flavor `SCS-2V-4-20` has 4096 MiB",
+            "the image `ubuntu` needs 5000 MiB of memory, but the flavor `SCS-2V-4-20` has 4096 MiB",
         ),
         (
             "",
@@ -412,21 +412,21 @@ fn each_thing_that_is_named_must_be_there_and_fit() {
                 images.push(other);
             },
             "ImageAmbiguous",
-            "2 images are meant by `ubuntu` (`i-1`, `i-2`): name one by its id, or take the others away",
+            "2 images match `ubuntu` (`i-1`, `i-2`): name one by its id, or remove the others",
         ),
         (
             "",
             "",
             |facts| facts.images.as_mut().unwrap()[0].status = "queued".to_owned(),
             "ImageNotActive",
-            "the image `ubuntu` is `queued`, and no machine boots one that is not `active`: upload it, or wait until it is",
+            "the image `ubuntu` is `queued`, but a machine can only boot an `active` image: upload it, or wait until it is active",
         ),
         (
             "sshKeyName: ops",
             "sshKeyName: mine",
             |_| {},
             "KeyPairNotThere",
-            "there is no key pair `mine`: key pairs belong to a user, so it must be that of this credential's own user",
+            "there is no key pair `mine`. Key pairs belong to a user: it must be one of this credential's user",
         ),
         (
             "{name: controller}",
@@ -443,7 +443,7 @@ fn each_thing_that_is_named_must_be_there_and_fit() {
                 groups.push(ServerGroup { id: "g-2".to_owned(), name: "controller".to_owned() });
             },
             "ServerGroupAmbiguous",
-            "2 server groups are meant by `controller` (`g-1`, `g-2`): name one by its id, or take the others away",
+            "2 server groups match `controller` (`g-1`, `g-2`): name one by its id, or remove the others",
         ),
         (
             "failureDomain: nova",
@@ -483,7 +483,7 @@ fn each_thing_that_is_named_must_be_there_and_fit() {
                 networks.push(other);
             },
             "NetworkAmbiguous",
-            "the project sees 2 external networks (`id-external`, `n-2`), so the provider does not know which to take: name one by `externalNetwork`",
+            "the project sees 2 external networks (`id-external`, `n-2`), so the provider does not know which to use: name one in `externalNetwork`",
         ),
         (
             "",
@@ -526,8 +526,8 @@ fn what_was_not_answered_is_not_known_and_never_refused() {
         "{reasons:?}"
     );
     let messages: Vec<&str> = reasons.iter().map(|reason| reason.message.as_str()).collect();
-    assert!(messages.contains(&"whether there is a flavor `SCS-4V-16` is not known: Nova answers 503"));
-    assert!(messages.contains(&"the quota of instances is not known: Nova answers 503"), "{messages:?}");
+    assert!(messages.contains(&"it is unknown whether there is a flavor `SCS-4V-16`: Nova answers 503"));
+    assert!(messages.contains(&"the quota of instances is unknown: Nova answers 503"), "{messages:?}");
 }
 
 #[test]
@@ -683,7 +683,7 @@ fn a_version_that_is_not_known_is_told_by_name_and_never_misread() {
     );
     assert_eq!(
         said[0].message,
-        "what it asks of the cloud is not known: `infrastructure.cluster.x-k8s.io/v1beta3` is not read here (v1alpha5, v1alpha6, v1alpha7, v1beta1 and v1beta2 are)"
+        "its cloud resources are unknown: `infrastructure.cluster.x-k8s.io/v1beta3` is not read here (v1alpha5, v1alpha6, v1alpha7, v1beta1 and v1beta2 are)"
     );
     // What adds and replaces nothing asks for nothing, in whichever version.
     let there = live(&objects, &[("u-cp", 3), ("peu01-md", 3)]);

@@ -27,13 +27,15 @@ fn of_topologies(after: &[RenderedObject]) -> Vec<CloudReason> {
     let topologies = after
         .iter()
         .filter(|object| is_cluster(&object.id) && object.value.pointer("/spec/topology").is_some());
-    let reason = |cluster: &RenderedObject| CloudReason {
+    let reason = |cluster: &RenderedObject| {
+        CloudReason {
         kind: "CloudDemandUnknown",
         weight: Weight::Told,
-        message: "what its machines ask of the cloud comes from its class and variables, and is not judged"
+        message: "the cloud resources of its machines come from its class and variables, which Capstan does not check"
             .to_owned(),
         object: cluster.id.clone(),
         field: FieldPath::of_keys(["spec", "topology"]),
+    }
     };
     topologies.map(reason).collect()
 }
@@ -49,7 +51,7 @@ pub fn judge(ask: &CloudAsk, facts: &CloudFacts, beside: &[(String, Vec<Need>)])
         let quota = match facts.quota(resource) {
             Ok(quota) => quota,
             Err(Unanswered(why)) => {
-                found.untold(object, field, format!("the quota of {} is not known: {why}", resource.words()));
+                found.untold(object, field, format!("the quota of {} is unknown: {why}", resource.words()));
                 continue;
             }
         };

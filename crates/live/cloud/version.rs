@@ -29,8 +29,5 @@ pub(super) fn unread(object: &Value) -> Option<String> {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     let kind = text("kind").unwrap_or_default();
     let api_version = Reader::CloudPreflight.unread(kind, text("apiVersion"))?;
-    Some(format!(
-        "what it asks of the cloud is not known: {}",
-        Reader::CloudPreflight.told(kind, api_version)
-    ))
+    Some(format!("its cloud resources are unknown: {}", Reader::CloudPreflight.told(kind, api_version)))
 }

@@ -203,7 +203,7 @@ pub fn with_wait(previous: &Value, generation: i64, message: &str, now: Timestam
 fn ready(standing: &Standing) -> (bool, String, String) {
     let no = |reason: &str, message: String| (false, reason.to_owned(), message);
     let Some(installed) = &standing.installed else {
-        return no("ProviderNotInstalled", "No version is installed whole".to_owned());
+        return no("ProviderNotInstalled", "No version is completely installed".to_owned());
     };
     let workloads = &standing.workloads;
     let find = |fits: fn(&Health) -> bool| workloads.iter().find(|workload| fits(&workload.health));
@@ -221,7 +221,7 @@ fn ready(standing: &Standing) -> (bool, String, String) {
     if let Some(unobserved) = find(|health| *health == Health::Unobserved) {
         return no(
             "GenerationNotObserved",
-            format!("{} was changed, and its controller has not seen it", unobserved.id),
+            format!("{} was changed, but its controller has not observed it", unobserved.id),
         );
     }
     if let Some(Workload { id, health: Health::RollingOut { ready, wanted } }) =
@@ -230,10 +230,10 @@ fn ready(standing: &Standing) -> (bool, String, String) {
         return no("RollingOut", format!("{id}: {ready} of {wanted} pods are up to date and available"));
     }
     if standing.version.as_ref() != Some(&installed.version) {
-        let wanted = standing.version.as_deref().unwrap_or("no version that is known");
+        let wanted = standing.version.as_deref().unwrap_or("no known version");
         return no(
             "VersionNotInstalled",
-            format!("{} is installed, {wanted} is asked for", installed.version),
+            format!("{} is installed, {wanted} is requested", installed.version),
         );
     }
     match workloads.first() {

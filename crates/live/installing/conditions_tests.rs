@@ -94,7 +94,7 @@ fn an_upgrade_says_that_it_is_one_and_where_it_stands() {
     assert_eq!(found(&said, "ProviderInstalled")["status"], "True", "the version before is installed still");
     assert_eq!(
         found(&said, "Ready"),
-        &one("Ready", "False", NOW, "VersionNotInstalled", "v1.12.8 is installed, v1.13.4 is asked for")
+        &one("Ready", "False", NOW, "VersionNotInstalled", "v1.12.8 is installed, v1.13.4 is requested")
     );
     assert_eq!((&said["installedVersion"], &said["observedGeneration"]), (&json!("v1.12.8"), &json!(2)));
 
@@ -163,7 +163,7 @@ fn each_failure_stands_where_the_operator_has_it() {
         assert_eq!(found(&said, "PreflightCheckPassed")["status"], "True");
         assert_eq!(
             found(&said, "Ready"),
-            &one("Ready", "False", NOW, "ProviderNotInstalled", "No version is installed whole")
+            &one("Ready", "False", NOW, "ProviderNotInstalled", "No version is completely installed")
         );
         assert_eq!((said.get("installedVersion"), said.get("contract")), (None, None));
     }
@@ -207,7 +207,7 @@ fn ready_is_of_every_workload() {
         (
             vec![deployment("a", Health::Unobserved)],
             "GenerationNotObserved",
-            "Deployment capi-system/a was changed, and its controller has not seen it",
+            "Deployment capi-system/a was changed, but its controller has not observed it",
         ),
         (
             vec![deployment("a", Health::RollingOut { ready: 1, wanted: 2 })],

@@ -78,7 +78,7 @@ pub fn deletion(facts: &DeletionFacts<'_>) -> Deletion {
 /// Why not, in words.
 pub fn definition_may_go(used: Option<&InUse>, rendered_by: Option<&ObjectId>) -> Result<(), String> {
     if let Some(provider) = rendered_by {
-        return Err(format!("{provider} brings it: delete that first, or take the tombstone out"));
+        return Err(format!("{provider} owns it: delete that first, or remove the tombstone"));
     }
     match used.filter(|used| used.count > 0) {
         Some(used) => Err(format!("{}: delete them first", counted(used))),
@@ -131,7 +131,7 @@ pub fn with_deletion(status: &Value, generation: i64, deletion: Option<&Deletion
         Some(Deletion::Blocked(blocked)) => {
             let message: Vec<String> = blocked.iter().map(Blocked::message).collect();
             let reason = blocked.first().map_or("ObjectsExist", Blocked::reason);
-            let message = format!("{}: nothing is deleted before they are gone", message.join("; "));
+            let message = format!("{}: Capstan deletes nothing before they are gone", message.join("; "));
             said.set(DELETION_BLOCKED, "True", reason, &message);
         }
         Some(Deletion::May) | None => said.clear(DELETION_BLOCKED),

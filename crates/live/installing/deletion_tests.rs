@@ -46,8 +46,7 @@ fn objects_of_its_kinds_keep_a_provider() {
         (
             "ObjectsExist".to_owned(),
             "1 object of inclusterippools.ipam.cluster.x-k8s.io exists (org/pool-1); 12 objects of \
-             ipaddressclaims.ipam.cluster.x-k8s.io exist (a/1, a/2, a/3, a/4, a/5 and 7 more): nothing is deleted before \
-             they are gone"
+             ipaddressclaims.ipam.cluster.x-k8s.io exist (a/1, a/2, a/3, a/4, a/5 and 7 more): Capstan deletes nothing before they are gone"
                 .to_owned()
         )
     );
@@ -67,8 +66,7 @@ fn other_providers_keep_core_and_nothing_else() {
         said(&facts(ProviderKind::Core)),
         (
             "ProvidersExist".to_owned(),
-            "2 other providers need it (BootstrapProvider b/kubeadm, InfrastructureProvider capa-system/aws): nothing is \
-             deleted before they are gone"
+            "2 other providers need it (BootstrapProvider b/kubeadm, InfrastructureProvider capa-system/aws): Capstan deletes nothing before they are gone"
                 .to_owned()
         )
     );
@@ -103,6 +101,6 @@ fn a_definition_goes_with_no_object_left_and_nobody_who_brings_it() {
     );
     assert_eq!(
         definition_may_go(None, Some(&ipam)).unwrap_err(),
-        "IPAMProvider capi-ipam-in-cluster-system/in-cluster brings it: delete that first, or take the tombstone out"
+        "IPAMProvider capi-ipam-in-cluster-system/in-cluster owns it: delete that first, or remove the tombstone"
     );
 }

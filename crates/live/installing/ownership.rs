@@ -135,13 +135,13 @@ impl std::fmt::Display for Operator {
                 write!(f, "Deployment {namespace}/{name}, whose Lease {namespace}/{LEASE} {holder} holds")
             }
             (Some(name), None) => {
-                write!(f, "Deployment {namespace}/{name} (nobody holds its Lease {namespace}/{LEASE})")
+                write!(f, "Deployment {namespace}/{name} (its Lease has no holder: {namespace}/{LEASE})")
             }
             (None, holder) => {
                 let holder = holder.as_deref().unwrap_or("somebody");
                 write!(
                     f,
-                    "whoever holds Lease {namespace}/{LEASE}: {holder} (no Deployment there has its labels)"
+                    "the holder of Lease {namespace}/{LEASE}: {holder} (no Deployment there has its labels)"
                 )
             }
         }
@@ -164,16 +164,14 @@ impl Owner {
             let leases: Vec<String> =
                 namespaces.iter().map(|namespace| format!("{namespace}/{LEASE}")).collect();
             return Some(format!(
-                "the Cluster API operator has stopped. Capstan installs providers once its Lease has run out, which is in {} s \
-                 if nobody renews it: {}",
+                "the Cluster API operator has stopped. Capstan installs providers when its Lease expires, in {} s unless it is renewed: {}",
                 left.as_secs() + 1,
                 leases.join(", ")
             ));
         }
         let named: Vec<String> = operators.iter().map(ToString::to_string).collect();
         Some(format!(
-            "the Cluster API operator installs providers here: {}. Scale it to 0 and wait for its Lease to run out, or \
-             say `by: operator`",
+            "the Cluster API operator installs providers here: {}. Scale it to 0 and wait until its Lease expires, or set `by: operator`",
             named.join("; ")
         ))
     }

@@ -51,16 +51,13 @@ fn an_operator_that_runs_is_named_with_deployment_and_lease() {
     assert_eq!(
         owner.refusal().unwrap(),
         "the Cluster API operator installs providers here: Deployment operators/capi-operator-controller-manager, whose \
-         Lease operators/controller-leader-election-capi-operator pod-1_a holds. Scale it to 0 and wait for its Lease to \
-         run out, or say `by: operator`"
+         Lease operators/controller-leader-election-capi-operator pod-1_a holds. Scale it to 0 and wait until its Lease expires, or set `by: operator`"
     );
     // It crashes, and would come back any moment.
     let owner = after(&deployments, &[(0, vec![])]);
     assert_eq!(
         owner.refusal().unwrap(),
-        "the Cluster API operator installs providers here: Deployment operators/capi-operator-controller-manager (nobody \
-         holds its Lease operators/controller-leader-election-capi-operator). Scale it to 0 and wait for its Lease to run \
-         out, or say `by: operator`"
+        "the Cluster API operator installs providers here: Deployment operators/capi-operator-controller-manager (its Lease has no holder: operators/controller-leader-election-capi-operator). Scale it to 0 and wait until its Lease expires, or set `by: operator`"
     );
 }
 
@@ -93,8 +90,7 @@ fn of_an_operator_that_stopped_its_lease_alone_is_waited_for() {
     assert_eq!(runs_out(&stopped, &[(0, held()), (9, held())]), within(6));
     assert_eq!(
         after(&stopped, &[(0, held()), (9, held())]).refusal().unwrap(),
-        "the Cluster API operator has stopped. Capstan installs providers once its Lease has run out, which is in 7 s if \
-         nobody renews it: operators/controller-leader-election-capi-operator"
+        "the Cluster API operator has stopped. Capstan installs providers when its Lease expires, in 7 s unless it is renewed: operators/controller-leader-election-capi-operator"
     );
     assert_eq!(runs_out(&[deployment("operators", 1, ELECTS)], &[(0, held()), (9, held())]), None);
     // Its Deployment is gone: it has stopped once it renews no more.
@@ -115,7 +111,7 @@ fn one_whose_labels_were_changed_is_told_by_its_lease() {
     let alone = after(&[], &[(0, vec![lease("fork", "pod-1_a", FIRST)])]);
     assert!(
         alone.refusal().unwrap().contains(
-            "whoever holds Lease fork/controller-leader-election-capi-operator: pod-1_a (no Deployment there has its labels)"
+            "the holder of Lease fork/controller-leader-election-capi-operator: pod-1_a (no Deployment there has its labels)"
         ),
         "{alone:?}"
     );

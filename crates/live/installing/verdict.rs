@@ -102,7 +102,7 @@ fn standing(facts: &SetFacts<'_>, asked: &RenderedObject) -> (State, Option<Time
         return (State::Stuck, None, Some(nobody.to_owned()));
     }
     if !is_seen {
-        let words = "its present generation was not looked at yet".to_owned();
+        let words = "its current generation was not observed yet".to_owned();
         return (State::Rolling, since(ready.as_ref()), Some(words));
     }
     let installed = text(live, "/status/installedVersion");
@@ -111,7 +111,7 @@ fn standing(facts: &SetFacts<'_>, asked: &RenderedObject) -> (State, Option<Time
         return (
             State::Rolling,
             since(ready.as_ref()),
-            Some(format!("{has} is installed, {wanted} is asked for")),
+            Some(format!("{has} is installed, {wanted} is requested")),
         );
     }
     if conditions.get(INSTALLED).is_none() {
@@ -138,7 +138,7 @@ fn in_words(health: &Health) -> String {
     match health {
         Health::Available { .. } => "available".to_owned(),
         Health::Absent => "not there".to_owned(),
-        Health::Unobserved => "changed, and its controller has not seen it".to_owned(),
+        Health::Unobserved => "changed, but its controller has not observed it".to_owned(),
         Health::Unknown => "no condition Available yet".to_owned(),
         Health::Unavailable { reason, message } => format!("{reason}: {message}"),
         Health::RollingOut { ready, wanted } => {

@@ -67,11 +67,11 @@ fn a_set_is_done_when_object_and_workloads_say_so() {
         // Seen of the operator: Ready while nobody has looked at the new version.
         (
             vec![provider("v1.13.4", 2, INSTALLED_OLD), deployment(1, "cluster-api")],
-            (State::Rolling, "its present generation was not looked at yet"),
+            (State::Rolling, "its current generation was not observed yet"),
         ),
         (
             vec![provider("v1.13.4", 1, INSTALLED_OLD), deployment(1, "cluster-api")],
-            (State::Rolling, "v1.12.8 is installed, v1.13.4 is asked for"),
+            (State::Rolling, "v1.12.8 is installed, v1.13.4 is requested"),
         ),
         // Ready tells of one Deployment, and of that nothing but its old pod.
         (
@@ -107,7 +107,7 @@ fn a_set_is_done_when_object_and_workloads_say_so() {
         assert_eq!(verdict.counts(), Counts::default());
     }
     let done = judged(&[provider("v1.13.4", 2, INSTALLED_NEW)], Ok(()), recent);
-    assert_eq!(done.sentence(), "every provider is as wished");
+    assert_eq!(done.sentence(), "every provider is up to date");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn what_stands_still_is_stuck_from_when_it_was_applied() {
     let stuck = judged(&docs, Ok(()), Some("2026-11-23T11:39:00Z"));
     assert_eq!(
         stuck.sentence(),
-        "CoreProvider capi-system/cluster-api: stuck: its present generation was not looked at yet"
+        "CoreProvider capi-system/cluster-api: stuck: its current generation was not observed yet"
     );
 }
 

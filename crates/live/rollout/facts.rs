@@ -52,11 +52,11 @@ pub(super) fn own_fields_that_roll(kind: &str) -> Option<&'static [&'static str]
 pub(super) const TAKEN_UP_IN_PLACE: &[&str] = &["KubeadmConfigTemplate", "RKE2ConfigTemplate"];
 
 /// What is said of machines whose strategy is `OnDelete`.
-pub(super) const ON_DELETE: &str = "`OnDelete`: nothing is replaced until somebody deletes a machine.";
+pub(super) const ON_DELETE: &str = "`OnDelete`: machines are replaced only when somebody deletes them.";
 
 /// What `rollout.after` does.
 pub(super) fn made_before(machines: &str, time: &str) -> String {
-    format!("{machines} made before {time} are replaced once that time has come.")
+    format!("{machines} made before {time} are replaced after that time.")
 }
 
 /// Fields of any control plane that replace no machine: counts, strategies, metadata (propagated in

@@ -61,16 +61,16 @@ impl Numbers {
     pub(super) fn while_control_plane_rolls(self, replacing: &Replacing) -> Option<String> {
         let surge = replacing.surge?;
         let order = if surge == 0 {
-            "One at a time: an old machine goes, then a new one joins."
+            "One at a time: an old machine is deleted, then a new one joins."
         } else {
-            "One at a time: a new machine joins, then an old one goes."
+            "One at a time: a new machine joins, then an old one is deleted."
         };
         Some(match self.scale() {
             None => order.to_owned(),
             Some((before, after)) => {
                 let wanted = after.saturating_add(surge);
                 format!(
-                    "One machine at a time joins or goes. {}",
+                    "One machine at a time joins or is deleted. {}",
                     bounds(before.max(wanted), before.min(wanted.saturating_sub(1)))
                 )
             }

@@ -32,7 +32,7 @@ pub(super) fn own_fields(pair: Pair<'_>, kind: &str, versions: &[&str]) -> OwnFi
         (_, Some(_)) => of_others(pair, None, versions),
     };
     if let Some(why) = why.filter(|_| Reader::ControlPlanes.knows(kind) && !found.perhaps.is_empty()) {
-        found.notes.push(format!("Which of its fields replace machines is not known: {why}."));
+        found.notes.push(format!("It is unknown which of its fields replace machines: {why}."));
     }
     found
 }

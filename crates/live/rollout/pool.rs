@@ -59,7 +59,7 @@ impl ClusterChange<'_> {
                     Reader::Pools.unread(kind, named.1.at("/apiVersion").and_then(Value::as_str));
                 if let Some(api_version) = api_version.filter(|_| Reader::Pools.knows(kind)) {
                     verdict.note(format!(
-                        "Which of its fields replace instances is not known: {}.",
+                        "It is unknown which of its fields replace instances: {}.",
                         Reader::Pools.told(kind, api_version)
                     ));
                 }
@@ -72,7 +72,7 @@ impl ClusterChange<'_> {
         {
             verdict.replaces(Some(0));
             verdict.note(format!(
-                "`{field}: true` of {kind}: no instance is replaced. The change reaches new instances alone."
+                "`{field}: true` of {kind}: no instance is replaced. Only new instances get the change."
             ));
         } else if verdict.is_definite() || verdict.is_unknown() {
             verdict.note(if is_managed_pool(kind) {

@@ -75,10 +75,10 @@ fn beside_control_plane(rollout: &Rollout, applied: AppliedBy) -> Option<&'stati
     match applied {
         AppliedBy::Reconciler => Some("Waits until the control plane is done."),
         AppliedBy::Others if !is_pool => Some(
-            "Applied together with the control plane: Cluster API's preflight checks hold new workers back until it is stable, where they are on.",
+            "Applied together with the control plane. If Cluster API's preflight checks are enabled, they hold back new workers until it is stable.",
         ),
         AppliedBy::Others if gets_version(rollout) => Some(
-            "Applied together with the control plane, and nothing holds a MachinePool back: its kubelets may come up newer than the API server. Change the control plane first.",
+            "Applied together with the control plane, but nothing holds back a MachinePool. Its kubelets may be newer than the API server: change the control plane first.",
         ),
         AppliedBy::Others => None,
     }
@@ -104,7 +104,7 @@ impl ClusterChange<'_> {
         };
         verdict.course.order = Some(owner.turn());
         if self.is_paused(new) {
-            verdict.note("Paused: nothing happens until the pause is taken away.");
+            verdict.note("Paused: nothing happens until somebody removes the pause.");
         }
         verdict.into_rollout(&old.id)
     }

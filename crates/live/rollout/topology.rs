@@ -41,7 +41,7 @@ pub(super) fn topology(before: &Value, after: &Value, sides: &ClassSides<'_>, ap
         strategies.say(&mut part, earlier, group, &mut notes);
         if waits && change.upgraded {
             verdict.note(format!(
-                "`{}` keeps its version until its annotation is taken away (`{DEFER_UPGRADE}` or `{HOLD_UPGRADE}`).",
+                "`{}` keeps its version until somebody removes its annotation (`{DEFER_UPGRADE}` or `{HOLD_UPGRADE}`).",
                 group.name
             ));
         }

@@ -61,13 +61,13 @@ impl UpgradeCourse {
         match self {
             Self::Once => None,
             Self::Chain { versions, workers } => Some(format!(
-                "The class lists its Kubernetes versions, so the control plane goes by {} and is replaced {} times; workers are replaced {}.",
+                "The class lists its Kubernetes versions, so the control plane upgrades through {} and is replaced {} times; workers are replaced {}.",
                 list(versions),
                 versions.len(),
                 if *workers == 1 { "once, at the end".to_owned() } else { format!("{workers} times") },
             )),
             Self::Extension => Some(
-                "A runtime extension of the class decides by which Kubernetes versions it goes: how often machines are replaced is not known.".to_owned(),
+                "A runtime extension of the class chooses the Kubernetes versions between, so it is unknown how often machines are replaced.".to_owned(),
             ),
         }
     }

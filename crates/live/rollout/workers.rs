@@ -24,7 +24,7 @@ impl ClusterChange<'_> {
             verdict.course.strategy = None;
             verdict.replaces(Some(0));
             if changed {
-                verdict.note("A MachineSet replaces no machine: those that are there stay as they are, and new ones are made from the new template.");
+                verdict.note("A MachineSet replaces no machines. Existing machines stay as they are; new ones use the new template.");
             }
             return verdict;
         }
@@ -42,7 +42,7 @@ impl ClusterChange<'_> {
                 .iter()
                 .find(|pointer| pair.after.at(pointer).is_some() || pair.before.at(pointer).is_some());
             verdict.perhaps(&format!("{}/type", pointer.unwrap_or(&"/spec/strategy")));
-            verdict.note("Machines that `OnDelete` left as they were are replaced now.");
+            verdict.note("Machines that `OnDelete` left unchanged are replaced now.");
         }
         let (numbers, replacing) = rolling(&mut verdict, pair);
         if is == "OnDelete" && verdict.is_definite() {
@@ -52,7 +52,7 @@ impl ClusterChange<'_> {
             numbers.while_deployment_rolls(&replacing).into_iter().for_each(|note| verdict.note(note));
         }
         if pair.after.at("/spec/paused") == Some(&Value::Bool(true)) {
-            verdict.note("Paused: nothing happens until the pause is taken away.");
+            verdict.note("Paused: nothing happens until somebody removes the pause.");
         }
         verdict
     }

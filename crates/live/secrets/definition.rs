@@ -231,7 +231,7 @@ impl VaultSecretSpec {
         let spec = object.get("spec").unwrap_or(&Value::Null);
         let spec: Self = read(spec)?;
         if spec.lease.is_some() != spec.data.is_empty() {
-            return Err("exactly one of `data` and `lease` says what the Secret holds".to_owned());
+            return Err("set exactly one of `data` and `lease`".to_owned());
         }
         if let Some(own) = spec.secret.labels.keys().find(|key| is_capstans(key)) {
             return Err(format!("the label `{own}` is Capstan's own: give the Secret another one"));

@@ -149,7 +149,7 @@ impl Problem {
         Self { object: Some(object.clone()), ..Self::plain(cause, words) }
     }
 
-    /// `DaemonSet kube-system/cilium: 0 of 3 pods are ready`, or `services/cilium/values.yaml:3: this is no YAML: …`.
+    /// `DaemonSet kube-system/cilium: 0 of 3 pods are ready`, or `services/cilium/values.yaml:3: this is not YAML: …`.
     pub fn line(&self) -> String {
         let place = self.place.as_ref().map(|place| format!("{}: ", place.clone().without_column()));
         let object = self.object.as_ref().map(|object| format!("{object}: "));

@@ -73,7 +73,7 @@ fn of_workload(found: &WorkloadHealth, live: &Value) -> Health {
 }
 
 fn unseen() -> Health {
-    Health::progressing("its controller has not looked at it yet")
+    Health::progressing("its controller has not observed it yet")
 }
 
 fn of_job(live: &Value) -> Health {

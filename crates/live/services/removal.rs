@@ -62,17 +62,17 @@ impl Held {
     /// In words, as what follows *is kept:*.
     pub fn words(&self) -> String {
         match self {
-            Self::Data => "it holds data. Delete it by hand where nobody needs that any more".to_owned(),
-            Self::HasObjects => "objects of its kind are there. Delete these first".to_owned(),
+            Self::Data => "it has data. Delete it by hand if nobody needs the data".to_owned(),
+            Self::HasObjects => "there are objects of its kind. Delete these first".to_owned(),
             Self::AlsoOf(others) => {
-                format!("{} applied it, too. Delete it there, or by hand", others.join(", "))
+                format!("{} also applied it. Delete it there, or by hand", others.join(", "))
             }
-            Self::NotEmpty => "something else lies in it. Delete that first".to_owned(),
+            Self::NotEmpty => "it has other objects. Delete them first".to_owned(),
             Self::Unread(group) => {
-                format!("nobody can tell what lies in it while the API group {group} does not answer")
+                format!("its content is unknown while the API group {group} does not answer")
             }
             Self::TooMany(kind) => format!(
-                "more objects of the kind {kind} lie in it than are looked through. Delete those that nobody needs"
+                "it has more objects of the kind {kind} than Capstan checks. Delete those that nobody needs"
             ),
         }
     }

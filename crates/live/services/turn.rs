@@ -50,7 +50,7 @@ const fn word(state: ServiceState) -> &'static str {
         ServiceState::Waiting => "waiting",
         ServiceState::Progressing => "not ready yet",
         ServiceState::Removing => "going",
-        ServiceState::Unknown => "not to be seen",
+        ServiceState::Unknown => "not visible",
         ServiceState::Stuck => "stuck",
         ServiceState::Failed => "failed",
     }
@@ -69,6 +69,6 @@ pub fn may_change(service: &Service, course: Course, was_there: bool) -> Option<
         ServiceTurn::AfterWorkers => "the machines",
         ServiceTurn::BeforeControlPlane | ServiceTurn::AfterControlPlane => "the control plane",
     };
-    let words = format!("what changes of it waits until {machines} are done (`when: {}`)", service.when);
+    let words = format!("its changes wait until {machines} are done (`when: {}`)", service.when);
     (!may).then(|| Problem::plain(Cause::WaitsForRollout, words.replace("plane are", "plane is")))
 }

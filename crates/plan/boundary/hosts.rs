@@ -16,7 +16,7 @@ pub(super) const SIP_GROUP: &str = "airship.airshipit.org";
 /// The group of `BareMetalHost`.
 pub(super) const METAL3_GROUP: &str = "metal3.io";
 /// What they are.
-pub(super) const WHAT: &str = "bare-metal hosts, what tenants wish of them, and their Secrets";
+pub(super) const WHAT: &str = "bare-metal hosts, SIPClusters, and their Secrets";
 
 /// Where objects of those groups name Secrets, which lie in their own namespace.
 const NAMED_AT: [&str; 8] = [

@@ -26,7 +26,7 @@ pub(super) fn family(id: &ObjectId) -> Family {
     let role = role_of(id);
     match id.group.as_str() {
         _ if capstan && role == Some(KindRole::Secret) => Family::BaseOnly("references to Vault"),
-        _ if capstan => Family::Never("objects of Capstan's own"),
+        _ if capstan => Family::Never("Capstan's own objects"),
         "operator.cluster.x-k8s.io" | "clusterctl.cluster.x-k8s.io" => {
             Family::Never("providers of Cluster API")
         }

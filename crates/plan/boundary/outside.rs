@@ -8,7 +8,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
 
 /// What helps where folders were meant to reach one another.
-const ONE_OWNER: &str = ", or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner";
+const ONE_OWNER: &str = ", or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner";
 const OWNED_BY_ANOTHER_FOLDER: &str = "OwnedByAnotherFolder";
 const OWNED_BY_ANOTHER_FLEET: &str = "OwnedByAnotherFleet";
 
@@ -212,155 +212,161 @@ impl fmt::Display for Outside {
         match &self.why {
             Beyond::NoNamespace => write!(
                 f,
-                "{object} names no namespace, and the folder's base does not say which one is meant: write `metadata.namespace` of its Cluster in base"
+                "{object} names no namespace, and the folder's base does not say which one to use: write `metadata.namespace` of its Cluster in base"
             ),
             Beyond::Namespace { allowed } if allowed.is_empty() => write!(
                 f,
-                "{object} lies in a namespace of its own, and this folder's base names none: take the namespace out, or apply the object from elsewhere"
+                "{object} has a namespace of its own, but this folder's base names none: remove the namespace, or apply the object from elsewhere"
             ),
             Beyond::Namespace { allowed } => write!(
                 f,
-                "{object} lies outside this folder's namespace ({}): take it out, or apply it from elsewhere",
+                "{object} is outside this folder's namespace ({}): remove it, or apply it from elsewhere",
                 allowed.join(", ")
             ),
             Beyond::ClusterScoped => write!(
                 f,
                 "{object} belongs to the whole management cluster, not to one folder: apply it from elsewhere"
             ),
-            Beyond::Kind(what) => write!(f, "{object}: {what} are never applied from a cluster's folder"),
+            Beyond::Kind(what) => write!(f, "{object}: Capstan never applies {what} from a cluster's folder"),
             Beyond::KindNotOfSet => write!(
                 f,
-                "{object}: a provider set brings provider objects, their Namespaces, ConfigMaps and Secrets, and nothing else: take it out, or apply it from elsewhere"
+                "{object}: a provider set holds only provider objects, their Namespaces, ConfigMaps and Secrets: remove it, or apply it from elsewhere"
             ),
             Beyond::KindFromOverlay(what) => {
-                write!(f, "{object}: an overlay may neither bring nor change {what}; base may")
+                write!(f, "{object}: an overlay may neither add nor change {what}; base may")
             }
             Beyond::AddsCluster => {
-                write!(f, "{object} is brought by the overlay: a folder's clusters are those of its base")
+                write!(
+                    f,
+                    "{object} comes from the overlay, but a folder's clusters come from its base: move it there"
+                )
             }
             Beyond::OtherCluster { cluster } => write!(
                 f,
-                "{object} belongs to the Cluster {cluster}, which is none of this folder's: name the folder's own"
+                "{object} belongs to the Cluster {cluster}, which is not in this folder: name a Cluster of this folder"
             ),
             Beyond::OwnerMark { key } => {
-                write!(f, "{object} has the mark `{key}`, which only Capstan sets: take it out")
+                write!(f, "{object} has the mark `{key}`, which only Capstan sets: remove it")
             }
             Beyond::OwnerReferences => write!(
                 f,
-                "{object} has `ownerReferences`: they name a UID of one management cluster, and where that does not exist the object is deleted as garbage; take them out"
+                "{object} has `ownerReferences`. They name a UID of one management cluster; where that UID does not exist, Kubernetes deletes the object. Remove them"
             ),
             Beyond::Finalizers => write!(
                 f,
-                "{object}: an overlay may not set finalizers, the object could never be deleted: take them out"
+                "{object}: an overlay may not set finalizers, because the object could never be deleted: remove them"
             ),
             Beyond::ServiceAccountToken => {
-                write!(f, "{object}: an overlay may not ask for a token of a service account: take it out")
+                write!(f, "{object}: an overlay may not request a token of a service account: remove it")
             }
             Beyond::KindNotAllowed => write!(
                 f,
-                "{object}: overlays may bring and change objects of Cluster API, ConfigMaps and Secrets; whether {} belongs to them too says the platform team, under `clusters.overlayKinds` in .capstan.yaml",
+                "{object}: overlays may add and change objects of Cluster API, ConfigMaps and Secrets. The platform team may also allow {}, under `clusters.overlayKinds` in .capstan.yaml",
                 object.kind
             ),
             Beyond::OtherRights => write!(
                 f,
-                "{object} is carried out on the management cluster itself with the rights of another controller: an overlay may have a part in it only where `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for"
+                "{object} runs on the management cluster with the rights of another controller. An overlay may touch it only if `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for"
             ),
             Beyond::BasesOwnField => write!(
                 f,
-                "{object}: where it is carried out, with whose rights and from which source is the base's to say: leave `{}` as the base has it",
+                "{object}: only base may say where it runs, with which rights and from which source: leave `{}` as it is in base",
                 self.field
             ),
             Beyond::NamedAfter { cluster, folder } => write!(
                 f,
-                "{object}: Cluster API takes it for a Secret of the Cluster {cluster}, which is of the folder {folder}: give it another name{ONE_OWNER}"
+                "{object}: Cluster API treats it as a Secret of the Cluster {cluster} in the folder {folder}: give it another name{ONE_OWNER}"
             ),
             Beyond::NeighboursSecret { name, folder } => write!(
                 f,
-                "{object} names the Secret {name}, which is of the folder {folder}: name one of this folder{ONE_OWNER}"
+                "{object} names the Secret {name} of the folder {folder}: name one of this folder{ONE_OWNER}"
             ),
             Beyond::TrustedSecret { name } => write!(
                 f,
-                "{object}: controllers trust a Secret that is called {name} by its name, so an overlay may neither bring nor change it; base may. Give another Secret another name"
+                "{object}: controllers trust a Secret named {name}, so an overlay may neither add nor change it; base may. Give your Secret another name"
             ),
             Beyond::Kubeconfig { why } => {
-                write!(f, "{object}: `{}` is no kubeconfig that a controller may be given: {why}", self.field)
+                write!(
+                    f,
+                    "{object}: `{}` is not a kubeconfig that Capstan gives to a controller: {why}",
+                    self.field
+                )
             }
             Beyond::NotBrought { kind, name } => {
                 let named: Vec<&str> = kind.as_deref().into_iter().chain(Some(name.as_str())).collect();
                 write!(
                     f,
-                    "{object} names {} by `{}`, and this folder does not bring it: an overlay may name only the folder's own objects, or what base names in the same field. Bring it, or let base name it",
+                    "{object} names {} in `{}`, but this folder does not have it. An overlay may name only the folder's own objects, or what base names in the same field. Add it, or name it in base",
                     named.join(" ").trim_end(),
                     self.field
                 )
             }
-            Beyond::NeighboursObject { name, folder } => write!(
-                f,
-                "{object} names {name}, which is of the folder {folder}: name one of this folder{ONE_OWNER}"
-            ),
+            Beyond::NeighboursObject { name, folder } => {
+                write!(f, "{object} names {name} of the folder {folder}: name one of this folder{ONE_OWNER}")
+            }
             Beyond::Exists => write!(
                 f,
-                "{object}: an overlay may not say by `{}` which existing machine, instance or account an object stands for; base may",
+                "{object}: an overlay may not set `{}`, which binds an object to an existing machine, instance or account; base may",
                 self.field
             ),
             Beyond::HostPath => write!(
                 f,
-                "{object}: an overlay may not name a path on a host by `{}`, where something of the management cluster runs; base may",
+                "{object}: an overlay may not set `{}`, a path on a host that runs parts of the management cluster; base may",
                 self.field
             ),
             Beyond::Server => write!(
                 f,
-                "{object}: an overlay may not say by `{}` where a controller sends credentials of a cloud; base may",
+                "{object}: an overlay may not set `{}`, which decides where a controller sends cloud credentials; base may",
                 self.field
             ),
             Beyond::Unclear => write!(
                 f,
-                "{object}: which object `{}` will name cannot be read from the files, so an overlay may not set it; base may",
+                "{object}: the files do not show which object `{}` will name, so an overlay may not set it; base may",
                 self.field
             ),
             Beyond::NamesOutside { name, namespace } => write!(
                 f,
-                "{object}: an overlay may not name {name} in the namespace {namespace}, which is none of this folder's"
+                "{object}: an overlay may not name {name} in the namespace {namespace}, which does not belong to this folder"
             ),
             Beyond::OthersIdentity { name, folder: Some(folder) } => write!(
                 f,
-                "{object} uses the credentials {name}, which are of the folder {folder}: name those of this folder{ONE_OWNER}"
+                "{object} uses the credentials {name} of the folder {folder}: name credentials of this folder{ONE_OWNER}"
             ),
             Beyond::OthersIdentity { name, folder: None } => write!(
                 f,
-                "{object}: an overlay may not choose the credentials {name}, which this folder does not bring; base may"
+                "{object}: an overlay may not choose the credentials {name}, which are not in this folder; base may"
             ),
             Beyond::SelectsOther { cluster, folder } => write!(
                 f,
-                "{object} selects the Cluster {cluster} of the folder {folder} too: select by a label that only this folder's have{ONE_OWNER}"
+                "{object} also selects the Cluster {cluster} of the folder {folder}: select by a label that only Clusters of this folder have{ONE_OWNER}"
             ),
             Beyond::SelectsStranger { cluster } => write!(
                 f,
-                "{object} selects the Cluster {cluster} too, which is none of this folder's: select by a label that only this folder's have"
+                "{object} also selects the Cluster {cluster}, which is not in this folder: select by a label that only Clusters of this folder have"
             ),
             Beyond::OthersKubeconfig { name } => write!(
                 f,
-                "{object} is carried out in the cluster whose kubeconfig the Secret {name} holds: an overlay may name that of this folder's clusters alone (`<cluster>-kubeconfig`)"
+                "{object} runs in the cluster whose kubeconfig is in the Secret {name}: an overlay may name only kubeconfigs of this folder's clusters (`<cluster>-kubeconfig`)"
             ),
             Beyond::SelectedByOther { by, folder } => write!(
                 f,
-                "{object}: with these labels {by} of the folder {folder} selects it: take them out{ONE_OWNER}"
+                "{object}: with these labels {by} of the folder {folder} selects it: remove them{ONE_OWNER}"
             ),
             Beyond::AnothersObject(folder) => write!(
                 f,
-                "{object} is applied from the folder {folder} already, and one object belongs to one folder: rename it, or take it out there first"
+                "{object} is already applied from the folder {folder}, and an object belongs to one folder: rename it, or remove it there first"
             ),
             Beyond::TwoFolders(folder) => write!(
                 f,
-                "{object} is rendered by the folder {folder} too, and one object belongs to one folder: take it out of one of them"
+                "{object} is also rendered by the folder {folder}, and an object belongs to one folder: remove it from one of them"
             ),
             Beyond::AnotherFleets { fleet, folder } => write!(
                 f,
-                "{object} is the Fleet {fleet}'s, which applies it from the folder {folder}, and one object belongs to one folder: rename it, or take it out there first"
+                "{object} belongs to the Fleet {fleet}, which applies it from the folder {folder}. An object belongs to one folder: rename it, or remove it there first"
             ),
             Beyond::PerhapsAnothers(folder) => write!(
                 f,
-                "{object} was applied from the folder {folder}, which cannot be rendered now, so that nobody knows whether it still wants it: mend that folder first"
+                "{object} was applied from the folder {folder}, which cannot be rendered now. Whether that folder still has the object is unknown: fix that folder first"
             ),
         }
     }

@@ -125,7 +125,7 @@ pub fn look_up(
     let name = &class.name;
     if roots.len() > MOST_ROOTS {
         return Found::unknown(format!(
-            "ClusterClass `{name}` is applied with {}: more than the {MOST_ROOTS} places that are looked at.",
+            "ClusterClass `{name}` is applied with {}: more than the {MOST_ROOTS} places that Capstan looks at.",
             list(&few(roots, NAMED, "more"))
         ));
     }

@@ -94,7 +94,7 @@ impl<'a> Manifests<'a> {
         let manifests: Vec<&TreeEntry> = inside.iter().filter(counts).collect();
         if manifests.len() > MOST_FILES {
             return Err(format!(
-                "the folder {folder} holds {} manifests, more than the {MOST_FILES} that are looked at",
+                "the folder {folder} holds {} manifests, more than the {MOST_FILES} that Capstan looks at",
                 manifests.len()
             ));
         }

@@ -165,7 +165,7 @@ fn what_cannot_be_rendered_and_what_is_too_much_is_not_known() {
     let files: Vec<(&str, &str)> = folders.iter().map(|path| (path.as_str(), one.as_str())).collect();
     assert_eq!(
         told(&files),
-        "ClusterClass `k` is applied with f00, f01, f02 and 14 more: more than the 16 places that are looked at."
+        "ClusterClass `k` is applied with f00, f01, f02 and 14 more: more than the 16 places that Capstan looks at."
     );
     assert_eq!(told(&files[..16]), "k a");
 }

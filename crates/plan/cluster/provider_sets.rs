@@ -22,8 +22,7 @@ pub(super) fn overlay_changes(folder: &TargetFolder) -> Vec<Finding> {
     let about = |path: &RepoPath| {
         let what = if is_manifest(path) { "changes" } else { "stands beside" };
         format!(
-            "the overlay of a provider set may only hold it back, with `hold` and `track` in its `capstan.yaml`, and this \
-             file {what} the set: move what it says into a release or into the base, or take it away"
+            "the overlay of a provider set may only hold it back, with `hold` and `track` in its `capstan.yaml`, but this file {what} the set. Move its content to a release or to the base, or remove it"
         )
     };
     let files = folder.overlay_files.iter();

@@ -148,8 +148,7 @@ fn record_differs(scalar: Option<&ReleaseScalar>, settings: Option<&ClusterSetti
         return None;
     }
     let message = format!(
-        "the ConfigMap {} names release {}, but capstan.yaml records {written}; the ConfigMap counts. \
-             Correct `release` in capstan.yaml, or take both lines out and let the next upgrade write them",
+        "the ConfigMap {} names release {}, but capstan.yaml records {written}. The ConfigMap counts. Correct `release` in capstan.yaml, or remove both lines: the next upgrade writes them",
         scalar.object.name, scalar.version
     );
     Some(

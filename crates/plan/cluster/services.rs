@@ -41,7 +41,7 @@ fn still_on((path, text): (&RepoPath, &str), delete: &Deletion, services: &[Serv
     let finding = |service: &Service| {
         let at = services.iter().position(|other| other.name == service.name).unwrap_or_default();
         let message = format!(
-            "`delete` names the service {}, which is on: take one of the two out; nothing is deleted until then",
+            "`delete` names the service {}, which is enabled: remove one of the two. Until then Capstan deletes nothing",
             service.name
         );
         Finding::new(rules::RENDERED_TOMBSTONE, message).place(service_place((path, text), at, None))
@@ -75,7 +75,7 @@ pub fn services_not_claimed(
 ) -> Option<Finding> {
     let entry = folder.settings.as_ref()?;
     settings.filter(|settings| !settings.services.is_empty())?;
-    let message = "no management cluster claims this cluster, so that nobody brings these services into it and upgrades leave them alone: claim it under `managementClusters` in .capstan.yaml, or take them out";
+    let message = "no management cluster claims this cluster, so Capstan does not install these services, and upgrades leave them alone. Claim the cluster under `managementClusters` in .capstan.yaml, or remove the services";
     let place = services_place((&entry.path, &text(tree, entry)?));
     Some(Finding::new(rules::SERVICES_NOT_CLAIMED, message).place(place))
 }

@@ -75,8 +75,7 @@ fn a_record_that_differs_from_the_config_map_is_found_and_does_not_count() {
     assert_eq!(finding.rule.id(), "release-record-differs");
     assert_eq!(
         finding.message,
-        "the ConfigMap peu01-config names release 34.4.0, but capstan.yaml records capa/v34.1.0; the ConfigMap counts. \
-         Correct `release` in capstan.yaml, or take both lines out and let the next upgrade write them"
+        "the ConfigMap peu01-config names release 34.4.0, but capstan.yaml records capa/v34.1.0. The ConfigMap counts. Correct `release` in capstan.yaml, or remove both lines: the next upgrade writes them"
     );
     assert_eq!(
         (finding.line(), finding.column(), finding.file().unwrap().as_str()),

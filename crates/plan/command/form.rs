@@ -54,7 +54,7 @@ fn cluster_of(fields: &BTreeMap<&'static str, Vec<Vec<&str>>>) -> Result<Cluster
     let lines = |field: &'static str| match fields.get(field).map(Vec::as_slice) {
         None => Ok(Vec::new()),
         Some([lines]) => Ok(answered(lines)),
-        Some(_) => Err(error(field, "stands there twice")),
+        Some(_) => Err(error(field, "is there twice")),
     };
     let one = |field: &'static str| match lines(field)?.as_slice() {
         [] => Err(error(field, "is empty")),
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_form_with_a_mistake_says_which_field() {
-        let again = "Open the form again with that put right: a text that was edited is not obeyed.";
+        let again = "Open the form again with that corrected: Capstan ignores an edited text.";
         let form = |cluster: &str, release: &str, values: &str| {
             format!(
                 "### Cluster to create\n\n{cluster}\n\n### Release to create it from\n\n{release}\n\n### Values of its variables\n\n{values}"
@@ -137,7 +137,7 @@ mod tests {
             ),
             (
                 form("a/b", "aws/v22.0.0", "REGION"),
-                "**Values of its variables** needs values such as `REGION=eu-west-1`, with quotes round one that has blanks: `OWNER=\"team a\"`.",
+                "**Values of its variables** needs values such as `REGION=eu-west-1`, with quotes around a value with blanks: `OWNER=\"team a\"`.",
             ),
             (
                 form("a/b", "aws/v22.0.0", "A=1\nA=2"),
@@ -145,7 +145,7 @@ mod tests {
             ),
             (
                 form("a/b", "aws/v22.0.0", "A=1\n\n### Values of its variables\n\nA=1"),
-                "**Values of its variables** stands there twice.",
+                "**Values of its variables** is there twice.",
             ),
             ("### Cluster to create\n\na/b\n".to_owned(), "**Release to create it from** is empty."),
         ];

@@ -48,8 +48,7 @@ pub fn help(prefix: &CommandPrefix) -> String {
         ));
     }
     text.push_str(
-        "\nA command stands at the start of a line of its own. `commands.permissions` in `.capstan.yaml` may say \
-         otherwise who may; administrators may all.\n",
+        "\nWrite a command at the start of its own line. `commands.permissions` in `.capstan.yaml` can change who may use a command; administrators may use all.\n",
     );
     text
 }

@@ -59,11 +59,10 @@ impl CommandError {
                 format!("`{prefix} {word}` {why}{found}: {written}.")
             }
             Self::Form { field, why } => format!(
-                "The form's field **{field}** {why}. Open the form again with that put right: a text that was edited is \
-                 not obeyed."
+                "The form's field **{field}** {why}. Open the form again with that corrected: Capstan ignores an edited text."
             ),
             Self::TooMany => {
-                format!("A comment may hold {MAX_COMMANDS} commands; the rest of this one was not obeyed.")
+                format!("A comment may have {MAX_COMMANDS} commands; Capstan ignored the rest of this one.")
             }
         }
     }
@@ -312,7 +311,7 @@ mod tests {
             ),
             (
                 "/capstan keep replicas",
-                "`/capstan keep` needs the path of a field, as in `/spec/replicas`, and before it `Kind/name` where several objects have a conflict there, found `replicas`: write `/capstan keep [for CLUSTER] [KIND/NAME] PATH`.",
+                "`/capstan keep` needs the path of a field, as in `/spec/replicas`. If several objects have a conflict there, write `Kind/name` before it, found `replicas`: write `/capstan keep [for CLUSTER] [KIND/NAME] PATH`.",
             ),
             (
                 "/capstan explain",
@@ -330,7 +329,7 @@ mod tests {
         let answers = said(&"/capstan plan\n".repeat(12));
         assert_eq!(answers.len(), 11);
         assert_eq!(answers[9], "plan");
-        assert_eq!(answers[10], "A comment may hold 10 commands; the rest of this one was not obeyed.");
+        assert_eq!(answers[10], "A comment may have 10 commands; Capstan ignored the rest of this one.");
     }
 
     #[test]

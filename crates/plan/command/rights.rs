@@ -193,7 +193,7 @@ const fn default_principal(needs: Needs) -> Principal {
 
 fn in_words(principal: &Principal) -> String {
     match principal {
-        Principal::Read => "somebody who may read the repository".to_owned(),
+        Principal::Read => "somebody with read permission in this repository".to_owned(),
         Principal::Write => "somebody with write permission in this repository".to_owned(),
         Principal::Admin => "an administrator of this repository".to_owned(),
         Principal::Owners => "an owner of its folder in `CODEOWNERS`".to_owned(),
@@ -206,7 +206,9 @@ fn in_words(principal: &Principal) -> String {
 pub(super) const fn by_default(needs: Needs) -> &'static str {
     match needs {
         Needs::Write => "who may write",
-        Needs::Owner => "owners of the cluster's folder (`CODEOWNERS`); where it has none, who may write",
+        Needs::Owner => {
+            "owners of the cluster's folder (`CODEOWNERS`); if it has none, people with write permission"
+        }
         Needs::Admin => "administrators",
     }
 }

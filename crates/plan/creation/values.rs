@@ -50,7 +50,7 @@ fn no_variable(release: &Source, known: &BTreeSet<String>, name: &str) -> String
     }
     match nearest(name, known.iter().map(String::as_str)) {
         Some(meant) => format!("{id} has no variable `{name}`; did you mean `{meant}`?"),
-        None if known.is_empty() => format!("{id} has no variable `{name}`; it has none at all"),
+        None if known.is_empty() => format!("{id} has no variable `{name}`; it has none"),
         None => {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             format!("{id} has no variable `{name}`; it has {}", known.join(", "))

@@ -12,7 +12,7 @@ pub fn name_inventory(upgrade: &mut Upgrade) {
         let about = format!("{} {}: ", conflict.object, conflict.path);
         let Some(places) = origins.get(at).and_then(|origins| places(origins)) else { continue };
         for sentence in blocked.iter_mut().filter(|sentence| sentence.starts_with(&about)) {
-            let _infallible = write!(sentence, " The inventory's value stands in {places}.");
+            let _infallible = write!(sentence, " The inventory's value is in {places}.");
         }
     }
 }

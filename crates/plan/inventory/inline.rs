@@ -38,7 +38,7 @@ impl Inline {
         let mut against = Vec::new();
         for id in &change.clusters {
             let Some(plans) = after.get(id) else {
-                against.push(format!("{id} was not planned, because the change concerns so many clusters"));
+                against.push(format!("{id} was not planned, because the change affects too many clusters"));
                 break;
             };
             let known = before.get(id).map(Vec::as_slice).unwrap_or_default();
@@ -52,7 +52,9 @@ impl Inline {
             let Some(first) = new.first() else { continue };
             let own = match new.as_slice() {
                 [_] => reason_for_own(first, known),
-                _ => Some("its release and its values change, and its proposals bring one after the other"),
+                _ => Some(
+                    "its release and its values both change, and proposals bring them one after the other",
+                ),
             };
             match own {
                 Some(why) => inline.left.push((id.clone(), why)),
@@ -72,19 +74,22 @@ impl Inline {
 fn reason_for_own(upgrade: &Upgrade, known: &[Result<Arc<Upgrade>, String>]) -> Option<&'static str> {
     let is_waiting = |one: &&Arc<Upgrade>| one.brought_by() == SourceKind::INVENTORY && does_something(one);
     if known.iter().flatten().any(|one| is_waiting(&one)) {
-        return Some("an earlier change of the inventory waits in its proposal, and the two are never mixed");
+        return Some(
+            "an earlier change of the inventory is still in its proposal, and Capstan does not mix the two",
+        );
     }
     if upgrade.values.as_ref().is_some_and(|values| values.course == ValuesCourse::Goes) {
-        return Some("it is to go, with its machines");
+        return Some("it is to be deleted, with its machines");
     }
     let comes = upgrade.values.as_ref().is_some_and(|values| values.course == ValuesCourse::Comes);
     if !comes && upgrade.from != upgrade.to {
         return Some("it is a step to another release");
     }
     if !comes && upgrade.basis != Basis::Known {
-        return Some("nobody recorded what its base was made from");
+        return Some("no record says which values its base was made from");
     }
-    (!upgrade.conflicts.is_empty()).then_some("the change meets edits of its base, which its proposal shows")
+    (!upgrade.conflicts.is_empty())
+        .then_some("the change conflicts with edits of its base, which its proposal shows")
 }
 
 /// Why these are too many.
@@ -106,6 +111,6 @@ fn beyond(limits: &InlineLimits, upgrades: &[Arc<Upgrade>]) -> Option<String> {
         };
         parts.push(format!("{replaced} and {} may be", limits.machines));
     }
-    let why = format!("{}: the limits are those of `inventory.inline` in .capstan.yaml", parts.join(", "));
+    let why = format!("{}: see the limits under `inventory.inline` in .capstan.yaml", parts.join(", "));
     (!parts.is_empty()).then_some(why)
 }

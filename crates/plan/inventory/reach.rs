@@ -87,7 +87,7 @@ pub fn beyond(
         return None;
     }
     let message = format!(
-        "this change reaches too far: {}. Split it, or raise `inventory.limits` in .capstan.yaml",
+        "this change exceeds the limits: {}. Split it, or raise `inventory.limits` in .capstan.yaml",
         parts.join(", ")
     );
     Some(Finding::new(rules::INVENTORY_REACH, message).maybe_place(place))

@@ -222,7 +222,7 @@ fn in_both(rendered: &Rendered, facts: &SourceFacts) -> Vec<Finding> {
     let objects = rendered.files.iter().flat_map(|file| &file.objects);
     let one = |object: &RenderedObject| {
         let message = format!(
-            "{} is made here and stands in the release's base as well, in {}: take one of them out",
+            "{} is made here and is also in the release's base, in {}: remove one of them",
             object.id,
             of_base.get(&object.id)?
         );

@@ -56,7 +56,7 @@ impl<'i> Said<'i> {
         let Some(inventory) = inventory else {
             return match record {
                 None => Ok(Self::Nothing),
-                Some(record) => Err(removed(folder, record, "`.capstan.yaml` names no inventory any more")),
+                Some(record) => Err(removed(folder, record, "`.capstan.yaml` no longer names an inventory")),
             };
         };
         let defined = inventory.definition_in(folder);
@@ -68,13 +68,13 @@ impl<'i> Said<'i> {
         match (defined, record) {
             (Some(definition), record) => match record {
                 Some(record) if record.definition != definition.level.name => {
-                    let why = format!("{} would lie in its folder", definition.level);
+                    let why = format!("{} would be in its folder", definition.level);
                     Err(removed(folder, record, &why))
                 }
                 _ => Ok(Self::Defined(definition)),
             },
             (None, None) => Ok(Self::Nothing),
-            (None, Some(record)) => Err(removed(folder, record, "the inventory says nothing of it any more")),
+            (None, Some(record)) => Err(removed(folder, record, "the inventory no longer defines it")),
         }
     }
 }
@@ -82,7 +82,7 @@ impl<'i> Said<'i> {
 /// Of a folder that records a definition that is not there.
 fn removed(folder: &RepoPath, record: &ValuesRecord, why: &str) -> Stands {
     let message = format!(
-        "{folder} was made from the definition {}, and {why}: nothing is proposed, and nothing is deleted. Bring the definition back; to have the cluster deleted, write `retire: true` in it; to keep it without an inventory, remove {}",
+        "{folder} was made from the definition {}, but {why}. Capstan proposes nothing and deletes nothing. Restore the definition. To delete the cluster, write `retire: true` in it. To keep it without an inventory, remove {}",
         record.definition,
         record::FILE
     );

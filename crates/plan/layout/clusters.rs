@@ -44,13 +44,11 @@ pub(super) fn find(
             let (around, id) = (outer.kind.noun(), &outer.id);
             let inner = if kind == outer.kind { "another".to_owned() } else { format!("a {noun}") };
             Some(format!(
-                "this folder is a {noun} by its content, but lies in the {around} {id}: a {around} never contains {inner}. \
-                 Move one of them, or say in `clusters.paths` which folders are clusters"
+                "this folder has the content of a {noun}, but is inside the {around} {id}: a {around} never contains {inner}. Move one of them, or list the cluster folders in `clusters.paths`"
             ))
         } else if folder.is_root() {
             Some(format!(
-                "the repository's root holds a {noun}'s files: move them to a folder of their own, whose path is then \
-                 the {noun}'s id"
+                "the repository's root has the files of a {noun}: move them to a folder of their own, whose path becomes the {noun}'s id"
             ))
         } else {
             None
@@ -179,8 +177,7 @@ fn read_as_one(tree: &dyn Tree, folder: &RepoPath, outer: &TargetFolder) -> Opti
     };
     (holds_cluster(folder) && holds_cluster(&outer.base)).then(|| {
         let message = format!(
-            "this folder has a `Cluster` of its own, but is read as a part of the cluster {}, because subfolders \
-             belong to a base: say in `clusters.paths` which folders are clusters",
+            "this folder has its own `Cluster`, but Capstan reads it as part of the cluster {}, because subfolders belong to a base: list the cluster folders in `clusters.paths`",
             outer.id
         );
         FileError::new(rules::INVALID_LAYOUT, Place::whole(folder.clone()), message)

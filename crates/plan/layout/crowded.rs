@@ -38,7 +38,7 @@ fn of_folder(tree: &dyn Tree, folder: &TargetFolder) -> Option<FileError> {
     let (_, place) = names.get(1)?;
     let named = list(&few(names.iter().map(|(name, _)| format!("`{name}`")), NAMED, "more"));
     let message = format!(
-        "{} is one cluster to Capstan, and holds {} `Cluster` objects: {named}. What is planned, checked and released is so for all of them together: give each a folder of its own where they are to go apart",
+        "{} is one cluster for Capstan, but has {} `Cluster` objects: {named}. Capstan plans, checks and releases all of them together. To upgrade them separately, give each its own folder",
         folder.id,
         names.len()
     );

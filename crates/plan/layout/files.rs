@@ -49,11 +49,11 @@ pub(super) fn files_in(tree: &dyn Tree, files: &Files, problems: &mut Vec<FileEr
 pub fn not_followed(entry: &TreeEntry) -> FileError {
     let message = match entry.kind {
         EntryKind::Unnamed => {
-            "the name of this file or folder has a backslash or is no UTF-8 (shown as `%5C`), so that it cannot be read: rename it"
+            "the name of this file or folder has a backslash or is not UTF-8 (shown as `%5C`), so Capstan cannot read it: rename it"
         }
-        EntryKind::Submodule => "a submodule is not followed: put the files themselves here",
+        EntryKind::Submodule => "Capstan does not follow submodules: put the files themselves here",
         EntryKind::File | EntryKind::Executable | EntryKind::Symlink => {
-            "a symbolic link is not followed: put the files themselves here"
+            "Capstan does not follow symbolic links: put the files themselves here"
         }
     };
     FileError::new(rules::UNREADABLE_FILE, Place::whole(entry.path.clone()), message)

@@ -49,7 +49,7 @@ pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) 
         rules::CLUSTER_OUTSIDE,
         Place::whole(first.clone()),
         format!(
-            "the `Cluster` here lies outside of any cluster's folder `{}`, so that nobody looks at it{nor}. {}",
+            "the `Cluster` here is outside any cluster's folder `{}`, so Capstan ignores it{nor}. {}",
             base_name(settings),
             advice(tree, layout, settings, &folders)
         ),
@@ -59,7 +59,7 @@ pub fn outside(tree: &dyn Tree, layout: &Layout, settings: &RepositorySettings) 
 /// The other files, in a few words.
 fn nor_at(others: &[RepoPath]) -> String {
     let named = list(&few(others, NAMED, "more files"));
-    if named.is_empty() { String::new() } else { format!(", nor at those of {named}") }
+    if named.is_empty() { String::new() } else { format!(", and those of {named}") }
 }
 
 /// Control planes and workers that nothing brings to a cluster.
@@ -76,8 +76,7 @@ fn without_cluster(found: &[Unreached], layout: &Layout, settings: &RepositorySe
         rules::CLUSTER_OUTSIDE,
         Place::whole(first.path.clone()),
         format!(
-            "the `{}` here lies outside of any cluster's folder, and no kustomization names the file, so that nobody \
-             looks at it{}. Move it {to}, or name it in a kustomization there",
+            "the `{}` here is outside any cluster's folder, and no kustomization names the file, so Capstan ignores it{}. Move it {to}, or name it in a kustomization there",
             first.kind,
             nor_at(&others)
         ),
@@ -129,10 +128,7 @@ fn advice(
 ) -> String {
     let base = base_name(settings);
     if let Some(first) = layout.clusters().next().filter(|_| base != ".") {
-        return format!(
-            "Move the manifests of each into a folder `{base}` in a folder of its own, as those of {} lie",
-            first.id
-        );
+        return format!("Give each cluster a folder with its manifests in `{base}`, like {}", first.id);
     }
     let crowded: Vec<&RepoPath> = folders
         .iter()
@@ -140,10 +136,10 @@ fn advice(
         .map(|(folder, _)| folder)
         .collect();
     if let Some(folder) = crowded.first() {
-        let place = if folder.is_root() { "The repository's root holds" } else { "This folder holds" };
+        let place = if folder.is_root() { "The repository's root has" } else { "This folder has" };
         let which = if folder.is_root() { String::new() } else { format!(" ({folder})") };
         return format!(
-            "{place} clusters{which}, and a cluster is a folder: give each one of its own, and then write \
+            "{place} clusters{which}, but a cluster is a folder: give each its own folder, then write \
              `clusters: {{paths: [\"{}\"], base: \".\"}}` in .capstan.yaml",
             if folder.is_root() { "*".to_owned() } else { format!("{folder}/*") }
         );
@@ -151,7 +147,7 @@ fn advice(
     let patterns: Vec<String> =
         few_patterns(tree, folders).into_iter().map(|pattern| format!("\"{pattern}\"")).collect();
     format!(
-        "To take in all of them, write `clusters: {{paths: [{}], base: \".\"}}` in .capstan.yaml",
+        "To include all of them, write `clusters: {{paths: [{}], base: \".\"}}` in .capstan.yaml",
         patterns.join(", ")
     )
 }

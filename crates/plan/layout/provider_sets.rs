@@ -48,16 +48,16 @@ fn why(path: &RepoPath, settings: &RepositorySettings, layout: &Layout) -> Optio
         layout.releases.iter().find(|release| release.folder == *path || path.is_in(&release.folder));
     if let Some(release) = release {
         return Some(format!(
-            "is the release {} or lies in it: name the folder that is to receive such releases",
+            "is the release {} or inside it: name the folder that receives such releases",
             release.id
         ));
     }
     if ReleaseVersion::parse(path.name()).is_some() {
-        return Some("has a version for its name, as releases have: rename the folder".to_owned());
+        return Some("is named like a version, as releases are: rename the folder".to_owned());
     }
     if let Some(outer) = layout.target_around(path) {
         return Some(format!(
-            "lies in the {} {}: move it to a folder of its own",
+            "is inside the {} {}: move it to a folder of its own",
             outer.kind.noun(),
             outer.id
         ));
@@ -65,7 +65,7 @@ fn why(path: &RepoPath, settings: &RepositorySettings, layout: &Layout) -> Optio
     let base = settings.clusters.base.path();
     let place = if base.is_root() { "directly in it".to_owned() } else { format!("in its folder `{base}`") };
     Some(format!(
-        "holds no provider object {place} (`apiVersion: operator.cluster.x-k8s.io/v1alpha2`): correct the \
+        "has no provider object {place} (`apiVersion: operator.cluster.x-k8s.io/v1alpha2`): correct the \
          path, or put the management cluster's provider objects there"
     ))
 }

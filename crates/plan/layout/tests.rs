@@ -133,8 +133,7 @@ fn a_cluster_never_contains_another() {
     assert_eq!(
         told(&layout),
         [
-            "gauss/peu01/nested: this folder is a cluster by its content, but lies in the cluster gauss/peu01: a cluster \
-          never contains another. Move one of them, or say in `clusters.paths` which folders are clusters"
+            "gauss/peu01/nested: this folder has the content of a cluster, but is inside the cluster gauss/peu01: a cluster never contains another. Move one of them, or list the cluster folders in `clusters.paths`"
         ]
     );
 }
@@ -180,8 +179,8 @@ fn links_and_submodules_are_told_and_never_followed() {
     assert_eq!(
         told(&layout),
         [
-            "gauss/peu01/base/b.yaml: a symbolic link is not followed: put the files themselves here",
-            "gauss/peu02/base: a submodule is not followed: put the files themselves here"
+            "gauss/peu01/base/b.yaml: Capstan does not follow symbolic links: put the files themselves here",
+            "gauss/peu02/base: Capstan does not follow submodules: put the files themselves here"
         ]
     );
 }
@@ -201,8 +200,7 @@ fn two_clusters_that_read_as_one_are_told() {
     assert_eq!(
         told(&layout),
         [
-            "mgmt/peu01: this folder has a `Cluster` of its own, but is read as a part of the cluster mgmt, because \
-          subfolders belong to a base: say in `clusters.paths` which folders are clusters"
+            "mgmt/peu01: this folder has its own `Cluster`, but Capstan reads it as part of the cluster mgmt, because subfolders belong to a base: list the cluster folders in `clusters.paths`"
         ]
     );
 }
@@ -232,8 +230,7 @@ fn clusters_that_lie_elsewhere_are_told_with_the_settings_that_take_them_in() {
     );
     assert_eq!(
         told,
-        "clusters/a/cluster.yaml: the `Cluster` here lies outside of any cluster's folder `base`, so that nobody \
-         looks at it, nor at those of clusters/b/cluster.yaml. To take in all of them, write \
+        "clusters/a/cluster.yaml: the `Cluster` here is outside any cluster's folder `base`, so Capstan ignores it, and those of clusters/b/cluster.yaml. To include all of them, write \
          `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
     );
     assert_eq!(taken, ["clusters/a", "clusters/b"]);
@@ -266,17 +263,14 @@ fn clusters_that_have_no_folder_of_their_own_need_one_first() {
     let told = outside(&tree, &discover(&tree, &settings("")), &settings("")).unwrap().message;
     assert!(
         told.ends_with(
-            "This folder holds clusters (clusters), and a cluster is a folder: give each one of its own, and then \
-             write `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
+            "This folder has clusters (clusters), but a cluster is a folder: give each its own folder, then write `clusters: {paths: [\"clusters/*\"], base: \".\"}` in .capstan.yaml"
         ),
         "{told}"
     );
     let tree = Files::new(&[("gauss/peu01/base/c.yaml", CLUSTER), ("gauss/peu02/c.yaml", CLUSTER)]);
     let told = outside(&tree, &discover(&tree, &settings("")), &settings("")).unwrap().message;
     assert!(
-        told.ends_with(
-            "Move the manifests of each into a folder `base` in a folder of its own, as those of gauss/peu01 lie"
-        ),
+        told.ends_with("Give each cluster a folder with its manifests in `base`, like gauss/peu01"),
         "{told}"
     );
 }
@@ -321,8 +315,7 @@ fn workers_and_control_planes_that_nothing_brings_to_a_cluster_are_told() {
     };
     assert_eq!(
         told(&[("gauss/pools/one.yaml", WORKERS), ("gauss/pools/two.yaml", plane)]).unwrap(),
-        "gauss/pools/one.yaml: the `MachineDeployment` here lies outside of any cluster's folder, and no kustomization \
-         names the file, so that nobody looks at it, nor at those of gauss/pools/two.yaml. Move it into \
+        "gauss/pools/one.yaml: the `MachineDeployment` here is outside any cluster's folder, and no kustomization names the file, so Capstan ignores it, and those of gauss/pools/two.yaml. Move it into \
          gauss/peu01/base, or name it in a kustomization there"
     );
     let said = told(&[("planes/a.yaml", plane)]).unwrap();
@@ -497,7 +490,7 @@ metadata: {name: two}
     assert_eq!(
         told,
         [
-            "a/pair/base/c.yaml:5:1: a/pair is one cluster to Capstan, and holds 2 `Cluster` objects: `one` and `two`. What is planned, checked and released is so for all of them together: give each a folder of its own where they are to go apart"
+            "a/pair/base/c.yaml:5:1: a/pair is one cluster for Capstan, but has 2 `Cluster` objects: `one` and `two`. Capstan plans, checks and releases all of them together. To upgrade them separately, give each its own folder"
         ]
     );
 }

@@ -182,7 +182,7 @@ pub(crate) struct NotMerged {
 impl NotMerged {
     /// A file that no upgrade can write, since it is no text.
     pub(super) fn no_text(path: RepoPath) -> Self {
-        let what = format!("the file {}, which is no text", path.name());
+        let what = format!("the file {}, which is not text", path.name());
         Self { place: Place::line_of(path, 1), what }
     }
 }

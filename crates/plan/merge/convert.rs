@@ -187,7 +187,7 @@ impl Base {
             self.converted.keys().copied().filter(|at| self.objects[*at].file == file).collect();
         for object in of_file {
             self.converted.remove(&object);
-            let refused = EditRefused::of_whole("its documents cannot be put together again");
+            let refused = EditRefused::of_whole("its documents cannot be joined again");
             obstacles.push(Obstacle { object, why: Why::Text(refused) });
         }
     }

@@ -112,13 +112,16 @@ pub(super) fn choose(tree: &dyn Tree, units: &Units, shaped: Layout) -> Option<C
     for (cluster, folder) in &way.taken {
         if chosen.layout.target(cluster.as_str()).is_none() {
             let place = units.folders.get(folder).cloned().unwrap_or_else(|| Place::whole(folder.clone()));
-            let message = format!("no pattern of these settings finds {cluster}: add it to `clusters.paths`");
+            let message =
+                format!("no pattern of these settings matches {cluster}: add it to `clusters.paths`");
             left.push(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
         }
     }
     for cluster in chosen.layout.clusters().filter(|cluster| !wanted.contains(cluster.id.folder())) {
-        let message =
-            format!("these settings also match {}, which is no cluster: narrow `clusters.paths`", cluster.id);
+        let message = format!(
+            "these settings also match {}, which is not a cluster: narrow `clusters.paths`",
+            cluster.id
+        );
         left.push(FileError::new(rules::CLUSTER_OUTSIDE, Place::whole(cluster.base.clone()), message));
     }
     chosen.left = left;
@@ -210,8 +213,7 @@ fn not_taken(way: &Way, folder: &RepoPath, place: &Place) -> FileError {
         )
     } else {
         format!(
-            "the manifests of this cluster lie in {folder}, and those of others in a folder `{}` of their clusters' \
-             folders, which is one for all of a repository: move them to such a folder",
+            "the manifests of this cluster are in {folder}, but those of others in `{}` of their folders. All clusters of a repository need the same layout: move them to such a folder",
             way.base
         )
     };

@@ -126,8 +126,7 @@ impl Survey {
         for entry in tree.entries().iter().filter(counts) {
             if looked_into >= MOST_FILES {
                 let message = format!(
-                    "{MOST_FILES} files may speak of clusters, which is as many as are looked at: neither this one nor those \
-                     after it were"
+                    "{MOST_FILES} files may contain clusters, which is the limit. Capstan did not look at this one or the files after it"
                 );
                 let place = Place::whole(entry.path.clone());
                 survey.unfinished = Some(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
@@ -150,8 +149,10 @@ impl Survey {
                 Ok(file) => survey.add(tree, &entry.path, &file, &mut patches),
                 Err(error) if speaks_of_a_cluster(text) => {
                     let place = Place::maybe_at(entry.path.clone(), Some(error.position));
-                    let message =
-                        format!("this file speaks of a cluster, and cannot be read: {}", error.message);
+                    let message = format!(
+                        "this file mentions a cluster, but Capstan cannot read it: {}",
+                        error.message
+                    );
                     survey.unreadable.push(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
                 }
                 Err(_) => {}

@@ -46,17 +46,14 @@ impl Templates {
 fn of_chart(chart: &RepoPath, template: &RepoPath) -> FileError {
     let of = if chart.is_root() { ".".to_owned() } else { chart.to_string() };
     let message = format!(
-        "this is a template of a Helm chart, and it makes clusters. Capstan upgrades manifests, and no templates: render each \
-         cluster into a folder of its own (`helm template NAME {of} > clusters/NAME/cluster.yaml`, with its values), and have \
-         that applied instead"
+        "this is a template of a Helm chart that makes clusters. Capstan upgrades manifests, not templates. Render each cluster into its own folder (`helm template NAME {of} > clusters/NAME/cluster.yaml`, with its values), and apply that instead"
     );
     FileError::new(rules::CLUSTER_OUTSIDE, Place::whole(template.clone()), message)
 }
 
 fn of_variables(place: &Place) -> FileError {
     let message = format!(
-        "this is a template of a cluster: its name is a variable, and nobody in this repository gives that a value. Fill it in \
-         for each cluster into a folder of its own (`clusterctl generate cluster NAME --from {} > clusters/NAME/cluster.yaml`)",
+        "this is a template of a cluster: its name is a variable without a value in this repository. Generate each cluster into its own folder (`clusterctl generate cluster NAME --from {} > clusters/NAME/cluster.yaml`)",
         place.file()
     );
     FileError::new(rules::CLUSTER_OUTSIDE, place.clone(), message)

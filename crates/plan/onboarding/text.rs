@@ -67,7 +67,7 @@ fn rules(shared: &[String]) -> String {
     let rules = shared.iter().map(|pattern| format!("    - {{match: {}, track: none}}\n", quoted(pattern)));
     let rules: String = rules.collect();
     format!(
-        "  rules:\n    # Their objects stand in bases that several clusters build, which no upgrade of one reaches: nothing is\n    \
+        "  rules:\n    # Their objects are in bases that several clusters build, so an upgrade of one cluster cannot change them. Nothing is\n    \
          # offered to these until each has manifests of its own (`capstan render CLUSTER` prints them).\n{rules}"
     )
 }
@@ -79,7 +79,7 @@ pub(super) fn without_clusters(found: Found<'_>) -> String {
 
 const NO_CLUSTERS: &str = "
 clusters:
-  # What has the shape of a cluster here, a folder with `base/`, is none: list the patterns of folders that are.
+  # Folders with `base/` look like clusters here, but are not: list the patterns of the cluster folders.
   paths: []
 ";
 
@@ -106,9 +106,9 @@ pub(super) fn by_pattern(paths: &[String], base: &RepoPath, found: Found<'_>) ->
     };
     let base = match base.as_str() {
         "base" => String::new(),
-        "" => "  # Their manifests lie directly in these folders.\n  base: \".\"\n".to_owned(),
+        "" => "  # Their manifests are directly in these folders.\n  base: \".\"\n".to_owned(),
         base => {
-            format!("  # Where a cluster's manifests lie in its folder.\n  base: {base}\n")
+            format!("  # The folder of a cluster's manifests, inside its folder.\n  base: {base}\n")
         }
     };
     let clusters = count(found.clusters, "cluster", "clusters");

@@ -24,8 +24,7 @@ const EXAMPLES: [&str; 9] =
 /// What such a part may end with as well.
 const EXAMPLE_ENDS: [&str; 3] = ["-example", "-examples", "-samples"];
 /// What is told of a cluster in the repository's root.
-const ROOT: &str = "the repository's root is no cluster's folder: move what belongs to this cluster into one of its own, \
-                    whose path is then the cluster's id";
+const ROOT: &str = "the repository's root cannot be a cluster's folder: move the files of this cluster to a folder, whose path becomes the cluster's id";
 /// How many of one folder's clusters are told one by one.
 const TOLD: usize = 20;
 
@@ -177,8 +176,7 @@ impl Units {
             several => {
                 let names = list(&few(several.iter().map(|name| format!("`{name}`")), 3, "more"));
                 self.tell(first.place.clone(), format!(
-                    "this folder becomes several clusters: {names} each give its variables values. A cluster is a folder: \
-                     give each one of its own, with a kustomization that builds this one"
+                    "this folder becomes several clusters: {names} each give its variables values. A cluster is a folder: give each its own folder, with a kustomization that builds this one"
                 ));
             }
         }
@@ -208,7 +206,7 @@ impl Units {
             if let Some(seen) = unnamed {
                 self.tell(
                     seen.place.clone(),
-                    format!("the kustomization of {folder} does not name this file, so that nobody builds it: name it there, or move it"),
+                    format!("the kustomization of {folder} does not name this file, so nothing builds it: name it there, or move it"),
                 );
                 if !whole.iter().any(|seen| is_named(&seen)) {
                     return;
@@ -224,8 +222,10 @@ impl Units {
                 self.tell(
                     seen.place.clone(),
                     format!(
-                        "{folder} holds {} clusters, and a cluster is a folder: move what belongs to `{}` to {}",
-                        named.len(), seen.name, own_folder(folder, &seen.name)
+                        "{folder} has {} clusters, but a cluster is a folder: move the files of `{}` to {}",
+                        named.len(),
+                        seen.name,
+                        own_folder(folder, &seen.name)
                     ),
                 );
             }
@@ -253,8 +253,7 @@ impl Units {
     fn tell_template(&mut self, shaped: &Layout, folder: &RepoPath, first: &Seen) {
         let Some(cluster) = by_shape(shaped, folder).filter(|_| example(folder).is_none()) else { return };
         self.tell(first.place.clone(), format!(
-            "its name is a variable, and nobody in this repository gives that a value, so that it counts as a template. \
-             Where Flux fills it in from another one, add {} to `clusters.paths`",
+            "its name is a variable without a value in this repository, so Capstan treats it as a template. If Flux substitutes it from another repository, add {} to `clusters.paths`",
             cluster.id
         ));
     }
@@ -312,8 +311,7 @@ impl Units {
             told.push((
                 place.clone(),
                 format!(
-                    "it lies below `{part}`, and neither Flux nor Argo CD applies it from here, so that it counts as an \
-                     example. Where it is a cluster, add {cluster} to `clusters.paths`"
+                    "it is below `{part}`, and neither Flux nor Argo CD applies it from here, so Capstan treats it as an example. If it is a cluster, add {cluster} to `clusters.paths`"
                 ),
             ));
             false
@@ -333,8 +331,7 @@ impl Units {
             self.tell(
                 place,
                 format!(
-                    "{folder} holds this cluster and the folders of others, and a cluster never contains another: move its \
-                     manifests to a folder of their own"
+                    "{folder} has this cluster and the folders of others, but a cluster never contains another: move its manifests to a folder of their own"
                 ),
             );
         }

@@ -104,10 +104,10 @@ fn to_wished(
         return refresh(standing, catalogue).unwrap_or_else(there);
     }
     if standing.release.is_some() && standing.provider.as_ref() != Ok(&goal.provider) {
-        return unreachable("is another provider's than the cluster's: it is taken by name alone");
+        return unreachable("belongs to another provider than the cluster: it must be named explicitly");
     }
     if standing.version.as_ref().is_some_and(|version| goal.version < *version) {
-        return unreachable("is older than the cluster's: it is taken by name alone");
+        return unreachable("is older than the cluster's release: it must be named explicitly");
     }
     match next_to(standing, track, catalogue, goal) {
         Some((release, minor_skip)) => {
@@ -123,7 +123,7 @@ fn to_wished(
                 follows: follows.take(HORIZON).map(|release| release.id.clone()).collect(),
             })
         }
-        None => unreachable(&format!("lies outside of the track `{track}` that holds the cluster back")),
+        None => unreachable(&format!("is outside the track `{track}` of the cluster")),
     }
 }
 
@@ -284,7 +284,7 @@ fn asked_for(
         _ => Direction::Forward,
     };
     if let Some(why) = release.why_not_offered() {
-        notes.push(format!("{} is not offered by itself, because it {why}.", release.id));
+        notes.push(format!("{} is not offered automatically, because it {why}.", release.id));
     }
     if let Some(hold) = settings.hold_on(today) {
         notes.push(held(hold).to_string());
@@ -292,7 +292,7 @@ fn asked_for(
     if direction == Direction::Forward && !within(settings.track, standing.version.as_ref(), &release.version)
     {
         notes.push(format!(
-            "The {}'s track is `{}`; {} lies outside of it.",
+            "The {}'s track is `{}`; {} is outside it.",
             standing.kind.noun(),
             settings.track,
             release.id
@@ -353,11 +353,11 @@ pub(super) fn why_skipped(skip: MinorSkip, catalogue: &Catalogue, provider: &Pro
         |release: &&Release| release.kubernetes.as_ref().is_some_and(|version| version.minor() == minor);
     match catalogue.of_provider(provider).filter(lies_there).last() {
         Some(release) => format!(
-            "No release that is offered brings Kubernetes {minor}; {} does, but {}: it can be asked for by name.",
+            "No offered release has Kubernetes {minor}; {} does, but {}: you can ask for it by name.",
             release.id,
-            release.why_not_offered().unwrap_or_else(|| "lies outside of the cluster's track".to_owned())
+            release.why_not_offered().unwrap_or_else(|| "is outside the cluster's track".to_owned())
         ),
-        None => format!("No release brings Kubernetes {minor}."),
+        None => format!("No release has Kubernetes {minor}."),
     }
 }
 
@@ -375,7 +375,7 @@ pub(super) fn unreadable<'a>(
         .unreadable()
         .iter()
         .filter(move |(id, _)| concerns(id))
-        .map(|(id, error)| format!("{id} is left out, because it cannot be read: {error}."))
+        .map(|(id, error)| format!("{id} is ignored, because it cannot be read: {error}."))
 }
 
 /// Newer releases that would be offered, did they have what is asked of them.
@@ -387,7 +387,7 @@ fn passed_over<'a>(
     let newer = standing.releases(catalogue, provider).filter(|release| is_newer(release, standing));
     newer.filter(|release| release.state == ReleaseState::Active).filter_map(|release| {
         let why = release.why_not_offered()?;
-        Some(format!("{} is passed over, because it {why}.", release.id))
+        Some(format!("{} is skipped, because it {why}.", release.id))
     })
 }
 
@@ -404,16 +404,17 @@ pub(super) fn requests_unreadable<'a>(
 fn about(step: &Step, kind: TargetKind) -> Vec<String> {
     let mut notes = Vec::new();
     if step.direction == Direction::Refresh {
-        notes.push(format!("{} has other content than when the {} took it.", step.to, kind.noun()));
+        notes.push(format!("{} has changed since the {} took it.", step.to, kind.noun()));
     }
     if let Some(MinorSkip { from, to }) = step.minor_skip {
-        notes.push(format!("The step goes from Kubernetes {from} to {to} and leaves out what lies between."));
+        notes.push(format!("The step goes from Kubernetes {from} to {to} and skips the minors between."));
     }
     match step.follows.as_slice() {
         [] => {}
-        [next] => notes.push(format!("{next} follows after it.")),
-        [next, .., last] => notes
-            .push(format!("{next} follows after it, and then {} more up to {last}.", step.follows.len() - 1)),
+        [next] => notes.push(format!("{next} follows.")),
+        [next, .., last] => {
+            notes.push(format!("{next} follows, and then {} more up to {last}.", step.follows.len() - 1))
+        }
     }
     notes
 }

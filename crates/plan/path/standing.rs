@@ -69,8 +69,7 @@ impl ProviderUnknown {
                 let names: Vec<String> = providers.iter().map(ToString::to_string).collect();
                 write!(
                     f,
-                    "The {noun} could follow the releases of {}: say which with `provider` in a rule of \
-                     `clusters.rules`.",
+                    "The {noun} could follow the releases of {}: choose one with `provider` in a rule of `clusters.rules`.",
                     names.join(" or ")
                 )
             }

@@ -120,7 +120,7 @@ fn walk(path: &mut UpgradePath, standing: &Standing, track: Track, catalogue: &C
         && let Some(Outcome::Step(step)) = refresh(&at, catalogue)
         && let Some(release) = catalogue.find(&step.to)
     {
-        let why = format!("{} has other content than when the {} took it.", release.id, at.kind.noun());
+        let why = format!("{} has changed since the {} took it.", release.id, at.kind.noun());
         path.steps.push(path_step(&at, release, Direction::Refresh, step.minor_skip, why, catalogue));
         at = at.at(release);
     }
@@ -174,7 +174,7 @@ fn path_step(
     }
     if let Some(MinorSkip { from, to }) = minor_skip {
         warnings.push(format!(
-            "It goes from Kubernetes {from} to {to} and leaves out what lies between, so it is a draft."
+            "It goes from Kubernetes {from} to {to} and skips the minors between, so the pull request is a draft."
         ));
     }
     if let Some(from) = from {
@@ -219,7 +219,7 @@ fn why_this(
     reasons.extend(far.and_then(|release| leaves_out(at, release)));
     let outside = newer().filter(|release| release.is_offered() && !in_track(release)).last();
     reasons.extend(outside.map(|release| {
-        format!("The {}'s track is `{track}`; {} lies outside of it.", at.kind.noun(), release.id)
+        format!("The {}'s track is `{track}`; {} is outside it.", at.kind.noun(), release.id)
     }));
     // One that lies behind what is offered anyway explains nothing.
     let newest_offered = [far, outside].into_iter().flatten().max_by(|a, b| a.version.cmp(&b.version));
@@ -239,11 +239,7 @@ fn why_this(
 
 fn leaves_out(at: &Standing, release: &Release) -> Option<String> {
     let MinorSkip { from, to } = minor_skip(at, release)?;
-    Some(format!(
-        "{} brings Kubernetes {to}, and {} comes first: one minor at a time.",
-        release.id,
-        from.next()
-    ))
+    Some(format!("{} has Kubernetes {to}, but {} comes first: one minor at a time.", release.id, from.next()))
 }
 
 /// One element of the array that `plan --path -o json` prints.

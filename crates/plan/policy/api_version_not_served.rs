@@ -31,11 +31,11 @@ impl Rule for ApiVersionNotServed {
             let place = object.placed.field("apiVersion").unwrap_or(&object.placed);
             if let Some((origin, served)) = cluster.schemas.not_served(&id.kind, &object.api_version) {
                 let instead = match served.as_slice() {
-                    [] => "none is served, take a definition that is in use".to_owned(),
+                    [] => "no version is served, so use a current definition".to_owned(),
                     served => format!("write it in {}", served.join(" or ")),
                 };
                 let message = format!(
-                    "{id} is written in `{}`, which its definition{} does not serve (`served: false`): {instead}",
+                    "{id} uses `{}`, which its definition{} does not serve (`served: false`): {instead}",
                     object.api_version,
                     match origin {
                         Origin::Repository(at) | Origin::Capstan(at) =>
@@ -60,7 +60,7 @@ impl Rule for ApiVersionNotServed {
                 continue;
             }
             let message = format!(
-                "{id} is written in `{}`, which Cluster API 1.{since} and newer do not serve: write it in `{}/v1beta1` or newer",
+                "{id} uses `{}`, which Cluster API 1.{since} and newer do not serve: write it in `{}/v1beta1` or newer",
                 object.api_version, id.group
             );
             verdicts.push(

@@ -61,7 +61,7 @@ fn judge(
     let scaler = if has(MIN) && has(MAX) {
         "the cluster autoscaler (see the annotations for its smallest and largest size)"
     } else if annotations.text_at(&[MANAGED_BY]).is_some_and(|by| by != "false") {
-        "whatever the annotation `replicas-managed-by` names"
+        "the tool that the annotation `replicas-managed-by` names"
     } else {
         return;
     };
@@ -70,7 +70,7 @@ fn judge(
         return;
     };
     let message =
-        format!("{id} sets `replicas`, but {scaler} decides on the number of machines: leave it out");
+        format!("{id} sets `replicas`, but {scaler} decides the number of machines: remove `replicas`");
     verdicts.push(
         Finding::new(rules::AUTOSCALER_OWNS_REPLICAS, message)
             .object(id)

@@ -24,7 +24,7 @@ impl Rule for ClusterResourceSetStays {
         for old in change.before.objects.iter().filter(is_set) {
             let Some(new) = change.after.object(&old.id) else {
                 let message = format!(
-                    "{} goes, and nothing deletes what it applied inside the cluster: delete that there, by hand",
+                    "{} is removed, but nothing deletes what it applied inside the cluster: delete that there by hand",
                     old.id
                 );
                 verdicts.push(
@@ -58,7 +58,7 @@ fn applied_once(
     let changed =
         diff_placed(&new.id, &old.placed, &new.placed).into_iter().find(|one| is_content(&one.path))?;
     let message = format!(
-        "{} brings {kind} {name} with `strategy: ApplyOnce`: clusters that have it keep the old content. Only `strategy: Reconcile` brings the change, and the strategy of a set cannot be changed: that takes a set of another name",
+        "{} brings {kind} {name} with `strategy: ApplyOnce`, so clusters that have it keep the old content. Only `strategy: Reconcile` updates it. The strategy of a set is immutable: add a set with another name",
         set.id
     );
     let place = change.nearest_place(old, new, &changed.path);
@@ -80,7 +80,7 @@ fn no_longer_listed(old: &RenderedObject, new: &RenderedObject, verdicts: &mut V
     for (kind, name) in resources(old).iter().filter(|resource| !left.contains(resource)) {
         let path = FieldPath::of_keys(["spec", "resources"]);
         let message = format!(
-            "{} lists {kind} {name} no more, and nothing deletes what it applied from there inside the cluster: delete that there, by hand",
+            "{} lists {kind} {name} no longer, and nothing deletes what it applied from there inside the cluster: delete that there by hand",
             new.id
         );
         let place = &new.placed.nearest(&path).place;

@@ -108,7 +108,7 @@ fn another_role(service: &Service, was: &[Service]) -> Option<String> {
     let is_other = service.enabled && before.role.is_vital() && before.role != service.role;
     is_other.then(|| {
         format!(
-            "it stays the {} of the cluster, whatever its role is called, for as long as what it brought is there",
+            "it stays the {} of the cluster, under any role, as long as its objects are there",
             before.role
         )
     })
@@ -130,7 +130,7 @@ fn tell(
         if in_folder && one.role.is_vital() && delete != Deletion::Cluster && !delete.names_service(&one.name)
         {
             one.told.push(format!(
-                "what it brought stays inside the cluster until `delete` in its capstan.yaml names it: `{}`",
+                "its objects stay inside the cluster until `delete` in the cluster's capstan.yaml names it: `{}`",
                 Tombstone::of_service(&one.name)
             ));
         }

@@ -92,7 +92,7 @@ fn judge(
         return None;
     }
     let message = format!(
-        "{} is written in `{}` and names {} {} in `{written}`, which was made for another contract of Cluster API: {}",
+        "{} uses `{}` and names {} {} in `{written}`, which belongs to another contract of Cluster API: {}",
         owner.id,
         owner.api_version,
         named.kind,

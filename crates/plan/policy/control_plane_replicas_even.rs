@@ -44,7 +44,7 @@ impl Rule for ControlPlaneReplicasEven {
                 continue;
             };
             let message = format!(
-                "{} has {count} replicas, an even number, and keeps etcd on the same machines: take {} or {}",
+                "{} has {count} replicas, an even number, and runs etcd on the same machines: use {} or {}",
                 object.id,
                 count.saturating_sub(1).max(1),
                 count + 1

@@ -30,7 +30,7 @@ impl Deletions {
         let still = |(index, tombstone): (usize, &Tombstone)| {
             let object = rendered_as(tombstone, rendered)?;
             let message = format!(
-                "`delete` names {}, which {} still renders: remove one of the two; nothing is deleted until then",
+                "`delete` names {}, which {} still renders: remove one of the two. Until then Capstan deletes nothing",
                 object.id,
                 object.origin().file()
             );
@@ -50,11 +50,11 @@ impl Deletions {
             Deletion::Cluster => {
                 let clusters: Vec<&ObjectId> = after.objects.iter().filter_map(cluster).collect();
                 if clusters.is_empty() && !before.objects.iter().any(|object| cluster(object).is_some()) {
-                    return vec![self.lost("`delete: cluster` deletes the live cluster of this folder with all its machines once this is merged: take it back if that is not meant".to_owned(), None)];
+                    return vec![self.lost("`delete: cluster` deletes the live cluster of this folder with all its machines after the merge: remove it if you do not want that".to_owned(), None)];
                 }
                 let lost = |id: &&ObjectId| {
                     let message = format!(
-                        "`delete: cluster` deletes {id} with all its machines once this is merged, then the rest of this folder: take it back if that is not meant"
+                        "`delete: cluster` deletes {id} with all its machines after the merge, then the rest of this folder: remove it if you do not want that"
                     );
                     self.lost(message, None).object(id)
                 };
@@ -68,7 +68,7 @@ impl Deletions {
                     let machines = role.is_some_and(KindRole::has_machines);
                     (is_new && machines && said_elsewhere.is_none()).then(|| {
                         let message = format!(
-                            "`delete` names {} {}, which is deleted from the live cluster with its machines once this is merged: take it back if that is not meant",
+                            "`delete` names {} {}, which is deleted from the live cluster with its machines after the merge: remove the entry if you do not want that",
                             tombstone.kind, tombstone.name
                         );
                         self.lost(message, Some(index))

@@ -45,7 +45,7 @@ pub(super) fn unlisted(tree: &dyn Tree, folder: &TargetFolder, read: &ParsedFile
         };
         let Some(object) = file.documents().iter().find(|document| is_object(document)) else { continue };
         let message = format!(
-            "{} does not list this file, so that its objects are never applied: name it under `resources`, or remove it",
+            "{} does not list this file, so its objects are never applied: list it under `resources`, or remove it",
             kustomization.path
         );
         let place = Place::at(entry.path.clone(), file.position(object.root.span.start));

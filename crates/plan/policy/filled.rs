@@ -112,16 +112,16 @@ impl Walk<'_> {
     fn judge(&mut self, known: &Known<'_>, value: &Placed, text: &str, filled: &str, path: &Trail<'_>) {
         let becomes = read(filled);
         let wrong = match (&becomes, known) {
-            (None, _) => "is no YAML any more: Flux fails on it and applies nothing of the folder".to_owned(),
+            (None, _) => "is no longer YAML: Flux fails on it and applies nothing from the folder".to_owned(),
             (Some(Value::Null), _) => return,
             (Some(becomes), Known::Texts) if !becomes.is_string() => {
-                "and a string is wanted: the API server refuses the object".to_owned()
+                "but must be a string: the API server refuses the object".to_owned()
             }
             (Some(becomes), Known::Schemas(schemas)) => {
                 let wrong = schemas.iter().map(|schema| schema.kind).find(|kind| !kind.takes(becomes));
                 let all = schemas.iter().all(|schema| !schema.kind.takes(becomes));
                 let Some(wanted) = wrong.filter(|_| all) else { return };
-                format!("and {} is wanted: the API server refuses the object", wanted.noun())
+                format!("but must be {}: the API server refuses the object", wanted.noun())
             }
             (Some(_), Known::Texts) => return,
         };
@@ -144,7 +144,7 @@ impl Walk<'_> {
             .collect();
         given.dedup();
         let message = format!(
-            "`{path}` of {} is filled in by Flux ({}): kustomize prints it without quotes, so that it{becomes}{} {wrong}. Give the value quotes of its own, as in `'\"0042\"'`, or another value",
+            "`{path}` of {} is substituted by Flux ({}). kustomize prints it without quotes, so it{becomes}{} {wrong}. Put quotes inside the value, as in `'\"0042\"'`, or use another value",
             self.object.id,
             given.join(", "),
             if becomes.is_empty() { "" } else { "," },

@@ -35,7 +35,7 @@ impl Rule for HelmChartProxy {
             let earlier = proxies[..at].iter().find(|other| fight(cluster, other, proxy));
             let Some(earlier) = earlier else { continue };
             let message = format!(
-                "{} and {} select the same Cluster with one release name and namespace: each of them changes the Helm release back to its own. Give one of them another `releaseName`, or take it away",
+                "{} and {} select the same Cluster with one release name and namespace, so each reverts the Helm release of the other. Give one of them another `releaseName`, or remove it",
                 proxy.id, earlier.id
             );
             let path = FieldPath::of_keys(["spec", "releaseName"]);
@@ -70,7 +70,7 @@ fn moves(old: &RenderedObject, new: &RenderedObject) -> Option<(FieldPath, Strin
     };
     let field = REINSTALL.iter().copied().find(|field| text(old, *field) != text(new, *field))?;
     let message = format!(
-        "`{}` of {} changes: the add-on provider uninstalls the Helm release, and then installs it anew. What it brought into the cluster, the network for example, is gone meanwhile",
+        "`{}` of {} changes: the add-on provider uninstalls the Helm release, then installs it again. Meanwhile everything that it brought into the cluster is gone, for example the network",
         field.0, new.id
     );
     Some((FieldPath::of_keys(["spec", field.0]), message))
@@ -84,7 +84,7 @@ fn stays(old: &RenderedObject, new: &RenderedObject) -> Option<(FieldPath, Strin
         return None;
     }
     let message = format!(
-        "{} has `reconcileStrategy: InstallOnce`: clusters that have the Helm release keep it as it is, and the change does not reach them",
+        "{} has `reconcileStrategy: InstallOnce`: clusters that already have the Helm release do not get the change",
         new.id
     );
     Some((first.path, message))

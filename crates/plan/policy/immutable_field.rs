@@ -44,7 +44,7 @@ impl Broken<'_> {
         let Self { rule, path, place } = self;
         let said = rule.message.as_deref().map(|said| format!(", “{said}”")).unwrap_or_default();
         let message = format!(
-            "`{path}` of {} cannot be changed once the object exists ({}{said}): take the change back, or make a new object with a new name",
+            "`{path}` of {} is immutable once the object exists ({}{said}): revert the change, or add a new object with a new name",
             object.id,
             defined_in(origin),
         );

@@ -29,7 +29,7 @@ impl Rule for InvalidValue {
             }
             let (is, wanted) = told(limit);
             let message = format!(
-                "`{path}` of {} {is}, and {} ({}) wants {wanted}: the API server refuses the object",
+                "`{path}` of {} {is}, but {} ({}) requires {wanted}: the API server refuses the object",
                 object.id,
                 object.api_version,
                 defined_in(misfit.origin),
@@ -56,11 +56,11 @@ fn told(limit: &Limit<'_>) -> (String, String) {
     match limit {
         Limit::Missing => ("is not there".to_owned(), "it to be there".to_owned()),
         Limit::Items(found, range) => {
-            let hint = if *found == 0 { " (leave an empty list out)" } else { "" };
+            let hint = if *found == 0 { " (leave out an empty list)" } else { "" };
             (format!("has {}", count(*found, "item", "items")), of(range, "item", "items") + hint)
         }
         Limit::Properties(found, range) => {
-            let hint = if *found == 0 { " (leave an empty mapping out)" } else { "" };
+            let hint = if *found == 0 { " (leave out an empty mapping)" } else { "" };
             (format!("has {}", count(*found, "field", "fields")), of(range, "field", "fields") + hint)
         }
         Limit::Length(found, range) => (

@@ -121,11 +121,11 @@ fn judge(
         return;
     }
     let advice = match removed.instead {
-        "" => "nothing replaces it, take it out".to_owned(),
+        "" => "nothing replaces it, so remove it".to_owned(),
         instead => format!("write `{instead}`"),
     };
     let message = format!(
-        "{} uses {kind} of `{api_version}`, which Kubernetes {target} no longer serves (gone since 1.{}): {advice}",
+        "{} uses {kind} of `{api_version}`, which Kubernetes {target} no longer serves (removed in 1.{}): {advice}",
         object.id, removed.since
     );
     verdicts.push(

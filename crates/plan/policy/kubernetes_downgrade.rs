@@ -22,7 +22,7 @@ impl Rule for KubernetesDowngrade {
                     Finding::new(
                         rules::KUBERNETES_DOWNGRADE,
                         format!(
-                            "{} goes back from {} to {}: Kubernetes cannot be downgraded, keep {} or newer",
+                            "{} goes back from {} to {}. Kubernetes cannot be downgraded: keep {} or newer",
                             new.object, old.version, new.version, old.version
                         ),
                     )
@@ -39,7 +39,7 @@ impl Rule for KubernetesDowngrade {
             && new.compare(old).is_some_and(std::cmp::Ordering::is_lt)
         {
             let message = format!(
-                "release {} takes Kubernetes back from {old} to {new}: Kubernetes cannot be downgraded, take a newer release",
+                "release {} takes Kubernetes back from {old} to {new}. Kubernetes cannot be downgraded: use a newer release",
                 step.to.id
             );
             let verdict = Finding::new(rules::KUBERNETES_DOWNGRADE, message);

@@ -73,7 +73,7 @@ fn chained(cluster: &Survey<'_>, from: &KubernetesVersion, wanted: &Wanted<'_>) 
 
 fn words(old: &KubernetesVersion, new: &KubernetesVersion) -> String {
     format!(
-        "from {old} to {new}, and Kubernetes is upgraded one minor at a time: go to a version of {} first",
+        "from {old} to {new}, but Kubernetes must be upgraded one minor at a time: first upgrade to {}",
         old.minor().next()
     )
 }

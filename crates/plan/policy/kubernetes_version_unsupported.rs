@@ -27,13 +27,13 @@ impl Rule for KubernetesVersionUnsupported {
             let topology = is_cluster(wanted.object);
             let why = match (support, core) {
                 (Support::OutOf { first, last }, Some(core)) => format!(
-                    "Cluster API {core} supports 1.{first} to 1.{last}: take one of those, or another Cluster API first"
+                    "Cluster API {core} supports 1.{first} to 1.{last}: use one of those, or upgrade Cluster API first"
                 ),
                 (Support::NeedsPatch(patch), Some(core)) => format!(
-                    "Cluster API {core} supports {minor} only from its patch {patch} on: upgrade Cluster API first"
+                    "Cluster API {core} supports {minor} only from patch {patch} on: upgrade Cluster API first"
                 ),
                 _ if topology && loses_class_patches(wanted.version.as_str()) => {
-                    "1.23.0 to 1.23.2 lose patches of a ClusterClass: take 1.23.3 or newer".to_owned()
+                    "1.23.0 to 1.23.2 lose patches of a ClusterClass: use 1.23.3 or newer".to_owned()
                 }
                 _ => continue,
             };

@@ -25,7 +25,7 @@ impl Rule for KubernetesWorkersAhead {
                 continue;
             }
             let message = format!(
-                "{} runs Kubernetes {}, which is newer than the {} of {}: upgrade the control plane first, or with it",
+                "{} runs Kubernetes {}, which is newer than the {} of {}: upgrade the control plane before it or with it",
                 worker.object, worker.version, plane.version, plane.object
             );
             verdicts.push(

@@ -32,7 +32,7 @@ impl Rule for MissingReference {
                 continue;
             }
             let message = format!(
-                "{} names {} {}, which this folder does not render: correct the name, add the object, or see that it is applied from elsewhere",
+                "{} names {} {}, which this folder does not render: correct the name, add the object, or apply it from elsewhere",
                 object.id, named.kind, named.name
             );
             let path = named.path.key("name");
@@ -91,7 +91,7 @@ impl<'a> Renamed<'a> {
                 let known = kind.zip(name.and_then(Placed::as_str)).and_then(|key| self.0.get(&key));
                 if let (Some(other), Some(at)) = (known, name) {
                     let message = format!(
-                        "{} names {} {}, which this folder's kustomization calls {}: kustomize does not follow the name here. Write the name that the object has in the end",
+                        "{} names {} {}, which this folder's kustomization renames to {}. kustomize does not update the name here: write the final name of the object",
                         object.id,
                         other.id.kind,
                         at.as_str().unwrap_or_default(),

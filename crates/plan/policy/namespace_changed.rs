@@ -30,7 +30,7 @@ impl Rule for NamespaceChanged {
             let Some(new) = change.after.objects.iter().find(|new| comes(&new)) else { continue };
             let place = |id: &ObjectId| id.namespace.clone().unwrap_or_else(|| "none".to_owned());
             let message = format!(
-                "{} {} goes from namespace {} to {}, where it is another object: the one that is there would be deleted or go on unmanaged. Set the namespace back",
+                "{} {} moves from namespace {} to {}, where it is another object. The existing one would be deleted or left unmanaged: restore the namespace",
                 new.id.kind,
                 new.id.name,
                 place(&old.id),

@@ -48,7 +48,7 @@ impl Rule for OverlayHidesChange {
                 verdicts.push(
                     Finding::new(rules::OVERLAY_HIDES_CHANGE,
                         format!(
-                            "the overlay decides `{}` of {}, so that the base's change of it has no effect: take it out of the overlay if the change should hold",
+                            "the overlay sets `{}` of {}, so the base's change of it has no effect: remove it from the overlay if you want the change",
                             change.path, change.object
                         ),
                     )

@@ -28,7 +28,7 @@ pub(super) fn lost(before: &[PatchUse], after: &[PatchUse]) -> Vec<Finding> {
             format!("this patch is lost: {reason}. Correct its target, or remove it")
         } else if patch.matched.is_empty() && found_once(before, patch) {
             format!(
-                "this patch was meant for {}, which it no longer finds: correct its target, or remove it",
+                "this patch was for {}, which it no longer finds: correct its target, or remove it",
                 patch.target
             )
         } else {

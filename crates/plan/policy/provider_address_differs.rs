@@ -41,7 +41,7 @@ fn differs(provider: &RenderedObject) -> Option<Finding> {
     }
     let line = Place::from(&asked.place).line().map(|line| format!(" in line {line}")).unwrap_or_default();
     let message = format!(
-        "the address in `fetchConfig.{field}` of {} names version {named}, and `spec.version`{line} says {}. `spec.version` decides which version is installed, so that a new address alone upgrades nothing: write one version at both places",
+        "the address in `fetchConfig.{field}` of {} names version {named}, but `spec.version`{line} is {}. `spec.version` decides which version is installed, so a new address alone upgrades nothing: write the same version in both places",
         provider.id,
         asked.as_str().unwrap_or_default()
     );

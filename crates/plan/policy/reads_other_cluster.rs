@@ -61,7 +61,7 @@ fn verdict(
         all => format!(" and {} more", all - 1),
     };
     let message = format!(
-        "{} reads {first}{others}, which is of the cluster {other}: copy it, or move it into a folder that is no cluster's",
+        "{} reads {first}{others} of the cluster {other}: copy it, or move it to a folder that belongs to no cluster",
         folder.id
     );
     let own =

@@ -75,7 +75,7 @@ fn cluster_name(object: &RenderedObject, clusters: &[&RenderedObject], verdicts:
         && let Some(other) = inner.as_str().filter(|other| is_bound(other) && *other != name)
     {
         let message = format!(
-            "{} belongs to the cluster `{name}`, its machines to `{other}`: the API server refuses that, write the same name",
+            "{} belongs to the cluster `{name}`, but its machines to `{other}`. The API server refuses that: write the same name",
             object.id
         );
         let path = FieldPath::of_keys(keys);
@@ -102,7 +102,7 @@ fn namespace(owner: &RenderedObject, named: &Named<'_>, cluster: &Survey<'_>, ve
         let written = field.as_str().filter(|other| is_bound(other) && *other != own);
         if let Some(other) = written {
             let message = format!(
-                "{} names {} {} in the namespace `{other}`, but stands in `{own}` itself: references stay in their owner's namespace",
+                "{} names {} {} in the namespace `{other}`, but is itself in `{own}`: references must stay in the namespace of their owner",
                 owner.id, named.kind, named.name
             );
             verdicts.push(verdict(message, named.path.key("namespace"), field));
@@ -119,7 +119,7 @@ fn namespace(owner: &RenderedObject, named: &Named<'_>, cluster: &Survey<'_>, ve
         .collect();
     if let Some(elsewhere) = elsewhere {
         let message = format!(
-            "{} names {} {}, which this folder has only in the namespace `{}`: put both into one",
+            "{} names {} {}, which this folder has only in the namespace `{}`: put both into one namespace",
             owner.id,
             named.kind,
             named.name,

@@ -102,7 +102,7 @@ impl Rule for RefusedChange {
             };
             let Some(path) = found else { continue };
             let message = format!(
-                "`{path}` of {} cannot be changed once the object exists: the API server refuses it. Set it back",
+                "`{path}` of {} is immutable once the object exists, and the API server refuses the change: restore the old value",
                 new.id
             );
             let place = change.nearest_place(old, new, &path);

@@ -26,7 +26,7 @@ impl Rule for ReleaseBreaksRequests {
 /// A request that a release does not meet: also [`validate`](super::validate()) finds those.
 pub(super) fn verdict(release: &Release, unmet: &Unmet) -> Finding {
     let message = format!(
-        "{} does not have what is asked of it: {unmet}. Take another release, correct this one, or name it in `except`",
+        "{} does not meet the requests: {unmet}. Use another release, correct this one, or name it in `except`",
         release.id
     );
     Finding::new(rules::RELEASE_BREAKS_REQUESTS, message).place(unmet.place.clone())

@@ -20,7 +20,7 @@ impl Rule for ReleaseDeprecated {
         else {
             return;
         };
-        let message = format!("release {} is deprecated: take a newer one that is active", step.to.id);
+        let message = format!("release {} is deprecated: use a newer one that is active", step.to.id);
         verdicts.push(Finding::new(rules::RELEASE_DEPRECATED, message).maybe_place(step.place.clone()));
     }
 }

@@ -25,8 +25,7 @@ impl Rule for ReleaseGoesBackInTime {
             return;
         };
         let message = format!(
-            "{} was published on {new}, before {} ({old}): it may lack fixes that the cluster has, so look for a younger \
-             release, or compare the two before this is merged",
+            "{} was published on {new}, before {} ({old}). It may lack fixes that the cluster has: use a later release, or compare the two before you merge",
             step.to.id, from.id
         );
         verdicts

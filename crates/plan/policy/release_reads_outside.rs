@@ -30,7 +30,7 @@ pub(super) fn verdict(release: &Release) -> Option<Finding> {
         all => format!(" and {} more", all - 1),
     };
     let message = format!(
-        "{} reads {}{others} from outside of its folder: a change there changes the release, and is offered to every cluster at it. Keep it as it is as long as clusters are at this release, or move it into the folder",
+        "{} reads {}{others} from outside its folder. A change there changes the release, and Capstan offers it to every cluster at it. Leave it unchanged while clusters are at this release, or move it into the folder",
         release.id, first.path
     );
     let place = Place::line_of(first.path.clone(), 1).at_first_column();

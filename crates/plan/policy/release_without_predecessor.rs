@@ -37,7 +37,7 @@ pub(super) fn gaps(releases: &[Release]) -> Vec<Finding> {
                 continue;
             }
             let message = format!(
-                "{} is of Kubernetes {minor}, and {} has no release of {}: clusters of {before} and older cannot come here one minor at a time. Publish one",
+                "{} is of Kubernetes {minor}, and {} has no release of {}: clusters at {before} and older cannot upgrade to it one minor at a time. Publish one",
                 release.id,
                 release.provider,
                 before.next()

@@ -52,12 +52,12 @@ fn turned(change: &Evidence<'_>, old: &RenderedObject, new: &RenderedObject, ver
     for found in replaced(&built_on(old), &built_on(new)) {
         let message = if is_cluster(&old.id) {
             format!(
-                "`{}` of {} turns from {} to {}: another infrastructure or control plane is another cluster. Make a new cluster, and move what runs here",
+                "`{}` of {} changes from {} to {}: another infrastructure or control plane is another cluster. Make a new cluster, and move the workloads",
                 found.part, old.id, found.from, found.to
             )
         } else {
             format!(
-                "`{}` of {} turns from {} to {}: Cluster API refuses a class whose templates become others of another kind, for every cluster that is made from it. Make a class with a new name, and new clusters from that",
+                "`{}` of {} changes from {} to {}. Cluster API refuses a class whose templates change their kind, for every cluster of the class. Make a class with a new name, and new clusters from it",
                 found.part, old.id, found.from, found.to
             )
         };
@@ -81,7 +81,7 @@ fn gone_from_under(change: &Evidence<'_>, cluster: &RenderedObject, verdicts: &m
         return;
     }
     let message = format!(
-        "{} is gone, which {} names as its infrastructure: without it the cluster is lost. Bring it back",
+        "{} is gone, but {} names it as its infrastructure. Without it the cluster is lost: restore it",
         old.id, cluster.id
     );
     verdicts.push(

@@ -30,11 +30,11 @@ impl Rule for RemovesMachines {
                 }
                 let message = match change.occasion {
                     Occasion::Revision => format!(
-                        "{} is gone, and with it its machines: bring it back if that is not meant",
+                        "{} is gone, and with it its machines: restore it if you do not want that",
                         old.id
                     ),
                     Occasion::Upgrade => format!(
-                        "{} goes with this upgrade, and with it its machines, because the release no longer has it: move what runs there first",
+                        "{} is removed by this upgrade, with its machines, because the release no longer has it: move the workloads first",
                         old.id
                     ),
                 };
@@ -69,7 +69,7 @@ fn removed_workers(old: &RenderedObject, new: &RenderedObject, field: &str, verd
         }
         let path = FieldPath::of_keys(["spec", "topology", "workers", field]).index(index);
         let message = format!(
-            "the workers `{}` of {} are gone, and with them their machines: bring them back if that is not meant",
+            "the workers `{}` of {} are gone, and with them their machines: restore them if you do not want that",
             name.unwrap_or_default(),
             old.id
         );

@@ -48,7 +48,7 @@ impl Rule for RolloutAfterPast {
                     continue;
                 }
                 let message = format!(
-                    "the machines of {} are to be replaced after {text}, which is over: they are replaced at once. Name a time to come, or leave it out",
+                    "the machines of {} have `after: {text}`, which is in the past, so they are replaced at once. Set a time in the future, or remove it",
                     new.id
                 );
                 let place = match change.occasion {

@@ -47,7 +47,7 @@ impl Rule for RolloutWithoutChange {
                     continue;
                 }
                 let message = format!(
-                    "{} goes from {} to {}, which mean the same: its machines are replaced for nothing. Keep the old name",
+                    "{} changes from {} to {}, which mean the same: its machines are replaced for nothing. Keep the old name",
                     new.id, from.id, to.id.name
                 );
                 let shown = if change.occasion == Occasion::Upgrade { old } else { new };

@@ -35,7 +35,7 @@ impl Rule for SecretInClearText {
                 walk(&object.placed, None, &mut found);
                 for (path, spot, kind) in found {
                     let message = format!(
-                        "`{path}` of {} holds {kind} in clear text: change it, since it is known now, and let it come from a Secret that is encrypted or fetched",
+                        "`{path}` of {} has {kind} in clear text. It is no longer secret: replace it, and take the new one from an encrypted or fetched Secret",
                         object.id
                     );
                     verdicts.push(
@@ -61,7 +61,7 @@ fn secret(object: &RenderedObject, verdicts: &mut Vec<Finding>) {
         });
         let Some((key, value)) = clear else { continue };
         let message = format!(
-            "{} holds `{key}` in clear text: change the secret, since it is known now, and encrypt it or let an ExternalSecret fetch it",
+            "{} has `{key}` in clear text. It is no longer secret: replace it, and encrypt it or fetch it with an ExternalSecret",
             object.id
         );
         let path = FieldPath::root().key(field).key(key);

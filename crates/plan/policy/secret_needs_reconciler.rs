@@ -27,9 +27,7 @@ impl Rule for SecretNeedsReconciler {
             cluster.objects.iter().filter(|object| is_reference(&object.id.group, role_of(&object.id)))
         {
             let message = format!(
-                "{} is resolved by Capstan's reconciler alone, and no management cluster claims this folder: its Secret \
-                 would never be written. Claim the folder under `managementClusters` in .capstan.yaml, or let an \
-                 ExternalSecret fetch it",
+                "{} is resolved only by Capstan's reconciler, but no management cluster claims this folder, so its Secret is never written. Claim the folder under `managementClusters` in .capstan.yaml, or use an ExternalSecret",
                 object.id
             );
             verdicts.push(

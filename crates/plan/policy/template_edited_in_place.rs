@@ -40,7 +40,7 @@ impl Rule for TemplateEditedInPlace {
             verdicts.push(
                 Finding::new(rules::TEMPLATE_EDITED_IN_PLACE,
                     format!(
-                        "`{path}` of {} is changed under the old name: {}. Give the template a new name and let its references follow",
+                        "`{path}` of {} changes under the old name: {}. Give the template a new name and update its references",
                         new.id,
                         what_happens(&new.id.kind)
                     ),
@@ -55,9 +55,9 @@ impl Rule for TemplateEditedInPlace {
 
 fn what_happens(kind: &str) -> &'static str {
     if kinds::is_config(kind) {
-        "no machine is replaced, but those made from now on get the new configuration, so that the fleet is mixed without a sign of it"
+        "no machine is replaced, but new machines get the new configuration, so the machines differ and nothing shows it"
     } else {
-        "the API server refuses that, or machines keep the old value"
+        "the API server refuses it, or machines keep the old value"
     }
 }
 

@@ -26,10 +26,10 @@ impl Rule for TopologySwitched {
             };
             let message = match (topology(&old.placed), topology(&new.placed)) {
                 (true, false) => {
-                    format!("{} loses its `topology`, which the API server refuses: bring it back", new.id)
+                    format!("{} loses its `topology`, which the API server refuses: restore it", new.id)
                 }
                 (false, true) if new.placed.at(&["metadata", "annotations", UNSAFE]).is_none() => format!(
-                    "{} gets a `topology`, which the API server refuses for a cluster that exists: make a new cluster, or annotate it with {UNSAFE}",
+                    "{} gets a `topology`, which the API server refuses for an existing cluster: make a new cluster, or annotate it with {UNSAFE}",
                     new.id
                 ),
                 _ => continue,

@@ -33,14 +33,14 @@ impl Rule for TopologyVersion {
             };
             let Some(version) = topology.field("version") else {
                 let message =
-                    format!("{} has a topology without `version`: say which Kubernetes it runs", object.id);
+                    format!("{} has a topology without `version`: set the version of Kubernetes", object.id);
                 verdicts.push(verdict(message, topology, &path));
                 continue;
             };
             let path = path.key("version");
             let Some(text) = version.as_str() else {
                 let message = format!(
-                    "the topology's version of {} is no string: write it whole, like `v1.30.2`",
+                    "the topology's version of {} is not a string: write the full version, like `v1.30.2`",
                     object.id
                 );
                 verdicts.push(verdict(message, version, &path));
@@ -51,14 +51,14 @@ impl Rule for TopologyVersion {
             }
             if semver::Version::parse(text.strip_prefix('v').unwrap_or(text)).is_err() {
                 let message =
-                    format!("`{text}` of {} is no whole version: write it like `v1.30.2`", object.id);
+                    format!("`{text}` of {} is not a full version: write it like `v1.30.2`", object.id);
                 verdicts.push(verdict(message, version, &path));
                 continue;
             }
             let offered = offered(cluster, topology);
             if !offered.is_empty() && !offered.contains(&text) {
                 let message = format!(
-                    "the class of {} does not offer {text}, but {}: take one of them",
+                    "the class of {} does not offer {text}, only {}: use one of those",
                     object.id,
                     offered.join(", ")
                 );
@@ -78,10 +78,10 @@ fn disorder(class: &RenderedObject) -> Option<Finding> {
     let item = items.get(at)?;
     let why = match disorder {
         Disorder::Falls(before) => format!("is not newer than {before} before it"),
-        Disorder::Gap(minor) => format!("comes without a version of {minor} before it"),
+        Disorder::Gap(minor) => format!("has no version of {minor} before it"),
     };
     let message = format!(
-        "{} of `kubernetesVersions` of {} {why}, and the API server refuses such a list: write the versions in rising order, and leave no minor out",
+        "{} of `kubernetesVersions` of {} {why}, and the API server refuses such a list: write the versions in ascending order, and skip no minor",
         item.as_str().unwrap_or_default(),
         class.id
     );

@@ -26,7 +26,7 @@ impl Rule for UnknownField {
             }
             let object = misfit.object;
             let message = format!(
-                "`{}` is no field of {} in {} ({}): the API server drops it or refuses the object.{}",
+                "`{}` is not a field of {} in {} ({}): the API server drops it or refuses the object.{}",
                 misfit.path,
                 object.id.kind,
                 object.api_version,
@@ -80,14 +80,14 @@ fn known_to(origin: &Origin) -> String {
 /// What it may be, and what to do.
 fn advice(stray: &Stray, sure: Sure) -> String {
     let other = stray.other.as_ref().map(|other| match &other.here {
-        Some(here) => format!(" {} has it; here it is `{here}`.", other.name),
+        Some(here) => format!(" {} has it; in this version it is `{here}`.", other.name),
         None => format!(" {} has it.", other.name),
     });
     let is_elsewhere = stray.other.as_ref().is_some_and(|other| other.here.is_some());
     let meant = stray.meant.as_ref().filter(|_| !is_elsewhere);
     let meant = meant.map(|path| format!(" Did you mean `{path}`?"));
     let newer = (sure == Sure::Perhaps).then(|| {
-        " If your Cluster API is newer and has it, put its CustomResourceDefinition into .capstan/crds."
+        " If your Cluster API is newer and has it, add its CustomResourceDefinition to .capstan/crds."
             .to_owned()
     });
     [other, meant, newer].into_iter().flatten().collect()

@@ -31,7 +31,7 @@ pub(super) fn verdict(tree: &dyn Tree, layout: &Layout, cluster: &Cluster) -> Op
 /// The finding that nobody has the content of the release that a cluster records.
 pub fn unknown_release(tree: &dyn Tree, cluster: &Cluster, id: &ReleaseId) -> Finding {
     let message = format!(
-        "{} is recorded to be at {id}, and there is no such release, in no folder and in no history that could be read. Correct `release` in its capstan.yaml, or take the line out: `capstan adopt` then tells which release its base fits",
+        "{} is recorded at {id}, but no folder and no readable history has that release. Correct `release` in its capstan.yaml. Or remove the line: `capstan adopt` then shows which release its base fits",
         cluster.id
     );
     let place = cluster.folder.settings.as_ref().map(|entry| {

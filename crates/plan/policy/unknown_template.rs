@@ -22,7 +22,7 @@ impl Rule for UnknownTemplate {
             let id = &object.id;
             if is_template(id) && !is_known_in_role(id, &roles(cluster, id)) {
                 let message = format!(
-                    "{id} is of a kind that Capstan does not know: whether its changes replace machines cannot be told"
+                    "{id} is of a kind that Capstan does not know, so Capstan cannot say whether its changes replace machines"
                 );
                 verdicts
                     .push(Finding::new(rules::UNKNOWN_TEMPLATE, message).object(id).place(object.origin()));

@@ -161,7 +161,7 @@ impl Checked<'_> {
         let Some(inventory) = inventory else { return };
         if let Some((why, place)) = inventory.unreadable().filter(|_| lost > 0) {
             let message = format!(
-                "{why}: {} of it, nothing is proposed to them, and nothing is deleted",
+                "{why}: {} of it, Capstan proposes nothing for them, and deletes nothing",
                 count(lost, "cluster is", "clusters are")
             );
             self.findings.push(Finding::new(rules::DEFINITION_REMOVED, message).place(place.clone()));
@@ -174,7 +174,7 @@ impl Checked<'_> {
                 && made != *folder
             {
                 let message = format!(
-                    "{} lies in `{folder}`, as recorded there, and the pattern would put it in `{made}`: it stays where it is. Write `folder: {folder}` to say so",
+                    "{} is in `{folder}`, as recorded there, but the pattern gives `{made}`. It stays where it is: write `folder: {folder}` to confirm that",
                     definition.level
                 );
                 let place = definition.level.place(definition.offset);
@@ -318,7 +318,7 @@ impl Checked<'_> {
             let Some(Ok(file)) = tree.read(entry).ok().map(|bytes| read(&bytes)) else { continue };
             for twice in file.documents().iter().filter_map(|document| document.duplicate_key.as_ref()) {
                 let message = format!(
-                    "the key `{}` stands twice in one mapping, here and in line {}: `kubectl apply` takes this one, and Flux and kustomize refuse the file. Keep one",
+                    "the key `{}` is twice in one mapping, here and in line {}. `kubectl apply` takes this one; Flux and kustomize refuse the file. Keep one",
                     twice.key,
                     file.position(twice.first).line
                 );

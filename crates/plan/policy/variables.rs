@@ -42,7 +42,7 @@ pub(super) fn found_in(
 /// A key that is no name.
 fn misnamed((key, given): &(String, Given)) -> Finding {
     let message = format!(
-        "`{key}` in {} cannot be the name of a variable, and Flux, which substitutes from it where it applies this cluster, fails on it: letters, digits and `_` make a name, a digit not at its beginning",
+        "`{key}` in {} cannot be the name of a variable, and Flux, which substitutes from it for this cluster, fails on it. A name has letters, digits and `_`, and does not begin with a digit",
         given.by
     );
     Finding::new(rules::VARIABLE_NAME, message).place(given.place.clone())
@@ -57,7 +57,7 @@ fn contradictions<'a>(flux: &'a PostBuild, used: &'a BTreeSet<String>) -> impl I
             format!("{value} by {given}")
         };
         let message = format!(
-            "Flux gives ${{{}}} two values where it applies this cluster: {} and {}. Which one stands in the end depends on who applies last: make them agree",
+            "Flux gives ${{{}}} two values for this cluster: {} and {}. The last one applied wins: make them agree",
             item.name,
             shown(&item.one),
             shown(&item.other)
@@ -115,8 +115,8 @@ impl Search<'_> {
                 Some(Finding::new(
                     rules::UNSUPPORTED_SUBSTITUTION,
                     format!(
-                        "`{raw}` is no expression to Flux, which substitutes where it applies this cluster and fails on it: {}write `$${}` for the text itself",
-                        if is_blank { "take out the white space round the name, or " } else { "" },
+                        "`{raw}` is not an expression for Flux, which substitutes for this cluster and fails on it: {}write `$${}` for the text itself",
+                        if is_blank { "remove the white space around the name, or " } else { "" },
                         raw.trim_start_matches('$')
                     ),
                 ))
@@ -141,7 +141,7 @@ impl Search<'_> {
                 Finding::new(
                     rules::UNBOUND_VARIABLE,
                     format!(
-                        "${{{name}}} gets no value from `substitute` or `substituteFrom` of the Flux Kustomization that applies this cluster, so that nothing would stand here: add it there, or write `$${{{name}}}` for the text itself"
+                        "${{{name}}} gets no value from `substitute` or `substituteFrom` of the Flux Kustomization that applies this cluster, so it becomes empty: add it there, or write `$${{{name}}}` for the text itself"
                     ),
                 )
             });
@@ -155,7 +155,7 @@ impl Search<'_> {
             Finding::new(
                 rules::UNBOUND_VARIABLE,
                 format!(
-                    "${{{name}}} has no value here, and the text would be applied as it stands: write the value, or have it substituted where the cluster is applied"
+                    "${{{name}}} has no value here, so the text itself would be applied: write the value, or substitute it where the cluster is applied"
                 ),
             )
         })

@@ -43,7 +43,7 @@ impl Rule for WrongType {
                 }
             };
             let message = format!(
-                "`{path}` of {} is {is}, and {} ({}) wants {wanted}: the API server refuses the object",
+                "`{path}` of {} is {is}, but {} ({}) requires {wanted}: the API server refuses the object",
                 object.id,
                 object.api_version,
                 defined_in(misfit.origin),

@@ -346,7 +346,8 @@ pub fn decide(facts: &Facts) -> Decision {
     let skipped = facts.skipped.as_ref().filter(|one| is_skipped(one, &facts.wanted, facts.command));
     if let (Some(pull), true) = (number, facts.command == Command::Skip || skipped.is_some()) {
         let why =
-            "Somebody asked for it by `skip`: this is not offered again, something newer is.".to_owned();
+            "Somebody asked for it with `skip`: Capstan does not offer this again, only something newer."
+                .to_owned();
         return Decision::Do(Action::Close { pull, why, by: Closer::Person, rest: Rest::Current });
     }
     if let Some(hold) = &facts.hold

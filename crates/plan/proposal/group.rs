@@ -132,7 +132,7 @@ pub fn gather(members: &[Member<'_>], offered: Option<&SourceState>) -> Gathered
                 WhyLeftOut::Waits(waits_for(offer, chosen))
             }
             (Place::Offered(_), _) if !load.takes(member) => WhyLeftOut::Waits(format!(
-                "A pull request carries at most {MOST_IN_A_GROUP} clusters, fewer where much is written or was decided: it waits until that of its group is merged or closed."
+                "A pull request carries at most {MOST_IN_A_GROUP} clusters, fewer if there are many changes or decisions. This cluster waits until the pull request of its group is merged or closed."
             )),
             (Place::Offered(offer), _) => {
                 carried.push((member, offer));
@@ -232,7 +232,7 @@ fn choose<'a>(places: &[(&Member<'_>, Place<'a>)], offered: Option<&SourceState>
 
 fn waits_for(offer: &Offer, chosen: &SourceState) -> String {
     format!(
-        "`{}` is offered to it, and the pull request of its group brings `{}` to others: it waits until that is merged or closed.",
+        "`{}` is offered to it, but the pull request of its group brings `{}` to others. It waits until that is merged or closed.",
         offer.source.source(),
         chosen.source()
     )
@@ -293,9 +293,8 @@ fn nobody(left_out: &[(&Member<'_>, LeftOut)]) -> (Wanted, Option<OnHold>) {
         Standing::NothingOffered { rest, .. } => Some(*rest),
         _ => None,
     });
-    let why =
-        "Nothing is offered to any cluster of this group any more, or each has a pull request of its own."
-            .to_owned();
+    let why = "Capstan offers nothing more to this group, or each of its clusters has its own pull request."
+        .to_owned();
     (Wanted::Nothing { why, rest: rest.unwrap_or(Rest::Current) }, None)
 }
 

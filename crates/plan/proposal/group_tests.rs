@@ -215,7 +215,7 @@ fn a_group_brings_one_source_what_most_are_offered_and_what_is_open_where_that_i
         assert_eq!(found, expected, "{releases:?} {offered:?}");
     }
     let waiting = gathered(&of(&[V23, V22]), Some(&v22)).left_out;
-    let why = "`aws/v23.0.0` is offered to it, and the pull request of its group brings `aws/v22.0.0` to others: it waits until that is merged or closed.";
+    let why = "`aws/v23.0.0` is offered to it, but the pull request of its group brings `aws/v22.0.0` to others. It waits until that is merged or closed.";
     assert_eq!(waiting, [LeftOut { proposal: id("c/0"), why: WhyLeftOut::Waits(why.to_owned()) }]);
 }
 

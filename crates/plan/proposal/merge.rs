@@ -196,7 +196,7 @@ pub enum MergeStep {
 pub enum Standstill {
     /// It is in the queue.
     Queued(By),
-    /// It is set to merge by itself.
+    /// It is set to auto-merge.
     AutoMerge(By),
 }
 

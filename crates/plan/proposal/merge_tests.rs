@@ -83,7 +83,7 @@ fn a_merge_takes_the_way_that_the_branch_wants_or_says_what_stands_against_it() 
             refuse(Obstacle::Below(vec![3, 4])),
         ),
         (
-            "nobody knows what is below it",
+            "it is unknown what is below it",
             Case { way: Way::Unknown(Unclear::Disagree), ..case() },
             ready(),
             refuse(Obstacle::WayUnknown),

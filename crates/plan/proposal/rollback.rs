@@ -31,20 +31,20 @@ pub struct RollBack {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotRolledBack {
     /// No commit of Capstan's stands in it.
-    #[error("what it brought stands in no commit of Capstan's, so that nobody can tell what to go back to")]
+    #[error("no commit of Capstan records what it brought, so the earlier state is unknown")]
     Unknown,
     /// The cluster recorded no release before.
     #[error(
-        "the cluster recorded no release before it, so that nobody can tell what to go back to: revert the merge in Git, or offer a release with `upgrade`"
+        "the cluster recorded no earlier release, so the earlier state is unknown: revert the merge in Git, or offer a release with `upgrade`"
     )]
     NothingBefore,
     /// It brought the same release with other content.
     #[error(
-        "it brought `{0}` as it is now to a cluster that was at `{0}` already, and no other release is before it: revert the merge in Git"
+        "it refreshed `{0}` in a cluster that was already at `{0}`, so there is no earlier release: revert the merge in Git"
     )]
     Refresh(ReleaseId),
     /// The cluster is elsewhere by now.
-    #[error("it brought `{brought}`, and the cluster is at {} now: only the last upgrade is taken back", now.as_ref().map_or_else(|| "no recorded release".to_owned(), |now| format!("`{now}`")))]
+    #[error("it brought `{brought}`, but the cluster is now at {}: only the last upgrade can be rolled back", now.as_ref().map_or_else(|| "no recorded release".to_owned(), |now| format!("`{now}`")))]
     Elsewhere {
         /// What it brought.
         brought: ReleaseId,
@@ -102,35 +102,30 @@ mod tests {
         let (v21, v22, v23) = ("aws/v21.0.0", "aws/v22.0.0", "aws/v23.0.0");
         for (before, brought, now, expected) in [
             (v21, v22, v22, "aws/v21.0.0 leaves aws/v22.0.0"),
-            (
-                v21,
-                "",
-                v22,
-                "what it brought stands in no commit of Capstan's, so that nobody can tell what to go back to",
-            ),
+            (v21, "", v22, "no commit of Capstan records what it brought, so the earlier state is unknown"),
             (
                 "",
                 v22,
                 v22,
-                "the cluster recorded no release before it, so that nobody can tell what to go back to: revert the merge in Git, or offer a release with `upgrade`",
+                "the cluster recorded no earlier release, so the earlier state is unknown: revert the merge in Git, or offer a release with `upgrade`",
             ),
             (
                 v22,
                 v22,
                 v22,
-                "it brought `aws/v22.0.0` as it is now to a cluster that was at `aws/v22.0.0` already, and no other release is before it: revert the merge in Git",
+                "it refreshed `aws/v22.0.0` in a cluster that was already at `aws/v22.0.0`, so there is no earlier release: revert the merge in Git",
             ),
             (
                 v21,
                 v22,
                 v23,
-                "it brought `aws/v22.0.0`, and the cluster is at `aws/v23.0.0` now: only the last upgrade is taken back",
+                "it brought `aws/v22.0.0`, but the cluster is now at `aws/v23.0.0`: only the last upgrade can be rolled back",
             ),
             (
                 v21,
                 v22,
                 "",
-                "it brought `aws/v22.0.0`, and the cluster is at no recorded release now: only the last upgrade is taken back",
+                "it brought `aws/v22.0.0`, but the cluster is now at no recorded release: only the last upgrade can be rolled back",
             ),
             (
                 v22,

@@ -16,7 +16,7 @@ pub fn wanted(kind: &SourceKind, plan: &Result<impl Borrow<Upgrade>, String>) ->
     };
     let Some(source) = &upgrade.to else {
         let why = if upgrade.notes.is_empty() {
-            format!("No newer {kind} is offered to it.")
+            format!("There is no newer {kind} for it.")
         } else {
             upgrade.notes.join(" ")
         };
@@ -26,7 +26,7 @@ pub fn wanted(kind: &SourceKind, plan: &Result<impl Borrow<Upgrade>, String>) ->
         return Wanted::Blocked { why: upgrade.blocked.clone() };
     }
     if upgrade.files.iter().all(|file| file.before == file.after) {
-        return Wanted::Nothing { why: format!("It has all of `{source}` already."), rest: Rest::Current };
+        return Wanted::Nothing { why: format!("It already has all of `{source}`."), rest: Rest::Current };
     }
     // A person looks first.
     let holds_back = [rules::KUBERNETES_MINOR_SKIP, rules::SERVICE_KUBERNETES];

@@ -38,7 +38,7 @@ impl Scope {
 /// A path that a proposal must not touch: a fault of Capstan's, caught before anything is written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the plan of {target} wants to write {path}, which is neither in its base or services nor its capstan.yaml or capstan-values.yaml: nothing was written"
+    "the plan of {target} would write {path}, which is not in its base or services and not its capstan.yaml or capstan-values.yaml. Capstan wrote nothing"
 )]
 pub struct OutsideTarget {
     /// The target.

@@ -47,7 +47,7 @@ impl Catalogue {
         let file = RepoPath::parse(provider.as_str()).ok()?.join(requests::FILE).ok()?;
         let entry = tree.entry(&file)?;
         let unusable = |position, message: &str| {
-            let message = format!("{message}; until then nothing is asked of {provider}'s releases");
+            let message = format!("{message}; until then, {provider}'s releases have no requests");
             FileError::new(rules::INVALID_SETTINGS, Place::maybe_at(file.clone(), position), message)
         };
         let read = match tree.read(entry) {

@@ -38,7 +38,7 @@ pub(super) fn read(path: &RepoPath, file: &YamlFile) -> Result<Manifest, FileErr
             && text(root, "apiVersion").map(api_group) == Some("release.giantswarm.io")
     };
     let root = file.documents().iter().map(|document| &document.root).find(is_release).ok_or_else(|| {
-        refuse(None, "no document is a `Release` of release.giantswarm.io: a release.yaml must hold one")
+        refuse(None, "no document is a `Release` of release.giantswarm.io: a release.yaml must have one")
     })?;
     let spec = root.get("spec").ok_or_else(|| refuse(Some(root), "the Release has no `spec`"))?;
     let state = match text(spec, "state") {

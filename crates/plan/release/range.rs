@@ -38,7 +38,7 @@ enum Operator {
 
 /// A text that is no range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no range of versions: write it like `>= 1.2.0 < 1.3.0`, `1.2.3` or `1.2.x`")]
+#[error("`{text}` is not a range of versions: write it like `>= 1.2.0 < 1.3.0`, `1.2.3` or `1.2.x`")]
 pub struct NoRange {
     text: String,
 }
@@ -221,7 +221,7 @@ mod tests {
         }
         assert_eq!(
             VersionRange::parse(">= 34").unwrap_err().to_string(),
-            "`>= 34` is no range of versions: write it like `>= 1.2.0 < 1.3.0`, `1.2.3` or `1.2.x`"
+            "`>= 34` is not a range of versions: write it like `>= 1.2.0 < 1.3.0`, `1.2.3` or `1.2.x`"
         );
     }
 }

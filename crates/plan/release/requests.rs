@@ -72,8 +72,8 @@ impl std::fmt::Display for Unmet {
         let Self { name, wanted, found, place } = self;
         let line = place.clone().without_column();
         match found {
-            Some(found) => write!(f, "{name} is {found}, and {line} asks for {wanted}"),
-            None => write!(f, "{name} is missing, and {line} asks for {wanted}"),
+            Some(found) => write!(f, "{name} is {found}, but {line} requests {wanted}"),
+            None => write!(f, "{name} is missing, but {line} requests {wanted}"),
         }
     }
 }
@@ -125,7 +125,7 @@ impl Reader<'_> {
             return;
         }
         let Some(entries) = root.get("releases") else {
-            return self.problem(root, "no list `releases`: requests stand below it");
+            return self.problem(root, "the list `releases` is missing: write requests under it");
         };
         for entry in self.list(entries, "`releases` must be a list").unwrap_or_default() {
             let Some(releases) = self.range(entry, "name", "an entry must name releases in `name`") else {
@@ -185,7 +185,7 @@ impl Reader<'_> {
 
     fn problem(&mut self, node: &Node, message: &str) {
         let place = Place::at(self.path.clone(), self.file.position(node.span.start));
-        let message = format!("{message}; until then it asks for nothing");
+        let message = format!("{message}; until then it requests nothing");
         self.problems.push(FileError::new(rules::INVALID_SETTINGS, place, message));
     }
 }

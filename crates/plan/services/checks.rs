@@ -96,7 +96,7 @@ pub fn evaluate_checks(checks: &[ServiceCheck], facts: CheckFacts<'_>) -> Vec<Ch
     let one = |(check, text): (usize, &ServiceCheck)| {
         let text = text.as_str();
         let found = if size.values > MOST_VALUES {
-            Err("the objects of the service are too large to be looked through".to_owned())
+            Err("the objects of the service are too large to search".to_owned())
         } else {
             // A fault of the library's is this check's own trouble.
             catch_unwind(AssertUnwindSafe(|| run(text, &context, &size)))
@@ -178,7 +178,7 @@ fn is_bounded(text: &str) -> Result<(), String> {
         Some(*depth)
     });
     if depth.max().unwrap_or(0) > DEEPEST {
-        return Err(format!("brackets stand more than {DEEPEST} deep in one another"));
+        return Err(format!("brackets are nested more than {DEEPEST} deep"));
     }
     if text.matches(OPERATORS).count() > MOST_OPERATORS {
         return Err(format!("it has more than {MOST_OPERATORS} characters of operators"));
@@ -197,21 +197,20 @@ fn run(text: &str, context: &Context<'_, '_>, size: &Size) -> Result<bool, Strin
     let steps = steps(program.expression(), count(size.largest.max(text.len())));
     if steps > MOST_STEPS {
         return Err(format!(
-            "it looks through lists within lists, and would take more than {MOST_STEPS} steps over {} items",
+            "it searches nested lists, and would take more than {MOST_STEPS} steps over {} items",
             size.largest
         ));
     }
     let longest = count(size.longest.max(text.len()));
     if (additions > 0 || makes_text(&program)) && steps.saturating_mul(longest << additions) > MOST_BYTES {
         return Err(format!(
-            "it may make more than {} MiB of text, as the longest among the objects has {longest} bytes: leave out `+` \
-             and conversions, or look at fewer objects",
+            "it may make more than {} MiB of text, because the longest object has {longest} bytes. Leave out `+` and conversions, or select fewer objects",
             MOST_BYTES >> 20
         ));
     }
     match program.execute(context) {
         Ok(Cel::Bool(is_so)) => Ok(is_so),
-        Ok(other) => Err(format!("it gives a {}, and not true or false", other.type_of())),
+        Ok(other) => Err(format!("it returns a {}, not true or false", other.type_of())),
         Err(error) => Err(reason(&error)),
     }
 }
@@ -228,19 +227,19 @@ fn makes_text(program: &Program) -> bool {
 fn reason(error: &ExecutionError) -> String {
     match error {
         ExecutionError::NoSuchKey(key) => {
-            format!("no such key: `{}`. Ask for it first, by `has(…)`", shortened(key))
+            format!("no such key: `{}`. Test for it first with `has(…)`", shortened(key))
         }
         ExecutionError::UndeclaredReference(name) => {
-            format!("nothing is called `{name}`: there are `objects`, `cluster` and `kubernetesVersion`")
+            format!("there is no `{name}`: use `objects`, `cluster` or `kubernetesVersion`")
         }
         ExecutionError::NoSuchOverload(error) => {
             format!("`{}` takes no {}", error.function(), error.argument_types().join(" and "))
         }
         ExecutionError::InvalidArgumentCount { expected, actual } => {
-            format!("a function takes {expected} arguments, and is given {actual}")
+            format!("a function takes {expected} arguments, but has {actual}")
         }
         ExecutionError::IndexOutOfBounds(_) => "a list has no item of that index".to_owned(),
-        ExecutionError::UnexpectedType { got, want } => format!("a value is a {got}, and not a {want}"),
+        ExecutionError::UnexpectedType { got, want } => format!("a value is a {got}, not a {want}"),
         _ => "its values do not fit its operators".to_owned(),
     }
 }

@@ -88,10 +88,11 @@ pub(super) fn merge_declared(
 }
 
 fn refuse(planned: &mut Planned, path: &RepoPath, reason: &str, place: Place) {
-    let message =
-        format!("This file is not edited: {reason}. Make the change by hand, or rewrite this place plainly.");
+    let message = format!(
+        "Capstan does not edit this file: {reason}. Make the change by hand, or write this place in plain YAML."
+    );
     planned.upgrade.findings.push(Finding::new(rules::EDIT_REFUSED, message).place(place));
-    planned.upgrade.blocked.push(format!("{path} cannot be edited as intended."));
+    planned.upgrade.blocked.push(format!("{path} cannot be edited as planned."));
 }
 
 /// Keys that come into a file which says nothing yet.

@@ -95,10 +95,7 @@ pub struct NetworkSwitch {
 
 /// What a switch does to what runs there.
 /// Source: <https://github.com/cilium/cilium/issues/23751>, <https://github.com/kubernetes-sigs/kubespray/issues/2493>
-const WHAT_IT_DOES: &str = "Pods keep the network that they were started in until they are made anew. Until then those of \
-                            the one do not reach those of the other, Services and policies hold for some of them alone, \
-                            and both dispute each node's routes and CNI configuration: each needs a range of addresses of \
-                            its own, and every node is to be drained, one after the other";
+const WHAT_IT_DOES: &str = "Pods keep the network that they started in until they are recreated. Until then, pods of the two networks do not reach each other, and Services and policies apply only to some pods. Both networks compete for each node's routes and CNI configuration. Each needs its own address range, and every node must be drained, one after the other";
 
 /// Whether another network would be there, and whether somebody said that it may.
 pub fn network_switch(was: &Network, is: &Network, force: Option<&ForcedSwitch>) -> Option<NetworkSwitch> {
@@ -121,24 +118,23 @@ impl NetworkSwitch {
     pub fn words(&self) -> String {
         let Self { from, to, reason } = self;
         let what = if from == to {
-            format!("the network of pods that `{to}` is becomes another one")
+            format!("the pod network `{to}` is replaced by another one")
         } else {
-            format!("the network of pods is switched from `{from}` to `{to}`")
+            format!("the pod network changes from `{from}` to `{to}`")
         };
         match reason {
             None => format!(
-                "{what}: that is refused. Make a new cluster with the other network, and move what runs here; or, if \
-                 this is meant, write `force: {{from: {from}, to: {to}, reason: …}}` at `{to}` in the cluster's \
+                "{what}: Capstan refuses this. Make a new cluster with the other network, and move the workloads. If you do want this, write `force: {{from: {from}, to: {to}, reason: …}}` at `{to}` in the cluster's \
                  capstan.yaml. {WHAT_IT_DOES}"
             ),
             Some(reason) => {
                 let old = if from == to {
-                    format!("What `{to}` brings no more is deleted once the rest is applied")
+                    format!("Objects that `{to}` no longer brings are deleted after the rest is applied")
                 } else {
-                    format!("What `{from}` brought stays until a tombstone names it")
+                    format!("Objects of `{from}` stay until a tombstone names them")
                 };
                 format!(
-                    "{what}, as `force` says ({reason}). {WHAT_IT_DOES}. Nothing of that is done for you. {old}"
+                    "{what}, as `force` says ({reason}). {WHAT_IT_DOES}. Capstan does none of that for you. {old}"
                 )
             }
         }

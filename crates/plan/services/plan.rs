@@ -133,7 +133,7 @@ fn stays_inside(before: &[Service], after: &[Service], planned: &mut Planned) {
         let name = service.name.as_str();
         if !is_on(after, name) && matches!(service.from, ServiceSource::Folder(_)) {
             planned.upgrade.notes.push(format!(
-                "What service {name} ({}) brought stays inside the cluster until `delete` in its capstan.yaml names it: `{}`.",
+                "What service {name} ({}) brought stays inside the cluster until `delete` in the cluster's capstan.yaml names it: `{}`.",
                 service.role,
                 Tombstone::of_service(name)
             ));
@@ -149,8 +149,7 @@ pub fn refuse_kubernetes(
 ) -> Vec<Finding> {
     let finding = |one: NotAllowed<'_>| {
         let message = format!(
-            "the service {} does not allow Kubernetes {version}: its check `{}` is false then. Take a version of it that does \
-             first, or correct the check",
+            "the service {} does not allow Kubernetes {version}: its check `{}` is false for it. First take a version of the service that allows it, or correct the check",
             one.name, one.text
         );
         let place = service_place((path, text), one.service, Some(one.check));

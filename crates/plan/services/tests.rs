@@ -384,9 +384,7 @@ fn a_release_that_switches_the_network_is_refused_unless_its_entry_forces_it() {
     let [found] = findings.as_slice() else { panic!("{findings:?}") };
     assert_eq!(found.rule.id(), "cni-switch");
     assert!(
-        found
-            .message
-            .starts_with("the network of pods is switched from `cilium` to `calico`: that is refused."),
+        found.message.starts_with("the pod network changes from `cilium` to `calico`: that is refused."),
         "{}",
         found.message
     );
@@ -396,11 +394,11 @@ fn a_release_that_switches_the_network_is_refused_unless_its_entry_forces_it() {
     let forced = entry.replace("services/calico}}", &format!("services/calico}}, {force}}}"));
     let Upgrade { findings, blocked, notes, .. } = switched(&forced).upgrade;
     assert!(findings.is_empty() && blocked.is_empty(), "{findings:?} {blocked:?}");
-    let told = "With this upgrade the network of pods is switched from `cilium` to `calico`, as `force` says (tried in dev). Pods keep the network that they were started in until they are made anew. Until then";
+    let told = "With this upgrade the pod network changes from `cilium` to `calico`, as `force` says (tried in dev). Pods keep the network that they were started in until they are made anew. Until then";
     assert!(notes[0].starts_with(told), "{notes:?}");
     assert_eq!(
         notes[1],
-        "What service cilium (cni) brought stays inside the cluster until `delete` in its capstan.yaml names it: `- {group: capstan.dev, kind: Service, name: cilium}`."
+        "What service cilium (cni) brought stays inside the cluster until `delete` in the cluster's capstan.yaml names it: `- {group: capstan.dev, kind: Service, name: cilium}`."
     );
 }
 

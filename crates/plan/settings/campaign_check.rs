@@ -31,7 +31,7 @@ pub(super) fn check(campaigns: &[CampaignSettings]) -> Result<(), (KeyPath, Stri
         }
         if campaign.stop_on.count == 0 || campaign.stop_on.of.is_some_and(|of| of < campaign.stop_on.count) {
             let message = format!(
-                "`campaigns[{at}].stopOn.count` must be at least 1, and at most `of` ({} never comes)",
+                "`campaigns[{at}].stopOn.count` must be at least 1, and at most `of` ({} can never happen)",
                 campaign.stop_on.count
             );
             return Err((place("stopOn").key("count"), message));
@@ -60,7 +60,7 @@ pub(super) fn check(campaigns: &[CampaignSettings]) -> Result<(), (KeyPath, Stri
             ] {
                 if limit == Some(0) {
                     let message = format!(
-                        "`campaigns[{at}].waves[{index}].{key}` must be at least 1: nothing would ever begin"
+                        "`campaigns[{at}].waves[{index}].{key}` must be at least 1: otherwise nothing starts"
                     );
                     return Err((place(key.split('.').next().unwrap_or(key)), message));
                 }

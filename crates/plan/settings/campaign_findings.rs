@@ -68,7 +68,7 @@ impl RepositorySettings {
                 }
                 let place = KeyPath::root().key("campaigns").index(at).key("releases").index(index);
                 let said = format!(
-                    "campaign `{}`: no release matches `{pattern}`, so nothing moves by this campaign for its sake: correct the pattern, or take it out",
+                    "campaign `{}`: no release matches `{pattern}`, so the pattern has no effect: correct it, or remove it",
                     campaign.name
                 );
                 findings.push(Finding::new(rules::CAMPAIGN_WAVES, said).place(place_of(file, text, &place)));

@@ -91,7 +91,7 @@ campaigns:
                 "https://judge",
                 "http://judge",
                 10,
-                "`http://judge.example/` must begin with https:// (http:// is for hosts within the cluster (*.svc) and on this machine)",
+                "`http://judge.example/` must begin with https:// (http:// is allowed only for hosts within the cluster (*.svc) and on this machine)",
             ),
             (
                 "https://judge",

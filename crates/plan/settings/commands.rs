@@ -111,7 +111,7 @@ impl Principal {
                 Ok(Self::Team { organisation: organisation.to_owned(), slug: slug.to_owned() })
             }
             _ => Err(format!(
-                "`{text}` is none of `read`, `write`, `admin`, `owners`, `@login` and `@organisation/team`"
+                "`{text}` must be `read`, `write`, `admin`, `owners`, `@login` or `@organisation/team`"
             )),
         }
     }

@@ -51,6 +51,7 @@ fn labels<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::
     if labels.len() <= LABELS && labels.iter().all(|label| is_line(label, LABEL)) {
         return Ok(labels);
     }
-    let message = format!("at most {LABELS} labels of one line and at most {LABEL} characters are taken");
+    let message =
+        format!("at most {LABELS} labels are allowed, each on one line with at most {LABEL} characters");
     Err(de::Error::custom(message))
 }

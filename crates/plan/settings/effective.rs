@@ -48,8 +48,7 @@ impl EffectiveSettings {
 /// Two management clusters claim one cluster.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the cluster {cluster} is claimed by two management clusters, `{first}` and `{second}`: \
-     change `managementClusters` in .capstan.yaml so that one of them has it"
+    "the cluster {cluster} is claimed by two management clusters, `{first}` and `{second}`: change `managementClusters` in .capstan.yaml so that only one has it"
 )]
 pub struct ClaimedTwice {
     /// The cluster.
@@ -102,7 +101,7 @@ impl RepositorySettings {
         if let Some(narrower) = overlay.and_then(|overlay| overlay.track) {
             if narrower > track {
                 notes.push(format!(
-                    "the overlay's `track: {narrower}` is wider than `{track}` and has no effect: an overlay may only hold back"
+                    "the overlay's `track: {narrower}` is wider than `{track}` and has no effect: an overlay may only narrow the track"
                 ));
             }
             track = track.min(narrower);

@@ -41,11 +41,11 @@ impl GroupPattern {
             Err(error) => return refuse(error.reason),
         };
         if glob.is_exclusion() {
-            return refuse("a group is named by how cluster ids begin, not by how they do not");
+            return refuse("a group must be a pattern for the start of cluster ids, not an exclusion");
         }
         if text.ends_with(['*', '?', ']', '}']) {
             return refuse(
-                "of a group it says how cluster ids begin, so it must end with a plain character: `*/` groups clusters by their first folder",
+                "a group is a pattern for the start of cluster ids, so it must end with a plain character: `*/` groups clusters by their first folder",
             );
         }
         Ok(Self { text: text.to_owned(), glob })

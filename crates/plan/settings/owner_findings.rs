@@ -54,15 +54,13 @@ impl Owners<'_> {
 pub fn judge_owners(said: Owners<'_>) -> Vec<Finding> {
     let unusable = said.owners.iter().enumerate().filter_map(|(index, owner)| {
         let why = Recipient::parse(&owner.key).err()?;
-        let message = format!("nothing can be encrypted to the key of `{}`: {why}", owner.name);
+        let message = format!("Capstan cannot encrypt to the key of `{}`: {why}", owner.name);
         Some(said.of_key(rules::INVALID_OWNERS, index, message))
     });
     let mut findings: Vec<Finding> = unusable.collect();
     if said.are_given_admin() {
         let place = KeyPath::root().key("access").key("credentials");
-        let message = "Cluster API's own key is given to the owners. It is of the group system:masters and cannot be \
-                       revoked: whoever leaves keeps the whole cluster until the certificate ends or the cluster has \
-                       another authority. Take this out, and they get a certificate of their own";
+        let message = "The owners get Cluster API's own key. It belongs to the group system:masters and cannot be revoked. A person who leaves keeps full access until the certificate ends or the cluster gets another authority. Remove this, and the owners get a certificate of their own";
         findings.push(said.finding(rules::OWNERS_ADMIN, &place, message.to_owned()));
     }
     findings
@@ -77,9 +75,9 @@ pub fn owners_changed(before: Option<Owners<'_>>, after: Owners<'_>) -> Vec<Find
     for (name, (index, owner)) in &is {
         let shown = fingerprint(owner);
         let message = match was.get(name) {
-            None => format!("`{name}` is given a key of this cluster: {shown}"),
+            None => format!("`{name}` gets a key of this cluster: {shown}"),
             Some((_, earlier)) if fingerprint(earlier) != shown => format!(
-                "`{name}` is given the key of this cluster under another public key: {shown}, no more {}",
+                "`{name}` gets the key of this cluster under another public key: {shown}, no longer {}",
                 fingerprint(earlier)
             ),
             Some(_) => continue,
@@ -90,16 +88,16 @@ pub fn owners_changed(before: Option<Owners<'_>>, after: Owners<'_>) -> Vec<Find
     for (name, (_, owner)) in was.iter().filter(|(name, (_, owner))| !is.contains_key(*name) && !stays(owner))
     {
         let message = format!(
-            "`{name}` is given no key of this cluster any more: {}{}",
+            "`{name}` no longer gets a key of this cluster: {}{}",
             fingerprint(owner),
-            if after.are_given_admin() { ". What was given before cannot be taken back" } else { "" }
+            if after.are_given_admin() { ". Keys that were given before stay with the owner" } else { "" }
         );
         found.push(after.finding(rules::OWNERS_CHANGED, &KeyPath::root().key("owners"), message));
     }
     let more = found.len().saturating_sub(MOST_TOLD);
     found.truncate(MOST_TOLD);
     if more > 0 {
-        let message = format!("{more} more owners come, go, or have another key");
+        let message = format!("{more} more owners are added, removed, or get another key");
         found.push(after.finding(rules::OWNERS_CHANGED, &KeyPath::root().key("owners"), message));
     }
     found
@@ -108,7 +106,7 @@ pub fn owners_changed(before: Option<Owners<'_>>, after: Owners<'_>) -> Vec<Find
 fn fingerprint(owner: &Owner) -> String {
     match Recipient::parse(&owner.key) {
         Ok(recipient) => recipient.fingerprint().to_owned(),
-        Err(_) => "a key that nothing can be encrypted to".to_owned(),
+        Err(_) => "a key that Capstan cannot encrypt to".to_owned(),
     }
 }
 
@@ -142,7 +140,7 @@ mod tests {
         let [found] = told(said(&text, judge_owners)).try_into().unwrap();
         assert_eq!(
             found,
-            "peu01/capstan.yaml:4:8 invalid-owners: nothing can be encrypted to the key of `carol`: it is an ecdsa key, which age does not encrypt to: use an age key (`age-keygen` prints `age1…`), or an SSH key of type ssh-ed25519 or ssh-rsa (2048 to 4096 bits)"
+            "peu01/capstan.yaml:4:8 invalid-owners: Capstan cannot encrypt to the key of `carol`: it is an ecdsa key, which age does not encrypt to: use an age key (`age-keygen` prints `age1…`), or an SSH key of type ssh-ed25519 or ssh-rsa (2048 to 4096 bits)"
         );
     }
 
@@ -176,13 +174,11 @@ mod tests {
             found,
             [
                 format!(
-                    "peu01/capstan.yaml:3:20 owners-changed: `bob` is given the key of this cluster under another public key: {EVE}, no more {BOB}"
+                    "peu01/capstan.yaml:3:20 owners-changed: `bob` gets the key of this cluster under another public key: {EVE}, no longer {BOB}"
                 ),
+                format!("peu01/capstan.yaml:4:20 owners-changed: `eve` gets a key of this cluster: {EVE}"),
                 format!(
-                    "peu01/capstan.yaml:4:20 owners-changed: `eve` is given a key of this cluster: {EVE}"
-                ),
-                format!(
-                    "peu01/capstan.yaml:2:1 owners-changed: `carl` is given no key of this cluster any more: {BOB}"
+                    "peu01/capstan.yaml:2:1 owners-changed: `carl` no longer gets a key of this cluster: {BOB}"
                 ),
             ]
         );

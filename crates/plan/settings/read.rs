@@ -62,7 +62,7 @@ impl RepositorySettings {
         }
         check_campaigns(&self.campaigns)?;
         if !self.campaigns.is_empty() && self.dashboard.enabled == Some(false) {
-            let message = "`dashboard.enabled` must not be false where there are `campaigns`: that issue is where it stands how far they are";
+            let message = "`dashboard.enabled` must not be false if there are `campaigns`: that issue shows their progress";
             return Err((KeyPath::root().key("dashboard").key("enabled"), message.to_owned()));
         }
         let clusters = || KeyPath::root().key("clusters");
@@ -72,8 +72,9 @@ impl RepositorySettings {
         }
         let (base, overlay) = (self.clusters.base.path(), self.clusters.overlay.path());
         if base == overlay || !base.is_root() && (overlay.is_in(base) || base.is_in(overlay)) {
-            let message =
-                format!("`clusters.overlay` ({overlay}) and `clusters.base` ({base}) must lie apart");
+            let message = format!(
+                "`clusters.overlay` ({overlay}) and `clusters.base` ({base}) must be different folders, neither inside the other"
+            );
             return Err((clusters().key("overlay"), message));
         }
         for (index, cluster) in self.management_clusters.iter().enumerate() {
@@ -95,7 +96,7 @@ impl RepositorySettings {
                 let path = |management: &ManagementCluster| Some(management.providers.as_ref()?.path.clone());
                 if let Some(shared) = path(cluster).filter(|own| path(earlier).as_ref() == Some(own)) {
                     let message = format!(
-                        "`{}` and `{}` name one provider set, `{shared}`: a set is one management cluster's",
+                        "`{}` and `{}` name one provider set, `{shared}`: a set belongs to one management cluster",
                         earlier.name, cluster.name
                     );
                     return Err((place("providers").key("path"), message));
@@ -257,9 +258,9 @@ fn describe(error: &YamlError, place: &KeyPath, text: &str) -> String {
         }
         YamlError::NullIntoString { .. } => must_be("text (`\"\"` for empty text)"),
         YamlError::Message { msg, .. } => format!("{}: {msg}", place.described()),
-        YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` stands twice"),
+        YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` is there twice"),
         YamlError::MultipleDocuments { .. } => {
-            "a second document starts here; the file must hold one only".to_owned()
+            "a second document starts here; the file must have only one".to_owned()
         }
         other => {
             let message = other.to_string();

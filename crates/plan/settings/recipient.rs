@@ -66,13 +66,13 @@ impl Recipient {
             let why = if text.to_ascii_lowercase().starts_with("age1pq") {
                 "it is a post-quantum key of age, which few programs open so far"
             } else {
-                "it begins as a key of age does and is none: a letter is missing or wrong, or it is one of a plugin"
+                "it begins like a key of age but is not one: a letter is missing or wrong, or it is the key of a plugin"
             };
             return Err(Unusable(format!("{why}: {INSTEAD}")));
         };
         // Nobody has the other half of it.
         if point.iter().all(|byte| *byte == 0) {
-            return Err(Unusable(format!("it is no key that anybody has made: {INSTEAD}")));
+            return Err(Unusable(format!("it is not a valid key: {INSTEAD}")));
         }
         let key = text.to_ascii_lowercase();
         Ok(Self { fingerprint: key.clone(), key })
@@ -83,7 +83,7 @@ impl Recipient {
             return Err(Unusable(format!("{why}: {INSTEAD}")));
         }
         let broken =
-            || Unusable(format!("it is no whole {name} key: copy the line of the `.pub` file once more"));
+            || Unusable(format!("it is not a complete {name} key: copy the line of the `.pub` file again"));
         let blob = STANDARD.decode(encoded).map_err(|_| broken())?;
         let (own_name, rest) = field(&blob).ok_or_else(broken)?;
         if own_name != name.as_bytes() {
@@ -134,14 +134,14 @@ impl Ssh {
             "ssh-ed25519" => Self::Ed25519,
             "ssh-rsa" => Self::Rsa,
             name if name.starts_with("sk-") => {
-                Self::Other("it lies in a security key (FIDO), which signs and cannot decrypt")
+                Self::Other("it is in a security key (FIDO), which signs but cannot decrypt")
             }
             name if name.starts_with("ecdsa-") => {
                 Self::Other("it is an ecdsa key, which age does not encrypt to")
             }
             "ssh-dss" => Self::Other("it is a DSA key, which age does not encrypt to"),
             name if name.contains("-cert-") => {
-                Self::Other("it is a certificate, and not the key that it is for")
+                Self::Other("it is a certificate, not the key that it certifies")
             }
             _ => return None,
         })
@@ -153,18 +153,18 @@ fn what_else(first: &str, text: &str) -> String {
     let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b' ');
     if text.starts_with("AGE-SECRET-KEY-") || text.contains("PRIVATE KEY") {
         // Not to be said again: whoever reads the file has it.
-        "it is a private key, which everybody who reads this repository has now: make another one, and give its public half"
+        "it is a private key, which everybody who reads this repository now has: make a new one, and write its public key"
             .to_owned()
     } else if text.starts_with("-----BEGIN PGP") || text.starts_with("mQ") && text.len() > 100 {
         "it is a PGP key, which age does not encrypt to".to_owned()
     } else if text.starts_with("0x") || is_hex(text) && text.len() >= 8 {
-        "it looks like the fingerprint of a PGP key, which is no key".to_owned()
+        "it looks like the fingerprint of a PGP key, which is not a key".to_owned()
     } else if text.starts_with("RW") && text.len() == 56 {
         "it is a minisign key, which is for signatures and cannot be encrypted to".to_owned()
     } else if Ssh::named(first).is_some() {
-        format!("it says `{first}` and holds no key")
+        format!("it has `{first}` but no key")
     } else {
-        "it is no key that age encrypts to".to_owned()
+        "it is not a key that age encrypts to".to_owned()
     }
 }
 
@@ -270,31 +270,31 @@ mod tests {
             (SMALL_RSA, "it is an ssh-rsa key of 1024 bits"),
             (
                 "sk-ssh-ed25519@openssh.com AAAA",
-                "it lies in a security key (FIDO), which signs and cannot decrypt",
+                "it is in a security key (FIDO), which signs but cannot decrypt",
             ),
             (
                 "sk-ecdsa-sha2-nistp256@openssh.com AAAA",
-                "it lies in a security key (FIDO), which signs and cannot decrypt",
+                "it is in a security key (FIDO), which signs but cannot decrypt",
             ),
             ("-----BEGIN PGP PUBLIC KEY BLOCK-----", "it is a PGP key, which age does not encrypt to"),
-            ("3AA5 C343 71A3 E2D5 25C4", "it looks like the fingerprint of a PGP key, which is no key"),
+            ("3AA5 C343 71A3 E2D5 25C4", "it looks like the fingerprint of a PGP key, which is not a key"),
             (
                 "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3",
                 "it is a minisign key, which is for signatures and cannot be encrypted to",
             ),
             (
                 &wrong_letter,
-                "it begins as a key of age does and is none: a letter is missing or wrong, or it is one of a plugin",
+                "it begins like a key of age but is not one: a letter is missing or wrong, or it is the key of a plugin",
             ),
             (
                 "age1",
-                "it begins as a key of age does and is none: a letter is missing or wrong, or it is one of a plugin",
+                "it begins like a key of age but is not one: a letter is missing or wrong, or it is the key of a plugin",
             ),
-            ("k", "it is no key that age encrypts to"),
-            ("ssh-rsa", "it says `ssh-rsa` and holds no key"),
+            ("k", "it is not a key that age encrypts to"),
+            ("ssh-rsa", "it has `ssh-rsa` but no key"),
             (
                 "AGE-SECRET-KEY-1QQQ",
-                "it is a private key, which everybody who reads this repository has now: make another one, and give its public half",
+                "it is a private key, which everybody who reads this repository now has: make a new one, and write its public key",
             ),
         ] {
             let message = read(text).unwrap_err().to_string();

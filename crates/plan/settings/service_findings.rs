@@ -51,7 +51,7 @@ pub fn judge_services(
     for (index, one) in services.iter().enumerate() {
         let (name, earlier) = (&one.name, &services[..index]);
         if earlier.iter().any(|other| other.name == *name) {
-            findings.push(file.at(index, "name", format!("two services are called `{name}`: rename one")));
+            findings.push(file.at(index, "name", format!("two services have the name `{name}`: rename one")));
         }
         if one.role == ServiceRole::Cni
             && one.enabled
@@ -67,7 +67,7 @@ pub fn judge_services(
             let known: Vec<&str> = services.iter().map(|other| other.name.as_str()).collect();
             if !known.contains(&wanted.as_str()) {
                 let message = format!(
-                    "`{name}` is to begin after `{wanted}`, and there is no such service{}",
+                    "`{name}` starts after `{wanted}`, but there is no such service{}",
                     hint(wanted.as_str(), &known)
                 );
                 findings.push(file.finding(&service(index).key("after").index(at), message));
@@ -81,7 +81,7 @@ pub fn judge_services(
         if owners[..index].iter().any(|other| other.name == owner.name) {
             let place = KeyPath::root().key("owners").index(index).key("name");
             findings
-                .push(file.finding(&place, format!("two owners are called `{}`: rename one", owner.name)));
+                .push(file.finding(&place, format!("two owners have the name `{}`: rename one", owner.name)));
         }
     }
     findings
@@ -124,11 +124,11 @@ pub fn judge_optional_services(
         let of_cluster = services.iter().find(|one| one.name == *name);
         let message = match of_cluster {
             _ if overlay[..index].iter().any(|other| other.name == *name) => {
-                format!("`{name}` stands here twice: take one out")
+                format!("`{name}` is here twice: take one out")
             }
             None => format!("the cluster has no service `{name}`{}", hint(name.as_str(), &known)),
             Some(one) if !one.optional => format!(
-                "`{name}` is not `optional`: whether it is there is the platform team's to say, in the cluster's capstan.yaml; take this out"
+                "`{name}` is not `optional`: only the platform team may switch it off, in the cluster's capstan.yaml; remove this"
             ),
             Some(_) => continue,
         };
@@ -149,7 +149,7 @@ pub fn judge_optional_services(
 }
 
 fn over(what: &str, found: usize, most: usize) -> Option<String> {
-    (found > most).then(|| format!("{found} {what} are more than the {most} that are read: take some out"))
+    (found > most).then(|| format!("{found} {what} exceed the limit of {most}: remove some"))
 }
 
 /// What is more than is read: it is told first, and nothing else is looked for then.
@@ -179,7 +179,7 @@ fn too_many(file: File<'_>, services: &[Service], owners: &[Owner]) -> Vec<Findi
 
 fn two_networks(one: &Service, other: &Service) -> String {
     format!(
-        "`{}` and `{}` are both of role cni, and a cluster has one network: take one out, or let `enabled: false` say that it is not there",
+        "`{}` and `{}` both have the role cni, but a cluster has one network: remove one, or set `enabled: false` on it",
         one.name, other.name
     )
 }
@@ -189,15 +189,12 @@ fn useless_force(one: &Service) -> Option<String> {
     let force = one.force.as_ref()?;
     if one.role != ServiceRole::Cni {
         return Some(format!(
-            "`force` allows the network of pods to be switched, and `{}` is of role {}: take it out",
+            "`force` allows a change of the pod network, but `{}` has the role {}: remove it",
             one.name, one.role
         ));
     }
     (force.to != one.name).then(|| {
-        format!(
-            "`force` stands at the network that is switched to: write `to: {}`, or move it to `{}`",
-            one.name, force.to
-        )
+        format!("`force` belongs to the new network: write `to: {}`, or move it to `{}`", one.name, force.to)
     })
 }
 
@@ -215,7 +212,7 @@ fn source(
             let earlier = services[..index].iter().find(|other| other.from == *from);
             if let Some(other) = earlier {
                 let message = format!(
-                    "`{}` and `{name}` both stand in {folder}, and one object belongs to one service: give each a folder of its own",
+                    "`{}` and `{name}` are both in {folder}, but an object belongs to one service: give each its own folder",
                     other.name
                 );
                 return Some(at("folder", message));
@@ -229,7 +226,7 @@ fn source(
         }
         ServiceSource::Objects(objects) if objects.is_empty() => Some(at(
             "objects",
-            format!("`{name}` names no object that brings it: name one of base, or a `folder`"),
+            format!("`{name}` names no object that installs it: name one of base, or a `folder`"),
         )),
         ServiceSource::Objects(objects) => {
             let earlier = |object| {
@@ -241,7 +238,7 @@ fn source(
             };
             objects.iter().find_map(|object| {
                 let message = format!(
-                    "`{}` and `{name}` both name {} {}, and one object belongs to one service",
+                    "`{}` and `{name}` both name {} {}, but an object belongs to one service",
                     earlier(object)?.name,
                     object.kind,
                     object.name
@@ -272,9 +269,9 @@ fn no_order(file: File<'_>, services: &[Service], circle: &[usize]) -> Option<Fi
     });
     let told: Vec<String> = told.collect();
     let message = match told.as_slice() {
-        [only] => format!("{only}: none of them would ever begin"),
+        [only] => format!("{only}: none of them would ever start"),
         several => format!(
-            "{} wait for one another, so that none of them would ever begin: {}",
+            "{} wait for one another, so none of them would ever start: {}",
             count(several.len(), "service", "services"),
             several.join(", ")
         ),

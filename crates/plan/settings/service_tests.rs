@@ -95,19 +95,19 @@ fn services_that_cannot_be_meant_together_are_findings() {
         (
             list(&[folder("a", ", role: cni"), folder("b", ", role: cni")]),
             vec![
-                "3: `a` and `b` are both of role cni, and a cluster has one network: take one out, or let `enabled: false` say that it is not there",
+                "3: `a` and `b` both have the role cni, but a cluster has one network: remove one, or set `enabled: false` on it",
             ],
         ),
         (list(&[folder("a", ", role: cni"), folder("b", ", role: cni, enabled: false")]), vec![]),
         (
             list(&[folder("a", ", after: [c]"), folder("b", ", after: [a]"), folder("c", ", after: [b]")]),
             vec![
-                "2: 3 services wait for one another, so that none of them would ever begin: `a` begins after `c`, `c` begins after `b`, `b` begins after `a`",
+                "2: 3 services wait for one another, so none of them would ever start: `a` begins after `c`, `c` begins after `b`, `b` begins after `a`",
             ],
         ),
         (
             list(&[folder("a", ", after: [a]")]),
-            vec!["2: `a` begins after `a`: none of them would ever begin"],
+            vec!["2: `a` begins after `a`: none of them would ever start"],
         ),
         (
             list(&[
@@ -116,26 +116,26 @@ fn services_that_cannot_be_meant_together_are_findings() {
                 folder("c", ", role: cni, enabled: false, force: {from: a, to: d, reason: tried}"),
             ]),
             vec![
-                "3: `force` allows the network of pods to be switched, and `b` is of role other: take it out",
-                "4: `force` stands at the network that is switched to: write `to: c`, or move it to `d`",
+                "3: `force` allows a change of the pod network, but `b` has the role other: remove it",
+                "4: `force` belongs to the new network: write `to: c`, or move it to `d`",
             ],
         ),
         // The roles have an order too.
         (
             list(&[folder("a", ", role: cni, after: [b]"), folder("b", ", role: csi")]),
             vec![
-                "2: 2 services wait for one another, so that none of them would ever begin: `a` begins after `b`, `b` (csi) after `a` (cni)",
+                "2: 2 services wait for one another, so none of them would ever start: `a` begins after `b`, `b` (csi) after `a` (cni)",
             ],
         ),
         (
             list(&[folder("a", ""), folder("b", ", after: [aa]")]),
-            vec!["3: `b` is to begin after `aa`, and there is no such service; did you mean `a`?"],
+            vec!["3: `b` starts after `aa`, but there is no such service; did you mean `a`?"],
         ),
         (
             list(&[folder("a", ""), folder("a", "")]),
             vec![
-                "3: two services are called `a`: rename one",
-                "3: `a` and `a` both stand in services/a, and one object belongs to one service: give each a folder of its own",
+                "3: two services have the name `a`: rename one",
+                "3: `a` and `a` are both in services/a, but an object belongs to one service: give each its own folder",
             ],
         ),
         (
@@ -146,7 +146,7 @@ fn services_that_cannot_be_meant_together_are_findings() {
         ),
         (
             "owners:\n- {name: ada, key: k}\n- {name: ada, key: l}\n".to_owned(),
-            vec!["3: two owners are called `ada`: rename one"],
+            vec!["3: two owners have the name `ada`: rename one"],
         ),
     ] {
         assert_eq!(service_findings(&text, &["a", "b", "c"]), expected, "{text}");
@@ -168,7 +168,7 @@ services:
         (
             "services:\n- {name: cilium, enabled: false}\n",
             vec![
-                "2:4 `cilium` is not `optional`: whether it is there is the platform team's to say, in the cluster's capstan.yaml; take this out",
+                "2:4 `cilium` is not `optional`: only the platform team may switch it off, in the cluster's capstan.yaml; remove this",
             ],
         ),
         (
@@ -178,7 +178,7 @@ services:
         (
             "services:\n- {name: calico, enabled: true}\n",
             vec![
-                "2:18 `cilium` and `calico` are both of role cni, and a cluster has one network: take one out, or let `enabled: false` say that it is not there",
+                "2:18 `cilium` and `calico` both have the role cni, but a cluster has one network: remove one, or set `enabled: false` on it",
             ],
         ),
     ] {
@@ -224,16 +224,10 @@ fn services_begin_by_role_and_after_those_that_they_name() {
 fn what_is_more_than_is_read_is_told_and_nothing_else_is_looked_for() {
     let names = vec!["nowhere"; 101].join(", ");
     let text = format!("services:\n- {{name: a, from: {{folder: services/a}}, after: [{names}]}}\n");
-    assert_eq!(
-        service_findings(&text, &["a"]),
-        ["2: 101 services are more than the 100 that are read: take some out"]
-    );
+    assert_eq!(service_findings(&text, &["a"]), ["2: 101 services exceed the limit of 100: remove some"]);
     let objects = vec!["{kind: App, name: a}"; 101].join(", ");
     let text = format!("services:\n- {{name: a, from: {{objects: [{objects}]}}}}\n");
-    assert_eq!(
-        service_findings(&text, &[]),
-        ["2: 101 objects are more than the 100 that are read: take some out"]
-    );
+    assert_eq!(service_findings(&text, &[]), ["2: 101 objects exceed the limit of 100: remove some"]);
 
     let file = path("peu01/overlay/capstan.yaml");
     let text = format!("services:\n{}", "- {name: a, enabled: true}\n".repeat(101));
@@ -241,5 +235,5 @@ fn what_is_more_than_is_read_is_told_and_nothing_else_is_looked_for() {
     let found = judge_optional_services((&file, &text), &settings.services, &[]);
     let told: Vec<String> =
         found.iter().map(|finding| format!("{}: {}", finding.line().unwrap(), finding.message)).collect();
-    assert_eq!(told, ["1: 101 services are more than the 100 that are read: take some out"]);
+    assert_eq!(told, ["1: 101 services exceed the limit of 100: remove some"]);
 }

@@ -171,14 +171,14 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         ),
         ("mode: 3", "1:7: `mode` must be propose or observe, found the number 3"),
         ("mode: [propose]", "1:7: `mode` must be one word, found a list"),
-        ("mode: propose\nmode: observe", "2:1: the key `mode` stands twice"),
+        ("mode: propose\nmode: observe", "2:1: the key `mode` is there twice"),
         (
             "mode: propose\n---\nmode: observe\n",
-            "3:1: a second document starts here; the file must hold one only",
+            "3:1: a second document starts here; the file must have only one",
         ),
         (
             "upgrade:\n  proposals:\n    group:\n      by: \"*\"\n",
-            "4:11: `upgrade.proposals.group.by`: `*` is not a pattern over paths: of a group it says how cluster ids begin, so it must end with a plain character: `*/` groups clusters by their first folder",
+            "4:11: `upgrade.proposals.group.by`: `*` is not a pattern over paths: a group is a pattern for the start of cluster ids, so it must end with a plain character: `*/` groups clusters by their first folder",
         ),
         ("upgrade:\n  proposals:\n    group: {}\n", "3:12: `upgrade.proposals.group` lacks the key `by`"),
         (
@@ -223,7 +223,7 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         ),
         (
             "upgrade:\n  proposals:\n    assignees: [a, b, c, d, e, f, g, h, i, j, k]\n",
-            "3:16: `upgrade.proposals.assignees`: 11 entries are more than a list may have here (10)",
+            "3:16: `upgrade.proposals.assignees`: 11 entries exceed the limit of this list (10)",
         ),
         (
             "upgrade: {proposals: {open: -2}}",
@@ -266,7 +266,7 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         ("clusters: {overlay: .}", "1:12: `clusters.overlay` must be a folder of its own, found `.`"),
         (
             "clusters: {overlay: base}",
-            "1:12: `clusters.overlay` (base) and `clusters.base` (base) must lie apart",
+            "1:12: `clusters.overlay` (base) and `clusters.base` (base) must be different folders, neither inside the other",
         ),
         (
             "policy:\n  kubernetes-minor-skp: error\n",
@@ -299,7 +299,7 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         ),
         (
             "dashboard:\n  labels: [\"\"]",
-            "2:11: `dashboard.labels`: at most 20 labels of one line and at most 50 characters are taken",
+            "2:11: `dashboard.labels`: at most 20 labels are allowed, each on one line with at most 50 characters",
         ),
         ("- mode", "1:1: the file must be a mapping, found a list"),
     ];
@@ -466,8 +466,9 @@ fn a_cluster_claimed_by_two_management_clusters_is_an_error_at_the_second_claim(
     let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
-        [".capstan.yaml:7:27: the cluster gauss/peu01 is claimed by two management clusters, `a` and `b`: \
-          change `managementClusters` in .capstan.yaml so that one of them has it"]
+        [
+            ".capstan.yaml:7:27: the cluster gauss/peu01 is claimed by two management clusters, `a` and `b`: change `managementClusters` in .capstan.yaml so that only one has it"
+        ]
     );
 }
 
@@ -618,7 +619,7 @@ fn two_management_clusters_with_one_provider_set_are_refused_at_the_second() {
                 - name: b\n    uid: 7f1c2d3e-0000-4a5b-8c9d-0123456789ab\n    providers: {path: mc/providers/, by: capstan}\n";
     assert_eq!(
         repository(text).unwrap_err(),
-        ".capstan.yaml:7:17: `a` and `b` name one provider set, `mc/providers`: a set is one management cluster's"
+        ".capstan.yaml:7:17: `a` and `b` name one provider set, `mc/providers`: a set belongs to one management cluster"
     );
 }
 

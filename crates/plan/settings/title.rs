@@ -93,7 +93,8 @@ impl TitleTemplate {
         }
         if text.chars().any(is_of_no_line) {
             return Err(
-                "a title is one line without control characters or such as change its direction".to_owned()
+                "a title is one line without control characters or characters that change the text direction"
+                    .to_owned(),
             );
         }
         Ok(Self { text: text.to_owned(), parts: parts(text)? })
@@ -204,7 +205,8 @@ mod tests {
     #[test]
     fn what_is_no_title_is_told_with_the_nearest_right_field() {
         let known = "known: cluster, release, releaseVersion, previousRelease, provider, kubernetesVersion";
-        let one_line = "a title is one line without control characters or such as change its direction";
+        let one_line =
+            "a title is one line without control characters or characters that change the text direction";
         for (template, expected) in [
             ("", "a title must not be empty; leave the key out for Capstan's own".to_owned()),
             (" ", "a title must not be empty; leave the key out for Capstan's own".to_owned()),

@@ -91,7 +91,7 @@ pub(super) fn patterns_of_a_right<'de, D: Deserializer<'de>>(deserializer: D) ->
     let patterns = Vec::<Glob>::deserialize(deserializer)?;
     if !patterns.is_empty() && patterns.iter().all(Glob::is_exclusion) {
         return Err(de::Error::custom(
-            "it only takes out, and so means nobody: name first who is meant, as in `[\"*/*\", \"!gauss/*\"]`",
+            "it has only exclusions, so it matches nothing: begin with a match, as in `[\"*/*\", \"!gauss/*\"]`",
         ));
     }
     Ok(patterns)
@@ -104,8 +104,7 @@ pub(super) fn pattern_of_a_right<'de, D: Deserializer<'de>>(
     let pattern = Option::<Glob>::deserialize(deserializer)?;
     match &pattern {
         Some(exclusion) if exclusion.is_exclusion() => Err(de::Error::custom(format!(
-            "`{exclusion}` says who is not meant: write who is. Later entries win, so one for all and then one for `{}` say the \
-             same",
+            "`{exclusion}` is an exclusion, but only matches are allowed here. Later entries win: write one entry for all, then one for `{}`",
             exclusion.as_str().trim_start_matches('!')
         ))),
         _ => Ok(pattern),
@@ -119,7 +118,7 @@ pub(super) fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>, const MOST
     let list = Vec::<T>::deserialize(deserializer)?;
     if list.len() > MOST {
         let has = list.len();
-        return Err(de::Error::custom(format!("{has} entries are more than a list may have here ({MOST})")));
+        return Err(de::Error::custom(format!("{has} entries exceed the limit of this list ({MOST})")));
     }
     Ok(list)
 }
@@ -164,7 +163,7 @@ pub(super) fn release_reads<'de, D: Deserializer<'de>>(
     if reads.len() > ContentId::MOST_READS {
         let (has, most) = (reads.len(), ContentId::MOST_READS);
         return Err(de::Error::custom(format!(
-            "{has} files are more than a release may read elsewhere ({most})"
+            "{has} files exceed what a release may read outside its folder ({most})"
         )));
     }
     Ok(reads)

@@ -119,12 +119,12 @@ impl TemplateNames {
             };
             for earlier in templates[..at].iter().filter(of_kind) {
                 if earlier.live == entry.live {
-                    let message = format!("the live {} {} stands here twice", entry.kind, entry.live);
+                    let message = format!("the live {} {} is here twice", entry.kind, entry.live);
                     return Err((at, "live", message));
                 }
                 if (&earlier.name, earlier.spec) == (&entry.name, entry.spec) {
                     let message = format!(
-                        "{} {} has two live names for one spec, `{}` and `{}`: keep one of them",
+                        "{} {} has two live names for one spec, `{}` and `{}`: keep one",
                         entry.kind, entry.name, earlier.live, entry.live
                     );
                     return Err((at, "live", message));
@@ -241,7 +241,7 @@ mod tests {
                 format!("{HEAD}templates:\n{}{}", entry("a", "a-1", SPEC), entry("b", "a-1", other)),
                 Some(14),
                 Some(3),
-                "the live DockerMachineTemplate a-1 stands here twice",
+                "the live DockerMachineTemplate a-1 is here twice",
             ),
             (
                 format!("{HEAD}templates:\n{}{}", entry("a", "a-1", SPEC), entry("a", "a-2", SPEC)),

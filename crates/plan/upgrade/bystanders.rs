@@ -131,7 +131,7 @@ impl Bystanders<'_> {
                 strangers.iter().map(|at| self.context.base.objects[*at].id.to_string()).collect();
             let verb = if strangers.len() == 1 { "is" } else { "are" };
             self.said.notes.push(format!(
-                "This folder's record will name {} for the clusters that the release knows. {} {verb} none of them: what the record says is not true of {}.",
+                "This folder's record will name {} for the clusters that the release knows. {} {verb} none of them: the record is not true for {}.",
                 self.context.request.new.id(),
                 names.join(" and "),
                 if strangers.len() == 1 { "it" } else { "them" },
@@ -195,10 +195,10 @@ impl Bystanders<'_> {
         }
         let text = &stays.text;
         let message = format!(
-            "{id} is not of the release and stays at {text}, but {template}, which it names, moves to the release's version. Set its version too, or give it a template of its own.",
+            "{id} is not of the release and stays at {text}, but {template}, which it names, changes to the release's version. Set its version too, or give it its own template.",
         );
         let reason =
-            format!("{id} would keep its version {text} with the image that the release gives {template}.");
+            format!("{id} would keep its version {text} with the image that the release sets in {template}.");
         let rule = rules::STEP_GROUP_SPLIT;
         self.said.block(self.context.finding_at(rule, message, object, stays.at, &stays.path), reason);
         true
@@ -208,14 +208,14 @@ impl Bystanders<'_> {
         let id = self.context.base.objects[object].id.clone();
         let stays = stays.or_else(|| self.version_of_control_plane(object));
         let version = stays.as_ref().map_or_else(
-            || "as it is, with no version of Kubernetes said here".to_owned(),
+            || "as it is, without a version of Kubernetes".to_owned(),
             |stays| format!("at Kubernetes {}", stays.text),
         );
         let message = format!(
             "{id} is not of the release and stays {version}{}. {}.",
             goes_on(self.group),
             if is_cluster(&id) {
-                "Give each cluster a folder of its own, so that each has its record"
+                "Give each cluster its own folder and record"
             } else {
                 "Set its version by hand in the same change, or let it follow"
             }
@@ -264,7 +264,7 @@ impl Bystanders<'_> {
         }
         for (place, id, stays) in found {
             let message = format!(
-                "{id} is not of the release and stays at Kubernetes {}{}. It stands in the overlay: whoever owns that sets its version.",
+                "{id} is not of the release and stays at Kubernetes {}{}. It is in the overlay: the owner of the overlay sets its version.",
                 stays.text,
                 goes_on(self.group)
             );

@@ -98,13 +98,13 @@ fn decide(
     if matches!(pin.by, PinnedBy::Range | PinnedBy::Elsewhere) {
         let note = if pin.by == PinnedBy::Range {
             format!(
-                "{id} leaves the version of chart {} to Flux ({}), so it does not follow the release, which was made with {after}.",
+                "{id} leaves the version of chart {} to Flux ({}), so it does not follow the release, which was built with {after}.",
                 pin.chart,
                 if pin.text.is_empty() { "none is named" } else { &pin.text },
             )
         } else {
             format!(
-                "{id} takes chart {} from {}, which is not in this base, so its version does not follow the release, which was made with {after}.",
+                "{id} takes chart {} from {}, which is not in this base, so its version does not follow the release, which was built with {after}.",
                 pin.chart, pin.text,
             )
         };
@@ -133,14 +133,14 @@ fn decide(
         });
     }
     let what_to_do = if is_variable {
-        "Change the variable's value where that is set"
+        "Change the value of the variable where it is set"
     } else if pin.by == PinnedBy::Digest {
         "Set the digest of that version, or name the version alone"
     } else {
-        "Set it to that version, or leave it empty where the release is to decide"
+        "Set it to that version, or leave it empty to let the release decide"
     };
     let message = format!(
-        "{id} pins chart {} at {}, and it stays there. Release {} was made with {after}: Kubernetes, images and apps move, the chart's templates and defaults do not, and nobody has tried them together. {what_to_do}.",
+        "{id} pins chart {} at {}, and it stays there. Release {} was built with {after}. Kubernetes, images and apps change, but the chart's templates and defaults do not, and nobody has tested them together. {what_to_do}.",
         pin.chart,
         pin.text,
         new.id(),

@@ -62,12 +62,12 @@ pub(super) fn comments_that_go(
     let more = gone.len().saturating_sub(TOLD);
     let told = gone.into_iter().take(TOLD).map(|(place, comment)| {
         format!(
-            "{place}: the comment `{}` goes with what it stands at. Write it elsewhere if it still holds.",
+            "{place}: the comment `{}` is removed with its line. Write it elsewhere if it is still true.",
             shown(&comment)
         )
     });
-    let rest =
-        (more > 0).then(|| format!("{more} more comments go with what they stand at: the diff shows them."));
+    let rest = (more > 0)
+        .then(|| format!("{more} more comments are removed with their lines: the diff shows them."));
     told.chain(rest).collect()
 }
 

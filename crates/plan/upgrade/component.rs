@@ -56,8 +56,8 @@ impl std::fmt::Display for ComponentChange {
         let Self { part, name, .. } = self;
         match (&self.old, &self.new) {
             (Some(old), Some(new)) => write!(f, "{part} {name}: {old} -> {new}."),
-            (None, Some(new)) => write!(f, "{part} {name} {new} comes."),
-            (Some(old), None) => write!(f, "{part} {name} {old} goes."),
+            (None, Some(new)) => write!(f, "{part} {name} {new} is new."),
+            (Some(old), None) => write!(f, "{part} {name} {old} is removed."),
             (None, None) => write!(f, "{part} {name}."),
         }
     }

@@ -107,7 +107,7 @@ fn say_obstacle(context: Context<'_>, Obstacle { object, why }: Obstacle, said: 
         Why::Text(refused) => {
             let start = context.base.position(object, context.base.node(object).span.start);
             let message = format!(
-                "{id} cannot be brought to the release's API version in this file: {}. Make the change by hand, or rewrite this place plainly.",
+                "{id} cannot be converted to the release's API version in this file: {}. Make the change by hand, or write this place in plain YAML.",
                 refused.reason
             );
             let place = Place::at(file, start);

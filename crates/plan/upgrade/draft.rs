@@ -277,13 +277,13 @@ fn not_a_resource() -> EditRefused {
         document: 0,
         path: FieldPath::root(),
         position: Position { line: 1, column: 1 },
-        reason: "the release adds an object to it, but the base's kustomization does not name it, so that the object would never be applied".to_owned(),
+        reason: "the release adds an object to it, but the base's kustomization does not name it, so the object would never be applied".to_owned(),
     }
 }
 
 fn written_out(place: &WrittenOut, at: Place) -> Finding {
     let message = format!(
-        "`{}` had its value by an alias, and others of its anchor become something else: the value itself is written here",
+        "`{}` had its value from an alias, and other uses of its anchor change: Capstan writes the value itself here",
         place.path
     );
     Finding::new(rules::ALIAS_WRITTEN_OUT, message).place(at).path(&place.path)
@@ -293,7 +293,7 @@ pub(super) fn edit_refused(path: &RepoPath, refused: &EditRefused) -> Finding {
     Finding::new(
         rules::EDIT_REFUSED,
         format!(
-            "This file is not edited: {}. Make the change by hand, or rewrite this place plainly.",
+            "Capstan does not edit this file: {}. Make the change by hand, or write this place in plain YAML.",
             refused.reason
         ),
     )

@@ -105,13 +105,9 @@ impl ObjectProvenance {
 
 fn because(change: &Change, stands: &Stands) -> &'static str {
     match (change.reason, &stands.old, &stands.new) {
-        (Reason::Rotation, ..) => {
-            "a template is never edited: what changes in it makes a new one with a new name"
-        }
+        (Reason::Rotation, ..) => "a template is immutable: a change makes a new one with a new name",
         (Reason::Reference, ..) => "it names a template that has a new name",
-        (Reason::Release | Reason::Inventory, ..) if change.from.is_some() => {
-            "the new API version has it there"
-        }
+        (Reason::Release | Reason::Inventory, ..) if change.from.is_some() => "moved by the new API version",
         (Reason::Release | Reason::Inventory | Reason::Object, _, None) if change.new.is_none() => {
             "the new release no longer has it"
         }

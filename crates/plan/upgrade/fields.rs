@@ -75,7 +75,7 @@ pub(super) fn plan(
     }
     if let Some(finding) = upgrade.findings.iter_mut().find(|finding| finding.rule == rules::EDIT_REFUSED) {
         let file = finding.file().map(ToString::to_string).unwrap_or_default();
-        let reason = format!("{file} cannot be edited as intended.");
+        let reason = format!("{file} cannot be edited as planned.");
         finding.stops = Some(reason.clone());
         upgrade.blocked.push(reason);
     }

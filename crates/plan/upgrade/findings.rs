@@ -25,9 +25,9 @@ pub(super) fn say(context: Context<'_>, merge: &ClusterMerge, staying: &Staying,
     for change in &merge.kind_changes {
         let (old, new) = (&context.base.objects[change.object].id, &change.added);
         let what = if staying.contains(change.object) {
-            "another object comes, and this one stays until nothing can name it any more"
+            "another object is added, and this one stays until nothing can name it"
         } else {
-            "one object goes and another comes"
+            "one object is removed and another is added"
         };
         let message = format!(
             "The release puts {} of {} in place of this {} of {}: {what}.",
@@ -48,10 +48,10 @@ pub(super) fn say(context: Context<'_>, merge: &ClusterMerge, staying: &Staying,
     for not_merged in &merge.not_merged {
         let what = &not_merged.what;
         let message = format!(
-            "The release changes {what}, which Capstan cannot take over into this cluster's base. Make the same change in the base by hand; then the upgrade goes on.",
+            "The release changes {what}, which Capstan cannot apply to this cluster's base. Make the same change in the base by hand; then the upgrade continues.",
         );
         let place = not_merged.place.clone().at_first_column();
-        let reason = format!("{}: the base cannot take over {what}.", not_merged.place.file());
+        let reason = format!("{}: Capstan cannot apply {what} to the base.", not_merged.place.file());
         said.block(Finding::new(rules::KUSTOMIZATION_NOT_MERGED, message).place(place), reason);
     }
 }
@@ -64,7 +64,7 @@ fn say_matching(merge: &ClusterMerge, said: &mut Said) {
                 let candidates = candidates.join(" or ");
                 (
                     format!(
-                        "{piece} could be {candidates}: nothing is changed for it. Give the release's document the name that the cluster's object has after the cluster's name, or split the file.",
+                        "{piece} could be {candidates}, so Capstan changes nothing for it. Give the release's document the same name suffix as the cluster's object, or split the file.",
                     ),
                     format!("{piece} of the release could be {candidates}."),
                 )
@@ -74,9 +74,9 @@ fn say_matching(merge: &ClusterMerge, said: &mut Said) {
                 let places = places.join(" and ");
                 (
                     format!(
-                        "{places} are both {id} and say different things: nothing is changed for it. An object is known by group, kind, namespace and name, not by its API version: leave one of them in the release.",
+                        "{places} are both {id} but differ, so Capstan changes nothing for it. Group, kind, namespace and name identify an object, not the API version: keep one of them in the release.",
                     ),
-                    format!("{piece} stands in the release more than once, and differs: {places}."),
+                    format!("{piece} is in the release more than once, with differences: {places}."),
                 )
             }
         };
@@ -86,7 +86,7 @@ fn say_matching(merge: &ClusterMerge, said: &mut Said) {
     }
     for (place, piece) in &merge.unmatched {
         let message = format!(
-            "The release's fragment ({piece}) speaks of no object of this cluster, so it changes nothing here. Put it into a file of the same name as the cluster's, or give it a kind."
+            "The release's fragment ({piece}) matches no object of this cluster, so it changes nothing here. Put it into a file with the same name as the cluster's, or give it a kind."
         );
         let place = place.clone().at_first_column();
         said.findings.push(Finding::new(rules::UNMATCHED_FRAGMENT, message).place(place));
@@ -102,7 +102,7 @@ pub(super) fn ahead(context: Context<'_>, group: &StepGroup, said: &mut Said) {
         if component_version(object).is_some() {
             let reason = format!("{id} is at {cluster}, which is newer than the release's {release}.");
             let message = format!(
-                "{id} is at {cluster}, the release at {release}. No provider goes back a minor: choose a release of {cluster} or newer."
+                "{id} is at {cluster}, the release at {release}. A provider cannot go back a minor: choose a release with {cluster} or newer."
             );
             let rule = rules::PROVIDER_DOWNGRADE;
             said.block(context.finding_at(rule, message, ahead.object, ahead.at, &ahead.path), reason);
@@ -110,7 +110,7 @@ pub(super) fn ahead(context: Context<'_>, group: &StepGroup, said: &mut Said) {
         }
         let reason = format!("{id} runs Kubernetes {cluster}, which is newer than the release's {release}.");
         let message = format!(
-            "{id} is at Kubernetes {cluster}, the release at {release}. Kubernetes cannot go back: choose a release of {cluster} or newer."
+            "{id} is at Kubernetes {cluster}, the release at {release}. Kubernetes cannot be downgraded: choose a release with {cluster} or newer."
         );
         let rule = rules::KUBERNETES_DOWNGRADE;
         said.block(context.finding_at(rule, message, ahead.object, ahead.at, &ahead.path), reason);
@@ -127,9 +127,9 @@ pub(super) fn split(
 ) {
     let id = context.base.objects[merged.object].id.to_string();
     let reason =
-        format!("{id} {} is held by {holder}, and versions and images move together.", decision.path);
+        format!("{id} {} is held by {holder}, but versions and images must change together.", decision.path);
     let message = format!(
-        "{} of {id} is held by {holder}, while the release moves Kubernetes versions and images, which move together or not at all. Take the release's value, or hold back the whole upgrade.",
+        "{} of {id} is held by {holder}, but the release changes Kubernetes versions and images, which must change together. Take the release's value, or hold the whole upgrade.",
         decision.path
     );
     let at = decision.at.unwrap_or(context.base.node(merged.object).span.start);
@@ -154,7 +154,7 @@ pub(super) fn foreign_fields(context: Context<'_>, merged: &MergedObject, draft:
         let path = foreign.path;
         if foreign.origin == Origin::ClusterAlone {
             let message = format!(
-                "{id} becomes {after}, for which no conversion is known here, and {path}, which only this cluster has, stays as it is. Look up what {after} calls it, and write it so; a definition of both versions in `.capstan/crds` tells whether it is the same.",
+                "{id} becomes {after}, for which Capstan knows no conversion. {path}, which only this cluster has, stays as it is. Look up its name in {after} and write that, or add a definition of both versions to `.capstan/crds`.",
             );
             let at = foreign.at.unwrap_or(cluster.span.start);
             said.findings.push(context.finding_at(
@@ -176,7 +176,7 @@ pub(super) fn foreign_fields(context: Context<'_>, merged: &MergedObject, draft:
                 said.findings.push(finding);
             }
             None => said.blocked.push(format!(
-                "{path} of {id} is not in the shape of {after}, and no conversion of this kind is known here: write by hand what it becomes there, or take the release's value."
+                "{path} of {id} does not have the shape of {after}, and Capstan knows no conversion of this kind: write the new form by hand, or take the release's value."
             )),
         }
         match said.conflicts.iter_mut().find(|known| known.object == id && known.path == path) {

@@ -99,9 +99,9 @@ fn finding(base: &Base, object: usize, change: &Replaced) -> (Finding, String) {
     let id = &base.objects[object].id;
     let Replaced { part, path, from, to } = change;
     let why = if is_cluster(id) {
-        "Another infrastructure or control plane is another cluster, so the upgrade blocks. Make a new cluster from the release, and move what runs here"
+        "Another infrastructure or control plane is another cluster, so the upgrade is blocked. Make a new cluster from the release, and move the workloads"
     } else {
-        "Cluster API refuses a class whose templates become others of another kind, for every cluster that is made from it, so the upgrade blocks. Give the release a class with a new name, and make new clusters from that"
+        "Cluster API refuses a class whose templates change their kind, for every cluster of the class, so the upgrade is blocked. Give the release a class with a new name, and make new clusters from it"
     };
     let node = base.node(object);
     let at = std::iter::successors(Some(path.clone()), FieldPath::parent)
@@ -109,10 +109,10 @@ fn finding(base: &Base, object: usize, change: &Replaced) -> (Finding, String) {
         .map_or(node.span.start, |node| node.span.start);
     let finding = Finding::new(
         rules::REMOVES_CLUSTER,
-        format!("The release turns `{part}` of {id} from {from} to {to}. {why}."),
+        format!("The release changes `{part}` of {id} from {from} to {to}. {why}."),
     )
     .place(base.place(object, at))
     .object(id)
     .path(path);
-    (finding, format!("The release turns `{part}` of {id} from {from} to {to}."))
+    (finding, format!("The release changes `{part}` of {id} from {from} to {to}."))
 }

@@ -149,7 +149,7 @@ impl FieldSource for GiantSwarmRelease {
         let root = self.manifest.documents().first().map(|document| &document.root);
         let name = root.and_then(|root| root.get("metadata")?.get("name"));
         let line = name.map_or(1, |name| self.manifest.position(name.span.start).line);
-        ("the release to go to has this name", Place::line_of(self.file.clone(), line))
+        ("the name of the new release", Place::line_of(self.file.clone(), line))
     }
 }
 
@@ -158,14 +158,12 @@ fn decide(base: &Base, holders: &[Holder<'_>]) -> Result<Vec<(usize, NamedReleas
     let named = named_releases(holders);
     let line = |(object, named): &(usize, NamedRelease)| place(base, *object, named).without_column();
     let Some(first) = named.first() else {
-        let sentence = "Nothing in this cluster's base names a release, so there is nothing to set: give its chart \
-                        `global.release.version`, in a string of a ConfigMap or in the HelmRelease's values.";
+        let sentence = "Nothing in this cluster's base names a release: set `global.release.version` of its chart, in a string of a ConfigMap or in the HelmRelease's values.";
         return Err(Obstacle { sentence: sentence.to_owned(), finding: None });
     };
     if let Some(variable) = named.iter().find(|(_, named)| named.text.contains("${")) {
         let sentence = format!(
-            "{} names the release by a variable, `{}`: change its value where that is set (the `postBuild` of a Flux \
-             Kustomization, say).",
+            "{} names the release by a variable, `{}`: change the variable where it is set (for example in `postBuild` of a Flux Kustomization).",
             line(variable),
             variable.1.text
         );
@@ -177,8 +175,7 @@ fn decide(base: &Base, holders: &[Holder<'_>]) -> Result<Vec<(usize, NamedReleas
     };
     let Some(other) = named.iter().find(differs) else { return Ok(named) };
     let sentence = format!(
-        "{} says release {}, but {} says {}: nobody can tell which one the cluster is at. Make them agree, or take \
-         one of them out.",
+        "{} names release {}, but {} names {}, so the cluster's release is unknown. Make them agree, or remove one of them.",
         line(first),
         first.1.text,
         line(other),

@@ -54,8 +54,8 @@ impl fmt::Display for There {
             Self::ItemOf(list, name) => {
                 write!(f, "is an item of the list {list}, `{{name: {name}, value: …}}`")
             }
-            Self::Otherwise => f.write_str("is spelled otherwise"),
-            Self::Gone => f.write_str("is no more"),
+            Self::Otherwise => f.write_str("has another spelling"),
+            Self::Gone => f.write_str("no longer exists"),
             Self::NoCounterpart(why) => write!(f, "has no counterpart ({why})"),
         }
     }
@@ -234,7 +234,7 @@ mod tests {
             (
                 "{machineTemplate: {nodeDrainTimeout: ten}}",
                 &[
-                    "/spec/machineTemplate/nodeDrainTimeout has no counterpart (this is no duration that Cluster API takes)",
+                    "/spec/machineTemplate/nodeDrainTimeout has no counterpart (this is not a duration that Cluster API accepts)",
                 ],
             ),
             (

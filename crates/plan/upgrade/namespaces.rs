@@ -37,13 +37,13 @@ pub(super) fn namespaces(context: Context<'_>, merge: &ClusterMerge, said: &mut 
         let (message, blocked) = match &change.new {
             Some(new) => (
                 format!(
-                    "The release puts {kind} {name} into namespace {new} ({was}); it {own}. In another namespace it is another object: the one that is there would go or stay behind unmanaged. Leave the namespace out of the release, or move the object by hand."
+                    "The release puts {kind} {name} into namespace {new} ({was}); it {own}. In another namespace it is another object, and the existing one would be deleted or left unmanaged. Remove the namespace from the release, or move the object by hand."
                 ),
                 format!("The release puts {kind} {name} into namespace {new}: that is another object."),
             ),
             None => (
                 format!(
-                    "The release leaves out the namespace of {kind} {name} ({was}); it {own}, and this cluster's other objects are not. In another namespace it is another object: the one that is there would go or stay behind unmanaged. Write the namespace into the release again, or move the object by hand."
+                    "The release leaves out the namespace of {kind} {name} ({was}); it {own}, and this cluster's other objects are not. In another namespace it is another object, and the existing one would be deleted or left unmanaged. Add the namespace to the release again, or move the object by hand."
                 ),
                 format!("The release leaves out the namespace of {kind} {name}: that is another object."),
             ),
@@ -66,7 +66,7 @@ pub(super) fn namespaces(context: Context<'_>, merge: &ClusterMerge, said: &mut 
             .collect();
         let was = first.old.as_deref().unwrap_or("none");
         said.notes.push(format!(
-            "The release writes namespace {} where it wrote {was}. This cluster lives in {own}, and its objects stay there: {}.",
+            "The release writes namespace {} where it wrote {was}. This cluster is in {own}, and its objects stay there: {}.",
             first.new.as_deref().unwrap_or("none"),
             names.join(", ")
         ));
@@ -105,7 +105,7 @@ pub(super) fn half_moved(base: &Base, intended: &[FileChange]) -> Vec<(Finding, 
                 continue;
             };
             let message = format!(
-                "The release turns {} of {id} to namespace {}, but {left} stays where it is: the reference would name nothing, or something else. Leave the namespace out of the release, or move the object by hand.",
+                "The release changes {} of {id} to namespace {}, but {left} stays where it is, so the reference would name nothing or another object. Remove the namespace from the release, or move the object by hand.",
                 reference.path, reference.namespace
             );
             let at = std::iter::successors(Some(reference.path.clone()), FieldPath::parent)
@@ -116,7 +116,7 @@ pub(super) fn half_moved(base: &Base, intended: &[FileChange]) -> Vec<(Finding, 
                 .object(id)
                 .path(&place);
             let reason = format!(
-                "The release turns {} of {id} to namespace {}, where {} {} is not.",
+                "The release changes {} of {id} to namespace {}, which does not have {} {}.",
                 reference.path, reference.namespace, left.kind, left.name
             );
             found.push((finding, reason));

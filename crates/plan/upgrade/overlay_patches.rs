@@ -42,7 +42,7 @@ pub(super) fn overlay_patches(context: Context<'_>, merge: &ClusterMerge) -> Vec
         for Mention { moved, place } in context.mentions_of(&target) {
             let Moved { field, there } = moved;
             let message = format!(
-                "This patch is for {field} of {}, which the upgrade brings to {version}. There the field {there}: after the upgrade the patch has no effect, or fails. Write it for {version} in the same change.",
+                "This patch is for {field} of {}, which the upgrade converts to {version}. There the field {there}, so the patch fails or has no effect after the upgrade. Write it for {version} in the same change.",
                 target.id
             );
             findings.push(

@@ -62,7 +62,7 @@ pub fn plan(request: &Request<'_>) -> Result<Planned, FileError> {
     if let Some(OwnFields(source)) = request.new.fields() {
         let mut planned = fields::plan(request, &base.with_generated(), source)?;
         if request.settings.versions == Versions::Stay {
-            let why = "Such a release names versions alone, and those never go back: there is nothing that a rollback could take back.";
+            let why = "Such a release has only versions, and versions never go back, so there is nothing to roll back.";
             planned.upgrade.blocked.push(why.to_owned());
         }
         return Ok(planned);
@@ -144,7 +144,7 @@ impl Done {
         intended.sort_by(|a: &FileChange, b| a.path.cmp(&b.path));
         for finding in findings.iter_mut().filter(|finding| finding.rule == rules::EDIT_REFUSED) {
             let file = finding.file().map(ToString::to_string).unwrap_or_default();
-            let reason = format!("{file} cannot be edited as intended.");
+            let reason = format!("{file} cannot be edited as planned.");
             finding.stops = Some(reason.clone());
             blocked.push(reason);
         }
@@ -197,11 +197,11 @@ fn lacking(fields: usize) -> Option<String> {
         1 => "One field".to_owned(),
         _ => format!("{fields} fields"),
     };
-    Some(format!("{subject} of the release would neither stand in the result nor be explained."))
+    Some(format!("{subject} of the release would be missing from the result without an explanation."))
 }
 
 /// A file that the release replaces as a whole, and in which the upgrade has to edit something besides.
 fn edited_twice(file: &RepoPath) -> Finding {
-    let message = "The release replaces this file, and the upgrade has to edit it too, to follow a template's new name. Make the release's change here by hand, then the upgrade follows.";
+    let message = "The release replaces this file, but the upgrade must also edit it for a template's new name. Make the release's change here by hand; then the upgrade continues.";
     Finding::new(rules::EDIT_REFUSED, message).place(Place::line_of(file.clone(), 1).at_first_column())
 }

@@ -131,7 +131,7 @@ impl Reduced {
                 self.draft.keep_object(object);
                 let reason = format!("The release drops {id}, which an upgrade never removes.");
                 let message = format!(
-                    "The release drops {id}. Without it the cluster is lost, so the upgrade blocks. If that is meant, delete the cluster with `delete: cluster` in its capstan.yaml."
+                    "The release drops {id}. Without it the cluster is lost, so the upgrade is blocked. To delete the cluster, write `delete: cluster` in its capstan.yaml."
                 );
                 let finding = Finding::new(rules::REMOVES_CLUSTER, message).place(place).object(&id);
                 said.block(finding.path(&FieldPath::root()), reason);
@@ -187,7 +187,7 @@ pub(super) fn forbid_kind_change(context: Context<'_>, object: usize, said: &mut
     let node = context.base.node(object);
     if is_lifeline_here(context.base, &id, node) {
         let message = format!(
-            "The release changes the kind of {id}. Another control plane or infrastructure is another cluster, so the upgrade blocks."
+            "The release changes the kind of {id}. Another control plane or infrastructure is another cluster, so the upgrade is blocked."
         );
         let at = node.span.start;
         said.findings.push(context.finding_at(

@@ -126,16 +126,16 @@ fn overlay_mention(
         }
         (_, edit) => {
             let way_out = if edit.is_some() {
-                "`/capstan retarget`, or `capstan upgrade --retarget`, edits just this name in the overlay; or let the patch select its target by kind or label"
+                "`/capstan retarget`, or `capstan upgrade --retarget`, edits only this name in the overlay. Or select the target of the patch by kind or label"
             } else {
-                "This target is a pattern, or selects several objects, so that no one name can take its place: let the patch select by kind or label, or name each object"
+                "This target is a pattern or selects several objects, so one name cannot replace it: select by kind or label, or name each object"
             };
             let (does, loss) = match mention.role {
                 MentionRole::Target => ("patch targets", "the patch would be lost"),
                 MentionRole::Value => ("value names", "the value would name the old one"),
             };
             let message = format!(
-                "This {does} {} {}, which the upgrade gives the new name {new}, so {loss}. {way_out}.",
+                "This {does} {} {}, which the upgrade renames to {new}, so {loss}. {way_out}.",
                 id.kind, id.name
             );
             let place = Place::at(path, position);

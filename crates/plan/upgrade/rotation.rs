@@ -97,7 +97,7 @@ impl Rotating<'_> {
         }
         if is_class(id) && self.context.request.cluster.classes_used_elsewhere.contains(&id.name) {
             self.said.blocked.push(format!(
-                "Clusters of other folders use the {id}, so it is left as it is: upgrade it where all of them can follow."
+                "Clusters of other folders use the {id}, so Capstan does not change it: upgrade it where all of them can follow."
             ));
             return;
         }
@@ -123,20 +123,20 @@ impl Rotating<'_> {
             Some((owner, path)) => {
                 let at = base.node(*owner).at(path).map_or(0, |node| node.span.start);
                 let message = format!(
-                    "{path} of {} could name {id} or another template of that name, and a changed template needs a new name that it would have to follow. Give the templates names of their own.",
+                    "{path} of {} could name {id} or another template with that name. A changed template gets a new name, and the reference must follow it: give the templates different names.",
                     base.objects[*owner].id
                 );
                 (message, base.place(*owner, at))
             }
             None => {
                 let message = format!(
-                    "The release changes {id}, which is immutable, and nothing in this folder names it, so that nothing would follow its new name. Let its owner stand in base and name it, in a field, a topology's variable or a class's patch; or take the template out of base."
+                    "The release changes {id}, which is immutable, but nothing in this folder names it, so nothing would follow its new name. Add its owner to base and name the template in a field, a topology variable or a class patch. Or remove the template from base."
                 );
                 (message, base.place(object, base.node(object).span.start))
             }
         };
         let finding = Finding::new(rules::TEMPLATE_EDITED_IN_PLACE, message).place(place).object(id);
-        let reason = format!("Nobody can tell what names {id}, which would get a new name.");
+        let reason = format!("It is unknown what names {id}, which would get a new name.");
         self.said.block(finding.path(&FieldPath::root()).blocking(), reason);
     }
 

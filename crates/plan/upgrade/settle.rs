@@ -80,7 +80,7 @@ impl Settling<'_> {
     fn lists_without_key(&mut self, merged: &MergedObject) {
         for (list, fields) in merged.record.lists_without_key() {
             let message = format!(
-                "The items of this list are told apart by {}, which one of them lacks or two share, so the list counts as one value.",
+                "The items of this list are identified by {}, but one lacks it or two share it, so Capstan treats the list as one value.",
                 fields.join(" and "),
             );
             let (at, rule) = (list.at.unwrap_or_default(), rules::LIST_WITHOUT_KEY);
@@ -121,11 +121,11 @@ impl Settling<'_> {
                 Verdict::TakeOver
             }
             (DecisionKind::Overwrite, ConflictPolicy::Block) => Verdict::Block(format!(
-                "{id} {path}: what stands there would be overwritten, and nobody knows where it comes from."
+                "{id} {path}: the upgrade would overwrite the existing value, and its origin is unknown."
             )),
             (DecisionKind::Overwrite, _) if in_group && is_ahead() => Verdict::Ahead,
             (DecisionKind::Overwrite, _) if in_group && self.group.comes => {
-                Verdict::SplitOver("what stands there, since the old release is unknown")
+                Verdict::SplitOver("the existing value, because the old release is unknown")
             }
             (DecisionKind::Overwrite, _) => Verdict::KeepOver,
             (DecisionKind::Conflict, ConflictPolicy::Take) if !is_ahead() => Verdict::TakeOver,
@@ -196,7 +196,7 @@ impl Settling<'_> {
         };
         let named: Vec<&str> = self.stays.iter().take(NAMED).map(String::as_str).collect();
         self.said.notes.push(format!(
-            "Versions and images stay as they are, because Kubernetes never goes back: {}{more}.",
+            "Versions and images do not change, because Kubernetes cannot be downgraded: {}{more}.",
             named.join(", ")
         ));
     }

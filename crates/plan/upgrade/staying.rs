@@ -38,7 +38,7 @@ pub(super) fn templates_that_stay(
             let id = &context.base.objects[object].id;
             if bears_images(id) {
                 staying.0.insert(object);
-                said.notes.push(format!("{id} stays, because what names it stays too."));
+                said.notes.push(format!("{id} stays, because the object that names it stays too."));
             }
         }
         return staying;
@@ -52,7 +52,7 @@ pub(super) fn templates_that_stay(
         if is_named && owners.level(context.base, object).is_some() {
             staying.0.insert(object);
             said.notes.push(format!(
-                "{} stays in this upgrade, because machine sets may still name it; the next upgrade removes it if nothing here names it.",
+                "{} stays in this upgrade, because MachineSets may still name it. The next upgrade removes it if nothing here names it.",
                 context.base.objects[object].id
             ));
         }

@@ -35,7 +35,7 @@ fn say(context: Context<'_>, object: usize, level: Option<Level>, said: &mut Sai
         )
     } else {
         format!(
-            "{id} is of a kind that Capstan does not know, and nothing here makes machines from it, so it is changed under its name. Whether that is refused or replaces machines cannot be told."
+            "{id} is of a kind that Capstan does not know, and nothing here makes machines from it, so Capstan changes it under its name. Whether the API server refuses that or it replaces machines is unknown."
         )
     };
     let at = context.base.node(object).span.start;

@@ -20,8 +20,7 @@ use capstan_yaml::{Node, Value, flow_text};
 pub(super) fn contradictions(context: Context<'_>, merge: &ClusterMerge, said: &mut Said) {
     for (name, one, other) in &merge.contradictions {
         let message = format!(
-            "${{{name}}} of the release is {} and {} in this cluster's objects, so it is bound by neither. \
-             Say which in `variables:` of the cluster's capstan.yaml, or give the release a variable for each.",
+            "${{{name}}} of the release is {} and {} in this cluster's objects, so neither binds it. Set it in `variables:` of the cluster's capstan.yaml, or give the release a variable for each.",
             shown(context, one),
             shown(context, other),
         );
@@ -60,7 +59,7 @@ fn say_disagreements(context: Context<'_>, said: &mut Said) {
             format!("{value} by {given}")
         };
         let message = format!(
-            "Flux gives ${{{}}} two values where it applies this cluster: {} and {}. It is bound by neither.",
+            "Flux gives ${{{}}} two values for this cluster: {} and {}. Neither binds it.",
             item.name,
             shown(&item.one),
             shown(&item.other),
@@ -71,7 +70,7 @@ fn say_disagreements(context: Context<'_>, said: &mut Said) {
         let place = declaration(context, name);
         if context.request.new.documents().variables.get(name).is_some_and(|own| own != value) {
             let message = format!(
-                "`variables:` gives ${{{name}}} a value, but the release {} declares it as its own, and its value counts. Take it out here.",
+                "`variables:` gives ${{{name}}} a value, but the release {} declares it and its value wins. Remove it here.",
                 context.request.new.id(),
             );
             say(place, message);
@@ -79,7 +78,7 @@ fn say_disagreements(context: Context<'_>, said: &mut Said) {
             && given.text.as_ref().is_some_and(|text| text != value)
         {
             let message = format!(
-                "${{{name}}} is `{value}` here and `{}` in {given}, which Flux substitutes. `variables:` counts for upgrades; make them equal, or take it out here.",
+                "${{{name}}} is `{value}` here and `{}` in {given}, which Flux substitutes. Upgrades use `variables:`: make them equal, or remove it here.",
                 given.text.as_deref().unwrap_or_default(),
             );
             say(place, message);
@@ -136,10 +135,10 @@ pub(super) fn without_value(
         redact(&id, &path, Some(&shown)) != own
     });
     let here = match &text {
-        Some(_) if is_secret => "a secret value stands here".to_owned(),
-        Some(text) if text.len() <= LONGEST_SHOWN => format!("`{text}` stands here"),
-        Some(_) => "a longer text stands here".to_owned(),
-        None => "nothing stands here yet".to_owned(),
+        Some(_) if is_secret => "there is a secret value here".to_owned(),
+        Some(text) if text.len() <= LONGEST_SHOWN => format!("`{text}` is here"),
+        Some(_) => "there is a longer text here".to_owned(),
+        None => "there is nothing here yet".to_owned(),
     };
     let proposed = text.filter(|_| !is_secret).and_then(|text| missing.proposed(&text));
     let verdict = trouble(context, &missing.trouble, &here, proposed.as_deref());
@@ -187,23 +186,23 @@ fn trouble(context: Context<'_>, trouble: &Trouble, here: &str, proposed: Option
                 format!(" ({}, {})", given.by, given.place.clone().without_column())
             });
             let message = format!(
-                "The release's ${{{name}}} stays as it is written: Flux takes its value from a secret{from}, which Capstan never reads, and substitutes it where it applies this cluster. Whoever else applies it does not."
+                "The release's ${{{name}}} stays as it is: Flux takes its value from a secret{from}, which Capstan never reads, and substitutes it for this cluster. Other tools do not."
             );
             Verdict { rule: rules::SECRET_VARIABLE, message, blocks: None }
         }
         Trouble::NotGiven(name) => Verdict {
             rule: rules::UNBOUND_VARIABLE,
             message: format!(
-                "The release's ${{{name}}} would stay in this file for Flux to substitute, but neither `substitute` nor `substituteFrom` of its Kustomization gives it a value, so that nothing would stand there. Add it there first."
+                "The release's ${{{name}}} would stay in this file for Flux to substitute, but neither `substitute` nor `substituteFrom` of its Kustomization gives it a value, so it becomes empty. Add it there first."
             ),
             blocks: Some(format!("Flux has no value for the release's ${{{name}}}.")),
         },
         Trouble::Unsupported(raw) => Verdict {
             rule: rules::UNSUPPORTED_SUBSTITUTION,
             message: format!(
-                "The release's `{raw}` is no expression that Capstan computes, and it guesses no value. Understood are ${{V}}, defaults (`:=`, `:-`, `=`), and the functions that clusterctl and Flux share (`,` `^` `:` `/` `#` `%`) with plain arguments; literal text is written `$${{…}}`."
+                "The release's `{raw}` is not an expression that Capstan can compute. Capstan understands ${{V}}, defaults (`:=`, `:-`, `=`), and the functions that clusterctl and Flux share (`,` `^` `:` `/` `#` `%`) with plain arguments; literal text is written `$${{…}}`."
             ),
-            blocks: Some(format!("The release's `{raw}` is no expression that Capstan computes.")),
+            blocks: Some(format!("The release's `{raw}` is not an expression that Capstan can compute.")),
         },
     }
 }

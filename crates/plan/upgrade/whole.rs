@@ -127,7 +127,7 @@ impl Bringing<'_, '_> {
             }
             self.said.blocked.push(match successor {
                 Some(successor) => format!(
-                    "{}: the cluster changed it, and the release puts {} in its place.",
+                    "{}: the cluster changed it, and the release replaces it with {}.",
                     conflict.id, successor.added
                 ),
                 None => format!("{}: the cluster changed it too.", conflict.id),

@@ -59,14 +59,13 @@ impl Argument for Overruled {
         let rule = Rule::read(rule)?;
         if rule.0.change() == Change::Never {
             return Err(
-                "takes no rule that is always an error, because what it finds breaks clusters".to_owned()
+                "cannot override this rule: it is always an error, because what it finds breaks clusters"
+                    .to_owned(),
             );
         }
         let words: Vec<&str> = reason.split_whitespace().collect();
         if words.is_empty() {
-            return Err(
-                "needs a reason after the rule: it stands in the check and in the audit trail".to_owned()
-            );
+            return Err("needs a reason after the rule, for the check and the audit trail".to_owned());
         }
         Ok(Self { cluster, rule, reason: in_a_line(&words.join(" "))? })
     }
@@ -179,7 +178,7 @@ impl Argument for OfConflict {
         let (cluster, given) = for_cluster(given)?;
         let words: Vec<&str> = given.split_whitespace().map(|word| word.trim_matches('`')).collect();
         let expected = || {
-            "needs the path of a field, as in `/spec/replicas`, and before it `Kind/name` where several objects have a conflict there".to_owned()
+            "needs the path of a field, as in `/spec/replicas`. If several objects have a conflict there, write `Kind/name` before it".to_owned()
         };
         let (object, path) = match words.as_slice() {
             [path] => (None, path),
@@ -243,7 +242,7 @@ impl Argument for To {
     fn read(given: &str) -> Result<Self, String> {
         let words: Vec<&str> = given.split_whitespace().map(|word| word.trim_matches('`')).collect();
         let expected = || {
-            "needs a release, as in `to aws/v22.0.0`, and before it the cluster where it is not that of this proposal".to_owned()
+            "needs a release, as in `to aws/v22.0.0`. For a cluster that is not in this proposal, write the cluster before it".to_owned()
         };
         let (cluster, release) = match words.as_slice() {
             [] => (None, None),
@@ -314,7 +313,7 @@ mod tests {
 
     #[test]
     fn arguments_are_read_as_they_are_declared() {
-        let path = "! needs the path of a field, as in `/spec/replicas`, and before it `Kind/name` where several objects have a conflict there";
+        let path = "! needs the path of a field, as in `/spec/replicas`. If several objects have a conflict there, write `Kind/name` before it";
         for (verb, given, expected) in [
             (Verb::Hold, "", "- until -"),
             (Verb::Hold, "audit of Q4", "audit of Q4 until -"),
@@ -373,22 +372,22 @@ mod tests {
             (
                 Verb::Override,
                 "component-downgrade",
-                "! needs a reason after the rule: it stands in the check and in the audit trail",
+                "! needs a reason after the rule, for the check and the audit trail",
             ),
             (
                 Verb::Override,
                 "removes-cluster I know",
-                "! takes no rule that is always an error, because what it finds breaks clusters",
+                "! cannot override this rule: it is always an error, because what it finds breaks clusters",
             ),
             (
                 Verb::Override,
                 "reads-other-cluster it is my neighbour's",
-                "! takes no rule that is always an error, because what it finds breaks clusters",
+                "! cannot override this rule: it is always an error, because what it finds breaks clusters",
             ),
             (
                 Verb::Override,
                 "provider-digest-differs they moved the tag",
-                "! takes no rule that is always an error, because what it finds breaks clusters",
+                "! cannot override this rule: it is always an error, because what it finds breaks clusters",
             ),
             (
                 Verb::Override,
@@ -402,7 +401,7 @@ mod tests {
             (
                 Verb::Upgrade,
                 "aws/v22.0.0",
-                "! needs a release, as in `to aws/v22.0.0`, and before it the cluster where it is not that of this proposal",
+                "! needs a release, as in `to aws/v22.0.0`. For a cluster that is not in this proposal, write the cluster before it",
             ),
             (
                 Verb::Upgrade,
@@ -412,7 +411,7 @@ mod tests {
             (
                 Verb::Upgrade,
                 "../x to v1.0.0",
-                "! needs a release, as in `to aws/v22.0.0`, and before it the cluster where it is not that of this proposal",
+                "! needs a release, as in `to aws/v22.0.0`. For a cluster that is not in this proposal, write the cluster before it",
             ),
             (Verb::Explain, "component-downgrade", "component-downgrade"),
             (Verb::Explain, "`removes-cluster`", "removes-cluster"),

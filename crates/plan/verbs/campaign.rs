@@ -30,7 +30,7 @@ impl Argument for Order {
 
     fn read(given: &str) -> Result<Self, String> {
         let expected = || {
-            "needs `stop`, `resume`, or `skip` and a cluster's folder, as in `skip gauss/peu01`; `of NAME` at the end names one of several campaigns".to_owned()
+            "needs `stop`, `resume`, or `skip` and a cluster's folder, as in `skip gauss/peu01`. `of NAME` at the end selects one of several campaigns".to_owned()
         };
         let words: Vec<&str> = given.split_whitespace().map(|word| word.trim_matches('`')).collect();
         let (words, of) = match words.as_slice() {

@@ -67,7 +67,7 @@ impl ClusterFrom {
             }
             let (name, value) = value
                 .filter(|(name, value)| is_variable(name) && !value.chars().any(char::is_control))
-                .ok_or("needs values such as `REGION=eu-west-1`, with quotes round one that has blanks: `OWNER=\"team a\"`")?;
+                .ok_or("needs values such as `REGION=eu-west-1`, with quotes around a value with blanks: `OWNER=\"team a\"`")?;
             if value.chars().count() > LONGEST_VALUE {
                 return Err(format!("takes values of at most {LONGEST_VALUE} characters"));
             }
@@ -94,7 +94,7 @@ impl Argument for Gone {
     fn read(given: &str) -> Result<Self, String> {
         let (cluster, reason) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
         let cluster = path_of(cluster).ok_or(
-            "needs the cluster by its path, as in `gauss/peu01`: it is never guessed from the place",
+            "needs the path of the cluster, as in `gauss/peu01`: Capstan never guesses it from the pull request",
         )?;
         let words: Vec<&str> = reason.split_whitespace().collect();
         let reason = (!words.is_empty()).then(|| in_a_line(&words.join(" "))).transpose()?;
@@ -148,7 +148,7 @@ fn words(given: &str) -> Result<Vec<String>, String> {
         }
     }
     if open.is_some() {
-        return Err("has a quote that nothing closes".to_owned());
+        return Err("has a quote without an end".to_owned());
     }
     words.extend(word);
     Ok(words)
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_new_cluster_is_named_with_its_release_and_values() {
-        let values = "! needs values such as `REGION=eu-west-1`, with quotes round one that has blanks: `OWNER=\"team a\"`";
+        let values = "! needs values such as `REGION=eu-west-1`, with quotes around a value with blanks: `OWNER=\"team a\"`";
         let expected = "! needs the new cluster's folder and a release, as in `gauss/peu01 from aws/v22.0.0`, and then the values of its variables";
         for (given, expected) in [
             ("gauss/peu01 from aws/v22.0.0", "gauss/peu01 from aws/v22.0.0 {}"),
@@ -180,7 +180,7 @@ mod tests {
             ),
             ("gauss/peu01 from aws/v22.0.0 A=1 A=1", "gauss/peu01 from aws/v22.0.0 {\"A\": \"1\"}"),
             ("gauss/peu01 from aws/v22.0.0 A=1 A=2", "! gives a variable two values"),
-            ("gauss/peu01 from aws/v22.0.0 OWNER=\"team a", "! has a quote that nothing closes"),
+            ("gauss/peu01 from aws/v22.0.0 OWNER=\"team a", "! has a quote without an end"),
             ("gauss/peu01 from aws/v22.0.0 region", values),
             ("gauss/peu01 from aws/v22.0.0 =eu", values),
             ("gauss/peu01 from aws/v22.0.0 a-b=eu", values),

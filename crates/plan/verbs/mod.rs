@@ -134,55 +134,55 @@ verbs! {
     /// Lists the verbs.
     Help = "help", Write, Notes: "lists the commands";
     /// Plans again and answers with the result; writes nothing to the branch.
-    Plan(OfCluster) = "plan", Write, Notes: "plans the upgrade of this pull request's clusters and answers with what it would change; the branch stays as it is";
+    Plan(OfCluster) = "plan", Write, Notes: "plans the upgrade of this pull request's clusters and answers with its changes; the branch does not change";
     /// Tells how the clusters of the pull request stand.
-    Status(OfCluster) = "status", Write, Notes: "tells how this pull request's clusters stand: release, what is offered, what was decided by command, what is waited for";
+    Status(OfCluster) = "status", Write, Notes: "shows the state of this pull request's clusters: release, offer, decisions by command, what they wait for";
     /// Explains a rule.
     Explain(Rule) = "explain", Write, Notes: "explains a rule: what it finds, why, and what to do";
     /// Makes the proposal anew, over edits by people; offers a closed one again.
-    Replan = "replan", Write, Overwrites: "makes this proposal anew from the present base and release: commits of people on the branch are overwritten, and a closed proposal is offered again";
+    Replan = "replan", Write, Overwrites: "rebuilds this proposal from the current base and release: it overwrites people's commits on the branch, and offers a closed proposal again";
     /// Offers a cluster that release, whatever would be offered otherwise.
-    Upgrade(To) = "upgrade", Owner, Rewrites: "offers this release to the cluster (without a name: to that of this proposal), also one that would not be offered by itself; until it is merged, closed, or something else is asked for. Without a release: what is offered to it anyway, without waiting for its turn";
+    Upgrade(To) = "upgrade", Owner, Rewrites: "offers this release to the cluster (without a name: to that of this proposal), even one that Capstan would not offer, until it is merged, closed or replaced by another command. Without a release: offers the next upgrade now, without waiting for its turn";
     /// Offers the release before the last merged upgrade, with versions as they are.
-    Rollback(Back) = "rollback", Owner, Rewrites: "offers the release before this merged upgrade (with a cluster's name: before its last one) as a proposal in which versions and images stay as they are; merged, the release that it leaves is not offered again";
+    Rollback(Back) = "rollback", Owner, Rewrites: "offers the release before this merged upgrade (with a cluster's name: before its last one) as a proposal. Versions and images do not change. After the merge, Capstan does not offer the later release again";
     /// Opens a pull request with a new cluster.
     Create(ClusterFrom) = "create", Owner, Rewrites: "opens a pull request with a new cluster, made from this release with these values of its variables";
     /// Opens a pull request with the tombstone of a cluster.
-    Destroy(Gone) = "destroy", Owner, Rewrites: "opens a pull request that has the reconciler delete this cluster, with all its machines, once it is merged; nothing happens before";
+    Destroy(Gone) = "destroy", Owner, Rewrites: "opens a pull request to delete this cluster with all its machines. The reconciler deletes it after the merge, not before";
     /// Lets the upgrade edit the names of rotated templates in the overlay.
-    Retarget(OfCluster) = "retarget", Owner, Overwrites: "lets the upgrade edit, in this cluster's overlay, the names of templates that get a new name, and nothing else there";
+    Retarget(OfCluster) = "retarget", Owner, Overwrites: "allows the upgrade to edit the names of renamed templates in this cluster's overlay, and nothing else there";
     /// Puts what a change of the inventory comes to on the branch of the pull request that makes it.
-    Render = "render", Write, Overwrites: "on a pull request that changes the inventory: puts what that comes to in the clusters' folders on its own branch, within `inventory.inline`; a fork's branch is never written";
+    Render = "render", Write, Overwrites: "on a pull request that changes the inventory: commits the resulting changes of the clusters' folders to its branch, within `inventory.inline`. Capstan never writes to a fork's branch";
     /// Settles a conflict: the cluster's value stays.
-    Keep(OfConflict) = "keep", Owner, Rewrites: "settles a conflict of this proposal, or `all` of them: the cluster's value stays. It is forgotten when one of the three values changes";
+    Keep(OfConflict) = "keep", Owner, Rewrites: "settles a conflict of this proposal, or `all` of them: the cluster's value stays. Capstan forgets this when one of the three values changes";
     /// Settles a conflict: the release's value is taken.
-    Take(OfConflict) = "take", Owner, Rewrites: "settles a conflict of this proposal, or `all` of them: the new value is taken. It is forgotten when one of the three values changes";
+    Take(OfConflict) = "take", Owner, Rewrites: "settles a conflict of this proposal, or `all` of them: the new value wins. Capstan forgets this when one of the three values changes";
     /// Lets a rule's errors pass for this proposal.
-    Override(Overruled) = "override", Owner, Merges: "lets errors of this rule pass in this proposal's check, as long as it offers the same release; rules that are always errors stay so";
+    Override(Overruled) = "override", Owner, Merges: "accepts errors of this rule in this proposal's check, as long as it offers the same release; rules that are always errors cannot be overridden";
     /// Approves the proposal as it is.
-    Approve(OfCommit) = "approve", Owner, Merges: "approves what this proposal changes, at its head or at the commit that is named; a push that changes something else takes the approval back";
+    Approve(OfCommit) = "approve", Owner, Merges: "approves the changes of this proposal, at its head or at the named commit; a push with other changes dismisses the approval";
     /// Takes the own approval back.
-    Unapprove = "unapprove", Owner, Notes: "takes your own `approve` back";
+    Unapprove = "unapprove", Owner, Notes: "withdraws your own `approve`";
     /// Merges the proposal.
-    Merge(OfCommit) = "merge", Owner, Merges: "merges this proposal at its head, or at the commit that is named, once check, approvals and the branch's rules allow it: by GitHub's merge queue or auto-merge where it has to wait for others";
+    Merge(OfCommit) = "merge", Owner, Merges: "merges this proposal at its head, or at the named commit, when the check, approvals and branch rules allow it. If it must wait, it uses GitHub's merge queue or auto-merge";
     /// Leaves the cluster as it is for a while.
-    Hold(Held) = "hold", Owner, Rewrites: "leaves this cluster alone: its proposal becomes a draft and is not brought up to date, until the day has come or somebody comments `unhold`";
+    Hold(Held) = "hold", Owner, Rewrites: "leaves this cluster alone: its proposal becomes a draft and is not updated until that day, or until somebody comments `unhold`";
     /// Takes a hold back.
-    Unhold(OfCluster) = "unhold", Owner, Rewrites: "takes `hold` back";
+    Unhold(OfCluster) = "unhold", Owner, Rewrites: "undoes `hold`";
     /// Closes the proposal; that release is not offered to the cluster again.
-    Skip(OfCluster) = "skip", Owner, Rewrites: "closes this proposal: its release is never offered to this cluster again, a newer one is. One cluster of several leaves the pull request that they share";
+    Skip(OfCluster) = "skip", Owner, Rewrites: "closes this proposal: Capstan does not offer its release to this cluster again, only a newer one. If several clusters share the pull request, only this one leaves it";
     /// Asks the live clusters what they would say to a merge.
-    Preflight = "preflight", Owner, Notes: "asks the reconcilers of this pull request's clusters anew what the live clusters would say to a merge; the check shows the answers";
+    Preflight = "preflight", Owner, Notes: "asks the reconcilers of this pull request's clusters again whether the live clusters accept a merge; the check shows the answers";
     /// Opens, writes and merges nothing in this repository any more.
-    Pause(Reason) = "pause", Admin, Notes: "pauses Capstan in this repository: no proposal is opened, written or merged until somebody says `resume`; checks and answers go on";
+    Pause(Reason) = "pause", Admin, Notes: "pauses Capstan in this repository: it opens, writes and merges no proposal until somebody comments `resume`; checks and answers continue";
     /// Takes a pause back.
-    Resume = "resume", Admin, Rewrites: "takes `pause` back";
+    Resume = "resume", Admin, Rewrites: "undoes `pause`";
     /// Stops campaigns, has them go on, or has one go on without a cluster.
-    Campaign(Order) = "campaign", Admin, Rewrites: "`stop`: campaigns open no pull request until `resume`; what rolls goes on rolling. `resume`: they go on, and failures up to now are forgiven. `skip`: the campaign goes on without this cluster. With several campaigns, `of` names the one that is meant";
+    Campaign(Order) = "campaign", Admin, Rewrites: "`stop`: campaigns open no pull request until `resume`; running rollouts continue. `resume`: they continue, and failures so far no longer count. `skip`: the campaign continues without this cluster. `of` selects one of several campaigns";
     /// Tries again what GitHub refused.
-    Retry = "retry", Owner, Rewrites: "tries at once what GitHub refused to take of this pull request: its branch, its description, its check";
+    Retry = "retry", Owner, Rewrites: "retries at once what GitHub refused for this pull request: its branch, its description, its check";
     /// Offers a skipped or closed proposal's release again.
-    Unskip(OfCluster) = "unskip", Owner, Rewrites: "offers the release of this closed proposal again, unless people's commits stand on its branch: those stay (`replan` overwrites them)";
+    Unskip(OfCluster) = "unskip", Owner, Rewrites: "offers the release of this closed proposal again, unless its branch has people's commits (`replan` overwrites them)";
 }
 
 impl Command {
@@ -235,11 +235,11 @@ impl Verb {
     /// Its button on a check, where it has one. Nothing follows a button, so such a verb needs no argument.
     pub const fn button(self) -> Option<Button> {
         let (label, description) = match self {
-            Self::Approve => ("Approve", "Approves what this proposal changes"),
+            Self::Approve => ("Approve", "Approves this proposal's changes"),
             Self::Merge => ("Merge", "Merges it, or has GitHub merge it"),
-            Self::Replan => ("Replan", "Makes it anew, over people's commits"),
+            Self::Replan => ("Replan", "Rebuilds it over people's commits"),
             Self::Retry => ("Retry", "Tries again what GitHub refused"),
-            Self::Unhold => ("Unhold", "Takes the hold back"),
+            Self::Unhold => ("Unhold", "Undoes the hold"),
             _ => return None,
         };
         Some(Button { label, description })

@@ -176,12 +176,12 @@ fn change(old: Option<&Member>, new: Option<&Member>) -> ProviderChange {
         match &member.components {
             Components::Rendered(rendered) => change.unknown.extend(rendered.doubts.iter().cloned()),
             Components::Unknown(reason) => {
-                change.unknown.push(format!("its components {when}, and so what changes: {reason}"));
+                change.unknown.push(format!("its components {when}, so the changes are too: {reason}"));
             }
             Components::Refused(_) => {
                 change
                     .unknown
-                    .push(format!("its components {when}, and so what changes: they cannot be rendered"));
+                    .push(format!("its components {when}, so the changes are too: they cannot be rendered"));
             }
         }
     }

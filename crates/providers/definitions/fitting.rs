@@ -83,7 +83,7 @@ impl<'v> Search<'v> {
             (Some(old), Some(new)) => self.node(old, new, value, Path::Field(&path, name)),
             (Some(_), None) if !keeps_unlisted(new) && !value.is_null() => {
                 let what =
-                    "the field is gone: an API server drops it, or refuses it where fields are checked";
+                    "the field is gone: the API server drops it, or refuses it with strict field validation";
                 self.add(value, Path::Field(&path, name), what.to_owned(), Certainty::Certain);
             }
             (None, None) => {

@@ -159,7 +159,7 @@ impl std::fmt::Display for VersionChange {
         };
         match (self.from, self.to) {
             (None, Some(to)) => write!(f, "{} is new, {}", self.name, words(to)),
-            (Some(from), None) => write!(f, "{} goes, which was {}", self.name, words(from)),
+            (Some(from), None) => write!(f, "{} is removed; it was {}", self.name, words(from)),
             (Some(from), Some(to)) => {
                 write!(f, "{} is {}, and was {}", self.name, words(to), words(from))
             }
@@ -180,7 +180,7 @@ pub(crate) fn difference(before: &Definition<'_>, after: &Definition<'_>) -> Dif
         }
         let was_served = from.is_some_and(VersionState::is_served);
         if was_served && !to.is_some_and(VersionState::is_served) {
-            let how = if to.is_none() { "it is defined no more" } else { "it is no longer served" };
+            let how = if to.is_none() { "it is no longer defined" } else { "it is no longer served" };
             let note = FieldNote {
                 version: version.name.to_owned(),
                 path: String::new(),

@@ -55,7 +55,7 @@ impl Comparison<'_> {
                 None if keeps_unlisted(new) => {}
                 None => self.gone(
                     at,
-                    "the field is gone: an API server drops it, or refuses it where fields are checked",
+                    "the field is gone: the API server drops it, or refuses it with strict field validation",
                 ),
             }
         }
@@ -189,22 +189,22 @@ pub(super) fn limits(old: &Value, new: &Value) -> Vec<(Limit, String)> {
     let mut found = Vec::new();
     let (was, is) = (word(old), word(new));
     if !widens(was, is) {
-        found.push((Limit::Type, format!("it takes {is}, and took {was}")));
+        found.push((Limit::Type, format!("it accepts {is}; before, it accepted {was}")));
     }
     let flag = |schema: &Value, key: &str| schema.get(key).and_then(Value::as_bool) == Some(true);
     if flag(old, "nullable") && !flag(new, "nullable") {
-        found.push((Limit::Null, "it takes null no longer".to_owned()));
+        found.push((Limit::Null, "it no longer accepts null".to_owned()));
     }
     if keeps_unlisted(old) && !keeps_unlisted(new) && is == "a mapping" {
-        found.push((Limit::Unlisted, "it keeps fields that are not listed no longer".to_owned()));
+        found.push((Limit::Unlisted, "it no longer keeps unlisted fields".to_owned()));
     }
     if let Some(choices) = new.get("enum").and_then(Value::as_array) {
         match old.get("enum").and_then(Value::as_array) {
-            None => found.push((Limit::Enum, format!("it takes only {}", list(choices.iter())))),
+            None => found.push((Limit::Enum, format!("it accepts only {}", list(choices.iter())))),
             Some(before) => {
                 let lost: Vec<&Value> = before.iter().filter(|choice| !choices.contains(choice)).collect();
                 if !lost.is_empty() {
-                    found.push((Limit::Enum, format!("it takes {} no longer", list(lost.into_iter()))));
+                    found.push((Limit::Enum, format!("it no longer accepts {}", list(lost.into_iter()))));
                 }
             }
         }
@@ -291,19 +291,19 @@ fn may_refuse<'s>(old: &'s Value, new: &'s Value) -> impl Iterator<Item = String
             Some(_) => return None,
         };
         let shown = now.as_str().map(|text| format!(" `{text}`")).unwrap_or_default();
-        Some(format!("it may refuse what it took: {word}{shown} {how}"))
+        Some(format!("it may refuse what it accepted before: {word}{shown} {how}"))
     });
     let rules = |schema: &'s Value| {
         let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array).into_iter().flatten();
         rules.filter_map(|rule| rule.get("rule")?.as_str())
     };
     let new_rules = rules(new).filter(move |rule| !rules(old).any(|before| before == *rule));
-    let new_rules =
-        new_rules.map(|rule| format!("it may refuse what it took: the validation rule `{rule}` is new"));
+    let new_rules = new_rules
+        .map(|rule| format!("it may refuse what it accepted before: the validation rule `{rule}` is new"));
     let unique = match (list_type(old), list_type(new)) {
-        (was, is @ ("map" | "set")) if was != is => {
-            Some(format!("it may refuse what it took: items must differ, as in a list of type `{is}`"))
-        }
+        (was, is @ ("map" | "set")) if was != is => Some(format!(
+            "it may refuse what it accepted before: items must differ, as in a list of type `{is}`"
+        )),
         _ => None,
     };
     changed.chain(new_rules).chain(unique)

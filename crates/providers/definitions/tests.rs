@@ -58,7 +58,7 @@ fn versions_come_go_and_change_what_is_stored() {
     assert_eq!(
         words,
         [
-            "v1alpha3 goes, which was not served",
+            "v1alpha3 is removed; it was not served",
             "v1alpha4 is not served, and was served",
             "v1beta1 is served, and was served and stored",
             "v1beta2 is new, served and stored",
@@ -71,7 +71,7 @@ fn versions_come_go_and_change_what_is_stored() {
     };
     assert_eq!((found.gone, found.added), (vec![gone], 0));
     let back = differing(&after, &before);
-    assert_eq!(back.gone[0].what, "it is defined no more; objects are written in v1beta1 or v1alpha4");
+    assert_eq!(back.gone[0].what, "it is no longer defined; objects are written in v1beta1 or v1alpha4");
     assert!(differing(&before, &before).is_empty());
 }
 
@@ -99,19 +99,23 @@ fn what_takes_less_is_said_in_plain_words() {
         (
             json!({"type": "string"}),
             json!({"type": "integer"}),
-            Some("it takes a whole number, and took a string"),
+            Some("it accepts a whole number; before, it accepted a string"),
         ),
         (json!({"type": "integer"}), json!({"type": "number"}), None),
         (
             json!({"type": "number"}),
             json!({"type": "integer"}),
-            Some("it takes a whole number, and took a number"),
+            Some("it accepts a whole number; before, it accepted a number"),
         ),
         (json!({"type": "string"}), json!({"x-kubernetes-int-or-string": true}), None),
-        (json!({}), json!({"type": "boolean"}), Some("it takes true or false, and took anything")),
-        (json!({"enum": ["a", "b"]}), json!({"enum": ["b", "c"]}), Some("it takes \"a\" no longer")),
+        (
+            json!({}),
+            json!({"type": "boolean"}),
+            Some("it accepts true or false; before, it accepted anything"),
+        ),
+        (json!({"enum": ["a", "b"]}), json!({"enum": ["b", "c"]}), Some("it no longer accepts \"a\"")),
         (json!({"enum": ["a"]}), json!({"enum": ["a", "b"]}), None),
-        (json!({}), json!({"enum": ["a", 1]}), Some("it takes only \"a\", 1")),
+        (json!({}), json!({"enum": ["a", 1]}), Some("it accepts only \"a\", 1")),
         (json!({"enum": ["a"]}), json!({}), None),
         (json!({"required": ["a"]}), json!({"required": ["a", "b"]}), Some("it must have `b`")),
         (json!({"required": ["a", "b"]}), json!({"required": ["a"]}), None),
@@ -135,28 +139,32 @@ fn what_takes_less_is_said_in_plain_words() {
         ),
         (json!({}), json!({"maxItems": 100}), Some("it takes at most 100 items")),
         (json!({}), json!({"minProperties": 1}), Some("it takes at least 1 field")),
-        (json!({"nullable": true}), json!({}), Some("it takes null no longer")),
+        (json!({"nullable": true}), json!({}), Some("it no longer accepts null")),
         (
             json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
             json!({"type": "object", "properties": {}}),
-            Some("it keeps fields that are not listed no longer"),
+            Some("it no longer keeps unlisted fields"),
         ),
-        (json!({}), json!({"pattern": "^a$"}), Some("it may refuse what it took: a pattern `^a$` is new")),
+        (
+            json!({}),
+            json!({"pattern": "^a$"}),
+            Some("it may refuse what it accepted before: a pattern `^a$` is new"),
+        ),
         (
             json!({"pattern": "a"}),
             json!({"pattern": "b"}),
-            Some("it may refuse what it took: a pattern `b` is another"),
+            Some("it may refuse what it accepted before: a pattern `b` is another"),
         ),
         (json!({"pattern": "a"}), json!({}), None),
         (
             json!({"x-kubernetes-validations": [{"rule": "self.a"}]}),
             json!({"x-kubernetes-validations": [{"rule": "self.a", "message": "m"}, {"rule": "self.b"}]}),
-            Some("it may refuse what it took: the validation rule `self.b` is new"),
+            Some("it may refuse what it accepted before: the validation rule `self.b` is new"),
         ),
         (
             json!({"x-kubernetes-list-type": "atomic"}),
             json!({"x-kubernetes-list-type": "map"}),
-            Some("it may refuse what it took: items must differ, as in a list of type `map`"),
+            Some("it may refuse what it accepted before: items must differ, as in a list of type `map`"),
         ),
     ] {
         let (gone, narrowed) = said(old.clone(), new.clone());
@@ -177,7 +185,7 @@ fn nodes_below_lists_and_maps_have_their_place() {
     assert_eq!(
         gone,
         [
-            "spec.taints[].key: the field is gone: an API server drops it, or refuses it where fields are checked"
+            "spec.taints[].key: the field is gone: the API server drops it, or refuses it with strict field validation"
         ]
     );
     assert_eq!(
@@ -210,7 +218,7 @@ fn an_object_fits_or_not_place_by_place() {
         (
             "spec: {kind: c, count: 6}",
             &[
-                "4 /spec/kind spec.kind Certain it takes only \"a\", \"b\"",
+                "4 /spec/kind spec.kind Certain it accepts only \"a\", \"b\"",
                 "4 /spec/count spec.count Certain it takes at most 5",
             ],
         ),

@@ -209,16 +209,14 @@ fn values(provider: &Provider, inputs: Inputs<'_>, notes: &mut Vec<String>) -> R
     let mut values = match inputs.set.secret(secret)? {
         Some((values, no_text)) => {
             if !no_text.is_empty() {
-                notes.push(format!(
-                    "of Secret {secret}, {} hold no text and are passed over",
-                    no_text.join(", ")
-                ));
+                notes
+                    .push(format!("of Secret {secret}, {} have no text and are ignored", no_text.join(", ")));
             }
             values
         }
         None => {
             notes.push(format!(
-                "Secret {secret} is not here, or encrypted: variables have the values that were given, else their defaults"
+                "Secret {secret} is not here, or is encrypted: variables have the given values, else their defaults"
             ));
             Values::default()
         }
@@ -231,7 +229,7 @@ fn values(provider: &Provider, inputs: Inputs<'_>, notes: &mut Vec<String>) -> R
 fn with_manifests(text: String, provider: &Provider, set: &ProviderSet) -> Result<String, Refusal> {
     let Some(wanted) = &provider.spec.additional_manifests else { return Ok(text) };
     let map = set.config_map(wanted).ok_or_else(|| {
-        Refusal::new(format!("ConfigMap {wanted}, which `additionalManifests` names, is not here: add it"))
+        Refusal::new(format!("ConfigMap {wanted}, which `additionalManifests` names, is missing: add it"))
     })?;
     Ok(match map.text("data", MANIFESTS) {
         Some((manifests, _)) if !manifests.is_empty() => format!("{text}\n---\n{manifests}"),
@@ -270,7 +268,7 @@ fn refuse_second_namespace(objects: &[Object]) -> Result<(), Refusal> {
     let mut namespaces = objects.iter().filter(|object| object.kind() == "Namespace");
     match (namespaces.next(), namespaces.next()) {
         (Some(first), Some(second)) => Err(Refusal::new(format!(
-            "they hold the Namespaces {} and {}, and a provider has one: take one out",
+            "they have the Namespaces {} and {}, but a provider has one: remove one",
             first.metadata("name"),
             second.metadata("name")
         ))),
@@ -283,7 +281,7 @@ fn refuse_twins(objects: &[Object]) -> Result<(), Refusal> {
     match objects.iter().find(|object| !known.insert(object.id())) {
         None => Ok(()),
         Some(twin) => {
-            Err(twin.refuse("it stands twice among the components, additional manifests included: keep one"))
+            Err(twin.refuse("it is twice among the components, including additional manifests: keep one"))
         }
     }
 }

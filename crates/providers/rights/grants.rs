@@ -95,7 +95,7 @@ impl fmt::Display for Grant {
     /// `get, list of deployments.apps and daemonsets.apps everywhere`, `get of the Secret…`, `get of the path /metrics`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(role) = &self.role {
-            write!(f, "whatever {role} allows, which is not at hand,")?;
+            write!(f, "everything that {role} allows (the role is not available),")?;
         } else {
             let verbs = self.verbs.join(", ");
             let verbs = if verbs == ALL { "every verb" } else { verbs.as_str() };

@@ -134,7 +134,7 @@ rules:
         (
             "kind: RoleBinding\nmetadata: {name: b, namespace: b}\nroleRef: {kind: Role, name: election}\nsubjects: [{kind: ServiceAccount, name: s}]",
             account("b", "s"),
-            &["whatever Role election allows, which is not at hand, in namespace b"],
+            &["everything that Role election allows (the role is not available), in namespace b"],
         ),
         (
             "kind: ClusterRoleBinding\nmetadata: {name: b}\nroleRef: {kind: ClusterRole, name: reader}\nsubjects: [{kind: Group, name: 'system:serviceaccounts:a'}]",
@@ -153,7 +153,9 @@ rules:
         (
             "kind: ClusterRoleBinding\nmetadata: {name: b}\nroleRef: {kind: ClusterRole, name: 'system:auth-delegator'}\nsubjects: [{kind: ServiceAccount, namespace: a, name: s}]",
             account("a", "s"),
-            &["whatever ClusterRole system:auth-delegator allows, which is not at hand, everywhere"],
+            &[
+                "everything that ClusterRole system:auth-delegator allows (the role is not available), everywhere",
+            ],
         ),
     ] {
         let text = format!("{ROLES}apiVersion: rbac.authorization.k8s.io/v1\n{binding}\n");

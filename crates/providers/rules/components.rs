@@ -27,7 +27,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
                     if let Some(other) = owners.insert(id_of(object), member) {
                         let id = id_of(object);
                         let message = format!(
-                            "{id} stands in the components of {} and of {}: each would undo what the other applies, so take it out of one, with a patch say",
+                            "{id} is in the components of {} and of {}. Each would revert what the other applies: remove it from one, for example with a patch",
                             other.label(),
                             member.label()
                         );
@@ -47,7 +47,7 @@ fn unbound<'m>(member: &'m Member, rendered: &'m RenderedComponents) -> impl Ite
     let (unbound, unseen) = (of(Variable::Unbound), of(Variable::Unseen));
     let error = (!unbound.is_empty()).then(|| {
         let message = format!(
-            "{} needs {}, which neither its config Secret nor a default gives: add it to the Secret that `spec.configSecret` names",
+            "{} needs {}, but neither its config Secret nor a default sets it: add it to the Secret that `spec.configSecret` names",
             named(member),
             list(&unbound)
         );
@@ -55,7 +55,7 @@ fn unbound<'m>(member: &'m Member, rendered: &'m RenderedComponents) -> impl Ite
     });
     let warning = (!unseen.is_empty()).then(|| {
         let message = format!(
-            "{} needs {}, and its config Secret is not at hand: see that it is in there",
+            "{} needs {}, but its config Secret is not available: make sure that it is in there",
             named(member),
             list(&unseen)
         );
@@ -71,7 +71,7 @@ fn differs(case: &Case<'_>, member: &Member, rendered: &RenderedComponents) -> O
         return None;
     }
     let message = format!(
-        "the components of {} are not those that were recorded: SHA-256 {} is recorded, and {} is here. A release does not change: find out who changed it, then correct the components, or the record",
+        "the components of {} differ from the record: SHA-256 {} is recorded, but {} is here. A release does not change: find out who changed it, then correct the components or the record",
         named(member),
         wanted,
         rendered.sha256

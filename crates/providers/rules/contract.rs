@@ -24,21 +24,18 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
     let way = match fitting_set::search(case) {
         Fitting::With(releases) if releases.is_empty() => "take it back".to_owned(),
         Fitting::With(releases) => {
-            format!("the smallest set at hand that fits also takes {}", releases.join(", "))
+            format!("the smallest available set that fits also needs {}", releases.join(", "))
         }
         Fitting::Only(releases) => {
-            format!(
-                "no set at hand fits with what is asked for; the nearest one takes {}",
-                releases.join(", ")
-            )
+            format!("no available set fits this version; the nearest one needs {}", releases.join(", "))
         }
         Fitting::None => {
-            "no set at hand fits: put releases of one contract at hand, all providers' together".to_owned()
+            "no available set fits: add releases of one contract for all providers together".to_owned()
         }
     };
     for (member, other) in broken {
         let message = format!(
-            "{} keeps the contract {other}, and {} (contract {contract}) takes {}: {way}",
+            "{} uses the contract {other}, but {} (contract {contract}) accepts {}: {way}",
             named(member),
             named(core),
             if contract == "v1beta2" { "v1beta2 and v1beta1" } else { "no other than its own" },

@@ -46,7 +46,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
         if is_new {
             if !dangerous.is_empty() {
                 findings.push(finding(format!(
-                    "{label} is new in the set, and its {} gets, when the roles of the whole set are put together: {}. That is what installing it gives to whoever gets into that pod: see that its documentation asks for it, and let it pass by `/capstan override provider-gains-rights REASON`, or take it out of the components with a patch",
+                    "{label} is new in the set. With the roles of the whole set, its {} gets: {}. Anybody who gets into that pod has these rights. If its documentation requires them, accept with `/capstan override provider-gains-rights REASON`. Otherwise remove them from the components with a patch",
                     change.subject,
                     words(dangerous)
                 )));
@@ -60,7 +60,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
         }
         if !dangerous.is_empty() {
             findings.push(finding(format!(
-                "{} gains, when the roles of the whole set are put together: {}. Who gets into that pod has as much: see that it is needed, or take it out of the components with a patch",
+                "{} gains, with the roles of the whole set: {}. Anybody who gets into that pod has these rights: make sure that they are needed, or remove them from the components with a patch",
                 change.subject,
                 words(dangerous)
             )));

@@ -14,7 +14,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
             let finding = match before.filter(|old| old.listed_gates.contains(gate)) {
                 Some(old) => {
                     let message = format!(
-                        "{} sets the feature gate `{gate}`, which the components of {} list and those of {} do not: a manager that does not know it does not start, so take it out",
+                        "{} sets the feature gate `{gate}`, which the components of {} list but those of {} do not. A manager with an unknown feature gate does not start: remove it",
                         member.label(),
                         old.version,
                         rendered.version
@@ -26,7 +26,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
                         .map(|nearest| format!("; did you mean `{nearest}`?"))
                         .unwrap_or_default();
                     let message = format!(
-                        "{} does not list the feature gate `{gate}`, which its provider object sets. Managers know gates that they do not list; one that does not know it does not start: see that it does{hint}",
+                        "{} does not list the feature gate `{gate}`, which its provider object sets. A manager may know gates that it does not list, but with an unknown gate it does not start: check that it knows this one{hint}",
                         named(member)
                     );
                     found(rules::PROVIDER_FEATURE_GATE_UNKNOWN, member, message).warning()

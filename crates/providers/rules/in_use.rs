@@ -100,7 +100,7 @@ fn judge_object(
     let Some(new) = new.filter(|new| new.served) else {
         let field = object.field("apiVersion").unwrap_or(object);
         let message = format!(
-            "{id} is written in {version} of {}, which {brings} does not serve: write it in {}",
+            "{id} uses {version} of {}, which {brings} does not serve: write it in {}",
             defined.after.name,
             served(&defined.after)
         );

@@ -59,7 +59,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
                 continue;
             }
             let message = format!(
-                "{}: {} is of a kind that `{}` does not have: correct it{}",
+                "{}: {} has a kind that `{}` does not have: correct it{}",
                 member.label(),
                 id_of(object),
                 text("apiVersion"),

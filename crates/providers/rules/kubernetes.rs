@@ -27,18 +27,18 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
                         Role::Workload => "manages clusters of",
                     };
                     format!(
-                        "which {of} 1.{first} to 1.{last}: bring the cluster there first, or take another version"
+                        "which {of} 1.{first} to 1.{last}: upgrade the cluster first, or use another version"
                     )
                 }
                 Verdict::NeedsPatch(patch) => format!(
-                    "which supports {} only from v{}.{}.{patch} on: take that",
+                    "which supports {} only from v{}.{}.{patch} on: use that",
                     runs.minor(),
                     version.major(),
                     version.minor()
                 ),
             };
             let message = format!(
-                "{who} runs Kubernetes {}, and the set brings {} v{version}, {why}",
+                "{who} runs Kubernetes {}, but the set has {} v{version}, {why}",
                 runs.as_str(),
                 member.label()
             );

@@ -34,7 +34,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
             stored.filter(|version| one.after.version(version).is_none()).cloned().collect();
         if !lost.is_empty() {
             let message = format!(
-                "the management cluster has {} in `status.storedVersions` of {}, and {} does not define it any more, which an API server refuses: {after}",
+                "the management cluster has {} in `status.storedVersions` of {}, but {} no longer defines it, which an API server refuses: {after}",
                 list(&lost),
                 one.after.name,
                 named(one.member)
@@ -56,7 +56,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
         objects.dedup();
         let Some(one) = defined.values().find(|one| one.after.name == name) else { continue };
         let message = format!(
-            "{} on the management cluster {} fields managed in {version} of {name} ({}), and {} does not define it any more, after which an API server refuses to change them: {after}",
+            "{} on the management cluster {} fields managed in {version} of {name} ({}), but {} no longer defines it, and then an API server refuses to change them: {after}",
             count(objects.len(), "object", "objects"),
             if objects.len() == 1 { "has" } else { "have" },
             few(&objects, NAMED, "more").join(", "),
@@ -86,7 +86,7 @@ pub(super) fn unknown(case: &Case<'_>) -> Vec<(String, String)> {
         versions.sort();
         versions.dedup();
         let what = format!(
-            "whether the management cluster still stores objects, or has fields managed, in {}, which {} no more",
+            "whether the management cluster still stores objects, or has fields managed, in {}, which {} no longer",
             list(&versions),
             count(definitions, "definition has", "definitions have")
         );

@@ -161,7 +161,7 @@ fn from_1_12_to_1_13_unserved_versions_go_and_no_field_does() {
     assert_eq!(
         found,
         [
-            "the management cluster has v1alpha4 in `status.storedVersions` of clusters.cluster.x-k8s.io, and cluster-api v1.13.4 does not define it any more, which an API server refuses: migrate it first"
+            "the management cluster has v1alpha4 in `status.storedVersions` of clusters.cluster.x-k8s.io, but cluster-api v1.13.4 no longer defines it, which an API server refuses: migrate it first"
         ]
     );
 }
@@ -187,7 +187,7 @@ fn files_are_held_against_real_definitions() {
     assert_eq!(
         found,
         [
-            "a.yaml:1:13 Cluster old is written in v1alpha4 of clusters.cluster.x-k8s.io, which cluster-api v1.13.4 does not serve: write it in v1beta2 or v1beta1"
+            "a.yaml:1:13 Cluster old uses v1alpha4 of clusters.cluster.x-k8s.io, which cluster-api v1.13.4 does not serve: write it in v1beta2 or v1beta1"
         ]
     );
 }

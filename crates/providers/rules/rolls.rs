@@ -109,14 +109,17 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
             affected.sort();
             affected.dedup();
             let here = match (all.is_empty(), affected.is_empty()) {
-                (true, _) => "no control plane of that kind is at hand here".to_owned(),
-                (false, true) => "none of those here looks like it".to_owned(),
+                (true, _) => "there is no control plane of that kind here".to_owned(),
+                (false, true) => "none of the control planes here matches".to_owned(),
                 (false, false) => {
-                    format!("of those here it may be {}", few(&affected, NAMED, "more").join(", "))
+                    format!(
+                        "of the control planes here, {} may match",
+                        few(&affected, NAMED, "more").join(", ")
+                    )
                 }
             };
             let message = format!(
-                "upgrades such as {} v{old} to v{new} are known to have replaced machines by themselves: {} ({}); {here}. Others may do it too and are not known: watch the first cluster",
+                "upgrades such as {} v{old} to v{new} are known to replace machines by themselves: {} ({}); {here}. Others may do it too: watch the first cluster",
                 member.label(),
                 known.what,
                 known.source

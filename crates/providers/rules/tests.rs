@@ -90,7 +90,7 @@ fn versions_go_up_a_little_and_together() {
             &["cluster-api v1.10.10"],
             &["cluster-api v1.14.2"],
             &[
-                "provider-minor-skip Error cluster-api goes from v1.10.10 to v1.14.2, and Cluster API goes up 3 minors at most: take a v1.13 first",
+                "provider-minor-skip Error cluster-api goes from v1.10.10 to v1.14.2, but Cluster API upgrades by at most 3 minors: use a v1.13 first",
             ],
         ),
         (
@@ -169,7 +169,7 @@ fn contracts_fit_or_the_smallest_set_that_does_is_named() {
     expect(
         &compare(Some(&before), &after, &Facts::default()),
         &[
-            "provider-contract Error infrastructure-aws v2.9.0 keeps the contract v1beta2, and cluster-api v1.10.10 (contract v1beta1) takes no other than its own: the smallest set at hand that fits also takes cluster-api v1.13.4",
+            "provider-contract Error infrastructure-aws v2.9.0 uses the contract v1beta2, but cluster-api v1.10.10 (contract v1beta1) accepts no other than its own: the smallest available set that fits also needs cluster-api v1.13.4",
         ],
     );
     // Nothing at hand for core: what was asked for has to go.
@@ -179,14 +179,14 @@ fn contracts_fit_or_the_smallest_set_that_does_is_named() {
     expect(
         &compare(Some(&before), &after, &Facts::default()),
         &[
-            "provider-contract Error infrastructure-aws v2.9.0 keeps the contract v1beta2, and cluster-api v1.10.10 (contract v1beta1) takes no other than its own: no set at hand fits with what is asked for; the nearest one takes infrastructure-aws v2.8.5",
+            "provider-contract Error infrastructure-aws v2.9.0 uses the contract v1beta2, but cluster-api v1.10.10 (contract v1beta1) accepts no other than its own: no available set fits this version; the nearest one needs infrastructure-aws v2.8.5",
         ],
     );
     after.members[1].at_hand = Vec::new();
     expect(
         &compare(Some(&before), &after, &Facts::default()),
         &[
-            "provider-contract Error infrastructure-aws v2.9.0 keeps the contract v1beta2, and cluster-api v1.10.10 (contract v1beta1) takes no other than its own: no set at hand fits: put",
+            "provider-contract Error infrastructure-aws v2.9.0 uses the contract v1beta2, but cluster-api v1.10.10 (contract v1beta1) accepts no other than its own: no set at hand fits: put",
         ],
     );
     // Core of v1beta2 takes both, none takes v1alpha4.
@@ -230,9 +230,9 @@ fn clusters_of_another_kubernetes_are_named() {
     expect(
         &compare(None, &after, &facts),
         &[
-            "provider-kubernetes Error the management cluster runs Kubernetes v1.31.2, and the set brings cluster-api v1.13.4, which runs on 1.32 to 1.37",
-            "provider-kubernetes Error cluster gauss/peu01 runs Kubernetes v1.29.4, and the set brings cluster-api v1.13.4, which manages clusters of 1.30 to 1.37",
-            "provider-kubernetes Error cluster gauss/peu03 runs Kubernetes v1.37.0, and the set brings cluster-api v1.13.4, which supports 1.37 only from v1.13.6 on",
+            "provider-kubernetes Error the management cluster runs Kubernetes v1.31.2, but the set has cluster-api v1.13.4, which runs on 1.32 to 1.37",
+            "provider-kubernetes Error cluster gauss/peu01 runs Kubernetes v1.29.4, but the set has cluster-api v1.13.4, which manages clusters of 1.30 to 1.37",
+            "provider-kubernetes Error cluster gauss/peu03 runs Kubernetes v1.37.0, but the set has cluster-api v1.13.4, which supports 1.37 only from v1.13.6 on",
         ],
     );
 }
@@ -296,9 +296,9 @@ metadata: {name: four}
         &comparison,
         &[
             "provider-api-in-use Error Pool org/two says `spec.a`, and with infrastructure-aws v2.9.0 the field is gone",
-            "provider-api-in-use Error Pool org/two says `spec.b`, and with infrastructure-aws v2.9.0 it takes only \"x\"",
-            "provider-api-in-use Warning Pool org/two says `spec.c`, and with infrastructure-aws v2.9.0 it may refuse what it took: a pattern `x` is new",
-            "provider-api-in-use Error Pool org/one is written in v1alpha1 of pools.example.com, which infrastructure-aws v2.9.0 does not serve: write it in v1",
+            "provider-api-in-use Error Pool org/two says `spec.b`, and with infrastructure-aws v2.9.0 it accepts only \"x\"",
+            "provider-api-in-use Warning Pool org/two says `spec.c`, and with infrastructure-aws v2.9.0 it may refuse what it accepted before: a pattern `x` is new",
+            "provider-api-in-use Error Pool org/one uses v1alpha1 of pools.example.com, which infrastructure-aws v2.9.0 does not serve: write it in v1",
         ],
     );
     let places: Vec<String> =
@@ -308,7 +308,7 @@ metadata: {name: four}
         places,
         [format!("{file}:9:6"), format!("{file}:10:6"), format!("{file}:11:6"), format!("{file}:1:13")]
     );
-    let unknown = "whether the management cluster still stores objects, or has fields managed, in v1alpha1, which 1 definition has no more";
+    let unknown = "whether the management cluster still stores objects, or has fields managed, in v1alpha1, which 1 definition has no longer";
     assert_eq!(comparison.providers[0].unknown, [unknown]);
 
     let pool = |name: &str| ObjectId {
@@ -339,7 +339,7 @@ metadata: {name: four}
             &comparison,
             &[
                 &format!(
-                    "provider-api-in-use {severity} the management cluster has v1alpha1 in `status.storedVersions` of pools.example.com, and infrastructure-aws v2.9.0 does not define it any more, which an API server refuses: {then}"
+                    "provider-api-in-use {severity} the management cluster has v1alpha1 in `status.storedVersions` of pools.example.com, but infrastructure-aws v2.9.0 no longer defines it, which an API server refuses: {then}"
                 ),
                 &format!(
                     "provider-api-in-use {severity} 2 objects on the management cluster have fields managed in v1alpha1 of pools.example.com (Pool org/a, Pool org/b)"
@@ -504,7 +504,7 @@ fn what_comes_with_a_provider_that_is_new_is_told_as_what_it_is() {
     assert_eq!(
         messages,
         [
-            "Error cluster-api is new in the set, and its ServiceAccount cluster-api-system/manager gets, when the roles of the whole set are put together: get of secrets everywhere. That is what installing it gives to whoever gets into that pod: see that its documentation asks for it, and let it pass by `/capstan override provider-gains-rights REASON`, or take it out of the components with a patch",
+            "Error cluster-api is new in the set. With the roles of the whole set, its ServiceAccount cluster-api-system/manager gets: get of secrets everywhere. Anybody who gets into that pod has these rights. If its documentation requires them, accept with `/capstan override provider-gains-rights REASON`. Otherwise remove them from the components with a patch",
             "Warning cluster-api is new in the set, and its ServiceAccount cluster-api-system/manager gets: get of pods everywhere",
         ]
     );
@@ -553,7 +553,7 @@ fn what_another_provider_adds_to_an_aggregated_role_is_cores_gain() {
     unknown.members[1].components = Components::Unknown("fetch them".to_owned());
     let comparison = compare(Some(&before), &unknown, &Facts::default());
     expect(&comparison, &[]);
-    assert_eq!(comparison.providers[1].unknown, ["its components after, and so what changes: fetch them"]);
+    assert_eq!(comparison.providers[1].unknown, ["its components after, so the changes are too: fetch them"]);
 }
 
 #[test]
@@ -578,12 +578,12 @@ fn a_kind_that_nobody_defines_is_told_before_an_api_server_does() {
     for (object, wanted) in [
         (
             "apiVersion: apps/v1\nkind: Deploymet\nmetadata: {name: a, namespace: b}\n",
-            Some("Deploymet b/a is of a kind that `apps/v1` does not have: correct it"),
+            Some("Deploymet b/a has a kind that `apps/v1` does not have: correct it"),
         ),
         ("apiVersion: v1\nkind: Service\nmetadata: {name: a}\n", None),
         (
             "apiVersion: example.com/v1\nkind: Pools\nmetadata: {name: a}\n",
-            Some("Pools a is of a kind that `example.com/v1` does not have: correct it"),
+            Some("Pools a has a kind that `example.com/v1` does not have: correct it"),
         ),
         ("apiVersion: example.com/v1\nkind: Pool\nmetadata: {name: a}\n", None),
         // Who defines these is not of the set.

@@ -24,7 +24,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
         }
         if member.asked.is_none() {
             let message = format!(
-                "{} says no `spec.version`, so it is whatever is newest when somebody looks, and who applies it from Git and who installs it undo one another: write the version",
+                "{} has no `spec.version`, so its version is the newest at the time of each look. The tools that apply and install it then revert each other: write the version",
                 member.label()
             );
             findings.push(found(rules::PROVIDER_VERSION_UNSET, member, message));
@@ -41,10 +41,10 @@ fn downgrade(member: &Member, old: &ReleaseVersion, new: &ReleaseVersion) -> Opt
     let finding = |message: String| found(rules::PROVIDER_DOWNGRADE, member, message);
     Some(if (new.major(), new.minor()) < (old.major(), old.minor()) {
         finding(format!(
-            "{label} goes from v{old} down to v{new}, which Cluster API does not support: what the newer version stored, the older one may not read. Go back to v{old} or on to a newer version"
+            "{label} goes from v{old} down to v{new}, which Cluster API does not support: the older version may not read what the newer one stored. Use v{old} or a newer version"
         ))
     } else {
-        let message = format!("{label} goes from v{old} down to v{new}: be sure that this is meant");
+        let message = format!("{label} goes from v{old} down to v{new}: make sure that you want this");
         finding(message).warning()
     })
 }
@@ -56,7 +56,7 @@ fn skip(member: &Member, old: &ReleaseVersion, new: &ReleaseVersion) -> Option<F
     }
     let next = format!("{}.{}", old.major(), old.minor() + MINORS);
     let message = format!(
-        "{} goes from v{old} to v{new}, and Cluster API goes up {MINORS} minors at most: take a v{next} first",
+        "{} goes from v{old} to v{new}, but Cluster API upgrades by at most {MINORS} minors: use a v{next} first",
         member.label()
     );
     let finding = found(rules::PROVIDER_MINOR_SKIP, member, message);
@@ -73,9 +73,7 @@ fn apart(case: &Case<'_>) -> Option<Finding> {
         .collect();
     let first = together.first().filter(|_| versions.len() > 1)?;
     let named: Vec<String> = together.iter().map(|member| super::named(member)).collect();
-    let message = format!(
-        "{}: Cluster API releases and tests these together, so give them one version",
-        named.join(", ")
-    );
+    let message =
+        format!("{}: Cluster API releases and tests these together: give them one version", named.join(", "));
     Some(found(rules::PROVIDER_VERSIONS_APART, first, message))
 }

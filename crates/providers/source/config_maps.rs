@@ -38,12 +38,12 @@ pub(super) fn selected<'a>(
         };
         if ReleaseVersion::parse(version).is_none() {
             return Err(refuse(format!(
-                "`{version}`, which is {from}, is no version such as `v1.12.0`: correct it"
+                "`{version}`, which is {from}, is not a version such as `v1.12.0`: correct it"
             )));
         }
         if all.iter().any(|found| found.version == version) {
             return Err(refuse(format!(
-                "a second ConfigMap that meets the selector has {version}: keep one"
+                "a second ConfigMap that matches the selector has {version}: keep one"
             )));
         }
         let Some((metadata, place)) = map.text("data", "metadata") else {
@@ -83,36 +83,34 @@ fn components(map: &Held) -> Result<(String, Place), Refusal> {
         let found = map.text("data", COMPONENTS).map(|(text, place)| (text.to_owned(), place));
         return found.ok_or_else(|| match map.text("binaryData", COMPONENTS) {
             Some((encoded, place)) if encoded.trim_start().starts_with(GZIP) => Refusal::new(format!(
-                "`binaryData.components` is gzip, and nothing says so: add the annotation `{COMPRESSED}: \"true\"`"
+                "`binaryData.components` is gzip, but no annotation says so: add `{COMPRESSED}: \"true\"`"
             ))
             .at(place),
-            Some((_, place)) => {
-                Refusal::new("`binaryData.components` is read as gzip alone: put the text into `data.components`").at(place)
-            }
+            Some((_, place)) => Refusal::new(
+                "Capstan reads `binaryData.components` only as gzip: put the text into `data.components`",
+            )
+            .at(place),
             None => Refusal::new("it has no `data.components`: add it"),
         });
     }
-    let missing =
-        || Refusal::new(format!("it says `{COMPRESSED}` and has no `binaryData.components`: add it"));
+    let missing = || Refusal::new(format!("it has `{COMPRESSED}` but no `binaryData.components`: add it"));
     let (encoded, place) = map.text("binaryData", COMPONENTS).ok_or_else(missing)?;
     let refuse = |message: String| Refusal::new(message).at(place.clone());
     let compact: String = encoded.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
     let packed = STANDARD
         .decode(compact)
-        .map_err(|_| refuse("`binaryData.components` is no base64: make it anew".to_owned()))?;
+        .map_err(|_| refuse("`binaryData.components` is not base64: recreate it".to_owned()))?;
     let unpacked = gzip::unpack(&packed, UNPACKED_BYTES).map_err(|broken| {
         refuse(match broken {
-            Broken::Malformed => "`binaryData.components` is no gzip, or broken: make it anew".to_owned(),
-            Broken::Cut => "`binaryData.components` is gzip that ends too early: make it anew".to_owned(),
+            Broken::Malformed => "`binaryData.components` is not gzip, or broken: recreate it".to_owned(),
+            Broken::Cut => "`binaryData.components` is gzip that ends too early: recreate it".to_owned(),
             Broken::TooLarge => format!(
-                "`binaryData.components` unpacks to more than {UNPACKED_BYTES} bytes, and no provider has that: make it anew"
+                "`binaryData.components` unpacks to more than {UNPACKED_BYTES} bytes, which is too large: recreate it"
             ),
         })
     })?;
     match String::from_utf8(unpacked) {
         Ok(text) => Ok((text, place)),
-        Err(_) => Err(refuse(
-            "`binaryData.components` unpacks to something that is no UTF-8: make it anew".to_owned(),
-        )),
+        Err(_) => Err(refuse("`binaryData.components` does not unpack to UTF-8: recreate it".to_owned())),
     }
 }

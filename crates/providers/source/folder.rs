@@ -46,14 +46,10 @@ fn read(tree: &dyn Tree, path: &RepoPath) -> Result<(String, Place), Refusal> {
     let entry = entry.ok_or_else(|| refuse("this file of the release is missing: add it".to_owned()))?;
     let bytes = tree.read(entry).map_err(|error| refuse(error.reason))?;
     if bytes.len() > limits::BYTES {
-        return Err(refuse(format!(
-            "{} bytes are more than the {} that are read",
-            bytes.len(),
-            limits::BYTES
-        )));
+        return Err(refuse(format!("{} bytes exceed the limit of {}", bytes.len(), limits::BYTES)));
     }
     match std::str::from_utf8(&bytes) {
         Ok(text) => Ok((text.to_owned(), place)),
-        Err(_) => Err(refuse("this is no UTF-8: save the file as UTF-8".to_owned())),
+        Err(_) => Err(refuse("this is not UTF-8: save the file as UTF-8".to_owned())),
     }
 }

@@ -15,11 +15,11 @@ const CONTRACTS: [&str; 2] = ["v1beta1", "v1beta2"];
 /// What is no metadata; a version in no series; a contract that nothing understands any more.
 pub(super) fn contract(text: &str, version: &str) -> Result<String, Refusal> {
     let file =
-        YamlFile::read(text).map_err(|error| Refusal::new(format!("the metadata is no YAML: {error}")))?;
+        YamlFile::read(text).map_err(|error| Refusal::new(format!("the metadata is not YAML: {error}")))?;
     let root = file.documents().first().map(|document| document.root.value()).unwrap_or_default();
     if root.get("kind").is_some_and(|kind| kind != "Metadata") {
         return Err(Refusal::new(
-            "the metadata is no `kind: Metadata` of clusterctl: put the release's metadata.yaml there",
+            "the metadata is not `kind: Metadata` of clusterctl: put the release's metadata.yaml there",
         ));
     }
     let Some(series) = root.get("releaseSeries").and_then(Value::as_array) else {
@@ -28,7 +28,7 @@ pub(super) fn contract(text: &str, version: &str) -> Result<String, Refusal> {
         ));
     };
     let parsed = ReleaseVersion::parse(version)
-        .ok_or_else(|| Refusal::new(format!("`{version}` is no version such as `v1.12.0`: correct it")))?;
+        .ok_or_else(|| Refusal::new(format!("`{version}` is not a version such as `v1.12.0`: correct it")))?;
     let number = |entry: &Value, key: &str| match entry.get(key) {
         None | Some(Value::Null) => Some(0),
         Some(number) => number.as_u64(),
@@ -36,7 +36,7 @@ pub(super) fn contract(text: &str, version: &str) -> Result<String, Refusal> {
     for entry in series {
         let (Some(major), Some(minor)) = (number(entry, "major"), number(entry, "minor")) else {
             return Err(Refusal::new(
-                "a release series of the metadata has a `major` or `minor` that is no number: correct it",
+                "a release series of the metadata has a `major` or `minor` that is not a number: correct it",
             ));
         };
         if (major, minor) != (parsed.major(), parsed.minor()) {
@@ -47,7 +47,7 @@ pub(super) fn contract(text: &str, version: &str) -> Result<String, Refusal> {
             return Ok(contract.to_owned());
         }
         return Err(Refusal::new(format!(
-            "{version} keeps the contract `{contract}`, and only {} are understood: take another version",
+            "{version} uses the contract `{contract}`, but Capstan supports only {}: use another version",
             CONTRACTS.join(" and ")
         )));
     }

@@ -110,7 +110,7 @@ fn look<'a>(
         found = choose(folder::versions(tree, provider)?, wanted);
         if let (true, Some(found)) = (is_selected, &found) {
             notes.push(format!(
-                "no ConfigMap here meets its selector: {} of the folder {} stands in for it",
+                "no ConfigMap here matches its selector: Capstan uses {} of the folder {} instead",
                 found.version,
                 folder::of(provider)
             ));
@@ -121,7 +121,7 @@ fn look<'a>(
     }
     match (&found, wanted) {
         (None, Some(wanted)) if is_selected && has_maps => Err(Refusal::new(format!(
-            "the ConfigMaps that meet its selector have {}, and `spec.version` is `{wanted}`: add a ConfigMap of that version, or change the version",
+            "the ConfigMaps that match its selector have {}, but `spec.version` is `{wanted}`: add a ConfigMap of that version, or change the version",
             known.join(", ")
         ))),
         _ => Ok((found, notes)),
@@ -194,7 +194,7 @@ fn not_at_hand(provider: &Provider, set: &ProviderSet) -> Refusal {
     let from = match &provider.spec.source {
         Some(Source::Selector(selector)) => {
             let here = if set.is_live { "" } else { " here" };
-            format!("no ConfigMap of namespace `{}`{here} meets `{selector}`", provider.namespace)
+            format!("no ConfigMap of namespace `{}`{here} matches `{selector}`", provider.namespace)
         }
         Some(Source::Oci(address)) => {
             format!("they come from the OCI artifact `{}`", without_credentials(address))
@@ -204,9 +204,7 @@ fn not_at_hand(provider: &Provider, set: &ProviderSet) -> Refusal {
     };
     if set.is_live {
         let todo = match &provider.spec.source {
-            Some(Source::Selector(_)) => {
-                "correct `spec.fetchConfig.selector`, or make such a ConfigMap there"
-            }
+            Some(Source::Selector(_)) => "correct `spec.fetchConfig.selector`, or add such a ConfigMap there",
             Some(_) => {
                 "correct `spec.fetchConfig`, let the reconciler fetch from there (its setting `provider-hosts`), or put \
                  them into a ConfigMap there, as `capstan providers fetch` prints it"
@@ -216,7 +214,7 @@ fn not_at_hand(provider: &Provider, set: &ProviderSet) -> Refusal {
                  `capstan providers fetch` prints it"
             }
         };
-        return Refusal::new(format!("its components are not at hand: {from}; {todo}")).not_at_hand();
+        return Refusal::new(format!("its components are not available: {from}; {todo}")).not_at_hand();
     }
     let version = provider.spec.version.as_deref().unwrap_or("VERSION");
     let fetch = match &provider.spec.source {
@@ -224,7 +222,7 @@ fn not_at_hand(provider: &Provider, set: &ProviderSet) -> Refusal {
         _ => "fetch them with `capstan providers fetch`, or ",
     };
     Refusal::new(format!(
-        "its components are not at hand: {from}; {fetch}put `metadata.yaml` and `{}` of the release into {}/{version}/",
+        "its components are not available: {from}; {fetch}put `metadata.yaml` and `{}` of the release into {}/{version}/",
         provider.kind.components_file(),
         folder::of(provider)
     ))

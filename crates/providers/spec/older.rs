@@ -29,7 +29,7 @@ pub(super) fn config_secret(
             Err(fields.refuse("secretName", "and `configSecret` say the same: keep `configSecret`"))
         }
         (false, None) if name.is_empty() => {
-            Err(fields.refuse("secretNamespace", "stands without `secretName`: add it"))
+            Err(fields.refuse("secretNamespace", "needs `secretName`: add it"))
         }
         (false, None) => {
             let namespace = if own.is_empty() { namespace.to_owned() } else { own };
@@ -43,7 +43,7 @@ pub(super) fn restore(object: &Placed, namespace: &str, spec: &mut Spec) -> Resu
     let Some(kept) = object.at(&["metadata", "annotations", CONVERSION_DATA]) else { return Ok(()) };
     let broken = || {
         Refusal::new(format!(
-            "the annotation `{CONVERSION_DATA}` is no JSON of a provider object: take it out"
+            "the annotation `{CONVERSION_DATA}` is not JSON of a provider object: remove it"
         ))
         .written(&kept.place)
     };

@@ -33,7 +33,7 @@ pub(super) fn patches(fields: &Fields<'_>) -> Result<Patches, Refusal> {
     let text = |item: &Placed, path: String| match item.as_str() {
         Some(text) => Ok(PatchText { text: text.to_owned(), place: Place::from(&item.place) }),
         None => {
-            let message = format!("`{path}` is a patch as one text (`|`): correct it");
+            let message = format!("`{path}` must be a patch as one text (`|`): correct it");
             Err(Refusal::new(message).written(&item.place))
         }
     };
@@ -66,7 +66,7 @@ fn target(fields: &Fields<'_>) -> Result<Target, Refusal> {
     let text = |key: &str| fields.text(key).map(Option::unwrap_or_default);
     let labels = text("labelSelector")?;
     if capstan_kustomize::render::meets_selector(&labels, &|_| None).is_none() {
-        return Err(fields.refuse("labelSelector", "is no label selector such as `a=b,!c`: correct it"));
+        return Err(fields.refuse("labelSelector", "is not a label selector such as `a=b,!c`: correct it"));
     }
     Ok(Target {
         group: text("group")?,

@@ -65,7 +65,7 @@ pub(super) fn provider(object: &Placed) -> Result<Provider, Refusal> {
         return Err(Refusal::new(format!("this {kind} has no `metadata.name`: add it")).at(place));
     }
     let Some(namespace) = object.text_at(&["metadata", "namespace"]).filter(|text| !text.is_empty()) else {
-        let message = "it has no `metadata.namespace`, and its components go to its namespace: add it";
+        let message = "it has no `metadata.namespace`, but its components go to its namespace: add it";
         return Err(Refusal::new(message).of(format!("{kind} {name}")).at(place));
     };
     let mut provider = Provider {
@@ -109,9 +109,7 @@ fn read_spec(object: &Placed, namespace: &str) -> Result<Spec, Refusal> {
         Some((_, "v1alpha1")) => ApiVersion::V1Alpha1,
         Some((_, "v1alpha2")) => ApiVersion::V1Alpha2,
         _ => {
-            let message = format!(
-                "its version is none of `{GROUP}/v1alpha2` and `{GROUP}/v1alpha1`: write one of them"
-            );
+            let message = format!("its version must be `{GROUP}/v1alpha2` or `{GROUP}/v1alpha1`");
             return Err(Refusal::new(message));
         }
     };
@@ -137,7 +135,7 @@ fn read_spec(object: &Placed, namespace: &str) -> Result<Spec, Refusal> {
         additional_deployments: additional_deployments(&fields)?,
     };
     if read.version.as_ref().is_some_and(|version| ReleaseVersion::parse(version).is_none()) {
-        return Err(fields.refuse("version", "is no version such as `v1.12.0`: correct it"));
+        return Err(fields.refuse("version", "is not a version such as `v1.12.0`: correct it"));
     }
     if version == ApiVersion::V1Alpha1 {
         older::restore(object, namespace, &mut read)?;
@@ -175,12 +173,9 @@ fn source(fields: &Fields<'_>) -> Result<Option<Source>, Refusal> {
     let mut given = [selector, oci, url].into_iter().flatten();
     match (given.next(), given.next()) {
         (Some(one), None) => Ok(Some(one)),
-        (None, _) => {
-            Err(fetch
-                .refuse_all("names no source: write one of `oci`, `url` and `selector`, or leave it out"))
-        }
+        (None, _) => Err(fetch.refuse_all("names no source: write `oci`, `url` or `selector`, or remove it")),
         (Some(_), Some(_)) => {
-            Err(fetch.refuse_all("names more than one source: keep one of `oci`, `url` and `selector`"))
+            Err(fetch.refuse_all("names more than one source: keep only one of `oci`, `url` and `selector`"))
         }
     }
 }

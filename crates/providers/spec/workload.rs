@@ -181,7 +181,7 @@ impl LeaderElection {
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         if let Some(missing) = LEADER_ELECTION.iter().find(|key| fields.field(key).is_none()) {
             return Err(fields.refuse_all(format!(
-                "wants all of its fields, as the API does, and `{missing}` is missing: add it"
+                "needs all of its fields, as in the API, but `{missing}` is missing: add it"
             )));
         }
         let duration = |key: &str| fields.duration(key).map(|read| read.unwrap_or(Seconds(0)));

@@ -114,12 +114,12 @@ pub(crate) enum Fallback {
 
 fn read(text: &str) -> Result<Vec<Token<'_>>, Refusal> {
     if let Some(at) = text.find('\0') {
-        return Err(Refusal::new(format!("line {} has a NUL character: take it out", line_of(text, at))));
+        return Err(Refusal::new(format!("line {} has a NUL character: remove it", line_of(text, at))));
     }
     capstan_envsubst::read(text, &DIALECT).map_err(|broken| {
         let line = line_of(text, broken.at);
         Refusal::new(format!(
-            "line {line} has an expression that is none to clusterctl: {}; write `$${{…}}` for the text itself",
+            "line {line} has an expression that clusterctl does not understand: {}; write `$${{…}}` for the text itself",
             broken.message
         ))
     })

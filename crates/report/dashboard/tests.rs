@@ -106,7 +106,7 @@ fn how_far_a_source_has_come_is_counted() {
     assert!(found.contains("| offered | done | open | waiting | needs somebody |\n"), "{found}");
     assert!(found.contains("| `aws/v22.0.0` | 2 | 2 | 3 | 2 |\n"), "{found}");
     assert!(
-        found.contains("\n2 clusters are up to date, 1 cluster is kept back by their track.\n"),
+        found.contains("\n2 clusters are up to date, 1 cluster is held back by their track.\n"),
         "{found}"
     );
 }
@@ -134,7 +134,7 @@ fn conflicts_that_block_have_boxes_and_the_pause_has_one() {
     };
     let record = DashboardRecord { pause: Some(pause), ..DashboardRecord::default() };
     let found = text(&[], &record);
-    let says = "\n> **Paused by `ada` since 2026-11-23: the &lt;b&gt;freeze&lt;/b&gt; @\u{200b}all.** Nothing is opened, written or merged.\n";
+    let says = "\n> **Paused by `ada` since 2026-11-23: the &lt;b&gt;freeze&lt;/b&gt; @\u{200b}all.** Capstan opens, writes and merges nothing.\n";
     assert!(found.contains(says), "{found}");
     assert!(found.contains("\n- [ ] <!-- capstan {\"do\":\"resume\"} --> `resume`: "), "{found}");
 }

@@ -136,28 +136,28 @@ const SECTIONS: [Section; 7] = [
     Section {
         part: Part::NeedsSomebody,
         heading: "Needs somebody",
-        hint: "Ticks: of a conflict, `keep` or `take`; of what GitHub refused, `retry`; of an edited branch, `replan` (people's commits there are overwritten).",
+        hint: "A tick means: `keep` or `take` for a conflict, `retry` for what GitHub refused, `replan` for an edited branch (this overwrites people's commits there).",
         share: 45,
     },
     Section {
         part: Part::Open,
         heading: "Open",
-        hint: "A tick is `replan`: the branch is written anew, also over people's commits.",
+        hint: "A tick means `replan`: Capstan rewrites the branch, and overwrites people's commits on it.",
         share: 40,
     },
     Section { part: Part::Paused, heading: "Paused", hint: "", share: 40 },
     Section {
         part: Part::Waiting,
         heading: "Waiting",
-        hint: "A tick is `upgrade`: the pull request is opened now.",
+        hint: "A tick means `upgrade`: Capstan opens the pull request now.",
         share: 40,
     },
     Section { part: Part::Observed, heading: "Would be proposed", hint: "", share: 40 },
-    Section { part: Part::Held, heading: "On hold", hint: "A tick is `unhold`.", share: 50 },
+    Section { part: Part::Held, heading: "On hold", hint: "A tick means `unhold`.", share: 50 },
     Section {
         part: Part::Skipped,
         heading: "Skipped",
-        hint: "A tick offers it again: `unskip`, or `replan` where it was merged and taken back.",
+        hint: "A tick offers the upgrade again: `unskip`, or `replan` where it was merged and reverted.",
         share: 100,
     },
 ];
@@ -181,9 +181,7 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
     let end = resting(entries) + &pause_box(record);
     let mut page = Page::new(MAX_BODY.saturating_sub(noted + EARLIER + FRAME + end.len()));
     page.push(&format!(
-        "Capstan keeps this page: how the clusters of this repository stand. A ticked box is a command of whoever ticked it, \
-         with the same rights as a comment (`{prefix} help`); any other edit here is reverted. To have \
-         no such page, close it, or say so in `.capstan.yaml`: `dashboard: {{enabled: false}}`. What each state means, and what to do: {}.\n",
+        "Capstan keeps this page up to date: it shows the state of each cluster of this repository. A ticked box is a command of the person who ticked it, with the same rights as a comment (`{prefix} help`). Capstan reverts any other edit. To have no dashboard, close this issue, or set `dashboard: {{enabled: false}}` in `.capstan.yaml`. What each state means, and what to do: {}.\n",
         Refusal::State.shown()
     ));
     if let Some(trouble) = trouble {
@@ -191,7 +189,7 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
     }
     if let Some(pause) = &record.pause {
         page.push(&format!(
-            "\n> **{}** Nothing is opened, written or merged.\n",
+            "\n> **{}** Capstan opens, writes and merges nothing.\n",
             prose(&pause_in_words(pause), 600)
         ));
     }
@@ -211,7 +209,7 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
         let head = format!("\n### {} ({})\n\n{hint}", section.heading, rows.len());
         let budget = page.free() * section.share / 100;
         page.section(&head, &rows, budget, |left| {
-            format!("- … and {left} more, which {} not fit here\n", fitting(left, "does", "do"))
+            format!("- … and {left} more that {} not fit here\n", fitting(left, "does", "do"))
         });
     }
     page.finish() + &end
@@ -236,11 +234,11 @@ fn campaign(one: &CampaignStanding) -> String {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        text.push_str(&format!("  - it goes on without {}{more}\n", named.join(", ")));
+        text.push_str(&format!("   - it continues without {}{more}\n", named.join(", ")));
     }
     let (order, words) = match one.stopped {
-        Some(_) => ("resume", "`campaign resume`: it goes on, and failures up to now are forgiven"),
-        None => ("stop", "`campaign stop`: it opens no pull request until it is resumed"),
+        Some(_) => ("resume", "`campaign resume`: it continues, and failures so far no longer count"),
+        None => ("stop", "`campaign stop`: it opens no pull request until `campaign resume`"),
     };
     let given = format!("{order} of {}", one.name);
     let choice = Choice { verb: Verb::Campaign, given, proposal: None };
@@ -254,7 +252,7 @@ fn campaign(one: &CampaignStanding) -> String {
 /// The box at the end.
 fn pause_box(record: &DashboardRecord) -> String {
     let (verb, words) = match record.pause {
-        Some(_) => (Verb::Resume, "`resume`: Capstan goes on in this repository"),
+        Some(_) => (Verb::Resume, "`resume`: Capstan continues in this repository"),
         None => (
             Verb::Pause,
             "`pause`: Capstan opens, writes and merges nothing in this repository until `resume`",
@@ -391,7 +389,7 @@ fn resting(entries: &[Entry]) -> String {
     let of = |state| entries.iter().filter(|entry| entry.state == state).count();
     let told: Vec<String> = [
         (ProposalState::Current, "up to date"),
-        (ProposalState::Pinned, "kept back by their track"),
+        (ProposalState::Pinned, "held back by their track"),
         (ProposalState::Gone, "gone"),
     ]
     .into_iter()

@@ -152,13 +152,13 @@ impl FromRequestParts<Site> for Visitor {
             }
             Some(Door::Loopback) => Err(NotShown::refused(
                 StatusCode::MISDIRECTED_REQUEST,
-                "These pages are shown here under the names localhost and 127.0.0.1 alone",
-                &"the Host header names something else",
+                "These pages are available only as localhost and 127.0.0.1",
+                &"the Host header has another name",
             )),
             Some(Door::Inside) => Err(NotShown::refused(
                 StatusCode::FORBIDDEN,
-                "Pages are shown to those who sign in, or on a loopback address: see docs/page.md",
-                &"the internal listener stands on no loopback address",
+                "Sign in to see pages, or open them on a loopback address: see docs/page.md",
+                &"the internal listener is not on a loopback address",
             )),
             Some(Door::Public) => signed_in(parts, site).await,
             None => Err(nothing_here()),
@@ -177,7 +177,7 @@ async fn signed_in(parts: &Parts, site: &Site) -> Result<Visitor, NotShown> {
             Ok(Some(person)) => return Ok(Visitor::Person(person)),
             Ok(None) => {}
             Err(error) => {
-                let sentence = "GitHub does not say what you may see: try again in a moment";
+                let sentence = "GitHub does not answer what you may see: try again in a moment";
                 return Err(NotShown::refused(StatusCode::SERVICE_UNAVAILABLE, sentence, &error));
             }
         }

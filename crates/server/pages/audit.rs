@@ -25,7 +25,7 @@ const PER_PAGE: u32 = 100;
   {% if narrowed %}<a href="/audit">Show all</a>{% endif %}
 </form>
 {% if rows.is_empty() %}
-<p>{% if narrowed %}Nothing is like that.{% else %}Nothing was done yet.{% endif %}</p>
+<p>{% if narrowed %}Nothing matches.{% else %}There are no entries yet.{% endif %}</p>
 {% else %}
 <table class="cards" role="table">
   <caption>Entries {{ pager.shown }}, newest first</caption>

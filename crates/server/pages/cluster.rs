@@ -26,7 +26,7 @@ const PER_PAGE: u32 = 50;
     source = r##"<p class="quiet"><a href="{{ repository_url }}">{{ repository }}</a>, <a href="{{ folder_url }}">its folder</a></p>
 {% for one in standings %}
 <section aria-labelledby="stands-{{ loop.index }}">
-  <h2 id="stands-{{ loop.index }}">How it stands{% if standings.len() > 1 || one.kind != "release" %}: {{ one.kind }}{% endif %}</h2>
+  <h2 id="stands-{{ loop.index }}">State{% if standings.len() > 1 || one.kind != "release" %}: {{ one.kind }}{% endif %}</h2>
   <p><span class="badge mood-{{ one.row.mood }}">{{ one.row.state }}</span> {{ one.meaning }}</p>
   <p class="reason">{{ one.row.reason }}</p>
   <dl class="facts">
@@ -85,7 +85,7 @@ const PER_PAGE: u32 = 50;
 <section aria-labelledby="history">
   <h2 id="history">History</h2>
   {% if entries.is_empty() %}
-  <p>Nothing was done about it yet.</p>
+  <p>There are no entries yet.</p>
   {% else %}
   <table class="cards" role="table">
     <caption>Entries {{ pager.shown }}, newest first</caption>

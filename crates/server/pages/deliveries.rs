@@ -35,7 +35,7 @@ const PER_PAGE: u32 = 50;
   {% if narrowed %}<a href="/deliveries">Show all</a>{% endif %}
 </form>
 {% if rows.is_empty() %}
-<p>{% if narrowed %}No delivery is like that.{% else %}GitHub has delivered nothing yet.{% endif %}</p>
+<p>{% if narrowed %}No delivery matches.{% else %}GitHub has delivered nothing yet.{% endif %}</p>
 {% else %}
 <table class="cards" role="table">
   <caption>Deliveries {{ pager.shown }}, newest first</caption>
@@ -56,7 +56,7 @@ const PER_PAGE: u32 = 50;
 {% endif %}
 <details>
   <summary>What a replay does</summary>
-  <p>It sends nothing anew, because no payload is kept: what the delivery named is looked at again, as if it had just arrived. What was answered or written already stays as it is.</p>
+  <p>It sends nothing again, because Capstan keeps no payload. Capstan looks again at what the delivery named, as if it had just arrived. Existing answers and writes stay as they are.</p>
 </details>
 "##
 )]

@@ -28,7 +28,7 @@ const NAMED: usize = 5;
     ext = "html",
     source = r##"{% if !troubled.is_empty() %}
 <section class="trouble" aria-labelledby="trouble">
-  <h2 id="trouble">Needs a look</h2>
+  <h2 id="trouble">Needs attention</h2>
   <ul>
     {% for trouble in troubled %}<li><a href="{{ trouble.url }}">{{ trouble.repository }}</a>: {{ trouble.job }}.<br><span class="reason">{{ trouble.why }}</span></li>{% endfor %}
   </ul>
@@ -66,7 +66,7 @@ const NAMED: usize = 5;
 {% if repositories.is_empty() %}
 <p>Capstan knows no repository yet{% if local %}. Install its GitHub App on one; it appears here within a few minutes{% else %} that you can read{% endif %}.</p>
 {% else if rows.is_empty() %}
-<p>{% if narrowed %}No cluster is like that. <a href="/">Show all</a>.{% else %}No cluster is being offered anything.{% endif %}</p>
+<p>{% if narrowed %}No cluster matches. <a href="/">Show all</a>.{% else %}Capstan offers nothing to any cluster.{% endif %}</p>
 {% else %}
 <table class="cards" role="table">
   <caption>Clusters {{ pager.shown }}</caption>

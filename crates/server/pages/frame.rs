@@ -59,7 +59,7 @@ const PAGES: &[(&str, &str)] = &[
   </form>
   {% endif %}
 </header>
-{% if is_dry_run %}<p class="dry-run" role="status"><strong>DRY RUN</strong> Nothing is written to GitHub: what stands here as done was computed, and the log tells each write.</p>
+{% if is_dry_run %}<p class="dry-run" role="status"><strong>DRY RUN</strong> Nothing is written to GitHub: everything shown here as done was only computed, and the log lists each write.</p>
 {% endif %}<main id="main" tabindex="-1">
 <h1>{{ title }}</h1>
 {{ content }}

@@ -15,7 +15,7 @@ use capstan_ports::{Again, FleetJob, JobState, ShownRepository};
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r##"<p>{{ waiting }} waiting, {{ running }} at work, {{ dead }} given up. A repository is looked at when something happens in it, and every few minutes besides.</p>
+    source = r##"<p>{{ waiting }} waiting, {{ running }} running, {{ dead }} given up. Capstan looks at a repository when something happens in it, and also every few minutes.</p>
 {% if rows.is_empty() %}
 <p>There is no repository here.</p>
 {% else %}
@@ -140,7 +140,7 @@ fn describe(job: &FleetJob) -> String {
         }
         JobState::Queued => format!("waits its turn; last looked at: {last}"),
         JobState::Dead => format!(
-            "given up after {} failures, until something new happens in the repository; last success: {last}",
+            "given up after {} failures, until something happens in the repository; last success: {last}",
             job.attempts
         ),
     }

@@ -112,10 +112,10 @@ fn refused(error: &NotSignedIn) -> Response {
     let (status, sentence) = match error {
         NotSignedIn::NotBegun => (
             StatusCode::BAD_REQUEST,
-            "This sign-in was not begun in this browser, or too long ago: begin again at /login",
+            "This sign-in did not start in this browser, or started too long ago: start again at /login",
         ),
         NotSignedIn::SignIn(error) if error.is_over() => {
-            (StatusCode::FORBIDDEN, "GitHub refuses this sign-in: begin again at /login")
+            (StatusCode::FORBIDDEN, "GitHub refuses this sign-in: start again at /login")
         }
         NotSignedIn::SignIn(_) | NotSignedIn::Crowded | NotSignedIn::NoRandomness => {
             (StatusCode::SERVICE_UNAVAILABLE, "Nobody can sign in now: try again later")

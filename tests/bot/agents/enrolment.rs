@@ -15,7 +15,7 @@ use super::raw::Raw;
 use super::{EU, SETTINGS, US, client, commit, each_engine, enrolled, report};
 use crate::running::town::{REPOSITORY, Town};
 
-const UNKNOWN: &str = "This agent is not known here";
+const UNKNOWN: &str = "Unknown agent";
 const WORK: &str = "work?repository=acme/gitops";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -282,7 +282,7 @@ async fn what_is_too_large_or_unreadable_is_refused_without_a_word_of_it() {
             let asked = (0..10).map(async |_| agent.get(WORK, Some(&agent.token())).await);
             for came in join_all(asked).await {
                 if came.status == 429 {
-                    came.refuses(429, "Too much at once: ask again later");
+                    came.refuses(429, "Too many requests: try again later");
                     return true;
                 }
             }

@@ -205,10 +205,10 @@ async fn nothing_is_taken_that_is_not_encrypted_or_not_ones_own() {
         ("age", sealed.as_slice(), &[]),
     ] {
         let came = post("gauss/peu01", sent(form, bytes, &sha256(bytes), recipients)).await;
-        came.refuses(400, "The request cannot be taken");
+        came.refuses(400, "The request is not acceptable");
     }
     let other = sent("age", &sealed, &sha256(b"other"), &[ADAS]);
-    post("gauss/peu01", other).await.refuses(400, "The request cannot be taken");
+    post("gauss/peu01", other).await.refuses(400, "The request is not acceptable");
     let good = sent("age", &sealed, &sha256(&sealed), &[ADAS]);
     post("euler/x", good.clone()).await.refuses(404, "There is nothing here for this agent");
     let large = vec![b'A'; 200 << 10];

@@ -104,7 +104,7 @@ async fn what_the_live_cluster_rejects_fails_the_check_at_file_and_line() {
         town.settle().await;
         let check = town.check(number);
         assert_eq!(says(&check), done("success"), "{}", check.title);
-        assert!(check.summary.contains("`mc-eu` would take `gauss/peu01` as it is here."));
+        assert!(check.summary.contains("`mc-eu` would accept `gauss/peu01` as it is here."));
         let before = town.forge.write_calls();
         town.resync().await;
         assert_eq!(town.forge.write_calls(), before, "nothing moved, no call");
@@ -637,7 +637,7 @@ async fn by_command_the_live_cluster_is_asked_anew_by_whom_may() {
     assert!(second.id != first.id && second.head == first.head, "{second:?}");
     let said = town.answers(number).pop().unwrap();
     for words in [
-        "- `mc-eu` is asked what its live cluster would say to `gauss/peu01`.",
+        "- `mc-eu` is being asked whether its live cluster accepts `gauss/peu01`.",
         "- `mc-us` was not asked: No reconciler of `mc-us` is enrolled. `capstan agents invite --management-cluster 6f1c2d3e-0000-4000-8000-000000000002`",
         "- `other/z`: applied by other tools",
         "The check `capstan` shows the answers.",

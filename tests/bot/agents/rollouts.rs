@@ -67,7 +67,7 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
         );
         assert_eq!(
             statuses(&town, &merge),
-            [("pending".to_owned(), "The machines of gauss/peu01 follow".to_owned())]
+            [("pending".to_owned(), "The machines of gauss/peu01 are being followed".to_owned())]
         );
         let first = check.id;
 
@@ -80,7 +80,7 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
         town.pass(15);
         assert_eq!(town.report_rollouts().await, Reporting::AllReported);
         let check = rollout(&town, number);
-        assert_eq!((check.id, check.title.as_str()), (first, "gauss/peu01: 1 of 2 machines are as wished"));
+        assert_eq!((check.id, check.title.as_str()), (first, "gauss/peu01: 1 of 2 machines are up to date"));
         assert!(
             check
                 .summary
@@ -112,7 +112,7 @@ async fn a_merge_is_followed_until_its_machines_are_done_and_each_turn_told_once
             (Some("success"), "gauss/peu01: done, 2 machines")
         );
         for (turn, times) in
-            [("**stuck**", 1), ("goes on again", 1), ("the first machine is replaced", 1), (" done\n", 1)]
+            [("**stuck**", 1), ("continues", 1), ("the first machine is replaced", 1), (" done\n", 1)]
         {
             assert_eq!(check.summary.matches(turn).count(), times, "{turn}: {}", check.summary);
         }
@@ -196,13 +196,13 @@ async fn machines_that_need_somebody_are_told_in_a_comment_once_and_so_is_how_it
         told_after(&town, 140).await;
         let told = town.answers(number);
         assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[1].contains("`gauss/peu01` on `mc-eu`: goes on again since "), "{}", told[1]);
+        assert!(told[1].contains("`gauss/peu01` on `mc-eu`: continues since "), "{}", told[1]);
         say(&agent, &merge, RolloutState::Done, 2).await;
         told_after(&town, 160).await;
         let told = town.answers(number);
         assert_eq!(told.len(), 3, "{told:?}");
         assert!(told[2].contains("`gauss/peu01` on `mc-eu`: done since "), "{}", told[2]);
-        for turn in ["**stuck**", "goes on again", "done since"] {
+        for turn in ["**stuck**", "continues", "done since"] {
             assert_eq!(told.concat().matches(turn).count(), 1, "{turn}: {told:?}");
         }
         let before = town.forge.write_calls();
@@ -271,7 +271,7 @@ async fn a_claimed_cluster_gets_its_next_step_once_its_machines_are_done() {
     assert_eq!(word, "waiting");
     assert_eq!(
         why,
-        "The last rollout is not done: 1 of 2 machines are as wished, as the reconciler on `mc-eu` reports. The next step is offered once it is."
+        "The last rollout is not done: 1 of 2 machines are up to date, as the reconciler on `mc-eu` reports. Capstan offers the next step when it is done."
     );
     let (_, why) = town.standing("gauss/peu02").await;
     assert!(why.starts_with("The reconciler on `mc-eu` has not reported on this cluster yet"), "{why}");
@@ -365,12 +365,7 @@ async fn reports_out_of_order_and_twice_end_the_same() {
         let check = rollout(&town, number);
         assert_eq!(check.conclusion.as_deref(), Some("success"), "{}", check.title);
         assert_eq!(check.summary.matches("**stuck**").count(), 1, "{}", check.summary);
-        assert_eq!(
-            check.summary.matches("goes on again").count(),
-            0,
-            "it was told too late: {}",
-            check.summary
-        );
+        assert_eq!(check.summary.matches("continues").count(), 0, "it was told too late: {}", check.summary);
         town.done();
     })
     .await;

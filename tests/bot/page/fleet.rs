@@ -112,7 +112,7 @@ async fn one_cluster_tells_how_it_stands_and_what_was_done_about_it() {
     // The audit trail and the queue tell the same.
     let audit = world.local("/audit?q=peu01&action=proposal-opened&actor=CAPSTAN").await;
     audit.has("href=\"/clusters/acme/gitops/gauss/peu01\"");
-    world.local("/audit?actor=ada").await.has("Nothing is like that.");
+    world.local("/audit?actor=ada").await.has("Nothing matches.");
     let queue = world.local("/queue").await;
     queue.has("data-label=\"Proposals open\">1 of 20</td>");
     queue.has("data-label=\"Opened in the last hour\">1 of 5</td>");

@@ -361,7 +361,7 @@ async fn it_works_in_a_browser() {
     browser.press(ENTER).await;
     browser.until("document.querySelector('#agree') !== null").await;
     browser.click("#agree").await;
-    browser.until("document.title === 'The App is made · Capstan'").await;
+    browser.until("document.title === 'The App is created · Capstan'").await;
     views("setup-done").await;
     let said = browser.console().await;
     assert!(said.is_empty(), "the console says {said:#?}");
@@ -390,7 +390,7 @@ async fn the_token_may_be_typed_instead() {
     browser.click("main button").await;
     browser.until("document.querySelector('#agree') !== null").await;
     browser.click("#agree").await;
-    browser.until("document.title === 'The App is made · Capstan'").await;
+    browser.until("document.title === 'The App is created · Capstan'").await;
     // A refusal is a line of the console, as Chromium has it.
     let said = browser.console().await;
     assert!(said.iter().all(|line| line.contains("403")), "the console says {said:#?}");

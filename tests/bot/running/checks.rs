@@ -83,8 +83,8 @@ async fn a_release_pull_request_shows_whom_it_would_be_offered_to_and_the_worst_
     let gone = town.open("ada", "gone", &[Edit::remove("aws/v21.1.0/base/machinepool.yaml")]);
     town.settle().await;
     let check = town.check(gone);
-    assert!(check.summary.contains("- `aws/v21.1.0` is there no more"), "{}", check.summary);
-    let withdrawn = "Would be offered no more to `gauss/peu01` and `gauss/peu03`.";
+    assert!(check.summary.contains("- `aws/v21.1.0` is removed"), "{}", check.summary);
+    let withdrawn = "No longer offered to `gauss/peu01` and `gauss/peu03`.";
     assert!(check.summary.contains(withdrawn), "{}", check.summary);
     town.done();
 }
@@ -171,7 +171,7 @@ async fn changed_settings_are_validated_at_their_line_and_shown_beside_the_old()
     assert_eq!(check.conclusion.as_deref(), Some("success"), "{}", check.summary);
     for said in [
         "checked under those of the base branch and under its own",
-        "Clusters that would be none any more: their proposals are closed: `gauss/peu02`.",
+        "Clusters that are no longer clusters (Capstan closes their proposals): `gauss/peu02`.",
         "| `gauss/peu01` | other tools | `mc-eu` |",
         "| `gauss/peu01` | `aws/v22.0.0` | nothing (pinned) |",
     ] {
@@ -336,7 +336,7 @@ async fn a_failure_of_capstans_own_is_told_with_its_id_until_it_can_look_again()
         assert!(town.sync_with(&broken).await.is_err());
         let check = town.check(new);
         assert_eq!(check.conclusion.as_deref(), Some("action_required"));
-        assert_eq!(check.title, "Capstan could not judge all of it");
+        assert_eq!(check.title, "Capstan could not judge everything");
         let incident = check.summary.split_once("its log knows why under `").unwrap().1;
         let incident = incident.split_once('`').unwrap().0;
         assert_eq!(incident.len(), 26, "{}", check.summary);

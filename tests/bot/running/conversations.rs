@@ -130,7 +130,7 @@ async fn an_edited_branch_waits_for_a_writers_replan() {
     let would =
         format!("### What Capstan would have changed in `{PEU01}`\n\n`aws/v21.0.0` to `aws/v22.1.0`: ");
     assert!(summary.contains(&would), "{summary}");
-    let differs = format!("The branch differs from it in `{POOL}` and `{PEU01}/capstan.yaml`.");
+    let differs = format!("The branch differs in `{POOL}` and `{PEU01}/capstan.yaml`.");
     assert!(summary.contains(&differs), "{summary}");
     assert!(summary.contains("| `v1.21.4` | `v1.22.9` | the release changes it |"), "{summary}");
 
@@ -397,7 +397,7 @@ async fn a_release_that_was_inferred_is_recorded_and_not_called_a_refresh() {
     assert_eq!(town.pulls().len(), 1);
     assert_eq!(town.pull(1).title, "Record gauss/peu01 at aws/v21.0.0");
     let body = town.pull(1).body;
-    let begin = "The content of `gauss/peu01` is that of `aws/v21.0.0`, which nobody had recorded. This records it and changes nothing else.\n";
+    let begin = "The content of `gauss/peu01` is that of `aws/v21.0.0`, which was not recorded. This pull request records it and changes nothing else.\n";
     assert!(body.starts_with(begin), "{body}");
     assert!(town.file(BRANCH, "gauss/peu01/capstan.yaml").contains("\nrelease: aws/v21.0.0\n"));
 

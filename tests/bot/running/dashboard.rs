@@ -205,7 +205,7 @@ async fn a_pause_holds_without_the_database_and_nothing_is_lost_with_resume() {
     let said = "Paused by `olga` since ";
     assert!(town.answers(issue)[0].starts_with(said), "{:?}", town.answers(issue));
     assert!(
-        dashboard(&town).body.contains(": the freeze.** Nothing is opened, written or merged."),
+        dashboard(&town).body.contains(": the freeze.** Capstan opens, writes and merges nothing."),
         "{}",
         dashboard(&town).body
     );
@@ -303,7 +303,9 @@ async fn without_issues_or_the_right_to_write_them_the_dashboard_alone_is_missin
     town.comment(1, "olga", "/capstan pause").await;
     let answer = town.answers(1).pop().unwrap();
     assert!(
-        answer.contains("was not carried out: it would be noted in the dashboard issue, and GitHub refuses"),
+        answer.contains(
+            "was not carried out: Capstan would record it in the dashboard issue, and GitHub refuses"
+        ),
         "{answer}"
     );
     town.comment(1, "olga", "/capstan retry").await;
@@ -319,7 +321,9 @@ async fn without_issues_or_the_right_to_write_them_the_dashboard_alone_is_missin
     town.comment(1, "olga", "/capstan pause").await;
     let answer = town.answers(1).pop().unwrap();
     assert!(
-        answer.contains("was not carried out: it would be noted in the dashboard issue, and GitHub refuses"),
+        answer.contains(
+            "was not carried out: Capstan would record it in the dashboard issue, and GitHub refuses"
+        ),
         "{answer}"
     );
     assert!(!dashboard(&town).body.contains("**Paused"));
@@ -358,7 +362,7 @@ async fn clusters_without_a_pull_request_are_held_and_their_conflicts_settled_by
     let answer = town.answers(issue.number).pop().unwrap();
     assert!(
         answer.contains(
-            "`gauss/peu02`: On hold by `ada`: an audit. `/capstan unhold for gauss/peu02` takes it back."
+            "`gauss/peu02`: On hold by `ada`: an audit. `/capstan unhold for gauss/peu02` undoes it."
         ),
         "{answer}"
     );

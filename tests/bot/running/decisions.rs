@@ -43,8 +43,9 @@ async fn a_conflict_is_settled_and_stays_so_until_one_of_its_values_changes() {
     let mut town = conflicting().await;
     town.comment(1, "ada", "/capstan take /spec/replica").await;
     assert!(
-        last(&town)
-            .contains("has no conflict there; these it has:\n\n- `MachinePool/peu01-mp-0 /spec/replicas`"),
+        last(&town).contains(
+            "has no conflict there. Its conflicts are:\n\n- `MachinePool/peu01-mp-0 /spec/replicas`"
+        ),
         "{}",
         last(&town)
     );

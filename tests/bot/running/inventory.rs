@@ -385,7 +385,7 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
     untouched(&town);
     let state = town.standing("acme/peu01").await;
     assert!(
-        state.1.contains("was made from the definition peu01, and the inventory says nothing of it any more"),
+        state.1.contains("was made from the definition peu01, and the inventory no longer defines it"),
         "{state:?}"
     );
     town.push("main", &[Edit::write("inventory/clusterdefinition-peu01.yaml", "kind: [\n")]);
@@ -519,7 +519,7 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
         "- `Environment prod`: 1 of 1 cluster changes, 1 rolls 3 machines",
         "- `Site fra1`: 1 of 2 clusters changes, 1 rolls 3 machines",
         "**`acme/peu01`**: other values under `openstack/v1.4.0`",
-        "Merged, this cluster gets a proposal of its own, within the limits of `upgrade.proposals`.",
+        "After the merge this cluster gets a proposal of its own, within the limits of `upgrade.proposals`.",
     ] {
         assert!(line(&summary, expected), "{expected}\n{summary}");
     }
@@ -555,7 +555,10 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
         assert_eq!((found.0.as_str(), found.1), ("inventory/environment-prod.yaml", 6), "{rule}");
     }
     assert!(check.summary.contains("Cannot be planned:\n\n- `acme/peu01`"));
-    assert!(line(&check.summary, "Merged, it gets no proposal: what blocks it comes first."), "{check:?}");
+    assert!(
+        line(&check.summary, "After the merge it gets no proposal until the blocking errors are fixed."),
+        "{check:?}"
+    );
 
     let check = town.check(gone);
     assert_eq!(check.conclusion.as_deref(), Some("failure"), "{check:?}");

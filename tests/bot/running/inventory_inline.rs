@@ -86,8 +86,12 @@ async fn what_somebody_should_see_first_is_left_and_beyond_the_limits_nothing_is
     refused(machines, "ada", "3 machines are replaced and 0 may be").await;
     refused(none, "ada", "changes nothing of the inventory").await;
     refused(fork, "ada", "its branch is in a fork").await;
-    refused(conflict, "ada", "`acme/peu02`: the change meets edits of its base, which its proposal shows")
-        .await;
+    refused(
+        conflict,
+        "ada",
+        "`acme/peu02`: the change conflicts with edits of its base, which its proposal shows",
+    )
+    .await;
 
     let limited =
         SETTINGS.replace("{path: inventory}", "{path: inventory, inline: {clusters: 0, machines: 5}}");

@@ -232,7 +232,7 @@ async fn a_merge_waits_for_others_by_githubs_own_means_and_takes_that_back() {
     );
     assert!(town.pull(1).auto_merge);
     say(&town, "ada", "merge").await;
-    assert!(last(&town).contains("It is set to merge by itself"), "{}", last(&town));
+    assert!(last(&town).contains("Auto-merge is enabled"), "{}", last(&town));
     town.comment(1, "ada", "/capstan hold").await;
     assert!(!town.pull(1).auto_merge && town.pull(1).draft);
     town.comment(1, "ada", "/capstan unhold").await;
@@ -277,7 +277,7 @@ async fn a_pause_stops_merges_and_takes_back_what_capstan_had_asked_for() {
     assert_eq!(town.check(1).buttons, Vec::<String>::new());
     say(&town, "ada", "merge").await;
     assert!(last(&town).contains("It is not merged. Paused by `tom` since "), "{}", last(&town));
-    assert!(last(&town).contains("`/capstan resume` takes it back."), "{}", last(&town));
+    assert!(last(&town).contains("`/capstan resume` undoes it."), "{}", last(&town));
     // What a person asked for is theirs, in a pause too.
     town.forge.set_status(REPOSITORY, &full, "ada", "build", "pending").unwrap();
     town.forge.enable_auto_merge(REPOSITORY, 1, "ada", MergeMethod::Squash).unwrap();

@@ -41,8 +41,8 @@ async fn a_repository_without_settings_gets_one_pull_request_and_nothing_else() 
     );
     for line in [
         "2 clusters, 2 releases.",
-        "| `gauss/peu01` | `aws/v21.0.0` | recorded | nobody found here |",
-        "| `gauss/peu02` | `aws/v21.0.0` | 100%: 1 field equal, 0 otherwise, 0 missing | nobody found here |",
+        "| `gauss/peu01` | `aws/v21.0.0` | recorded | none found |",
+        "| `gauss/peu02` | `aws/v21.0.0` | 100%: 1 field equal, 0 otherwise, 0 missing | none found |",
         "| `gauss/peu01` | `aws/v22.0.0` | 1 change, replaces 2 machines |",
     ] {
         assert!(pull.body.lines().any(|known| known == line), "{line}\n{}", pull.body);

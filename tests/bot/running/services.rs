@@ -127,7 +127,7 @@ async fn a_release_moves_services_and_an_owners_edit_survives() {
     assert_eq!(town.file(&branch, AGENT), own.replace("v1.15.3", "v1.16.0"), "one image, and no other byte");
     let record = town.file(&branch, RECORD);
     assert!(record.starts_with("release: aws/v22.0.0\n") && record.ends_with(ENTRIES), "{record}");
-    let told = "\n### Services\n\nThey run inside the cluster, and follow the merge in their own order.\n\n| Service | Role | Old | New | Edits that stay |\n|---|---|---|---|---|\n| `cilium` | cni | `1.15.3` | `1.16.0` | `DaemonSet cilium /spec/template/spec/containers/0/resources/limits/memory` |\n";
+    let told = "\n### Services\n\nThey run inside the cluster. After the merge they are upgraded in their own order.\n\n| Service | Role | Old | New | Edits that stay |\n|---|---|---|---|---|\n| `cilium` | cni | `1.15.3` | `1.16.0` | `DaemonSet cilium /spec/template/spec/containers/0/resources/limits/memory` |\n";
     assert!(pull.body.contains(told), "{}", pull.body);
     let check = town.check(pull.number);
     assert_eq!(check.conclusion.as_deref(), Some("success"), "{} {}", check.title, check.summary);
@@ -202,7 +202,7 @@ async fn what_services_cannot_mean_together_is_told_at_its_line() {
                 "{cilium}- name: one\n  from: {{objects: [{{kind: HelmChartProxy, name: one}}]}}\n  after: [two]\n- name: two\n  from: {{objects: [{{kind: HelmChartProxy, name: two}}]}}\n  after: [one]\n"
             ),
             6,
-            "2 services wait for one another, so that none of them would ever begin: `one` begins after `two`, `two` begins after `one`",
+            "2 services wait for one another, so none of them would ever start: `one` begins after `two`, `two` begins after `one`",
         ),
         (
             "no-folder",
@@ -293,8 +293,8 @@ async fn a_switched_network_fails_the_check_unless_it_is_forced_and_then_says_wh
     let check = town.check(forced);
     assert_eq!(check.conclusion.as_deref(), Some("success"), "{} {}", check.title, check.summary);
     for said in [
-        "- `calico` (cni): it comes, 1 change. **Note:** the network of pods is switched from `cilium` to `calico`, as `force` says (empty). Pods keep the network",
-        "- `cilium` (cni): it goes, 1 change. **Note:** what it brought stays inside the cluster until `delete` in its capstan.yaml names it: `- {group: capstan.dev, kind: Service, name: cilium}`",
+        "- `calico` (cni): it comes, 1 change. **Note:** the pod network changes from `cilium` to `calico`, as `force` says (empty). Pods keep the network",
+        "- `cilium` (cni): it goes, 1 change. **Note:** its objects stay inside the cluster until `delete` in the cluster's capstan.yaml names it: `- {group: capstan.dev, kind: Service, name: cilium}`",
     ] {
         assert!(check.summary.contains(said), "{said}: {}", check.summary);
     }
@@ -303,7 +303,7 @@ async fn a_switched_network_fails_the_check_unless_it_is_forced_and_then_says_wh
     let renamed = [Edit::write(RECORD.to_owned(), format!("release: aws/v21.0.0\n{entry}"))];
     let renamed = town.open("ada", "renamed", &renamed);
     town.settle().await;
-    let said = "- `cilium` (other): its entry changes. **Note:** it stays the cni of the cluster, whatever its role is called, for as long as what it brought is there";
+    let said = "- `cilium` (other): its entry changes. **Note:** it stays the cni of the cluster, under any role, as long as its objects are there";
     assert!(town.check(renamed).summary.contains(said), "{}", town.check(renamed).summary);
     // No setting turns it off.
     let off = town.open(

@@ -73,7 +73,10 @@ async fn a_cluster_that_cannot_be_planned_is_told_on_the_pages_and_in_the_dashbo
     assert!(!fleet.contains("href=\"/clusters/acme/gitops/gauss/peu02\""), "{fleet}");
     assert!(fleet.contains("gauss/peu01/base/broken.yaml:"), "where: {fleet}");
     let cluster = town.page("/clusters/acme/gitops/gauss/peu01").await;
-    assert!(cluster.contains("Something in it cannot be read, so nothing is known of it."), "{cluster}");
+    assert!(
+        cluster.contains("Capstan cannot read something in it, so it cannot plan its upgrade."),
+        "{cluster}"
+    );
     assert!(cluster.contains("gauss/peu01/base/broken.yaml:"), "{cluster}");
     assert!(!cluster.contains('`'), "no raw Markdown: {cluster}");
     let issue = town.forge.issues(REPOSITORY).unwrap().pop().unwrap();

@@ -93,7 +93,7 @@ async fn a_base_branch_that_is_too_large_is_told_on_open_heads_and_one_that_mend
     world.sync().await;
     let (conclusion, text) = told(&world, follows);
     assert_eq!(conclusion, CheckConclusion::ActionRequired, "{text}");
-    assert!(text.starts_with("The base branch is beyond the limits\n"), "{text}");
+    assert!(text.starts_with("The base branch exceeds the limits\n"), "{text}");
     assert!(text.contains("it is huge") && text.contains("Make it smaller"), "{text}");
     assert!(!text.contains("settings"), "{text}");
     let (conclusion, text) = told(&world, mends);

@@ -171,7 +171,7 @@ async fn a_full_body_of_a_proposal_that_is_closed_still_says_why() {
     assert!(closed.body.chars().count() <= 65_536, "{}", closed.body.chars().count());
     assert!(closed.body.starts_with("> Closed by Capstan: "), "{}", &closed.body[..200]);
     assert!(!closed.body.starts_with("> Closed by Capstan: \n"));
-    assert!(closed.body.contains("… the rest does not fit here any more."));
+    assert!(closed.body.contains("… the rest does not fit here."));
 
     // The record is whole: it was no person who closed it.
     world.push("main", &[("releases/v2/base/v", Some("two\n"))]);

@@ -167,8 +167,7 @@ async fn a_port_that_is_taken_is_told_with_what_to_do() {
     assert_eq!(
         error,
         format!(
-            "cannot listen on {}: Address already in use (os error 98); another program, perhaps another capstan, \
-             listens there; stop it, or choose another port by --listen",
+            "cannot listen on {}: Address already in use (os error 98); another program (perhaps another capstan) already listens there; stop it, or choose another port with --listen",
             server.address
         )
     );

@@ -38,7 +38,7 @@ fn a_campaign_over_the_clusters_that_are_offered_a_release() {
     assert_eq!(
         time_line,
         "Mon 2026-11-23 08:00  wave `first` begins\n\
-         Mon 2026-11-23 08:20  wave `first` is verified, and must stay well until Tue 2026-11-24 08:20\n\
+         Mon 2026-11-23 08:20  wave `first` is verified, and must stay healthy until Tue 2026-11-24 08:20\n\
          Tue 2026-11-24 08:20  wave `first` has ended\n\
          Tue 2026-11-24 08:20  wave `rest` begins\n\
          Tue 2026-11-24 08:40  wave `rest` has ended\n\
@@ -105,8 +105,8 @@ fn the_settings_of_the_checkout_are_simulated_and_judged_with_their_places() {
         told,
         [
             "campaign-waves .capstan.yaml:6:43 wave `rest` of campaign `fleet`: this pattern matches no cluster",
-            "campaign-waves .capstan.yaml:8:14 campaign `openstack`: no release matches `openstack/*`, so nothing moves by this campaign for its sake: correct the pattern, or take it out",
-            "campaign-waits-for-ever .capstan.yaml:10:44 wave `all` of campaign `openstack`: no window of it comes that is not frozen: it would wait for ever",
+            "campaign-waves .capstan.yaml:8:14 campaign `openstack`: no release matches `openstack/*`, so the pattern has no effect: correct it, or remove it",
+            "campaign-waits-for-ever .capstan.yaml:10:44 wave `all` of campaign `openstack`: every window of it is in a freeze: it would wait for ever",
         ]
     );
     // Who writes several waves for a cluster is told which counts.

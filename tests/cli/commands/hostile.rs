@@ -145,7 +145,7 @@ fn a_name_that_cannot_be_read_is_an_error_and_the_others_are_planned() {
     sandbox.repository.commit_all("Names");
     for revision in [&[][..], &["--at", "HEAD"]] {
         let said = sandbox.capstan(&[&["validate"], revision].concat());
-        let why = "the name of this file or folder has a backslash or is no UTF-8 (shown as `%5C`), so that it cannot be read: rename it";
+        let why = "the name of this file or folder has a backslash or is not UTF-8 (shown as `%5C`), so Capstan cannot read it: rename it";
         assert_eq!(
             said.ended(3).out,
             format!(

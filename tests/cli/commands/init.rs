@@ -38,7 +38,7 @@ mode: observe
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"fleet/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ";
 
@@ -60,7 +60,7 @@ fn the_settings_are_shown_with_what_they_find_and_only_write_writes() {
         answer["left"][1],
         json!({
             "file": "crowd/all.yaml", "line": 9, "column": 1,
-            "message": "crowd holds 2 clusters, and a cluster is a folder: move what belongs to `b` to crowd/b/",
+            "message": "crowd has 2 clusters, but a cluster is a folder: move the files of `b` to crowd/b/",
         })
     );
     let text = sandbox.capstan(&["init"]).ended(0).out.clone();
@@ -113,7 +113,7 @@ fn templates_of_clusters_are_named_with_what_to_do() {
         [("capi/Chart.yaml", "name: capi\nversion: 0.1.0\n"), ("capi/templates/cluster.yaml", template)];
     Sandbox::with(&files).capstan(&["init"]).refused(
         2,
-        "error: there is nothing to set up here yet: what makes clusters are templates\n  capi/templates/cluster.yaml: this is a template of a Helm chart, and it makes clusters. Capstan upgrades manifests, and no templates: render each cluster into a folder of its own (`helm template NAME capi > clusters/NAME/cluster.yaml`, with its values), and have that applied instead",
+        "error: there is nothing to set up here yet: what makes clusters are templates\n  capi/templates/cluster.yaml: this is a template of a Helm chart that makes clusters. Capstan upgrades manifests, not templates. Render each cluster into its own folder (`helm template NAME capi > clusters/NAME/cluster.yaml`, with its values), and apply that instead",
     );
     // Applied from here, it is something to set up, and the file can be written.
     let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: capi}\nspec:\n  source: {repoURL: here, path: capi}\n";

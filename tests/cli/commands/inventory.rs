@@ -231,7 +231,7 @@ fn diff_tells_which_clusters_change_and_which_machines_are_replaced() {
             ],
             [
                 {"cluster": "acme/gone", "error": {
-                    "message": "acme/gone was made from the definition gone, and the inventory says nothing of it any more: nothing is proposed, and nothing is deleted. Bring the definition back; to have the cluster deleted, write `retire: true` in it; to keep it without an inventory, remove capstan-values.yaml",
+                    "message": "acme/gone was made from the definition gone, but the inventory no longer defines it. Capstan proposes nothing and deletes nothing. Restore the definition. To delete the cluster, write `retire: true` in it. To keep it without an inventory, remove capstan-values.yaml",
                     "file": "acme/gone/capstan-values.yaml", "line": 1, "column": 1,
                 }},
                 {"cluster": "acme/peu05", "error": {

@@ -143,7 +143,7 @@ fn a_conflict_with_the_inventory_names_it_and_the_place_of_its_value() {
 
     checkout.write(".capstan.yaml", "inventory: {path: inventory}\nupgrade: {conflicts: block}\n");
     let told = checkout.capstan(&["plan"]);
-    let blocked = "/data/replicas: the cluster changed it too. The inventory's value stands in inventory/peu01.yaml:8:15 (ClusterDefinition peu01).";
+    let blocked = "/data/replicas: the cluster changed it too. The inventory's value is in inventory/peu01.yaml:8:15 (ClusterDefinition peu01).";
     assert!(told.out.contains(blocked), "{told:?}");
     let clusters = checkout.capstan(&["clusters"]).ended(0).out.clone();
     assert!(clusters.contains("What the inventory says of it is blocked. ConfigMap "), "{clusters}");
@@ -155,7 +155,7 @@ fn what_cannot_be_brought_says_why_with_its_place_and_touches_nothing() {
     let edited = checkout.read("acme/peu01/capstan-values.yaml").replace("zone: a", "zone: c");
     let record = checkout.read("acme/peu01/capstan-values.yaml");
     for (file, text, code, said) in [
-        ("acme/peu01/capstan-values.yaml", edited.as_str(), 3, "the digest does not fit the values"),
+        ("acme/peu01/capstan-values.yaml", edited.as_str(), 3, "the digest does not match the values"),
         (
             "inventory/peu01.yaml",
             &DEFINITION.replace("replicas: 3", "replicas: many"),
@@ -258,7 +258,7 @@ fn templates_and_base_make_the_release_together_and_no_object_stands_in_both() {
         checkout.write("openstack/v1.4.0/base/zone.yaml", &zone.replace("{name: ${zone},", base));
         let told = of_inventory_told(&checkout, 1);
         assert!(
-            told.contains("ConfigMap org/peu01-size is made here and stands in the release's base as well, in openstack/v1.4.0/base/zone.yaml:1:1: take one of them out [template-error]"),
+            told.contains("ConfigMap org/peu01-size is made here and is also in the release's base, in openstack/v1.4.0/base/zone.yaml:1:1: remove one of them [template-error]"),
             "{told}"
         );
         assert!(told.contains("\"file\":\"openstack/v1.4.0/templates/all.yaml\",\"line\":11"), "{told}");

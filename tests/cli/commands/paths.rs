@@ -38,7 +38,7 @@ fn the_whole_way_is_told_step_by_step_with_its_reasons_and_warnings() {
         "\
 org/dev01  capa/v32.0.0 (Kubernetes 1.32.4, 2025-09-15)
   1. capa/v32.0.0 -> capa/v33.4.0, Kubernetes 1.32.4 -> 1.33.6, 2025-09-15 -> 2026-06-02
-     capa/v34.0.0 brings Kubernetes 1.34, and 1.33 comes first: one minor at a time. capa/v35.0.0 is wip.
+     capa/v34.0.0 has Kubernetes 1.34, but 1.33 comes first: one minor at a time. capa/v35.0.0 is wip.
   2. capa/v33.4.0 -> capa/v34.0.0, Kubernetes 1.33.6 -> 1.34.3, 2026-06-02 -> 2026-01-23
      capa/v35.0.0 is wip.
      warning: capa/v34.0.0 is of 2026-01-23, capa/v33.4.0 of 2026-06-02: it goes back in time.

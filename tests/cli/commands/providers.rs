@@ -77,7 +77,7 @@ fn providers_are_rendered_as_they_would_be_applied() {
     );
     assert_eq!(
         said.err,
-        "note: IPAMProvider ipam-system/in-cluster: Secret ipam-system/values is not here, or encrypted: variables have the values that were given, else their defaults\n"
+        "note: IPAMProvider ipam-system/in-cluster: Secret ipam-system/values is not here, or is encrypted: variables have the given values, else their defaults\n"
     );
     let yaml = sandbox.capstan(&["providers", "render", "--variables-file", file]);
     assert!(yaml.ended(0).out.starts_with("---\napiVersion: apps/v1\nkind: Deployment\n"), "{}", yaml.out);

@@ -85,8 +85,8 @@ metadata:
     assert_eq!(
         said.ended(3).out,
         "\
-error[outside-boundary] gauss/a/overlay/more.yaml:1:1: RoleBinding more: an overlay may neither bring nor change rights (RBAC); base may
-error[outside-boundary] gauss/a/overlay/more.yaml:11:14: ConfigMap newton/stolen lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere
+error[outside-boundary] gauss/a/overlay/more.yaml:1:1: RoleBinding more: an overlay may neither add nor change rights (RBAC); base may
+error[outside-boundary] gauss/a/overlay/more.yaml:11:14: ConfigMap newton/stolen is outside this folder's namespace (gauss): remove it, or apply it from elsewhere
 2 error(s), 0 warning(s); looked at 2 cluster(s), 0 release(s)
 `capstan rules RULE` says what a rule means
 "

@@ -95,7 +95,7 @@ fn the_summary_names_every_page_once() {
     let summary = page("docs/SUMMARY.md");
     let named: Vec<String> = summary.links.iter().map(|link| beside("docs/SUMMARY.md", link)).collect();
     let once: BTreeSet<String> = named.iter().cloned().collect();
-    assert_eq!(named.len(), once.len(), "a page stands there twice: {named:#?}");
+    assert_eq!(named.len(), once.len(), "a page is there twice: {named:#?}");
     let all = pages().into_iter().map(|page| page.path);
     let all = all.filter(|path| path.starts_with("docs/") && path != "docs/SUMMARY.md");
     assert_same(once, all.collect(), "docs/SUMMARY.md");

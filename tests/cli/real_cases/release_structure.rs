@@ -137,7 +137,7 @@ fn exactly_the_two_scalars_of_the_fragment_change() {
             "findings": [{"rule": "kubernetes-minor-skip", "severity": "error", "file": POOL_FILE, "line": 22, "column": 16}],
             "rollouts": [{"object": machine_pool(), "machines": 2, "certainty": "offline",
                           "because": ["/spec/template/spec/version"]}],
-            "notes": ["No release brings Kubernetes 1.17.", "The step goes from Kubernetes 1.16 to 1.21 and leaves out what lies between."],
+            "notes": ["No release has Kubernetes 1.17.", "The step goes from Kubernetes 1.16 to 1.21 and skips the minors between."],
             "source": "release", "values": {"from": null, "to": null},
         }])
     );

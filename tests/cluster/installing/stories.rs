@@ -127,7 +127,7 @@ fn providers_are_installed_kept_and_upgraded() {
     assert_eq!(at_once(&town), 1, "providers that were down at once");
 }
 
-/// With what `capstan providers rights` prints of just these, and not a right more.
+/// With what `capstan providers rights` prints of just these, and not a more right.
 #[test]
 fn what_is_printed_of_a_set_is_enough_to_install_upgrade_and_delete_it() {
     let Some(town) = Town::build_without_rights() else { return };

@@ -194,13 +194,10 @@ async fn what_makes_no_sense_is_refused_with_words_that_help() {
             .expect_err(spec);
         assert!(said.contains(words), "{spec}: {said}");
     };
-    refused(
-        "managementCluster: mc, source: {}",
-        "exactly one of bot, git and inventory says where the cluster folders come from",
-    );
+    refused("managementCluster: mc, source: {}", "set exactly one of bot, git and inventory");
     refused(
         "managementCluster: mc, source: {git: {url: 'https://a.b/c'}, bot: {url: 'https://a.b', repository: a/b, secretName: s}}",
-        "exactly one of bot, git and inventory says where the cluster folders come from",
+        "set exactly one of bot, git and inventory",
     );
     refused(git, "spec.managementCluster: Required value");
     refused(
@@ -213,7 +210,7 @@ async fn what_makes_no_sense_is_refused_with_words_that_help() {
     );
     refused(
         "managementCluster: mc, source: {git: {url: 'https://me:token@example.com/a.git'}}",
-        "no credentials in a URL: the Secret that secretName names holds them",
+        "no credentials in a URL: put them into the Secret that secretName names",
     );
     refused(
         "managementCluster: mc, source: {bot: {url: 'https://a.b', repository: just-a-name, secretName: s}}",

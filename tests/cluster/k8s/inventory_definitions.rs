@@ -94,7 +94,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a, labels: {a: b c}}",
         Refused(
-            "inventory-type i/a.yaml:3:33 `b c` is no value of a label: letters, digits, `-`, `_` and `.`, at",
+            "inventory-type i/a.yaml:3:33 `b c` is not a value of a label: use letters, digits, `-`, `_` and `.`, at",
             "Site.capstan.dev \"a\" is invalid: metadata.labels: Invalid value: \"b c\": a valid ",
         ),
     ),
@@ -120,7 +120,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: A}",
         Refused(
-            "inventory-type i/a.yaml:3:18 `A` is no name: lowercase letters, digits, `-` and `.`, at most 253",
+            "inventory-type i/a.yaml:3:18 `A` is not a valid name: use lowercase letters, digits, `-` and `.`, at most 253",
             "Site.capstan.dev \"A\" is invalid: metadata.name: Invalid value: \"A\": a lowercase ",
         ),
     ),
@@ -128,7 +128,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a_b}",
         Refused(
-            "inventory-type i/a.yaml:3:18 `a_b` is no name: lowercase letters, digits, `-` and `.`, at most 253",
+            "inventory-type i/a.yaml:3:18 `a_b` is not a valid name: use lowercase letters, digits, `-` and `.`, at most 253",
             "Site.capstan.dev \"a_b\" is invalid: metadata.name: Invalid value: \"a_b\": a lowerc",
         ),
     ),
@@ -449,7 +449,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a}\nspec: {final: [\"\"]}",
         Refused(
-            "inventory-type i/a.yaml:4:16 `` is no JSON Pointer to a value: write it like `/network/external`",
+            "inventory-type i/a.yaml:4:16 `` is not a JSON Pointer to a value: write it like `/network/external`",
             "spec.final[0] in body should match",
         ),
     ),
@@ -457,7 +457,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a}\nspec: {final: [a]}",
         Refused(
-            "inventory-type i/a.yaml:4:16 `a` is no JSON Pointer to a value: write it like `/network/external`",
+            "inventory-type i/a.yaml:4:16 `a` is not a JSON Pointer to a value: write it like `/network/external`",
             "spec.final[0] in body should match",
         ),
     ),
@@ -496,7 +496,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a}\nspec: {values: {cluster: 1}}",
         Refused(
-            "inventory-type i/a.yaml:4:17 `cluster` is no value's name: templates know the cluster itself by it.",
+            "inventory-type i/a.yaml:4:17 `cluster` is not allowed as a name: in templates it is the cluster itself.",
             "Site.capstan.dev \"a\" is invalid: <nil>: Invalid value: \"\": \"spec.values\" must no",
         ),
     ),
@@ -512,7 +512,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a}\nspec: {values: {levels: }}",
         Refused(
-            "inventory-type i/a.yaml:4:17 `levels` is no value's name: templates know the cluster itself by it.",
+            "inventory-type i/a.yaml:4:17 `levels` is not allowed as a name: in templates it is the cluster itself.",
             "Site.capstan.dev \"a\" is invalid: <nil>: Invalid value: \"\": \"spec.values\" must no",
         ),
     ),
@@ -521,7 +521,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a}\nspec: {values: {a: 1, a: 2}}",
         Refused(
-            "invalid-yaml i/a.yaml:4:23 the key `a` stands twice",
+            "invalid-yaml i/a.yaml:4:23 the key `a` is there twice",
             "Site in version \"v1alpha1\" cannot be handled as a Site: strict decoding error: y",
         ),
     ),
@@ -529,7 +529,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a}\nspec: {track: any, track: any}",
         Refused(
-            "invalid-yaml i/a.yaml:4:20 the key `track` stands twice",
+            "invalid-yaml i/a.yaml:4:20 the key `track` is there twice",
             "Site in version \"v1alpha1\" cannot be handled as a Site: strict decoding error: y",
         ),
     ),
@@ -626,7 +626,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Inventory",
         "metadata: {name: inventory}\nspec: {levels: [Site, Site]}",
         Refused(
-            "inventory-type i/a.yaml:4:23 `Site` stands twice",
+            "inventory-type i/a.yaml:4:23 `Site` is there twice",
             "Inventory.capstan.dev \"inventory\" is invalid: spec.levels[1]: Duplicate value: \"",
         ),
     ),
@@ -634,7 +634,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Inventory",
         "metadata: {name: inventory}\nspec: {levels: [Cluster]}",
         Refused(
-            "inventory-type i/a.yaml:4:17 `Cluster` is no level; known: Environment, Customer, Site,",
+            "inventory-type i/a.yaml:4:17 `Cluster` is not a level; known: Environment, Customer, Site,",
             "Inventory.capstan.dev \"inventory\" is invalid: spec.levels[0]: Unsupported value:",
         ),
     ),
@@ -642,7 +642,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Inventory",
         "metadata: {name: inventory}\nspec: {levels: [ClusterDefinition]}",
         Refused(
-            "inventory-type i/a.yaml:4:17 `ClusterDefinition` is no level; known: Environment, Customer, Site,",
+            "inventory-type i/a.yaml:4:17 `ClusterDefinition` is not a level; known: Environment, Customer, Site,",
             "Inventory.capstan.dev \"inventory\" is invalid: spec.levels[0]: Unsupported value:",
         ),
     ),
@@ -671,7 +671,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Inventory",
         "metadata: {name: inventory}\nspec: {folder: \"{customer}\"}",
         Refused(
-            "inventory-type i/a.yaml:4:16 `{customer}` lacks `{name}`, so that all clusters would share a folder",
+            "inventory-type i/a.yaml:4:16 `{customer}` lacks `{name}`, so all clusters would share a folder",
             "spec.folder in body should match",
         ),
     ),
@@ -679,7 +679,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Inventory",
         "metadata: {name: inventory}\nspec: {folder: \"{custmer}/{name}\"}",
         Refused(
-            "inventory-type i/a.yaml:4:16 `{custmer}` is no level; did you mean `customer`?",
+            "inventory-type i/a.yaml:4:16 `{custmer}` is not a level; did you mean `customer`?",
             "spec.folder in body should match",
         ),
     ),
@@ -711,7 +711,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Inventory",
         "metadata: {name: Inventory}",
         Refused(
-            "inventory-type i/a.yaml:3:18 `Inventory` is no name: lowercase letters, digits, `-` and `.`, at",
+            "inventory-type i/a.yaml:3:18 `Inventory` is not a valid name: use lowercase letters, digits, `-` and `.`, at",
             "Inventory.capstan.dev \"Inventory\" is invalid: metadata.name: Invalid value: \"Inv",
         ),
     ),

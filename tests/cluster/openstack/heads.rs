@@ -176,7 +176,7 @@ async fn what_a_cloud_cannot_give_rejects_the_head_at_its_file_and_line() {
     assert_eq!(
         lines(&answers[0]),
         [
-            "KeyPairNotThere gauss/peu01/base/all.yaml:37: OpenStackMachineTemplate org/peu01-cp-cf08a1e3: there is no key pair `ops`: key pairs belong to a user, so it must be that of this credential's own user",
+            "KeyPairNotThere gauss/peu01/base/all.yaml:37: OpenStackMachineTemplate org/peu01-cp-cf08a1e3: there is no key pair `ops`. Key pairs belong to a user: it must be one of this credential's user",
             "QuotaExceeded gauss/peu01/base/all.yaml:13: OpenStackCluster org/peu01: cores: 6 more needed (3 machines of SCS-2V-4-20), 5 free of 6",
         ]
     );
@@ -186,7 +186,7 @@ async fn what_a_cloud_cannot_give_rejects_the_head_at_its_file_and_line() {
     *memory.facts.lock().unwrap() = away;
     let answers = judge(&world, &["peu01"]).await;
     assert_eq!(answers[0].verdict, PreflightVerdict::NotVerifiable);
-    assert!(lines(&answers[0])[0].ends_with("the quota of instances is not known: Nova at c answers 503"));
+    assert!(lines(&answers[0])[0].ends_with("the quota of instances is unknown: Nova at c answers 503"));
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn two_proposals_that_have_room_alone_and_not_together_say_so() {
     let reason = &answers[0].reasons[0];
     assert_eq!((reason.kind, reason.severity), ("QuotaShared", Severity::Warning));
     assert!(reason.message.contains("besides 6 of gauss/peu01 at "), "{}", reason.message);
-    assert!(reason.message.ends_with("8 free of 8: each has room alone, and both together have not"));
+    assert!(reason.message.ends_with("8 free of 8: each fits alone, but both together do not"));
     // Once the first is merged it is in use, or on its way there.
     world.write("gauss/peu01/base/all.yaml", FOLDER);
     let answers = judge(&world, &["peu02"]).await;

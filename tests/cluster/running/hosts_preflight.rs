@@ -97,7 +97,7 @@ async fn what_the_racks_cannot_give_is_rejected_host_by_host() {
     assert_eq!(
         lines(&answer),
         [
-            "HostsTooFew gauss/peu01/base/all.yaml:32: SIPCluster org/peu01: ControlPlane: 3 wanted, 2 can be had in 2 racks; bm-2 (r2): provisioned for Metal3Machine other/m"
+            "HostsTooFew gauss/peu01/base/all.yaml:32: SIPCluster org/peu01: ControlPlane: 3 wanted, 2 available in 2 racks; bm-2 (r2): provisioned for Metal3Machine other/m"
         ]
     );
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
@@ -182,7 +182,7 @@ async fn another_endpoint_than_the_load_balancers_is_warned_of() {
     assert_eq!(
         lines(&answer),
         [
-            "EndpointDiffers gauss/peu01/base/all.yaml:11: Metal3Cluster org/peu01: Metal3Cluster peu01 has controlPlaneEndpoint 192.0.2.9:6443, the load balancer of the SIPCluster is reached at 192.0.2.1:30000: machines would join elsewhere. It cannot be changed once machines run; before, write the load balancer's"
+            "EndpointDiffers gauss/peu01/base/all.yaml:11: Metal3Cluster org/peu01: Metal3Cluster peu01 has controlPlaneEndpoint 192.0.2.9:6443, but the load balancer of the SIPCluster is at 192.0.2.1:30000, so machines would join elsewhere. Before machines run, write the address of the load balancer; later it cannot be changed"
         ]
     );
 }
@@ -232,7 +232,7 @@ spec:
     assert_eq!(
         answers[0].2,
         [
-            "HostsTooFew gauss/peu02/base/all.yaml:10: SIPCluster org/peu02: Worker: 1 wanted, 0 can be had; bm-0: chosen for org/peu01; bm-1: chosen for org/peu01; bm-2: provisioned for Metal3Machine other/m"
+            "HostsTooFew gauss/peu02/base/all.yaml:10: SIPCluster org/peu02: Worker: 1 wanted, 0 available; bm-0: chosen for org/peu01; bm-1: chosen for org/peu01; bm-2: provisioned for Metal3Machine other/m"
         ]
     );
     // Live, the first has a host more than it wishes from here on: the second gets that one.

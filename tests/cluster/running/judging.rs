@@ -115,7 +115,7 @@ async fn machines_that_are_replaced_later_are_waited_for_until_then() {
             "ownerReferences": [{"kind": "KubeadmControlPlane", "name": "cp"}]},
         "spec": {"clusterName": "peu01", "version": "v1.35.1"}, "status": {"phase": "Running", "conditions": ready}}));
     let outcome = world.reconcile("gauss/peu01").await;
-    let words = "KubeadmControlPlane org/cp: waiting: rollout.after: its machines are replaced from 2027-01-15T09:00:00Z on; until then all are as wished, and it waits";
+    let words = "KubeadmControlPlane org/cp: waiting: rollout.after: its machines are replaced from 2027-01-15T09:00:00Z on; until then all are up to date, and it waits";
     assert_eq!(rollout(&outcome), (RolloutState::Waiting, words.to_owned()));
     assert_eq!(outcome.put_off_until, Some("2027-01-15T09:00:00Z".parse().unwrap()));
     assert_eq!(world.condition("gauss-peu01", ConditionType::Ready), "False Waiting");

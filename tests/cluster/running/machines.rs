@@ -72,7 +72,7 @@ async fn a_renamed_control_plane_is_no_way_to_a_lower_version() {
     let says = world.status("gauss-peu01").refused[0].message.clone();
     assert_eq!(
         says,
-        "Cluster org/peu01 would leave KubeadmControlPlane peu01-cp, and 1 machine stands on it: another control plane begins without them; name KubeadmControlPlane peu01-cp again"
+        "Cluster org/peu01 would leave KubeadmControlPlane peu01-cp, and 1 machine depends on it. Another control plane starts without them: name KubeadmControlPlane peu01-cp again"
     );
     // The machines are gone.
     world.live.remove("Machine", "peu01-cp-1");
@@ -91,7 +91,7 @@ async fn a_control_plane_that_git_loses_stays_under_its_machines() {
     let documents: Vec<&str> = whole.split("---\n").collect();
     world.write(path, &[documents[0], documents[2]].join("---\n"));
     world.live.take_writes();
-    let kept = "KubeadmControlPlane org/peu01-cp is gone from Git and kept: Cluster org/peu01 is live, and its machines would go with it; put it back";
+    let kept = "KubeadmControlPlane org/peu01-cp is gone from Git but kept: Cluster org/peu01 is live, and deleting this would delete its machines. Restore it";
     for tombstone in ["[]", "[{kind: KubeadmControlPlane, name: peu01-cp}]"] {
         world.write("gauss/peu01/capstan.yaml", &format!("delete: {tombstone}\n"));
         round(&world).await;
@@ -134,8 +134,8 @@ async fn machines_of_a_cluster_that_git_renders_no_more_are_read_beside_those_of
         assert_eq!(
             kept,
             [
-                "Cluster org/peu01 is gone from Git and kept: its control plane and machines would go with it; put it back",
-                "KubeadmControlPlane org/peu01-cp is gone from Git and kept: Cluster org/peu01 is live, and its machines would go with it; put it back",
+                "Cluster org/peu01 is gone from Git but kept: deleting it would delete its control plane and machines. Restore it",
+                "KubeadmControlPlane org/peu01-cp is gone from Git but kept: Cluster org/peu01 is live, and deleting this would delete its machines. Restore it",
                 &format!(
                     "DevMachineTemplate org/{template} is kept while MachineSet org/peu01-md-1 names it"
                 ),
@@ -174,7 +174,7 @@ async fn a_control_plane_whose_cluster_others_apply_stays_under_its_machines() {
     let said = world.status("gauss-peu01").kept[0].message.clone();
     assert_eq!(
         said,
-        "KubeadmControlPlane org/peu01-cp is gone from Git and kept: Cluster org/peu01 is live, and its machines would go with it; put it back"
+        "KubeadmControlPlane org/peu01-cp is gone from Git but kept: Cluster org/peu01 is live, and deleting this would delete its machines. Restore it"
     );
     assert_eq!(world.live.take_writes(), [""; 0]);
 }

@@ -128,7 +128,7 @@ async fn whoever_leaves_is_kept_out_at_once_and_the_others_get_a_new_file() {
     town.pass().await;
     let first = town.published().unwrap();
     town.inside.take_writes();
-    // Also where no new certificate can be had.
+    // Also where no new certificate available.
     town.signs.store(false, Ordering::SeqCst);
     town.owned_by(&[&ada], "");
     town.pass().await;

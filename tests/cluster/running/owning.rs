@@ -71,7 +71,7 @@ async fn what_a_refused_folder_renders_is_not_taken_from_the_folder_that_has_it(
         let kept = &world.status("gauss-peu01").kept[0];
         assert_eq!(
             kept.message,
-            "ConfigMap org/shared is kept: the folder gauss/evil renders it and has not applied it; it is that folder's once it is applied there"
+            "ConfigMap org/shared is kept: the folder gauss/evil renders it but has not applied it yet. It belongs to that folder after that"
         );
         // Git takes it back: it was the first one's all the time.
         world.write("gauss/peu01/base/shared.yaml", SHARED);
@@ -284,7 +284,7 @@ async fn two_fleets_never_take_one_object() {
             (refused.reason.as_str(), refused.message.as_str()),
             (
                 "OwnedByAnotherFleet",
-                "ConfigMap org/peu01-a is the Fleet fleet's, which applies it from the folder gauss/peu01, and one object belongs to one folder: rename it, or take it out there first"
+                "ConfigMap org/peu01-a belongs to the Fleet fleet, which applies it from the folder gauss/peu01. An object belongs to one folder: rename it, or remove it there first"
             )
         );
         assert_eq!(inventory(&world, "newton-peu01"), [""; 0]);

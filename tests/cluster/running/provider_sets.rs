@@ -79,7 +79,7 @@ async fn rollout(world: &World) -> (RolloutState, String) {
 async fn an_operators_set_is_applied_and_judged_by_what_runs() {
     let world = world("operator");
     world.live.put(operator(1));
-    let waiting = "CoreProvider org/cluster-api: rolling: its present generation was not looked at yet";
+    let waiting = "CoreProvider org/cluster-api: rolling: its current generation was not observed yet";
     assert_eq!(rollout(&world).await, (RolloutState::Rolling, waiting.to_owned()));
     let core = world.live.object("CoreProvider", "cluster-api").unwrap();
     assert_eq!(core["spec"], json!({"version": "v1.12.8"}));
@@ -105,7 +105,7 @@ async fn an_operators_set_is_applied_and_judged_by_what_runs() {
     assert_eq!(rollout(&world).await.0, RolloutState::Done);
     let report = world.bot.reports.lock().unwrap().last().unwrap().clone();
     assert_eq!(report.cluster.as_str(), SET);
-    assert_eq!(report.verdict.unwrap().sentence(), "every provider is as wished");
+    assert_eq!(report.verdict.unwrap().sentence(), "every provider is up to date");
 }
 
 #[tokio::test]
@@ -184,9 +184,8 @@ async fn capstan_installs_nothing_while_an_operator_lives() {
     assert_eq!(reasons[0].kind, "OwnedElsewhere");
     assert_eq!(
         reasons[0].message,
-        "the Cluster API operator installs providers here: Deployment operators/capi-operator (nobody holds its Lease \
-         operators/controller-leader-election-capi-operator). Scale it to 0 and wait for its Lease to run out, or say \
-         `by: operator`"
+        "the Cluster API operator installs providers here: Deployment operators/capi-operator (its Lease has no holder: \
+         operators/controller-leader-election-capi-operator). Scale it to 0 and wait until its Lease expires, or set `by: operator`"
     );
     assert_eq!(world.condition(NAME, ConditionType::Refused), "True OwnedElsewhere");
     assert_eq!(world.live.object("CoreProvider", "cluster-api"), None);

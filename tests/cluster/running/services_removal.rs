@@ -134,7 +134,7 @@ async fn a_namespace_in_which_others_have_anything_stays() {
     let message = || world.status("gauss-peu01").services[0].message.clone().unwrap();
     world.reconcile("gauss/peu01").await;
     assert_eq!(workload.take_writes(), ["delete ConfigMap shop/own"]);
-    assert_eq!(message(), "Namespace shop: it is kept: something else lies in it. Delete that first");
+    assert_eq!(message(), "Namespace shop: it is kept: it has other objects. Delete them first");
 
     workload.remove("Widget", "w");
     // What somebody outside owns would go before its owner does.
@@ -144,7 +144,7 @@ async fn a_namespace_in_which_others_have_anything_stays() {
     );
     world.reconcile("gauss/peu01").await;
     assert_eq!(workload.take_writes(), [""; 0]);
-    assert_eq!(message(), "Namespace shop: it is kept: something else lies in it. Delete that first");
+    assert_eq!(message(), "Namespace shop: it is kept: it has other objects. Delete them first");
     workload.remove("ConfigMap", "policy");
 
     workload.state().unread = ["example.org", "metrics.k8s.io"].map(str::to_owned).into();
@@ -152,7 +152,7 @@ async fn a_namespace_in_which_others_have_anything_stays() {
     assert_eq!(workload.take_writes(), [""; 0]);
     assert_eq!(
         message(),
-        "Namespace shop: it is kept: nobody can tell what lies in it while the API group example.org does not answer"
+        "Namespace shop: it is kept: its content is unknown while the API group example.org does not answer"
     );
 
     workload.state().unread = ["metrics.k8s.io".to_owned()].into();
@@ -173,7 +173,7 @@ async fn a_namespace_stays_with_the_claim_of_the_service_itself_that_is_kept() {
         assert_eq!(
             world.status("gauss-peu01").services[0].message.as_deref(),
             Some(
-                "PersistentVolumeClaim shop/data: it is kept: it holds data. Delete it by hand where nobody needs that any more"
+                "PersistentVolumeClaim shop/data: it is kept: it has data. Delete it by hand if nobody needs the data"
             )
         );
     }

@@ -32,7 +32,7 @@ const ROWS: &[Row] = &[
             entry(world, "name: ingress", "name: ingres");
             world.write(INGRESS, "a: [");
         },
-        "service ingres: gauss/peu01/services/ingress/ingress.yaml:1: this is no YAML",
+        "service ingres: gauss/peu01/services/ingress/ingress.yaml:1: this is not YAML",
     ),
     ("role", |world| entry(world, "role: cni", "role: cnii"), "`services[1].role`"),
     ("role, another one's", |world| entry(world, "name: ingress\n", "name: ingress\n  role: csi\n"), ""),
@@ -89,7 +89,7 @@ const ROWS: &[Row] = &[
     (
         "the folder, no YAML",
         |world| world.write(INGRESS, "a: ["),
-        "service ingress: gauss/peu01/services/ingress/ingress.yaml:1: this is no YAML",
+        "service ingress: gauss/peu01/services/ingress/ingress.yaml:1: this is not YAML",
     ),
     (
         "the folder, empty",

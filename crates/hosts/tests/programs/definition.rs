@@ -139,7 +139,7 @@ fn refused() -> Vec<(Value, &'static str)> {
         services(json!({"jumpHost": [{"image": "a", "nodePort": 30022, "sshAuthorizedKeys": [line]}]}))
     };
     let count = |count: Value| json!({"nodes": {"A": {"count": count}}, "services": {}});
-    let twice = "two services are at one port of the nodes";
+    let twice = "two services use one port of the nodes";
     let no_key = "sshAuthorizedKeys[0] in body should match";
     vec![
         (json!({"nodes": {}}), "spec.services: Required value"),

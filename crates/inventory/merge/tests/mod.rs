@@ -235,15 +235,13 @@ fn wrong_items_and_directives_are_found_where_they_stand() {
         (
             "{}",
             "{keyed: [{size: 1}]}",
-            vec![
-                "inventory-type i/3.yaml:4:25 this item has no `name`, by which items of `/keyed` are told apart",
-            ],
+            vec!["inventory-type i/3.yaml:4:25 this item has no `name`, which identifies items of `/keyed`"],
         ),
         (
             "{}",
             "{keyed: [{name: a}, {name: b}, {name: a}]}",
             vec![
-                "inventory-type i/3.yaml:4:47 `/keyed` has two items with `name` a: the first one stands in i/3.yaml:4:25",
+                "inventory-type i/3.yaml:4:47 `/keyed` has two items with `name` a: the first one is in i/3.yaml:4:25",
             ],
         ),
         (
@@ -257,7 +255,7 @@ fn wrong_items_and_directives_are_found_where_they_stand() {
             "{}",
             "{set: [a, b, a]}",
             vec![
-                "inventory-type i/3.yaml:4:29 `/set` is a set and holds this item twice: the first one stands in i/3.yaml:4:23",
+                "inventory-type i/3.yaml:4:29 `/set` is a set and holds this item twice: the first one is in i/3.yaml:4:23",
             ],
         ),
         (
@@ -275,7 +273,7 @@ fn wrong_items_and_directives_are_found_where_they_stand() {
         (
             "{}",
             "{list: [a, ~]}",
-            vec!["inventory-type i/3.yaml:4:27 an item of `/list` is null, which is no value: leave it out"],
+            vec!["inventory-type i/3.yaml:4:27 an item of `/list` is null, which is not a value: remove it"],
         ),
     ] {
         assert_eq!(wrong(upper, lower), expected, "{lower}");

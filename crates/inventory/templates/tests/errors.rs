@@ -12,7 +12,7 @@ fn errors_name_the_template_and_the_values_that_were_read() {
         (
             "d: {{ a.b }}\n",
             "{a: {c: 1}}",
-            "template-error aws/v1.0.0/templates/a.yaml:4:7 `a.b` is undefined: say it in a level, give it a default in the schema, or write `| default(…)`. Read there: `/a` (i/0.yaml:4:38)",
+            "template-error aws/v1.0.0/templates/a.yaml:4:7 `a.b` is undefined: set it in a level, give it a default in the schema, or write `| default(…)`. Read there: `/a` (i/0.yaml:4:38)",
         ),
         (
             "d: {{ a + b }}\n",
@@ -27,14 +27,14 @@ fn errors_name_the_template_and_the_values_that_were_read() {
         (
             "d: [{{ a }}\n",
             "{a: 1}",
-            "template-error aws/v1.0.0/templates/a.yaml:4:4 what comes out is no YAML: ",
+            "template-error aws/v1.0.0/templates/a.yaml:4:4 the output is not YAML: ",
         ),
         (
             "d:\n  k: v\n  {{ a | tojson | indent(2) }}\n",
             "{a: {x: y}}",
             "template-error aws/v1.0.0/templates/a.yaml:6:",
         ),
-        ("d: 1\nd: 2\n", "{}", "template-error aws/v1.0.0/templates/a.yaml:5:1 the key `d` stands twice"),
+        ("d: 1\nd: 2\n", "{}", "template-error aws/v1.0.0/templates/a.yaml:5:1 the key `d` is there twice"),
         (
             "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ a }}}\n",
             "{a: one}",
@@ -43,22 +43,22 @@ fn errors_name_the_template_and_the_values_that_were_read() {
         (
             "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ a }}\n",
             "{a: nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn}",
-            "template-error aws/v1.0.0/templates/a.yaml:8:12 the name `nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn` of this ConfigMap has 66 characters, and 63 at most are allowed: it becomes a label. Read there: `/a` (i/0.yaml:4:38)",
+            "template-error aws/v1.0.0/templates/a.yaml:8:12 the name `nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn` of this ConfigMap has 66 characters, but at most 63 are allowed, because it becomes a label. Read there: `/a` (i/0.yaml:4:38)",
         ),
         (
             "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ a }}\n",
             "{a: 'peu01-A b: c'}",
-            "template-error aws/v1.0.0/templates/a.yaml:8:12 `peu01-A b: c` of ConfigMap peu01-A b: c is no name that Kubernetes takes: write small letters, digits, `-` and `.` alone, a letter or digit at both ends, 253 characters at most. Read there: `/a` (i/0.yaml:4:38)",
+            "template-error aws/v1.0.0/templates/a.yaml:8:12 `peu01-A b: c` of ConfigMap peu01-A b: c is not a name that Kubernetes accepts: use only lowercase letters, digits, `-` and `.`, a letter or digit at both ends, at most 253 characters. Read there: `/a` (i/0.yaml:4:38)",
         ),
         (
             "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {x: ok, team: {{ a }}}}\n",
             "{a: A b}",
-            "template-error aws/v1.0.0/templates/a.yaml:7:46 `A b` of ConfigMap a is no label's value that Kubernetes takes: write letters, digits, `-`, `_` and `.` alone, a letter or digit at both ends, 63 characters at most. Read there: `/a` (i/0.yaml:4:38)",
+            "template-error aws/v1.0.0/templates/a.yaml:7:46 `A b` of ConfigMap a is not a label's value that Kubernetes accepts: use only letters, digits, `-`, `_` and `.`, a letter or digit at both ends, at most 63 characters. Read there: `/a` (i/0.yaml:4:38)",
         ),
         (
             "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: My_Org}\n",
             "{a: b}",
-            "template-error aws/v1.0.0/templates/a.yaml:7:32 `My_Org` of ConfigMap My_Org/a is no namespace that Kubernetes takes: ",
+            "template-error aws/v1.0.0/templates/a.yaml:7:32 `My_Org` of ConfigMap My_Org/a is not a namespace that Kubernetes accepts: ",
         ),
         (
             "d:\n  on: {{ a }}\n",
@@ -80,10 +80,7 @@ fn errors_name_the_template_and_the_values_that_were_read() {
 fn what_a_template_may_not_do_is_refused_when_it_is_read() {
     let captured = "text of a macro or of a `{% set %}` block is used ";
     for (template, expected) in [
-        (
-            "d: {{ a | safe }}\n",
-            "1:11 the filter `safe` is refused: values are placed in scalars and never need it",
-        ),
+        ("d: {{ a | safe }}\n", "1:11 the filter `safe` is refused: values become scalars and never need it"),
         ("d: {{ a | uppr }}\n", "1:11 there is no filter `uppr`; did you mean `upper`?"),
         ("{% if a is definde %}{% endif %}\n", "1:12 there is no test `definde`; did you mean `defined`?"),
         // Neither clock, nor randomness, nor files.

@@ -243,5 +243,5 @@ fn no_value_changes_the_structure_and_each_arrives() {
 #[test]
 fn a_key_that_a_value_makes_twice_is_refused() {
     let found = meaning("d:\n  {{ a }}: 1\n  {{ b }}: 2\n", "{a: x, b: x}").unwrap_err();
-    assert!(found[0].contains("the key `x` would stand twice"), "{found:#?}");
+    assert!(found[0].contains("the key `x` would be there twice"), "{found:#?}");
 }

@@ -40,15 +40,12 @@ fn spec() -> Value {
     let fields = [
         (
             "additionalDeployments",
-            about(
-                "What is changed of Deployments that are not the manager's, by their names.",
-                map(additional),
-            ),
+            about("Changes of Deployments other than the manager's, by their names.", map(additional)),
         ),
         (
             "additionalManifests",
             about(
-                "A ConfigMap whose key manifests holds objects that are applied with the components. Its namespace is the provider's own.",
+                "A ConfigMap with objects in its key manifests that are applied with the components. Default namespace: the provider's.",
                 reference(),
             ),
         ),
@@ -59,7 +56,7 @@ fn spec() -> Value {
                 reference(),
             ),
         ),
-        ("deployment", about("What is changed of the manager's Deployment.", deployment())),
+        ("deployment", about("Changes of the manager's Deployment.", deployment())),
         ("fetchConfig", fetch_config()),
         ("manager", about("Arguments of the manager.", manager())),
         (
@@ -70,9 +67,9 @@ fn spec() -> Value {
             ),
         ),
         ("patches", patches()),
-        ("version", about("The version, v1.13.4 for example. Without one the newest is installed.", text())),
+        ("version", about("The version, v1.13.4 for example. Without it, the newest is installed.", text())),
     ];
-    let spec = about("What is asked for.", object(fields, &[]));
+    let spec = about("The desired state.", object(fields, &[]));
     rule(
         spec,
         "!(has(self.manifestPatches) && has(self.patches))",
@@ -112,8 +109,8 @@ fn patches() -> Value {
         &[],
     );
     let fields = [
-        ("patch", about("A merge patch, or a JSON patch (RFC 6902) where it is a list.", text())),
-        ("target", about("The objects that it is for: all of them where nothing is said.", target)),
+        ("patch", about("A merge patch, or a JSON patch (RFC 6902) if it is a list.", text())),
+        ("target", about("The objects that it applies to. Default: all.", target)),
     ];
     about("Patches of the rendered objects.", list(object(fields, &[])))
 }
@@ -136,9 +133,9 @@ fn deployment() -> Value {
             ("containers", list(container)),
             ("imagePullSecrets", pods::local_references()),
             ("nodeSelector", map(text())),
-            ("replicas", about("How many pods there shall be.", with(integer(), "minimum", 0))),
+            ("replicas", about("How many pods are wanted.", with(integer(), "minimum", 0))),
             ("serviceAccountName", text()),
-            ("tolerations", about("An empty list clears those of the components.", pods::tolerations())),
+            ("tolerations", about("An empty list removes those of the components.", pods::tolerations())),
         ],
         &[],
     )
@@ -200,7 +197,7 @@ fn manager() -> Value {
             ("metrics", metrics),
             ("profilerAddress", text()),
             ("syncPeriod", about("A duration: 10m.", text())),
-            ("verbosity", about("1 says nothing: the components' own counts.", verbosity)),
+            ("verbosity", about("1 has no effect: the value of the components applies.", verbosity)),
             ("webhook", webhook),
         ],
         &[],
@@ -233,9 +230,9 @@ fn status() -> Value {
     );
     let fields = [
         ("conditions", list(condition)),
-        ("contract", about("The contract of Cluster API that it keeps: v1beta2.", text())),
-        ("installedVersion", about("The version that is installed whole.", text())),
+        ("contract", about("The contract of Cluster API that it implements: v1beta2.", text())),
+        ("installedVersion", about("The version that is completely installed.", text())),
         ("observedGeneration", sized("int64")),
     ];
-    about("What has come of it.", object(fields, &[]))
+    about("The observed state.", object(fields, &[]))
 }

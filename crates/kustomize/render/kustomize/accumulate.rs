@@ -88,7 +88,7 @@ impl Builder<'_> {
             return Err(RenderError::at(
                 &kustomization.place,
                 Trouble::Cycle,
-                format!("kustomizations include one another, {}: break the circle", way.join(" -> ")),
+                format!("kustomizations include one another, {}: remove one of the links", way.join(" -> ")),
             ));
         }
         self.loader.budget.build(&kustomization.place)?;
@@ -180,7 +180,7 @@ impl Builder<'_> {
         if self.way.len() > 1 {
             return Err(RenderError::unsupported(
                 &name.place,
-                "Capstan renders `openapi` only in the outermost kustomization, since further in its effect depends on what kustomize has read before: move it there",
+                "Capstan renders `openapi` only in the outermost kustomization, because elsewhere its effect depends on what kustomize read before: move it there",
             ));
         }
         self.schemas.replace(schema);

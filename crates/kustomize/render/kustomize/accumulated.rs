@@ -73,7 +73,7 @@ fn twins(id: &Id, first: &Resource, second: &Resource) -> RenderError {
         &second.value.place,
         Trouble::Duplicate,
         format!(
-            "{} stands here and in {} line {} too: an object may be given only once, remove or rename one",
+            "{} is here and also in {} line {}. An object may be there only once: remove or rename one",
             id.object_id(),
             first.value.place.file(),
             first.value.place.position().line

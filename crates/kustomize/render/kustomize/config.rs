@@ -292,6 +292,6 @@ fn list(value: &Placed) -> Result<&[Placed], RenderError> {
     match &value.content {
         Content::Sequence(items) => Ok(items),
         Content::Scalar(scalar) if scalar.value().is_null() => Ok(&[]),
-        _ => Err(RenderError::malformed(&value.place, "a list of fields is wanted here")),
+        _ => Err(RenderError::malformed(&value.place, "a list of fields is required here")),
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn split(path: &str) -> Vec<String> {
 /// `[name=web]` -> (`name`, `web`).
 fn condition(part: &str) -> Option<Result<(&str, &str), String>> {
     let inside = part.strip_prefix('[')?.strip_suffix(']')?;
-    Some(inside.split_once('=').ok_or_else(|| format!("`{part}` is no condition: write `[name=value]`")))
+    Some(inside.split_once('=').ok_or_else(|| format!("`{part}` is not a condition: write `[name=value]`")))
 }
 
 /// The one value at the end of a path; `None` where nothing is.
@@ -55,7 +55,7 @@ pub(super) fn look_up<'a>(value: &'a Placed, path: &[String]) -> Result<Option<&
             match &value.content {
                 Content::Mapping(_) => value.field(part),
                 _ if value.is_null() => None,
-                _ => return Err(format!("there is no mapping that could hold `{part}`")),
+                _ => return Err(format!("there is no mapping for `{part}`")),
             }
         };
         match next {
@@ -145,7 +145,7 @@ pub(super) fn change(
             return if value.is_null() {
                 Ok(0)
             } else {
-                Err("`*` stands for the items of a list, and this is none".to_owned())
+                Err("`*` means the items of a list, but this is not a list".to_owned())
             };
         };
         return items.iter_mut().try_fold(0, |sum, item| Ok(sum + change(item, rest, way, with)?));
@@ -164,7 +164,7 @@ fn change_field(
         return Ok(0);
     }
     if !value.is_mapping() {
-        return Err(format!("there is no mapping that could hold `{part}`"));
+        return Err(format!("there is no mapping for `{part}`"));
     }
     if value.field(part).is_none() {
         let Missing::Made(last) = way.missing else { return Ok(0) };
@@ -220,14 +220,14 @@ fn change_items(
     with: &mut Change<'_>,
 ) -> Result<usize, String> {
     let fits = way.expression(pattern).ok().and_then(Result::ok);
-    let fits = fits.ok_or_else(|| format!("`{pattern}` is no regular expression"))?.regex;
+    let fits = fits.ok_or_else(|| format!("`{pattern}` is not a regular expression"))?.regex;
     let mut changed = 0;
     let mut seen = false;
     let Content::Sequence(items) = &mut value.content else {
         return if value.is_null() {
             Ok(0)
         } else {
-            Err(format!("`[{key}={pattern}]` stands for items of a list, and this is none"))
+            Err(format!("`[{key}={pattern}]` means items of a list, but this is not a list"))
         };
     };
     for item in items.iter_mut() {

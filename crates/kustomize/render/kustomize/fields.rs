@@ -106,9 +106,7 @@ impl Walk<'_> {
             Content::Scalar(scalar) if scalar.value().is_null() => Ok(()),
             Content::Scalar(_) => Err(RenderError::malformed(
                 &value.place,
-                format!(
-                    "a mapping or a list is wanted here, with a field `{step}` below: correct the object"
-                ),
+                format!("a mapping or a list with a field `{step}` is required here: correct the object"),
             )),
             Content::Sequence(items) => {
                 items.iter_mut().try_for_each(|item| self.walk(item, depth + 1, steps, set))
@@ -182,7 +180,7 @@ pub(super) fn put_scalar(field: &mut Placed, new: Placed) -> Result<(), RenderEr
         }
         Content::Mapping(_) | Content::Sequence(_) => Err(RenderError::malformed(
             &field.place,
-            "a single value is wanted here: correct the object or the field's path",
+            "a single value is required here: correct the object or the field's path",
         )),
     }
 }
@@ -215,7 +213,7 @@ pub(super) fn put_entry(
     }
     Err(RenderError::malformed(
         &field.place,
-        format!("a mapping is wanted here, to hold `{key}`: correct the object"),
+        format!("a mapping with `{key}` is required here: correct the object"),
     ))
 }
 

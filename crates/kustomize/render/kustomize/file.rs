@@ -190,7 +190,7 @@ impl Kustomization {
             [_, second, ..] => {
                 return Err(RenderError::malformed(
                     &second.place,
-                    "a kustomization has one document, and here begins a second: remove it",
+                    "a kustomization has one document, but a second one begins here: remove it",
                 ));
             }
         };
@@ -251,7 +251,7 @@ fn check_type(document: &Placed, flavour: Flavour) -> Result<(), RenderError> {
         return Err(RenderError::malformed(
             &document.place,
             format!(
-                "a file of this name is a kustomization of kustomize, and this one is of `{api}`: rename the file"
+                "a file with this name must be a kustomization of kustomize, but this one has `{api}`: rename the file"
             ),
         ));
     }
@@ -271,17 +271,17 @@ fn check_type(document: &Placed, flavour: Flavour) -> Result<(), RenderError> {
                 None => Ok(()),
                 Some(version) => Err(RenderError::malformed(
                     &version.place,
-                    format!("the `apiVersion` of a {kind} is `{wanted}` for kustomize: write that"),
+                    format!("the `apiVersion` of a {kind} must be `{wanted}` for kustomize"),
                 )),
             }
         }
         (Flavour::Component, _) => Err(RenderError::malformed(
             &document.place,
-            "this is no component: list its folder under `resources`, or give it `kind: Component`",
+            "this is not a component: list its folder under `resources`, or give it `kind: Component`",
         )),
         (Flavour::Outermost | Flavour::Kustomization, kind) => Err(RenderError::malformed(
             &document.place,
-            format!("a kustomization is of kind `Kustomization`, and this one is of `{kind}`"),
+            format!("a kustomization has kind `Kustomization`, but this one has `{kind}`"),
         )),
     }
 }

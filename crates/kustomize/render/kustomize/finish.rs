@@ -47,7 +47,7 @@ fn refuse_twins(resources: &[Resource]) -> Result<(), RenderError> {
                 &resource.value.place,
                 Trouble::Duplicate,
                 format!(
-                    "{} stands here and in {} line {} too, once names are final: rename one",
+                    "{} is here and also in {} line {}, with final names: rename one",
                     id.object_id(),
                     first.value.place.file(),
                     first.value.place.position().line

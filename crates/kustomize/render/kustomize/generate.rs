@@ -62,7 +62,7 @@ pub(super) fn generate(
 ) -> Result<(), RenderError> {
     let options = [global, entry.field("options")].into_iter().flatten();
     let options: Vec<Cow<'_, Placed>> = options
-        .map(|options| fields_of(options, "what generators are told under `options`", &OPTIONS))
+        .map(|options| fields_of(options, "`options` of generators", &OPTIONS))
         .collect::<Result<_, RenderError>>()?;
     let options: Vec<&Placed> = options.iter().map(|options| &**options).collect();
     budget.objects(1, &entry.place)?;
@@ -93,10 +93,9 @@ fn behavior(entry: &Placed) -> Result<Behavior, RenderError> {
             Some("" | "unspecified" | "create") => Ok(Behavior::Create),
             Some("replace") => Ok(Behavior::Replace),
             Some("merge") => Ok(Behavior::Merge),
-            _ => Err(RenderError::malformed(
-                &value.place,
-                "`behavior` is one of `create`, `replace` and `merge`: write one of them",
-            )),
+            _ => {
+                Err(RenderError::malformed(&value.place, "`behavior` must be `create`, `replace` or `merge`"))
+            }
         },
     }
 }
@@ -196,7 +195,7 @@ fn absorb(
         (_, true, _) => Err(RenderError::at(
             &place,
             Trouble::Duplicate,
-            format!("several objects are or were {}: give them names of their own", id.object_id()),
+            format!("several objects are or were {}: give them different names", id.object_id()),
         )),
         (None, false, Behavior::Create) => {
             resources.push(new);
@@ -205,7 +204,7 @@ fn absorb(
         (None, false, _) => Err(RenderError::reference(
             &place,
             format!(
-                "there is no {} whose data could be replaced or merged: correct the name, or generate it with `behavior: create`",
+                "there is no {} with data to replace or merge: correct the name, or generate it with `behavior: create`",
                 id.object_id()
             ),
         )),
@@ -213,7 +212,7 @@ fn absorb(
             &place,
             Trouble::Duplicate,
             format!(
-                "{} stands here and in {} line {} too: an object may be given only once, remove or rename one, or write `behavior: merge` or `replace`",
+                "{} is here and also in {} line {}. An object may be there only once: remove or rename one, or write `behavior: merge` or `replace`",
                 id.object_id(),
                 old.value.place.file(),
                 old.value.place.position().line

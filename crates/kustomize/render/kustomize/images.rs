@@ -83,7 +83,7 @@ impl Image {
         let name = Name::read(&name, &entry.place, budget)?.ok_or_else(|| {
             RenderError::malformed(
                 entry.field("name").map_or(&entry.place, |name| &name.place),
-                format!("`{name}` is no name of an image: correct it"),
+                format!("`{name}` is not a name of an image: correct it"),
             )
         })?;
         Ok(Self {
@@ -103,7 +103,7 @@ impl Image {
         if !matches!(field.content, Content::Scalar(_)) {
             return Err(RenderError::malformed(
                 &field.place,
-                "the name of an image is wanted here, for `images` to change: correct the object",
+                "`images` requires the name of an image here: correct the object",
             ));
         }
         let text = field.written().into_owned();
@@ -191,10 +191,7 @@ fn anywhere(value: &mut Placed, image: &Image, budget: &Budget) -> Result<(), Re
             }
             for item in items.iter_mut().filter(|item| !item.is_null()) {
                 if !item.is_mapping() {
-                    return Err(RenderError::malformed(
-                        &item.place,
-                        "a container is a mapping, and this is none",
-                    ));
+                    return Err(RenderError::malformed(&item.place, "a container must be a mapping"));
                 }
                 if let Some(field) = item.field_mut("image") {
                     image.update(field, budget)?;

@@ -43,7 +43,7 @@ impl<'a> Builder<'a> {
 
     /// Kustomize reads files outside the kustomization's own folder only when told to.
     pub(super) fn note_outside(&mut self, folder: &RepoPath, path: &RepoPath) {
-        let note = "Files outside a kustomization's own folder are rendered: `kubectl kustomize` wants `--load-restrictor LoadRestrictionsNone` for that, Flux does it anyway.";
+        let note = "Capstan renders files outside a kustomization's own folder, as Flux does. `kubectl kustomize` needs `--load-restrictor LoadRestrictionsNone` for that.";
         let outside = !folder.is_root() && !path.is_in(folder);
         if outside && !self.notes.iter().any(|known| known == note) {
             self.notes.push(note.to_owned());
@@ -93,7 +93,7 @@ impl<'a> Builder<'a> {
             None => Err(RenderError::reference(
                 &name.place,
                 format!(
-                    "the folder {path} has no kustomization.yaml, which kustomize wants of a folder: add one or list its files"
+                    "the folder {path} has no kustomization.yaml, which kustomize requires in a folder: add one or list its files"
                 ),
             )),
         }
@@ -106,7 +106,7 @@ impl<'a> Builder<'a> {
     ) -> Result<(RepoPath, &'a TreeEntry), RenderError> {
         let path = self.locate(folder, name)?;
         let entry = self.loader.kustomization(&path)?.ok_or_else(|| {
-            RenderError::reference(&name.place, format!("{path} holds no component: correct the path"))
+            RenderError::reference(&name.place, format!("{path} has no component: correct the path"))
         })?;
         Ok((path, entry))
     }

@@ -100,7 +100,7 @@ pub(super) fn load(
             .collect()),
         (Some(_), _) => Err(RenderError::malformed(
             &entry.place,
-            "an entry of `patches` with a `target` holds one patch, and here are several: make them entries of their own",
+            "an entry of `patches` with a `target` must have one patch, but this has several: make each a separate entry",
         )),
     }
 }
@@ -165,7 +165,7 @@ fn refuse_yaml_in_brackets(
     }
     Err(RenderError::malformed(
         place,
-        "a JSON patch that begins with `[` is JSON for kustomize, and this is none: quote its keys and texts, or write the operations as a list with dashes",
+        "a JSON patch that begins with `[` must be JSON for kustomize, but this is not JSON: quote its keys and texts, or write the operations as a list with dashes",
     ))
 }
 
@@ -280,11 +280,11 @@ fn find(resources: &[Resource], patch: &Placed) -> (Vec<usize>, PatchUse) {
             });
             done.lost = Some(match version {
                 Some(id) => format!(
-                    "it names {target} in API version {}, and the object has {}",
+                    "it names {target} in API version {}, but the object has {}",
                     wanted.gvk.api_version(),
                     id.gvk.api_version()
                 ),
-                None => format!("there is no {target} to be patched"),
+                None => format!("there is no {target} to patch"),
             });
         }
         count => {

@@ -58,7 +58,7 @@ fn built_in<'a>(plugin: &'a Placed, field: &str) -> Result<&'a str, RenderError>
     Err(RenderError::unsupported(
         &plugin.place,
         format!(
-            "Capstan does not render `{field}` that are programs, as {kind} is: kustomize has some built in (`apiVersion: builtin`), use those or patches"
+            "Capstan does not render `{field}` that are programs, like {kind}. Use those built into kustomize (`apiVersion: builtin`), or patches"
         ),
     ))
 }
@@ -199,7 +199,7 @@ fn needed_fields(plugin: &Placed) -> Result<Vec<FieldSpec>, RenderError> {
     match fields(plugin)? {
         fields if fields.is_empty() => Err(RenderError::malformed(
             &plugin.place,
-            "this transformer has no `fieldSpecs`, which kustomize wants: say which fields it is for",
+            "this transformer has no `fieldSpecs`, which kustomize requires: name the fields that it is for",
         )),
         fields => Ok(fields),
     }
@@ -217,7 +217,7 @@ fn reach(plugin: &Placed) -> Result<Reach, RenderError> {
         Some(_) => {
             return Err(RenderError::malformed(
                 &plugin.place,
-                "`setRoleBindingSubjects` is one of `defaultOnly`, `allServiceAccounts` and `none`",
+                "`setRoleBindingSubjects` must be `defaultOnly`, `allServiceAccounts` or `none`",
             ));
         }
     };

@@ -183,7 +183,7 @@ impl Referrer<'_> {
                 Content::Mapping(_) => self.update_mapping(item),
                 Content::Sequence(_) => Err(RenderError::malformed(
                     &item.place,
-                    "a name is wanted here, or a mapping that has one: correct the object",
+                    "a name is required here, or a mapping with a name: correct the object",
                 )),
             }),
         }
@@ -274,7 +274,7 @@ impl Referrer<'_> {
         let names: Vec<String> = left.iter().map(|candidate| candidate.id.object_id().to_string()).collect();
         Err(RenderError::reference(
             &found.place,
-            format!("`{name}` could mean each of {}: give them names of their own", names.join(", ")),
+            format!("`{name}` could mean each of {}: give them different names", names.join(", ")),
         ))
     }
 

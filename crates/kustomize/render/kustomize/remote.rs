@@ -62,7 +62,7 @@ impl Remote {
             _ => Err(RenderError::unsupported(
                 place,
                 format!(
-                    "`{}` lies outside the repository, and Capstan fetches nothing: copy it to {VENDOR}/{}, where it is looked for, or list a copy of your own",
+                    "`{}` is outside the repository, and Capstan fetches nothing: copy it to {VENDOR}/{}, where Capstan looks for it, or list your own copy",
                     self.shown, self.path
                 ),
             )),

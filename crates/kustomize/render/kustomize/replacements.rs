@@ -226,7 +226,7 @@ fn source(
 fn changes_its_source(place: &SourceOffset) -> RenderError {
     RenderError::unsupported(
         place,
-        "Capstan does not render `replacements` that change their own source before they are done: put that target last, or take the value from a field that stays",
+        "Capstan does not render `replacements` that change their own source: put that target last, or take the value from a field that does not change",
     )
 }
 
@@ -243,7 +243,7 @@ impl Target {
         let select = entry.field("select").filter(|select| !select.is_null()).ok_or_else(|| {
             RenderError::malformed(
                 &entry.place,
-                "a target of a replacement has no `select`: say which objects it means",
+                "a target of a replacement has no `select`: name its objects",
             )
         })?;
         let reject = entry.field("reject").map(Placed::items).unwrap_or_default();
@@ -369,7 +369,7 @@ impl Target {
             None => value.written().into_owned(),
             Some(part) => {
                 if !matches!(field.content, Content::Scalar(_)) {
-                    let why = "a delimiter is for single values, and this is none";
+                    let why = "a delimiter is for single values, but this is not one";
                     return Err(Refused::Misfit(why.to_owned()));
                 }
                 joined(&field.written(), part, &value.written())

@@ -59,7 +59,7 @@ pub(super) fn set(
     Err(RenderError::reference(
         &replicas.place,
         format!(
-            "there is no workload `{}` whose `replicas` could be set: correct the name, or list its kind under `replicas` of a configuration",
+            "there is no workload `{}` with `replicas`: correct the name, or list its kind under `replicas` of a configuration",
             replicas.name
         ),
     ))

@@ -58,7 +58,7 @@ pub(super) fn put(
         return Err(RenderError::unsupported(
             place,
             format!(
-                "Capstan does not render `replacements` into YAML inside a string (`{}`): kustomize writes that YAML anew, make it JSON or give the value a field of its own",
+                "Capstan does not render `replacements` into YAML inside a string (`{}`): kustomize rewrites that YAML. Make it JSON, or give the value its own field",
                 outside.join(".")
             ),
         ));

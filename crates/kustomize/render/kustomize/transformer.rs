@@ -111,7 +111,7 @@ pub(super) fn of(
         let fields = labels.all_fields(config).map_err(|Conflict| {
             RenderError::malformed(
                 &kustomization.place,
-                "`fields` of `labels` disagree with kustomize's own about `create` of one field: make them agree",
+                "`fields` of `labels` disagree with kustomize's defaults about `create` of one field: make them agree",
             )
         })?;
         all.push(Transformer::Pairs("LabelTransformer", labels.pairs.clone(), fields));

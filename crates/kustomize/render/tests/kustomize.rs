@@ -136,9 +136,9 @@ patches:
     assert_eq!(
         lost(&rendered),
         [
-            "c/overlay/kustomization.yaml:4:5: there is no MachineDeployment md-9 to be patched",
-            "c/overlay/kustomization.yaml:6:5: it names MachineDeployment org/md-0 in API version cluster.x-k8s.io/v1beta2, and the object has cluster.x-k8s.io/v1beta1",
-            "c/overlay/kustomization.yaml:8:12: it does not fit MachineDeployment org/md-0: the object has nothing that `/spec/nothing/here` lies in",
+            "c/overlay/kustomization.yaml:4:5: there is no MachineDeployment md-9 to patch",
+            "c/overlay/kustomization.yaml:6:5: it names MachineDeployment org/md-0 in API version cluster.x-k8s.io/v1beta2, but the object has cluster.x-k8s.io/v1beta1",
+            "c/overlay/kustomization.yaml:8:12: it does not fit MachineDeployment org/md-0: the object has no parent for `/spec/nothing/here`",
         ]
     );
     // kustomize lets a selector select nothing; only a comparison can tell whether that is new.
@@ -232,11 +232,11 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
         ),
         (
             "resources:\n- https://example.com/x.yaml\n",
-            "2:3: `https://example.com/x.yaml` lies outside the repository, and Capstan fetches nothing: copy it to .capstan/vendor/example.com/x.yaml, where it is looked for, or list a copy of your own",
+            "2:3: `https://example.com/x.yaml` is outside the repository, and Capstan fetches nothing: copy it to .capstan/vendor/example.com/x.yaml, where Capstan looks for it, or list your own copy",
         ),
         (
             "resources:\n- github.com/acme/x?ref=v1\n",
-            "2:3: `github.com/acme/x?ref=v1` lies outside the repository, and Capstan fetches nothing: copy it to .capstan/vendor/github.com/acme/x@v1, where it is looked for, or list a copy of your own",
+            "2:3: `github.com/acme/x?ref=v1` is outside the repository, and Capstan fetches nothing: copy it to .capstan/vendor/github.com/acme/x@v1, where Capstan looks for it, or list your own copy",
         ),
         (
             "resources:\n- ../../../x\n",
@@ -252,11 +252,11 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
         ),
         (
             "resources: [../base]\ntransformers:\n- |-\n  {apiVersion: acme.io/v1, kind: Tool, metadata: {name: t}}\n",
-            "4:3: Capstan does not render `transformers` that are programs, as Tool is: kustomize has some built in (`apiVersion: builtin`), use those or patches",
+            "4:3: Capstan does not render `transformers` that are programs, like Tool. Use those built into kustomize (`apiVersion: builtin`), or patches",
         ),
         (
             "resources: [../base]\npatches:\n- target: {kind: A}\n  patch: '[{op: remove, path: /spec}]'\n",
-            "4:10: a JSON patch that begins with `[` is JSON for kustomize, and this is none: quote its keys and texts, or write the operations as a list with dashes",
+            "4:10: a JSON patch that begins with `[` must be JSON for kustomize, but this is not JSON: quote its keys and texts, or write the operations as a list with dashes",
         ),
         (
             "resources: [../base]\npatches:\n- patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'\n",
@@ -264,7 +264,7 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
         ),
         (
             "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n",
-            "1:1: a file of this name is a kustomization of kustomize, and this one is of `kustomize.toolkit.fluxcd.io/v1`: rename the file",
+            "1:1: a file with this name must be a kustomization of kustomize, but this one has `kustomize.toolkit.fluxcd.io/v1`: rename the file",
         ),
         ("resources: [../base, ../base]\n", ""),
     ];
@@ -286,7 +286,7 @@ fn kustomizations_that_include_one_another_are_refused() {
     ];
     assert_eq!(
         refusal(&files),
-        "c/base/kustomization.yaml:1:1: kustomizations include one another, c/base -> c/other -> c/base: break the circle"
+        "c/base/kustomization.yaml:1:1: kustomizations include one another, c/base -> c/other -> c/base: remove one of the links"
     );
 }
 

@@ -43,7 +43,7 @@ fn a_file_beside_the_manifests_is_passed_over_and_told() {
     ] {
         let found = rendered(&[("c/base/a.yaml", object), ("c/base/z.yaml", beside)]);
         expect(&found, object);
-        let note = "c/base/z.yaml holds no Kubernetes object and is passed over.";
+        let note = "c/base/z.yaml holds no Kubernetes object and is ignored.";
         assert_eq!(found.note_of_passed_over().as_deref(), Some(note), "{beside}");
     }
     // A manifest that lacks a part is none of those.
@@ -58,7 +58,7 @@ fn a_file_beside_the_manifests_is_passed_over_and_told() {
     assert_eq!(
         rendered(&files).note_of_passed_over().as_deref(),
         Some(
-            "c/base/z0.yaml, c/base/z1.yaml, c/base/z2.yaml, 2 more hold no Kubernetes object and are passed over."
+            "c/base/z0.yaml, c/base/z1.yaml, c/base/z2.yaml, 2 more hold no Kubernetes object and are ignored."
         )
     );
 }
@@ -147,7 +147,7 @@ fn patches_delete_objects_and_fields() {
 {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {z: '3'}}
 ",
     );
-    assert_eq!(lost(&rendered), ["c/overlay/a.yaml:7:1: there is no ConfigMap d to be deleted"]);
+    assert_eq!(lost(&rendered), ["c/overlay/a.yaml:7:1: there is no ConfigMap d to delete"]);
 }
 
 #[test]
@@ -254,8 +254,8 @@ spec: {list: [{name: a, $patch: delete}]}
     assert_eq!(
         lost(&rendered),
         [
-            "c/overlay/a.yaml:4:15: it does not fit Service s: some items of `spec.ports` have `protocol` and others have not, and kustomize then loses some: give it to all of them, here and in the object (c/base/a.yaml line 4)",
-            "c/overlay/a.yaml:9:15: it does not fit Foo f: `$patch` has no meaning here in `spec.list`: a list without merge key is replaced whole, write it out",
+            "c/overlay/a.yaml:4:15: it does not fit Service s: some items of `spec.ports` have `protocol` but others do not, and kustomize then loses some: add it to all of them, here and in the object (c/base/a.yaml line 4)",
+            "c/overlay/a.yaml:9:15: it does not fit Foo f: `$patch` has no meaning here in `spec.list`: a list without a merge key is replaced as a whole, so write it out",
             "c/overlay/a.yaml:11:1: it does not fit ConfigMap c: kustomize does not replace whole objects (`$patch: replace`): delete the object and add another",
         ]
     );
@@ -276,7 +276,7 @@ spec:
     assert_eq!(
         lost(&rendered),
         [
-            "c/overlay/md.yaml:6:13: it does not fit MachineDeployment org/md-0: `spec.template` is a single value here, but a mapping in the object (c/base/md.yaml line 9): a patch cannot change that, make them agree"
+            "c/overlay/md.yaml:6:13: it does not fit MachineDeployment org/md-0: `spec.template` is a single value here, but a mapping in the object (c/base/md.yaml line 9): a patch cannot change that, so make them agree"
         ]
     );
 }
@@ -309,19 +309,19 @@ fn what_cannot_be_rendered_is_named_with_file_line_and_column() {
                     "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}\n",
                 ),
             ],
-            "c/base/b.yaml:2:1: ConfigMap a stands here and in c/base/a.yaml line 1 too: an object may be given only once, remove or rename one",
+            "c/base/b.yaml:2:1: ConfigMap a is here and also in c/base/a.yaml line 1. An object may be there only once: remove or rename one",
         ),
         (
             &[("c/base/a.yaml", "metadata:\n  name: a\n")],
-            "c/base/a.yaml:1:1: this document is no Kubernetes object, it has no `apiVersion`: complete it or move it elsewhere",
+            "c/base/a.yaml:1:1: this document is not a Kubernetes object, because it has no `apiVersion`: complete it or move it elsewhere",
         ),
         (
             &[("c/base/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: 12\n")],
-            "c/base/a.yaml:4:9: `metadata.name` is not a text: Kubernetes wants a string here, quote it",
+            "c/base/a.yaml:4:9: `metadata.name` is not a text: Kubernetes requires a string here, so quote it",
         ),
         (
             &[("c/base/a.yaml", "just words\n")],
-            "c/base/a.yaml:1:1: this document is no Kubernetes object but a single value: complete it or move it elsewhere",
+            "c/base/a.yaml:1:1: this document is not a Kubernetes object but a single value: complete it or move it elsewhere",
         ),
         (
             &[("d/base/a.yaml", "")],

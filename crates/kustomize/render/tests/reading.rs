@@ -137,7 +137,7 @@ fn what_no_case_makes_a_field_is_refused_and_so_are_two_spellings_of_one() {
         ),
         (
             "resources: [notes.yaml]\nResources: [other.yaml]\n",
-            "c/base/kustomization.yaml:2:12: `Resources` and `resources` are one field for kustomize, which would take one of them and drop the other: keep one",
+            "c/base/kustomization.yaml:2:12: `Resources` and `resources` are the same field for kustomize, which would drop one of them: keep one",
         ),
         // A map has no fields: its keys are as they are.
         (
@@ -175,7 +175,7 @@ fn keys_that_only_old_yaml_takes_for_booleans_are_words_in_a_kustomization_and_b
         assert_eq!(
             refused,
             format!(
-                "c/base/notes.yaml:5:3: this is no YAML: the key `{key}` is no text to kustomize, which stops at it: quote it"
+                "c/base/notes.yaml:5:3: this is not YAML: the key `{key}` is not text for kustomize, which fails on it: quote it"
             )
         );
     }
@@ -185,7 +185,7 @@ fn keys_that_only_old_yaml_takes_for_booleans_are_words_in_a_kustomization_and_b
 fn a_key_that_stands_twice_is_refused_wherever_kustomize_reads() {
     let told = |key: &str, line: u32| {
         format!(
-            "the key `{key}` stands twice in one mapping, here and in line {line}: kustomize stops at that or drops one of them. Keep one"
+            "the key `{key}` is there twice in one mapping, here and in line {line}: kustomize fails on that or drops one of them. Keep one"
         )
     };
     let twice = "resources: [notes.yaml]\nnamePrefix: a-\nnamePrefix: b-\n";
@@ -244,6 +244,6 @@ fn a_target_is_an_expression_of_gos() {
     let kustomization = targeted("crew**");
     assert_eq!(
         refusal(&[("c/base/kustomization.yaml", &kustomization), ("c/base/crews.yaml", CREWS)]),
-        "c/base/kustomization.yaml:3:35: `name` of a target is a regular expression, and `crew**` is none: a repetition cannot be repeated at `*`"
+        "c/base/kustomization.yaml:3:35: `name` of a target must be a regular expression, but `crew**` is not one: a repetition cannot be repeated at `*`"
     );
 }

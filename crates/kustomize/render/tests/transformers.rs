@@ -96,7 +96,7 @@ fn what_is_remote_is_read_where_the_repository_keeps_it() {
     assert_eq!(rendered(&files).objects[0].id.namespace.as_deref(), Some("far"));
     assert_eq!(
         refusal(&files[..1]),
-        "c/base/kustomization.yaml:2:3: `https://github.com/acme/x//config?ref=v1` lies outside the repository, and Capstan fetches nothing: copy it to .capstan/vendor/github.com/acme/x@v1/config, where it is looked for, or list a copy of your own"
+        "c/base/kustomization.yaml:2:3: `https://github.com/acme/x//config?ref=v1` is outside the repository, and Capstan fetches nothing: copy it to .capstan/vendor/github.com/acme/x@v1/config, where Capstan looks for it, or list your own copy"
     );
 }
 
@@ -309,7 +309,7 @@ replacements:
 ";
     assert_eq!(
         refusal(&[("c/base/kustomization.yaml", kustomization), ("c/base/widgets.yaml", widgets)]),
-        "c/base/kustomization.yaml:3:3: Capstan does not render `replacements` that change their own source before they are done: put that target last, or take the value from a field that stays"
+        "c/base/kustomization.yaml:3:3: Capstan does not render `replacements` that change their own source: put that target last, or take the value from a field that does not change"
     );
 }
 

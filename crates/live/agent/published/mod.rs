@@ -73,10 +73,10 @@ impl GitOwners {
         let recipients = match said.form {
             KubeconfigForm::Age => self.judge_sealed(said, &bytes)?,
             KubeconfigForm::Plain if !said.recipients.is_empty() => {
-                return Err("is not encrypted, and its report names recipients".to_owned());
+                return Err("is not encrypted, but its report names recipients".to_owned());
             }
             KubeconfigForm::Plain => {
-                let login = self.login.as_ref().ok_or("says how to log in, and Git has no `access.oidc`")?;
+                let login = self.login.as_ref().ok_or("says how to log in, but Git has no `access.oidc`")?;
                 login::judge(&bytes, login)?;
                 Vec::new()
             }
@@ -87,10 +87,10 @@ impl GitOwners {
     /// The recipients, by the names that Git has for them. An owner whom Git names twice may be a recipient twice.
     fn judge_sealed(&self, said: &Kubeconfig, bytes: &[u8]) -> Result<Vec<KubeconfigRecipient>, String> {
         if self.owners.is_empty() {
-            return Err("is encrypted, and Git names no owner whom it could be for".to_owned());
+            return Err("is encrypted, but Git names no owner that it could be for".to_owned());
         }
         if said.recipients.is_empty() {
-            return Err("is encrypted, and its report names no recipient".to_owned());
+            return Err("is encrypted, but its report names no recipient".to_owned());
         }
         let mut stanzas = sealed::stanzas(bytes)?;
         let mut left: Vec<&(Words, Recipient)> = self.owners.iter().collect();
@@ -103,7 +103,7 @@ impl GitOwners {
                 format!("is for `{}`, which is no key of an owner in Git", shown.escape_debug())
             })?;
             let (name, owner) = left.remove(at);
-            awaited.push(Stanza::of(owner).ok_or("is for a key that nobody can read")?);
+            awaited.push(Stanza::of(owner).ok_or("is for an unreadable key")?);
             recipients.push(KubeconfigRecipient { name: name.clone(), fingerprint: one.fingerprint.clone() });
         }
         stanzas.sort_unstable();

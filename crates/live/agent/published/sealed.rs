@@ -93,7 +93,7 @@ pub(super) fn stanzas(file: &[u8]) -> Result<Vec<Stanza>, String> {
             break;
         }
         let number = found.len() + usize::from(is_greased) + 1;
-        let wrong = || format!("has a header of age whose stanza {number} is none that Capstan writes");
+        let wrong = || format!("has a header of age whose stanza {number} was not written by Capstan");
         let said = next.strip_prefix("-> ").ok_or_else(wrong)?;
         let body = body(&mut rest).ok_or_else(wrong)?;
         match stanza(said, &body) {

@@ -126,7 +126,7 @@ fn a_file_that_is_for_anybody_else_is_not_taken() {
     for (stanzas, recipients, why) in [
         (vec![x25519()], vec![EVE], no_key.as_str()),
         (vec![x25519()], vec![BOB, EVE], no_key.as_str()),
-        (vec![x25519()], vec![], "is encrypted, and its report names no recipient"),
+        (vec![x25519()], vec![], "is encrypted, but its report names no recipient"),
         (vec![x25519(), x25519()], vec![BOB], one_each),
         (vec![x25519()], vec![BOB, ADAS], one_each),
         (vec![], vec![BOB], one_each),
@@ -140,7 +140,7 @@ fn a_file_that_is_for_anybody_else_is_not_taken() {
         let stanzas: Vec<&str> = stanzas.iter().map(String::as_str).collect();
         assert_eq!(age(&all_three(), &sealed(&stanzas), &recipients).unwrap_err(), why, "{stanzas:?}");
     }
-    let nobody = "is encrypted, and Git names no owner whom it could be for";
+    let nobody = "is encrypted, but Git names no owner that it could be for";
     for text in ["cloud: eu\n", "owners:\n- {name: eve, key: ecdsa-sha2-nistp256 AAAA}\n"] {
         assert_eq!(age(&git(text), &sealed(&[&x25519()]), &[BOB]).unwrap_err(), nobody, "{text}");
     }
@@ -230,13 +230,13 @@ fn how_to_log_in_is_taken_as_capstan_makes_it_of_what_git_says() {
     assert_eq!(plain(&git(OIDC), &made).unwrap().bytes, made.as_bytes());
     let bare = Endpoint { authority: None, tls_server_name: None, ..endpoint() };
     assert!(plain(&git(OIDC), &bare.with_login("peu01", &login())).is_ok());
-    let why = "says how to log in, and Git has no `access.oidc`";
+    let why = "says how to log in, but Git has no `access.oidc`";
     assert_eq!(plain(&all_three(), &made).unwrap_err(), why);
     let elsewhere = git(&OIDC.replace("login.example.com", "login.other.example.com"));
     let why = "is not the kubeconfig that Capstan makes of `access.oidc` in Git";
     assert_eq!(plain(&elsewhere, &made).unwrap_err(), why);
     let told = judged(&git(OIDC), KubeconfigForm::Plain, made.as_bytes(), &[BOB]).unwrap_err();
-    assert_eq!(told, "is not encrypted, and its report names recipients");
+    assert_eq!(told, "is not encrypted, but its report names recipients");
     assert!(age(&git(OIDC), made.as_bytes(), &[BOB]).is_err());
 }
 

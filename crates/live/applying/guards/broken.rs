@@ -121,43 +121,43 @@ impl fmt::Display for GuardBroken {
         match &self.broken {
             Broken::VersionBelowLive { wanted, live } => write!(
                 f,
-                "{object} would go back from Kubernetes {live}, which is live, to {wanted}: Kubernetes cannot be downgraded; write {live} or newer"
+                "{object} would go back from the live Kubernetes {live} to {wanted}. Kubernetes cannot be downgraded: write {live} or newer"
             ),
             Broken::SkipsMinor { from, to } => write!(
                 f,
-                "{object} would go from Kubernetes {from}, which is live, to {to}, and Kubernetes is upgraded one minor at a time: go to a version of {} first",
+                "{object} would go from the live Kubernetes {from} to {to}, but Kubernetes must be upgraded one minor at a time: first upgrade to {}",
                 from.minor().next()
             ),
             Broken::StillRolling { oldest, to } => write!(
                 f,
-                "{object} waits with Kubernetes {to}: machines of {oldest} still run, and Kubernetes is upgraded one minor at a time"
+                "{object} waits with Kubernetes {to}: machines of {oldest} still run, and Kubernetes must be upgraded one minor at a time"
             ),
             Broken::NoVersion { text, live } => write!(
                 f,
-                "{object} asks for Kubernetes `{text}`, which is no version, while {live} is live: write a version"
+                "{object} asks for Kubernetes `{text}`, which is not a version, while {live} is live: write a version"
             ),
             Broken::ClusterTerminating => write!(
                 f,
-                "{object} is being deleted, though Git still has it: nothing is applied until it is gone"
+                "{object} is being deleted, although Git still has it: Capstan applies nothing until it is gone"
             ),
             Broken::ControlPlaneReplaced { kind, name, machines } => {
                 let standing = match machines {
-                    0 => "its machines are not known to be gone".to_owned(),
-                    1 => "1 machine stands on it".to_owned(),
-                    several => format!("{several} machines stand on it"),
+                    0 => "it is unknown whether its machines are gone".to_owned(),
+                    1 => "1 machine depends on it".to_owned(),
+                    several => format!("{several} machines depend on it"),
                 };
                 write!(
                     f,
-                    "{object} would leave {kind} {name}, and {standing}: another control plane begins without them; name {kind} {name} again"
+                    "{object} would leave {kind} {name}, and {standing}. Another control plane starts without them: name {kind} {name} again"
                 )
             }
             Broken::ControlPlaneOfAnother { kind, name, cluster } => write!(
                 f,
-                "{object} names {kind} {name}, which is the Cluster {cluster}'s: name one of its own"
+                "{object} names {kind} {name}, which belongs to the Cluster {cluster}: name one of its own"
             ),
             Broken::LeavesWorkersBehind { oldest, to } => write!(
                 f,
-                "{object} asks for Kubernetes {to}, while workers of {oldest} run, and a worker may be three minors older than its control plane: go to a version of {} at most",
+                "{object} asks for Kubernetes {to}, but workers of {oldest} run, and a worker may be at most three minors older than its control plane: use a version of {} at most",
                 oldest.minor().next().next().next()
             ),
             Broken::MissingReference { kind, name } => write!(
@@ -166,7 +166,7 @@ impl fmt::Display for GuardBroken {
             ),
             Broken::ReferenceTerminating { kind, name } => write!(
                 f,
-                "{object} names {kind} {name}, which is being deleted: name another one, or render it anew once it is gone"
+                "{object} names {kind} {name}, which is being deleted: name another one, or add it again when it is gone"
             ),
         }
     }

@@ -23,7 +23,7 @@ fn live_control_plane(spec: &str, status: &str) -> String {
 fn a_version_never_goes_back() {
     let below = |wanted: &str, live: &str| {
         vec![format!(
-            "/spec/version VersionBelowLive KubeadmControlPlane org/cp would go back from Kubernetes {live}, which is live, to {wanted}: Kubernetes cannot be downgraded; write {live} or newer"
+            "/spec/version VersionBelowLive KubeadmControlPlane org/cp would go back from the live Kubernetes {live} to {wanted}. Kubernetes cannot be downgraded: write {live} or newer"
         )]
     };
     for (wanted, spec, status, expected) in [
@@ -47,7 +47,7 @@ fn a_version_never_goes_back() {
             "not-a-version",
             "v1.34.3",
             "{}",
-            vec!["/spec/version NoVersion KubeadmControlPlane org/cp asks for Kubernetes `not-a-version`, which is no version, while v1.34.3 is live: write a version".to_owned()],
+            vec!["/spec/version NoVersion KubeadmControlPlane org/cp asks for Kubernetes `not-a-version`, which is not a version, while v1.34.3 is live: write a version".to_owned()],
         ),
     ] {
         assert_eq!(
@@ -67,7 +67,7 @@ fn no_minor_is_left_out() {
             "v1.34.3",
             "{version: v1.34.3}",
             vec![
-                "/spec/version SkipsMinor KubeadmControlPlane org/cp would go from Kubernetes v1.34.3, which is live, to v1.36.0, and Kubernetes is upgraded one minor at a time: go to a version of 1.35 first",
+                "/spec/version SkipsMinor KubeadmControlPlane org/cp would go from the live Kubernetes v1.34.3 to v1.36.0, but Kubernetes must be upgraded one minor at a time: first upgrade to 1.35",
             ],
         ),
         // The step is one minor, and the last one is not through: it waits.
@@ -76,7 +76,7 @@ fn no_minor_is_left_out() {
             "v1.35.1",
             "{version: v1.34.3, versions: [{version: v1.34.3, replicas: 2}, {version: v1.35.1, replicas: 1}]}",
             vec![
-                "/spec/version StillRolling KubeadmControlPlane org/cp waits with Kubernetes v1.36.0: machines of v1.34.3 still run, and Kubernetes is upgraded one minor at a time",
+                "/spec/version StillRolling KubeadmControlPlane org/cp waits with Kubernetes v1.36.0: machines of v1.34.3 still run, and Kubernetes must be upgraded one minor at a time",
             ],
         ),
         // What stands there already is not set anew.
@@ -190,7 +190,7 @@ spec:
     assert_eq!(
         verdicts(v1beta2, &going),
         [
-            "/spec/machineTemplate/spec/infrastructureRef/name MissingReference KubeadmControlPlane org/cp names DevMachineTemplate cp-a, which is being deleted: name another one, or render it anew once it is gone"
+            "/spec/machineTemplate/spec/infrastructureRef/name MissingReference KubeadmControlPlane org/cp names DevMachineTemplate cp-a, which is being deleted: name another one, or add it again when it is gone"
         ]
     );
     let found = verdicts(v1beta1, "");
@@ -214,7 +214,7 @@ fn nothing_is_made_anew_beneath_a_cluster_that_somebody_deletes() {
     let found = guards(&objects(cluster), &live(&going));
     assert_eq!(
         found[0].to_string(),
-        "Cluster org/c is being deleted, though Git still has it: nothing is applied until it is gone"
+        "Cluster org/c is being deleted, although Git still has it: Capstan applies nothing until it is gone"
     );
     assert!(found[0].is_waiting());
     assert_eq!(guards(&objects(cluster), &live(cluster)), []);
@@ -295,7 +295,7 @@ fn a_control_plane_under_another_name_is_held_against_the_machines() {
     all.listed("cluster.x-k8s.io", "Machine");
     assert_eq!(
         guards(&objects(&cluster("new", "v1.35.1")), &all)[0].to_string(),
-        "Cluster org/c would leave KubeadmControlPlane cp, and 1 machine stands on it: another control plane begins without them; name KubeadmControlPlane cp again"
+        "Cluster org/c would leave KubeadmControlPlane cp, and 1 machine depends on it. Another control plane starts without them: name KubeadmControlPlane cp again"
     );
 }
 

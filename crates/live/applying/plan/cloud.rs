@@ -14,7 +14,7 @@ use capstan_yaml::Value;
 
 /// What is said of a create that died.
 const LOST: &str =
-    "the create died with its connection, and the controller does not try it again: it is made anew";
+    "its creation failed with a lost connection, and the controller does not retry: Capstan recreates it";
 
 /// The changes of control planes, workers and topologies that wait, ordered by object.
 pub(super) fn withheld(rendered: &[RenderedObject], changes: &Changes, live: &LiveObjects) -> Vec<Withheld> {
@@ -129,6 +129,6 @@ fn why(id: &ObjectId, changes: &Changes, live: &LiveObjects) -> Option<String> {
         Some(Standing::Available) => None,
         Some(Standing::Waits(words) | Standing::Refused(words)) => Some(words),
         Some(Standing::Lost(words)) => Some(format!("{LOST} ({words})")),
-        None => Some("nobody can tell how it stands".to_owned()),
+        None => Some("its state is unknown".to_owned()),
     }
 }

@@ -62,7 +62,7 @@ pub enum Phase {
     ControlPlane,
     /// Everything is applied; workers roll.
     Workers,
-    /// Everything is applied and every machine is as wished, as far as anybody can tell.
+    /// Everything is applied and every machine is up to date, as far as anybody can tell.
     Done,
 }
 

@@ -425,7 +425,7 @@ fn machines_wait_for_what_the_cloud_must_have_before() {
     let other = there.replace("name: workers", "name: others");
     assert_eq!(
         told(&other, &[MD]).1,
-        [format!("{md} ServerGroup org/workers is done: nobody can tell how it stands")]
+        [format!("{md} ServerGroup org/workers is done: its state is unknown")]
     );
 }
 
@@ -499,7 +499,7 @@ fn a_topology_waits_for_what_its_class_and_its_variables_name() {
         format!("{before}\n{after}")
     };
     let sentence =
-        |of: &str| format!("Cluster org/c waits until {of} is done: its controller has not looked at it yet");
+        |of: &str| format!("Cluster org/c waits until {of} is done: its controller has not observed it yet");
     // By the template of its class, by a patch of it, and by its own variable.
     assert_eq!(told(&waits("n"), ""), [sentence("Network org/net")]);
     assert_eq!(told(&waits("a"), ""), [sentence("Image org/node-v1.36.3")]);

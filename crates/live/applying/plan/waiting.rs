@@ -103,7 +103,7 @@ impl<'a> Groups<'a> {
                 let words = owner.words.as_deref().map(|words| format!(", {words}")).unwrap_or_default();
                 Some(format!("{}{words}", owner.state.as_str()))
             }
-            None => Some("nobody can tell how it stands".to_owned()),
+            None => Some("its state is unknown".to_owned()),
         }
     }
 }

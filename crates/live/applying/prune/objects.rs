@@ -177,7 +177,7 @@ enum Sort {
     Free,
     /// By itself, where nothing names it.
     Unnamed,
-    /// By itself, where nothing names it and every machine is as wished.
+    /// By itself, where nothing names it and every machine is up to date.
     Template,
     /// With a tombstone.
     Tombstone,

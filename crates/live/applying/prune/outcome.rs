@@ -107,40 +107,43 @@ impl fmt::Display for Kept {
         let object = &self.object;
         match &self.why {
             Keep::NothingRendered => {
-                write!(f, "{object} is kept: the folder renders nothing, and nothing is deleted for that")
+                write!(
+                    f,
+                    "{object} is kept: the folder renders nothing, and Capstan deletes nothing because of that"
+                )
             }
             Keep::NeedsTombstone => write!(
                 f,
-                "{object} is gone from Git and kept: to delete it, add `- {{kind: {}, name: {}}}` to `delete` in the cluster's capstan.yaml",
+                "{object} is gone from Git but kept: to delete it, add `- {{kind: {}, name: {}}}` to `delete` in the cluster's capstan.yaml",
                 object.kind, object.name
             ),
             Keep::Carries(cluster) if cluster == object => write!(
                 f,
-                "{object} is gone from Git and kept: its control plane and machines would go with it; put it back"
+                "{object} is gone from Git but kept: deleting it would delete its control plane and machines. Restore it"
             ),
             Keep::Carries(cluster) => write!(
                 f,
-                "{object} is gone from Git and kept: {cluster} is live, and its machines would go with it; put it back"
+                "{object} is gone from Git but kept: {cluster} is live, and deleting this would delete its machines. Restore it"
             ),
             Keep::StillNamed(by) => write!(f, "{object} is kept while {by} names it"),
             Keep::RolloutNotDone => write!(f, "{object} is kept until the rollout is done"),
             Keep::OverBudget { doomed, budget } => write!(
                 f,
-                "{object} is kept: {} would go at once, and `maxDeletions` allows {budget}; look whether that is meant, then raise it or name what is to go in `delete`",
+                "{object} is kept: {} would be deleted at once, but `maxDeletions` allows {budget}. If you want that, raise it or list the objects in `delete`",
                 count(*doomed as usize, "object", "objects")
             ),
             Keep::RenderedElsewhere(folder) => write!(
                 f,
-                "{object} is kept: the folder {folder} renders it and has not applied it; it is that folder's once it is applied there"
+                "{object} is kept: the folder {folder} renders it but has not applied it yet. It belongs to that folder after that"
             ),
             Keep::NotRead => {
-                write!(f, "{object} is kept: it could not be read, or what may name it could not")
+                write!(f, "{object} is kept: Capstan could not read it, or objects that may name it")
             }
             Keep::Terminating => write!(f, "{object} is being deleted"),
             Keep::WaitsFor(other) => write!(f, "{object} is deleted when {other} is gone"),
             Keep::ClusterNotOurs(cluster) => write!(
                 f,
-                "{object} is kept: {cluster} was not applied from this folder, and is not deleted for it"
+                "{object} is kept: {cluster} was not applied from this folder, so this folder cannot delete it"
             ),
         }
     }
@@ -195,14 +198,14 @@ impl fmt::Display for TombstoneFinding {
         match &self.what {
             Useless::StillRendered(object) => write!(
                 f,
-                "`delete` names {object}, which the folder still renders: nothing of it is deleted; take one of them out"
+                "`delete` names {object}, which the folder still renders: Capstan deletes nothing of it. Remove one of them"
             ),
             Useless::Ambiguous(objects) => {
                 let all: Vec<String> =
                     objects.iter().map(|object| format!("{object} ({})", object.group)).collect();
                 write!(
                     f,
-                    "`delete` names {} {}, and that fits {}: write `group` or `namespace` too",
+                    "`delete` names {} {}, which matches {}: also write `group` or `namespace`",
                     self.tombstone.kind,
                     self.tombstone.name,
                     all.join(" and ")
@@ -210,11 +213,11 @@ impl fmt::Display for TombstoneFinding {
             }
             Useless::NotOurs(object) => write!(
                 f,
-                "`delete` names {object}, which was not applied from this folder: it is not deleted for it"
+                "`delete` names {object}, which was not applied from this folder, so Capstan does not delete it"
             ),
             Useless::Anothers(object, folder) => write!(
                 f,
-                "`delete` names {object}, which is applied from the folder {folder}: it is not deleted for this one"
+                "`delete` names {object}, which is applied from the folder {folder}, so Capstan does not delete it for this folder"
             ),
         }
     }

@@ -33,7 +33,7 @@ impl Others<'_> {
     /// What keeps a provider from being begun that is due.
     pub(super) fn keep(&self, provider: &ProviderFacts) -> Option<Wait> {
         if let Some(on_its_way) = self.providers.iter().find(|other| self.is_on_its_way(other)) {
-            return Some(Wait::ForSet(format!("{} is being installed, and comes first", on_its_way.id)));
+            return Some(Wait::ForSet(format!("{} is being installed, and goes first", on_its_way.id)));
         }
         let components = provider.components()?;
         if let Some((object, why)) = provider.refused() {
@@ -52,8 +52,7 @@ impl Others<'_> {
             let installed = other.record.as_ref()?.installed.as_ref()?;
             (!accepts_contract(contract, &installed.contract)).then(|| {
                 Wait::ForSet(format!(
-                    "{} is installed with contract {}, which a core provider of contract {contract} does not take, and cannot \
-                     go on: {why}",
+                    "{} is installed with contract {}, which a core provider of contract {contract} does not accept, and it cannot continue: {why}",
                     other.id, installed.contract
                 ))
             })
@@ -66,7 +65,7 @@ impl Others<'_> {
         };
         let Some(core) = self.providers.iter().find(is_core) else { return Some(Wait::ForCore) };
         let standing_still = |other: &ProviderFacts, why: &str| {
-            Wait::ForSet(format!("{} comes first, and stands still: {why}", other.id))
+            Wait::ForSet(format!("{} goes first, but is stuck: {why}", other.id))
         };
         if let Some(why) = self.trouble(core) {
             let record = core.record.as_ref();
@@ -77,7 +76,7 @@ impl Others<'_> {
                 Some(_) if is_of_kubeadm(provider) => return Some(standing_still(core, &why)),
                 Some(installed) if !accepts_contract(&installed.contract, contract) => {
                     return Some(Wait::ForSet(format!(
-                        "{} is installed with contract {}, which does not take contract {contract}, and cannot go on: {why}",
+                        "{} is installed with contract {}, which does not accept contract {contract}, and it cannot continue: {why}",
                         core.id, installed.contract
                     )));
                 }

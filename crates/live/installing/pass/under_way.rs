@@ -111,7 +111,7 @@ pub fn wait(record: &Record, why: String, patience: Patience) -> Result<Step, Wa
     if record.definitions_changed {
         let version = &target.version;
         return Err(Wait::TimedOut(format!(
-            "{why}; definitions of {version} may be there already, so there is only the way forward: to {version} rendered otherwise, or to a later version"
+            "{why}; definitions of {version} may already be installed, so it can only go forward: to {version} with other settings, or to a later version"
         )));
     }
     match &record.given_up {
@@ -163,7 +163,7 @@ fn retarget(
         && is_older(&components.revision, target)
     {
         return Err(Wait::Stuck(format!(
-            "definitions of {} may be there already, and {} is older: there is only the way forward, so ask for {} or a later version",
+            "definitions of {} may already be installed, and {} is older. It can only go forward: request {} or a later version",
             target.version, components.revision.version, target.version
         )));
     }
@@ -184,7 +184,9 @@ fn prepare(
     may_go_back: bool,
     patience: Patience,
 ) -> Result<Step, Wait> {
-    let Some(look) = &provider.look else { return Err(Wait::For("its objects are looked at".to_owned())) };
+    let Some(look) = &provider.look else {
+        return Err(Wait::For("its objects are being checked".to_owned()));
+    };
     if let Some((id, why)) = provider.refused() {
         if may_go_back {
             return Ok(back(provider, record));
@@ -251,7 +253,9 @@ fn apply(
     elsewhere: &BTreeSet<ObjectId>,
     patience: Patience,
 ) -> Result<Step, Wait> {
-    let Some(look) = &provider.look else { return Err(Wait::For("its objects are looked at".to_owned())) };
+    let Some(look) = &provider.look else {
+        return Err(Wait::For("its objects are being checked".to_owned()));
+    };
     let mut stages: BTreeMap<Stage, Vec<&ObjectId>> = BTreeMap::new();
     for object in &components.objects {
         stages.entry(Stage::of(&object.id)).or_default().push(&object.id);
@@ -260,7 +264,7 @@ fn apply(
     for (stage, ids) in &stages {
         let terminating = ids.iter().find(|id| *fit(id) == Fit::Terminating);
         if let Some(id) = terminating {
-            let why = format!("{id} is being deleted, and is made again once it is gone");
+            let why = format!("{id} is being deleted, and is created again when it is gone");
             return wait(record, why, patience);
         }
         let objects: Vec<ObjectId> =
@@ -291,7 +295,7 @@ fn unready(id: &ObjectId, seen: &super::facts::Seen) -> Option<String> {
     let why = match seen.health.as_ref()? {
         Health::Available { .. } => return None,
         Health::Absent => "is not there".to_owned(),
-        Health::Unobserved => "was changed, and its controller has not seen it".to_owned(),
+        Health::Unobserved => "was changed, but its controller has not observed it".to_owned(),
         Health::Unknown => "has no condition Available yet".to_owned(),
         Health::Unavailable { message, .. } if message.is_empty() => "is not available".to_owned(),
         Health::Unavailable { message, .. } => format!("is not available: {message}"),
@@ -356,7 +360,7 @@ pub(super) fn go_on_removing(
         return Ok(Step::Note(Box::new(Record { phase: Phase::Applying, ..begun })));
     }
     if provider.look.is_none() {
-        return Err(Wait::For("its objects are looked at".to_owned()));
+        return Err(Wait::For("its objects are being checked".to_owned()));
     }
     if let Some(wait) = unreadable(provider, record, elsewhere) {
         return Err(wait);

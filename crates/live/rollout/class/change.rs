@@ -19,7 +19,7 @@ use capstan_yaml::Value;
 /// What all groups of one Cluster may cost together.
 const MOST_WORK: usize = 1_000_000;
 
-const TOO_LARGE: &str = "the class is too large to be computed here.";
+const TOO_LARGE: &str = "the class is too large to compute.";
 
 /// What becomes of the machines of a group.
 #[derive(Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl<'s, 'v> Comparison<'s, 'v> {
         let same = given(self.sides[0].cluster, groups[0]) == given(self.sides[1].cluster, groups[1])
             && groups[0].value.get("class") == groups[1].value.get("class");
         if classes.contains(&None) && !(classes == [None, None] && same) {
-            let note = "the ClusterClass has no such class of workers, so that nobody knows what it makes.";
+            let note = "the ClusterClass has no such worker class, so its machines are unknown.";
             found.perhaps.push(self.of_class(Some(note.to_owned())));
             return found.outcome();
         }
@@ -198,9 +198,7 @@ impl Compared<'_, '_, '_, '_> {
         }
         if one.object.is_none() && target(Some(one.reference)) != target(Some(other.reference)) {
             let (kind, name) = target(Some(other.reference)).map_or(("", ""), |(_, kind, name)| (kind, name));
-            let note = format!(
-                "{kind} {name} is not rendered with the Cluster, so that nobody knows what it makes."
-            );
+            let note = format!("{kind} {name} is not rendered with the Cluster, so its result is unknown.");
             found.perhaps.push(comparison.of_class(Some(note)));
         }
         let made = [0, 1].map(|at| {
@@ -237,9 +235,7 @@ impl Compared<'_, '_, '_, '_> {
     }
 
     fn through_extension(&self, extension: &str) -> Vec<Cause> {
-        let note = format!(
-            "patch `{extension}` is a runtime extension: what it makes of the change it alone knows."
-        );
+        let note = format!("patch `{extension}` is a runtime extension, so its result is unknown.");
         let [one, other] = [0, 1].map(|at| given(self.comparison.sides[at].cluster, self.groups[at]));
         let names = one.keys().chain(other.keys().filter(|name| !one.contains_key(*name)));
         let mut fields: Vec<String> =
@@ -271,7 +267,7 @@ impl Compared<'_, '_, '_, '_> {
         if causes.is_empty() {
             let note = match leaf.doubt {
                 None => None,
-                Some(Doubt::Uncomputed) => Some("its templates cannot be computed here.".to_owned()),
+                Some(Doubt::Uncomputed) => Some("Capstan cannot compute its templates.".to_owned()),
                 Some(Doubt::Controller) => Some(decides(kind)),
             };
             causes.push(self.comparison.of_class(note));
@@ -361,10 +357,10 @@ fn explained(doubt: Option<Doubt>, patch: &str, fields: &[&str], kind: &str) -> 
     let (subject, reach) = match named.as_slice() {
         [] => {
             return match doubt {
-                None => format!("patch `{patch}` of the class is another one."),
-                Some(_) => format!(
-                    "patch `{patch}` of the class is another one, and what it makes cannot be computed here."
-                ),
+                None => format!("patch `{patch}` of the class changes."),
+                Some(_) => {
+                    format!("patch `{patch}` of the class changes, and Capstan cannot compute its result.")
+                }
             };
         }
         [one] if fields.iter().all(is_built_in) => (one.clone(), "reaches"),
@@ -374,7 +370,7 @@ fn explained(doubt: Option<Doubt>, patch: &str, fields: &[&str], kind: &str) -> 
     match doubt {
         None => format!("{subject} {reach} its machines through patch `{patch}`."),
         Some(Doubt::Uncomputed) => {
-            format!("what patch `{patch}` makes of {subject} cannot be computed here.")
+            format!("Capstan cannot compute what patch `{patch}` makes of {subject}.")
         }
         Some(Doubt::Controller) => {
             format!("{subject} {reach} it through patch `{patch}`, and {}", decides(kind))
@@ -384,7 +380,7 @@ fn explained(doubt: Option<Doubt>, patch: &str, fields: &[&str], kind: &str) -> 
 
 fn decides(kind: &str) -> String {
     let kind = kinds::made_from(kind);
-    format!("whether {kind} replaces machines for it is up to its controller.")
+    format!("the controller of {kind} decides whether machines are replaced.")
 }
 
 /// The fields that differ in what is made, as far as they concern machines.

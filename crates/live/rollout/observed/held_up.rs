@@ -63,7 +63,7 @@ pub(super) fn held_up(
                 || !reading.has_status();
             let since = reading.written().filter(|_| unobserved && applied(owner, reading))?;
             let words = format!(
-                "its controller has not looked at generation {} (it has seen {})",
+                "its controller has not observed generation {} (it has observed {})",
                 reading.generation,
                 reading.observed.unwrap_or_default()
             );
@@ -183,7 +183,7 @@ fn culprit(
     if let Some(machine) = machines.iter().find(|machine| is_terminating(machine.object)) {
         let words = machine
             .condition(&["Deleting"])
-            .map_or_else(|| "is being deleted and does not go".to_owned(), Condition::sentence);
+            .map_or_else(|| "is stuck in deletion".to_owned(), Condition::sentence);
         return (machine.id.clone(), words);
     }
     let lagging = machines.iter().find(|machine| !machine.is_ready());
@@ -202,7 +202,7 @@ fn culprit(
         .or_else(|| says("TopologyReconciled", "False"))
         .map(|condition| condition.message)
         .or(standing.words.as_deref())
-        .unwrap_or("no machine has moved");
+        .unwrap_or("no machine has changed");
     (owner.id.clone(), words.to_owned())
 }
 

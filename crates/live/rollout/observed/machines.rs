@@ -1,4 +1,4 @@
-//! Machines by owner: which are as wished, and which were replaced.
+//! Machines by owner: which are up to date, and which were replaced.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -18,7 +18,7 @@
 //! have, and be ready. What shows nothing is *unknown*, never done.
 //!
 //! Cluster API has no deadline and no condition for *stuck*: it is said where something is missing that
-//! nobody will bring ([`held_up`]), where nobody looks at the object, or where no machine has moved for as
+//! nobody will bring ([`held_up`]), where nobody looks at the object, or where no machine has changed for as
 //! long as [`Patience`] allows.
 //!
 //! | file | tells |

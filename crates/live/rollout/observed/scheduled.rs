@@ -44,7 +44,7 @@ impl ObservedOwner<'_> {
         let goes_by_it = matches!(self.kind, Owner::Kubeadm | Owner::OtherControlPlane | Owner::Deployment);
         let until = after(object).filter(|after| goes_by_it && machines > 0 && *after > self.now)?;
         let words = format!(
-            "rollout.after: its machines are replaced from {until} on; until then all are as wished, and it waits"
+            "rollout.after: its machines are replaced from {until} on; until then all are up to date, and it waits"
         );
         Some(PutOff { until, words })
     }

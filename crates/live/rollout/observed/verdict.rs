@@ -8,7 +8,7 @@ use capstan_model::object::ObjectId;
 /// How a rollout stands, in a word; the later ones weigh more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Every machine is as wished.
+    /// Every machine is up to date.
     Done,
     /// Nobody can tell.
     Unknown,
@@ -55,7 +55,7 @@ pub struct OwnerVerdict {
     pub state: State,
     /// Since when, where that is known.
     pub since: Option<Timestamp>,
-    /// Where all is as wished until its own `rollout.after` comes: when that is. It waits, and nobody needs to
+    /// Where all is up to date until its own `rollout.after` comes: when that is. It waits, and nobody needs to
     /// wait for it.
     pub until: Option<Timestamp>,
     /// The object that holds it up: a machine, say.
@@ -64,7 +64,7 @@ pub struct OwnerVerdict {
     pub words: Option<String>,
     /// Its machines in numbers.
     pub counts: Counts,
-    /// Whether it shows readiness though not whether its machines are as wished: what must do where the
+    /// Whether it shows readiness though not whether its machines are up to date: what must do where the
     /// state is unknown.
     pub ready: Readiness,
 }
@@ -94,7 +94,7 @@ pub struct Counts {
     pub wanted: u32,
     /// That there are, those going included.
     pub current: u32,
-    /// That are as wished.
+    /// That are up to date.
     pub up_to_date: u32,
     /// That are ready.
     pub ready: u32,
@@ -117,7 +117,7 @@ pub struct MachineState {
     pub words: Option<String>,
 }
 
-/// Whether a machine is as wished.
+/// Whether a machine is up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MachineAge {
     /// As wished.
@@ -164,13 +164,13 @@ impl Verdict {
         })
     }
 
-    /// What a person reads: `KubeadmControlPlane org/cp: 1 of 3 machines as wished: Rolling out …`.
+    /// What a person reads: `KubeadmControlPlane org/cp: 1 of 3 machines up to date: Rolling out …`.
     pub fn sentence(&self) -> String {
         let are_providers =
             self.owners.iter().any(|owner| role_of(&owner.object) == Some(KindRole::Provider));
         let all_done = || {
             let what = if are_providers { "provider" } else { "machine" };
-            format!("every {what} is as wished")
+            format!("every {what} is up to date")
         };
         let Some(owner) = self.decisive() else { return all_done() };
         let Counts { wanted, up_to_date, current, .. } = owner.counts;
@@ -179,11 +179,11 @@ impl Verdict {
             // Where all are counted as they are wished and something is open still, the words say what: a number beside them
             // would say the contrary.
             if up_to_date < wanted || owner.words.is_none() {
-                said.push_str(&format!(", {} of {wanted} machines as wished", up_to_date.min(wanted)));
+                said.push_str(&format!(", {} of {wanted} machines up to date", up_to_date.min(wanted)));
             }
             let old = current.saturating_sub(up_to_date);
             if old > 0 {
-                said.push_str(&format!(", {old} to go"));
+                said.push_str(&format!(", {old} to replace"));
             }
         }
         if let Some(on) = owner.on.as_ref().filter(|on| **on != owner.object) {

@@ -143,7 +143,10 @@ fn a_variable_replaces_the_machines_of_the_groups_that_it_reaches() {
     assert_eq!(told, "4 offline [/spec/topology/variables/0/value] 4/0/0");
     assert_eq!(
         notes,
-        [format!("`one`: {REACHES}"), "`one`: At most 1 more and 0 fewer than wanted at a time.".to_owned()]
+        [
+            format!("`one`: {REACHES}"),
+            "`one`: At most 1 more and 0 fewer than wanted at a time.".to_owned()
+        ]
     );
     let (told, notes) = row(&[of_workers(&from_image)], &[("value: own-1", "value: own-2")]);
     assert_eq!(
@@ -305,7 +308,7 @@ fn templates_are_computed_or_equal_or_nobody_knows() {
         assert_eq!(row(&image(text), &[NEW_IMAGE]).0, told, "{text}");
     }
     let (_, notes) = row(&image("{{ .image | trunc 3 }}"), &[NEW_IMAGE]);
-    assert_eq!(notes[0], "`one`: what patch `p` makes of variable `image` cannot be computed here.");
+    assert_eq!(notes[0], "`one`: Capstan cannot compute what patch `p` makes of variable `image`.");
     // Where something else is surely different, the rest does not matter.
     let both = [of_workers(&format!(
         "{}, {}",
@@ -402,7 +405,7 @@ fn an_edit_of_the_class() {
         assert_eq!(row(std::slice::from_ref(&fixed), &edits).0, expected, "{edits:?}");
     }
     let (_, notes) = row(&[fixed], &[("value: fixed", "value: other")]);
-    assert_eq!(notes[0], "`one`, `two`: patch `p` of the class is another one.");
+    assert_eq!(notes[0], "`one`, `two`: patch `p` of the class changes.");
 }
 
 /// Templates of machines cannot be edited in the API; those of bootstrap can, and the topology controller copies
@@ -445,7 +448,7 @@ fn another_class_replaces_only_what_comes_out_different() {
     // The patch is gone: the image is that of the template, of the class `default` alone.
     let (told, notes) = rebased(&[(fixed.as_str(), "")]);
     assert_eq!(told, "6 offline [/spec/topology/classRef/name] 6/0/0");
-    assert_eq!(notes[0], "`one`, `two`: patch `p` of the class is another one.");
+    assert_eq!(notes[0], "`one`, `two`: patch `p` of the class changes.");
     let (told, _) = rebased(&[NEW_IMAGE]);
     assert_eq!(told, "4 offline [/spec/topology/variables/0/value] 4/0/0");
     // A template that is not rendered here.
@@ -457,7 +460,7 @@ fn another_class_replaces_only_what_comes_out_different() {
     assert_eq!(told, "? unknown [/spec/topology/classRef/name] ?/0/0");
     assert_eq!(
         notes[0],
-        "`controlPlane`: DevMachineTemplate elsewhere is not rendered with the Cluster, so that nobody knows what it makes."
+        "`controlPlane`: DevMachineTemplate elsewhere is not rendered with the Cluster, so its result is unknown."
     );
 }
 
@@ -469,10 +472,7 @@ fn only_an_extension_knows_what_it_makes_of_what_it_sees() {
         told,
         "? unknown [/spec/topology/workers/machineDeployments/1/variables/overrides/0/value] ?/0/0"
     );
-    assert_eq!(
-        notes[0],
-        "`two`: patch `e` is a runtime extension: what it makes of the change it alone knows."
-    );
+    assert_eq!(notes[0], "`two`: patch `e` is a runtime extension, so its result is unknown.");
     // Of the number of machines it makes nothing.
     assert_eq!(
         row(&external, &[("name: one, replicas: 4", "name: one, replicas: 5")]).0,
@@ -504,7 +504,7 @@ fn what_a_pools_template_does_the_facts_of_its_kind_tell() {
     assert_eq!(told, "? unknown [/spec/topology/variables/0/value] ?/0/0");
     assert_eq!(
         notes[0],
-        "`three`: variable `image` reaches it through patch `p`, and whether KubeadmConfig replaces machines for it is up to its controller."
+        "`three`: variable `image` reaches it through patch `p`, and the controller of KubeadmConfig decides whether machines are replaced."
     );
 }
 
@@ -536,10 +536,7 @@ fn a_class_without_bounds_is_not_computed() {
     let after = edited(&before, &[NEW_IMAGE]);
     let (told, notes) = becomes(&before, &after, AppliedBy::Reconciler);
     assert_eq!(told, "? unknown [/spec/topology/classRef/name] ?/0/0");
-    assert!(
-        notes.iter().any(|note| note.contains("the class is too large to be computed here.")),
-        "{notes:?}"
-    );
+    assert!(notes.iter().any(|note| note.contains("the class is too large to compute.")), "{notes:?}");
     // Where nothing of it changes, nothing is replaced, computed or not.
     let scaled = edited(&before, &[("name: g0, replicas: 1", "name: g0, replicas: 2")]);
     assert_eq!(

@@ -186,7 +186,7 @@ spec: {{template: {{spec: {{{control_plane}}}}}}}
     };
     let order = "The control plane goes first, then the worker groups, 1 of a kind at a time.".to_owned();
     let all = "15 offline [/spec/topology/version] 15/0/0".to_owned();
-    let joins = "`controlPlane`: One at a time: a new machine joins, then an old one goes.".to_owned();
+    let joins = "`controlPlane`: One at a time: a new machine joins, then an old one is deleted.".to_owned();
     // Without the class nobody knows.
     assert_eq!(course(TOPOLOGY, ""), (all.clone(), vec![order.clone()]));
     // Cluster API's defaults.
@@ -196,7 +196,7 @@ spec: {{template: {{spec: {{{control_plane}}}}}}}
         (all.clone(), vec![order.clone(), joins.clone(), defaults])
     );
     // The class's own; percents are of each group.
-    let goes = "`controlPlane`: One at a time: an old machine goes, then a new one joins.".to_owned();
+    let goes = "`controlPlane`: One at a time: an old machine is deleted, then a new one joins.".to_owned();
     let surge = ", strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 50%, maxUnavailable: 50%}}";
     let zero = "rolloutStrategy: {rollingUpdate: {maxSurge: 0}}";
     assert_eq!(
@@ -222,7 +222,7 @@ spec: {{template: {{spec: {{{control_plane}}}}}}}
             vec![
                 order.clone(),
                 joins,
-                "`one`: `OnDelete`: nothing is replaced until somebody deletes a machine.".to_owned(),
+                "`one`: `OnDelete`: machines are replaced only when somebody deletes them.".to_owned(),
                 "`two`: At most 1 more and 0 fewer than wanted at a time.".to_owned(),
             ]
         )
@@ -237,7 +237,7 @@ spec: {{template: {{spec: {{{control_plane}}}}}}}
         let notes = course(TOPOLOGY, &class("", "", patch)).1;
         notes.into_iter().find(|note| note.starts_with("`controlPlane`"))
     };
-    let goes = "`controlPlane`: One at a time: an old machine goes, then a new one joins.";
+    let goes = "`controlPlane`: One at a time: an old machine is deleted, then a new one joins.";
     assert_eq!(of_plane(&patch("value: {rollingUpdate: {maxSurge: 0}}")).as_deref(), Some(goes));
     assert_eq!(of_plane(&patch("valueFrom: {template: '{{ toJson .a }}'}")), None);
     assert_eq!(of_plane("[{name: p, external: {generatePatchesExtension: e}}]"), None);
@@ -286,7 +286,7 @@ spec: {{{listed}}}
         course(all, "v1.32.4"),
         (
             replaced(18),
-            "The class lists its Kubernetes versions, so the control plane goes by v1.31.1 and v1.32.4 and is replaced 2 times; workers are replaced once, at the end.".to_owned()
+            "The class lists its Kubernetes versions, so the control plane upgrades through v1.31.1 and v1.32.4 and is replaced 2 times; workers are replaced once, at the end.".to_owned()
         )
     );
     // Workers may be three minors behind: 4 times 3, and 2 times 12.
@@ -294,7 +294,7 @@ spec: {{{listed}}}
         course(all, "v1.34.0"),
         (
             replaced(36),
-            "The class lists its Kubernetes versions, so the control plane goes by v1.31.1, v1.32.4, v1.33.1 and v1.34.0 and is replaced 4 times; workers are replaced 2 times.".to_owned()
+            "The class lists its Kubernetes versions, so the control plane upgrades through v1.31.1, v1.32.4, v1.33.1 and v1.34.0 and is replaced 4 times; workers are replaced 2 times.".to_owned()
         )
     );
     // A list with a gap is refused, so nothing goes through it.

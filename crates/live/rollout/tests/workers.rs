@@ -110,14 +110,14 @@ fn strategies_and_pauses_are_told() {
     assert_eq!(course.notes, ["At most 0 more and 1 fewer than wanted at a time."]);
     let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/strategy", json!({"type": "OnDelete"}))]);
     assert_eq!(course.strategy.as_deref(), Some("OnDelete"));
-    assert_eq!(course.notes, ["`OnDelete`: nothing is replaced until somebody deletes a machine."]);
+    assert_eq!(course.notes, ["`OnDelete`: machines are replaced only when somebody deletes them."]);
     let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/paused", json!(true))]);
-    assert_eq!(course.notes[1], "Paused: nothing happens until the pause is taken away.");
+    assert_eq!(course.notes[1], "Paused: nothing happens until somebody removes the pause.");
     let course = notes(
         DEPLOYMENT,
         &[version.clone(), ("/metadata/annotations", json!({"cluster.x-k8s.io/paused": "true"}))],
     );
-    assert_eq!(course.notes[1], "Paused: nothing happens until the pause is taken away.");
+    assert_eq!(course.notes[1], "Paused: nothing happens until somebody removes the pause.");
     // Where the number changes too, what is wanted is not what is there.
     let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/replicas", json!(8))]);
     assert_eq!(course.notes, ["At most 9 machines at a time, and at least 5."]);
@@ -127,25 +127,25 @@ fn strategies_and_pauses_are_told() {
     let course = notes(CONTROL_PLANE, &scaled(5));
     assert_eq!(
         course.notes,
-        ["One machine at a time joins or goes. At most 6 machines at a time, and at least 3."]
+        ["One machine at a time joins or is deleted. At most 6 machines at a time, and at least 3."]
     );
     let course = notes(CONTROL_PLANE, &scaled(1));
     assert_eq!(
         course.notes,
-        ["One machine at a time joins or goes. At most 3 machines at a time, and at least 1."]
+        ["One machine at a time joins or is deleted. At most 3 machines at a time, and at least 1."]
     );
     let course = notes(RKE2, &[("/spec/version", json!("v1.31.1+rke2r1"))]);
-    assert_eq!(course.notes, ["One at a time: a new machine joins, then an old one goes."]);
+    assert_eq!(course.notes, ["One at a time: a new machine joins, then an old one is deleted."]);
     // How others go about it nobody has looked up.
     let acme = RKE2.replace("RKE2", "Acme");
     let course = notes(&acme, &[("/spec/version", json!("v1.31.1+rke2r1"))]);
     assert!(course.notes.is_empty(), "{:?}", course.notes);
     let course = notes(CONTROL_PLANE, &[("/spec/version", json!("v1.31.1"))]);
-    assert_eq!(course.notes, ["One at a time: a new machine joins, then an old one goes."]);
+    assert_eq!(course.notes, ["One at a time: a new machine joins, then an old one is deleted."]);
     let surge = json!({"rollingUpdate": {"maxSurge": 0}});
     let course =
         notes(CONTROL_PLANE, &[("/spec/version", json!("v1.31.1")), ("/spec/rolloutStrategy", surge)]);
-    assert_eq!(course.notes, ["One at a time: an old machine goes, then a new one joins."]);
+    assert_eq!(course.notes, ["One at a time: an old machine is deleted, then a new one joins."]);
 }
 
 /// When machines were made and what time it is nobody knows in Git: the sentence holds of past and future.
@@ -155,13 +155,13 @@ fn a_time_is_told_with_whom_it_replaces() {
         let (before, after) = pair(fixture, &[(pointer, json!("2026-12-01T00:00:00Z"))]);
         rollouts(&[before], &[after], AppliedBy::Reconciler).remove(0).course.notes
     };
-    let said = "Machines made before 2026-12-01T00:00:00Z are replaced once that time has come.";
+    let said = "Machines made before 2026-12-01T00:00:00Z are replaced after that time.";
     assert!(notes(CONTROL_PLANE, "/spec/rolloutAfter").contains(&said.to_owned()));
     assert!(notes(DEPLOYMENT_V1BETA2, "/spec/rollout/after").contains(&said.to_owned()));
     assert_eq!(
         notes(TOPOLOGY, "/spec/topology/workers/machineDeployments/1/rollout/after"),
         [
-            "Machines of `two` made before 2026-12-01T00:00:00Z are replaced once that time has come.",
+            "Machines of `two` made before 2026-12-01T00:00:00Z are replaced after that time.",
             // Where a topology speaks of rollouts, its class is not asked.
             "`two`: At most 1 more and 0 fewer than wanted at a time.",
         ]

@@ -20,7 +20,7 @@ fn object(api_version: &str, kind: &str, status: Value) -> Value {
 fn objects_stand_as_their_controllers_say_of_this_generation() {
     let progressing = |words: &str| Health::Progressing(words.to_owned());
     let failed = |words: &str| Health::Failed(words.to_owned());
-    let unseen = || progressing("its controller has not looked at it yet");
+    let unseen = || progressing("its controller has not observed it yet");
     let says = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message});
     let rows = [
         ("v1", "ConfigMap", json!(null), Health::Healthy),

@@ -63,7 +63,7 @@ fn one_file_of_a_cluster_in_a_folder_for_each_provider() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"aws\", \"gcp\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[("aws", ""), ("gcp", "")],
@@ -94,7 +94,7 @@ fn flux_applies_a_folder_for_each_cluster() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"workloads/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[
@@ -117,7 +117,7 @@ fn one_flux_kustomization_for_everything_below_its_folder() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"kubernetes/main/apps/capi/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[
@@ -150,7 +150,7 @@ fn an_app_of_apps_of_argo_cd() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"fleet/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[("fleet/c1", "Argo CD Application c1"), ("fleet/c2", "Argo CD Application c2")],
@@ -172,7 +172,7 @@ fn an_application_set_over_folders() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"clusters/*\"]
-  # Where a cluster's manifests lie in its folder.
+  # The folder of a cluster's manifests, inside its folder.
   base: capi
 ",
         &[
@@ -204,7 +204,7 @@ fn a_folder_for_each_kind_of_objects_is_one_cluster() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"locations/loc-1/site-1/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[("locations/loc-1/site-1/customer-a-1", ""), ("locations/loc-1/site-1/customer-b-1", "")],
@@ -225,7 +225,7 @@ fn stages_and_regions_of_several_depths() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 4 clusters today.
   paths: [\"mgmt/*\", \"regions/eu/*/*\", \"regions/us/prod/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[

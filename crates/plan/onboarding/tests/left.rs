@@ -26,10 +26,8 @@ fn a_file_for_each_cluster_in_one_folder() {
     assert_eq!(
         told(&proposed),
         [
-            "clusters/management/clusters/default/demo.yaml:1:1: clusters/management/clusters/default holds 2 clusters, and a \
-             cluster is a folder: move what belongs to `demo` to clusters/management/clusters/default/demo/",
-            "clusters/management/clusters/default/test.yaml:1:1: clusters/management/clusters/default holds 2 clusters, and a \
-             cluster is a folder: move what belongs to `test` to clusters/management/clusters/default/test/",
+            "clusters/management/clusters/default/demo.yaml:1:1: clusters/management/clusters/default has 2 clusters, but a cluster is a folder: move the files of `demo` to clusters/management/clusters/default/demo/",
+            "clusters/management/clusters/default/test.yaml:1:1: clusters/management/clusters/default has 2 clusters, but a cluster is a folder: move the files of `test` to clusters/management/clusters/default/test/",
         ]
     );
 }
@@ -43,7 +41,7 @@ fn several_clusters_of_one_file_are_told_by_their_lines_and_others_are_taken() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 1 cluster today.
   paths: [\"fleet/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[("fleet/c", "")],
@@ -51,8 +49,8 @@ clusters:
     assert_eq!(
         told(&proposed),
         [
-            "capi/all.yaml:1:1: capi holds 2 clusters, and a cluster is a folder: move what belongs to `a` to capi/a/",
-            "capi/all.yaml:7:1: capi holds 2 clusters, and a cluster is a folder: move what belongs to `b` to capi/b/",
+            "capi/all.yaml:1:1: capi has 2 clusters, but a cluster is a folder: move the files of `a` to capi/a/",
+            "capi/all.yaml:7:1: capi has 2 clusters, but a cluster is a folder: move the files of `b` to capi/b/",
         ]
     );
 }
@@ -69,7 +67,7 @@ fn the_root_and_a_folder_around_others() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 1 cluster today.
   paths: [\"mgmt/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[("mgmt/one", "")],
@@ -77,10 +75,8 @@ clusters:
     assert_eq!(
         told(&proposed),
         [
-            "cluster.yaml:1:1: the repository's root is no cluster's folder: move what belongs to this cluster into one of \
-             its own, whose path is then the cluster's id",
-            "mgmt/cluster.yaml:1:1: mgmt holds this cluster and the folders of others, and a cluster never contains another: \
-             move its manifests to a folder of their own",
+            "cluster.yaml:1:1: the repository's root cannot be a cluster's folder: move the files of this cluster to a folder, whose path becomes the cluster's id",
+            "mgmt/cluster.yaml:1:1: mgmt has this cluster and the folders of others, but a cluster never contains another: move its manifests to a folder of their own",
         ]
     );
 }
@@ -100,8 +96,7 @@ fn two_shapes_in_one_repository() {
     assert_eq!(
         told(&proposed),
         [
-            "old/c/c.yaml:1:1: the manifests of this cluster lie in old/c, and those of others in a folder `base` of their \
-             clusters' folders, which is one for all of a repository: move them to such a folder"
+            "old/c/c.yaml:1:1: the manifests of this cluster are in old/c, but those of others in `base` of their folders. All clusters of a repository need the same layout: move them to such a folder"
         ]
     );
 }
@@ -113,8 +108,7 @@ fn examples_are_none_unless_somebody_applies_them() {
     assert_eq!(
         told_of,
         [
-            "docs/examples/quick/cluster.yaml:1:1: it lies below `docs`, and neither Flux nor Argo CD applies it from here, so \
-             that it counts as an example. Where it is a cluster, add docs/examples/quick to `clusters.paths`"
+            "docs/examples/quick/cluster.yaml:1:1: it is below `docs`, and neither Flux nor Argo CD applies it from here, so Capstan treats it as an example. If it is a cluster, add docs/examples/quick to `clusters.paths`"
         ]
     );
     let applied = proposed(&[example, ("flux/quick.yaml", flux("quick", "docs/examples/quick", ""))]);
@@ -133,11 +127,12 @@ fn what_no_kustomization_names_and_what_cannot_be_read() {
     let told = told(&proposed);
     assert_eq!(
         told[0],
-        "c/one/cluster.yaml:1:1: the kustomization of c/one does not name this file, so that nobody builds it: name it there, \
-         or move it"
+        "c/one/cluster.yaml:1:1: the kustomization of c/one does not name this file, so nothing builds it: name it there, or move it"
     );
     assert!(
-        told[1].starts_with("c/two/cluster.yaml:3:7: this file speaks of a cluster, and cannot be read: "),
+        told[1].starts_with(
+            "c/two/cluster.yaml:3:7: this file mentions a cluster, but Capstan cannot read it: "
+        ),
         "{told:?}"
     );
 }
@@ -237,7 +232,7 @@ fn thousands_of_clusters_take_no_square_of_time() {
 /// What follows where folders have the shape of a cluster and none is one.
 const NO_CLUSTERS: &str = "
 clusters:
-  # What has the shape of a cluster here, a folder with `base/`, is none: list the patterns of folders that are.
+  # Folders with `base/` look like clusters here, but are not: list the patterns of the cluster folders.
   paths: []
 ";
 
@@ -252,8 +247,7 @@ fn an_example_with_the_shape_of_a_cluster_does_not_become_one() {
     assert_eq!(
         told(&proposed),
         [
-            "docs/examples/a/base/cluster.yaml:1:1: it lies below `docs`, and neither Flux nor Argo CD applies it from here, \
-             so that it counts as an example. Where it is a cluster, add docs/examples/a to `clusters.paths`"
+            "docs/examples/a/base/cluster.yaml:1:1: it is below `docs`, and neither Flux nor Argo CD applies it from here, so Capstan treats it as an example. If it is a cluster, add docs/examples/a to `clusters.paths`"
         ]
     );
 }
@@ -302,8 +296,7 @@ fn a_template_with_the_shape_of_a_cluster_that_nobody_here_fills_in() {
     assert_eq!(
         told(&proposed),
         [
-            "fleet/x/base/cluster.yaml:1:1: its name is a variable, and nobody in this repository gives that a value, so that \
-             it counts as a template. Where Flux fills it in from another one, add fleet/x to `clusters.paths`"
+            "fleet/x/base/cluster.yaml:1:1: its name is a variable without a value in this repository, so Capstan treats it as a template. If Flux substitutes it from another repository, add fleet/x to `clusters.paths`"
         ]
     );
 }
@@ -316,8 +309,7 @@ fn a_template_in_the_root_that_flux_fills_in() {
     assert_eq!(
         told(&proposed),
         [
-            "cluster.yaml:1:1: the repository's root is no cluster's folder: move what belongs to this cluster into one of its \
-             own, whose path is then the cluster's id"
+            "cluster.yaml:1:1: the repository's root cannot be a cluster's folder: move the files of this cluster to a folder, whose path becomes the cluster's id"
         ]
     );
 }

@@ -42,7 +42,7 @@ fn workload_clusters_below_management_clusters_and_organisations() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 3 clusters today.
   paths: [\"management-clusters/gauss/organizations/*/workload-clusters/*\"]
-  # Where a cluster's manifests lie in its folder.
+  # The folder of a cluster's manifests, inside its folder.
   base: mapi/cluster
 ",
         &[
@@ -77,7 +77,7 @@ fn a_helm_release_of_a_cluster_chart() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"clusters/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[("clusters/a", ""), ("clusters/b", "")],
@@ -102,7 +102,7 @@ fn topologies_beside_their_class_and_control_planes_of_other_providers() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 4 clusters today.
   paths: [\"clusters/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ",
         &[("clusters/metal", ""), ("clusters/one", ""), ("clusters/two", ""), ("clusters/virt", "")],

@@ -63,7 +63,7 @@ fn repositories() -> Vec<Repository> {
                 ),
             ],
             told: &[
-                "clusters/dev.yaml:1:1: clusters holds 3 clusters, and a cluster is a folder: move what belongs to `dev` to clusters/dev/",
+                "clusters/dev.yaml:1:1: clusters has 3 clusters, but a cluster is a folder: move the files of `dev` to clusters/dev/",
                 "clusters/hub.yaml:1:1: clusters holds 3 clusters",
                 "clusters/qa.yaml:1:1: clusters holds 3 clusters",
             ],
@@ -136,7 +136,7 @@ fn repositories() -> Vec<Repository> {
                 ("manifests/cluster0/kustomization.yaml", kustomization("resources: [foo-namespace]\n")),
             ],
             told: &[
-                "clusters/cluster0.yaml:1:1: clusters holds 2 clusters, and a cluster is a folder: move what belongs to `cluster0` to clusters/cluster0/",
+                "clusters/cluster0.yaml:1:1: clusters has 2 clusters, but a cluster is a folder: move the files of `cluster0` to clusters/cluster0/",
                 "clusters/cluster1.yaml:1:1: clusters holds 2 clusters",
             ],
             ..Repository::default()
@@ -157,9 +157,7 @@ fn repositories() -> Vec<Repository> {
                 ),
             ],
             told: &[
-                "capi/templates/cluster-api-template.yaml: this is a template of a Helm chart, and it makes clusters. Capstan \
-                 upgrades manifests, and no templates: render each cluster into a folder of its own (`helm template NAME capi > \
-                 clusters/NAME/cluster.yaml`, with its values), and have that applied instead",
+                "capi/templates/cluster-api-template.yaml: this is a template of a Helm chart that makes clusters. Capstan upgrades manifests, not templates. Render each cluster into its own folder (`helm template NAME capi > clusters/NAME/cluster.yaml`, with its values), and apply that instead",
             ],
             ..Repository::default()
         },
@@ -175,8 +173,7 @@ fn repositories() -> Vec<Repository> {
             )],
             told: &["template.yaml:7:1: there is a `HCloudRemediationTemplate` here"],
             templates: &[
-                "template.yaml:1:1: this is a template of a cluster: its name is a variable, and nobody in this repository gives \
-                 that a value. Fill it in for each cluster into a folder of its own (`clusterctl generate cluster NAME --from \
+                "template.yaml:1:1: this is a template of a cluster: its name is a variable without a value in this repository. Generate each cluster into its own folder (`clusterctl generate cluster NAME --from \
                  template.yaml > clusters/NAME/cluster.yaml`)",
             ],
             ..Repository::default()

@@ -25,10 +25,10 @@ fn overlays_of_one_base_are_the_clusters_and_the_base_is_none() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"capi/overlays/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
   rules:
-    # Their objects stand in bases that several clusters build, which no upgrade of one reaches: nothing is
+    # Their objects are in bases that several clusters build, so an upgrade of one cluster cannot change them. Nothing is
     # offered to these until each has manifests of its own (`capstan render CLUSTER` prints them).
     - {match: \"capi/overlays/*\", track: none}
 ",
@@ -87,10 +87,10 @@ fn a_base_behind_flavours_is_followed_to_its_end() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 3 clusters today.
   paths: [\"envs/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
   rules:
-    # Their objects stand in bases that several clusters build, which no upgrade of one reaches: nothing is
+    # Their objects are in bases that several clusters build, so an upgrade of one cluster cannot change them. Nothing is
     # offered to these until each has manifests of its own (`capstan render CLUSTER` prints them).
     - {match: \"envs/*\", track: none}
 ",
@@ -126,10 +126,10 @@ fn a_template_that_kustomizations_complete() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"sites/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
   rules:
-    # Their objects stand in bases that several clusters build, which no upgrade of one reaches: nothing is
+    # Their objects are in bases that several clusters build, so an upgrade of one cluster cannot change them. Nothing is
     # offered to these until each has manifests of its own (`capstan render CLUSTER` prints them).
     - {match: \"sites/*\", track: none}
 ",
@@ -150,7 +150,7 @@ fn a_folder_that_flux_fills_in_once_is_a_cluster_and_more_than_once_is_told() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 1 cluster today.
   paths: [\"capi/*\"]
-  # Their manifests lie directly in these folders.
+  # Their manifests are directly in these folders.
   base: \".\"
 ";
     takes_all(
@@ -163,8 +163,7 @@ clusters:
     assert_eq!(
         told(&several),
         [
-            "capi/workload/cluster.yaml:1:1: this folder becomes several clusters: `a` and `b` each give its variables \
-             values. A cluster is a folder: give each one of its own, with a kustomization that builds this one"
+            "capi/workload/cluster.yaml:1:1: this folder becomes several clusters: `a` and `b` each give its variables values. A cluster is a folder: give each its own folder, with a kustomization that builds this one"
         ]
     );
 }
@@ -186,7 +185,7 @@ fn a_cluster_in_parts_that_its_own_kustomization_lists() {
 clusters:
   # Each folder that one of these patterns matches is a cluster, by its path: 2 clusters today.
   paths: [\"clusters/*\"]
-  # Where a cluster's manifests lie in its folder.
+  # The folder of a cluster's manifests, inside its folder.
   base: cluster
 ",
         &[

@@ -154,16 +154,16 @@ fn the_plan_says_what_follows() {
         .unwrap();
     let follows: Vec<&str> = offer.step().unwrap().follows.iter().map(ReleaseId::as_str).collect();
     assert_eq!(follows, ["aws/v3.0.0", "aws/v4.0.0"]);
-    assert_eq!(offer.notes, ["aws/v3.0.0 follows after it, and then 1 more up to aws/v4.0.0."]);
+    assert_eq!(offer.notes, ["aws/v3.0.0 follows, and then 1 more up to aws/v4.0.0."]);
 }
 
 #[test]
 fn where_no_release_lies_in_the_next_minor_the_newest_is_offered_with_the_skip() {
     let cases = [
-        (["aws/v1.0.0 1.30", "aws/v2.0.0 1.32", "aws/v3.0.0 1.33"], "No release brings Kubernetes 1.31."),
+        (["aws/v1.0.0 1.30", "aws/v2.0.0 1.32", "aws/v3.0.0 1.33"], "No release has Kubernetes 1.31."),
         (
             ["aws/v1.0.0 1.30", "aws/v2.0.0 1.31 archived", "aws/v3.0.0 1.33"],
-            "No release that is offered brings Kubernetes 1.31; aws/v2.0.0 does, but is archived: it can be asked for by name.",
+            "No offered release has Kubernetes 1.31; aws/v2.0.0 does, but is archived: you can ask for it by name.",
         ),
     ];
     for (rows, why) in cases {
@@ -173,7 +173,7 @@ fn where_no_release_lies_in_the_next_minor_the_newest_is_offered_with_the_skip()
         assert_eq!(said(&offer), "aws/v3.0.0 skipping");
         assert_eq!(
             offer.notes,
-            [why, "The step goes from Kubernetes 1.30 to 1.33 and leaves out what lies between."]
+            [why, "The step goes from Kubernetes 1.30 to 1.33 and skips the minors between."]
         );
     }
 }
@@ -221,7 +221,7 @@ fn a_release_whose_content_changed_is_offered_again() {
     standing.content = Some(TreeId::parse(&"2".repeat(40)).unwrap().into());
     let again = offer(&standing, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
     assert_eq!(again.step().unwrap().direction, Direction::Refresh);
-    assert_eq!(again.notes, ["aws/v1.0.0 has other content than when the cluster took it."]);
+    assert_eq!(again.notes, ["aws/v1.0.0 has changed since the cluster took it."]);
     standing.content = None;
     let unknown = offer(&standing, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
     assert_eq!(unknown.step(), None, "without a record nothing says that it changed");
@@ -245,13 +245,13 @@ fn by_name_every_release_may_be_taken_and_what_speaks_against_it_is_said() {
             "aws/v2.0.0",
             "aws/v4.0.0",
             Direction::Forward,
-            vec!["aws/v4.0.0 is not offered by itself, because it is archived."],
+            vec!["aws/v4.0.0 is not offered automatically, because it is archived."],
         ),
         (
             "aws/v1.0.0",
             "aws/v3.0.0",
             Direction::Forward,
-            vec!["The step goes from Kubernetes 1.30 to 1.32 and leaves out what lies between."],
+            vec!["The step goes from Kubernetes 1.30 to 1.32 and skips the minors between."],
         ),
         ("aws/v1.0.0", "capa/v1.0.0", Direction::Aside, vec![]),
     ];
@@ -290,7 +290,7 @@ fn who_does_not_know_whose_releases_to_follow_says_so() {
     let cases = [
         (
             two,
-            "The cluster could follow the releases of aws or capa: say which with `provider` in a rule of `clusters.rules`.",
+            "The cluster could follow the releases of aws or capa: choose one with `provider` in a rule of `clusters.rules`.",
         ),
         (named, "The provider of the cluster is gcp by its release, and no release of it was found."),
         (ProviderUnknown::NoReleases, "No releases were found."),

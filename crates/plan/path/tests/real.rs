@@ -201,6 +201,6 @@ fn a_cluster_that_names_its_release_in_a_string_goes_the_same_way() {
     assert_eq!(told.end, "The cluster is at capa/v34.5.0, and no newer release is there.");
     assert_eq!(
         told.steps[0].why,
-        "capa/v34.5.0 brings Kubernetes 1.34, and 1.33 comes first: one minor at a time."
+        "capa/v34.5.0 has Kubernetes 1.34, but 1.33 comes first: one minor at a time."
     );
 }

@@ -41,8 +41,8 @@ fn every_step_says_why_it_is_that_one_and_not_a_newer_one() {
     assert_eq!(
         told(&told_way),
         [
-            "aws/v1.0.0 -> aws/v2.0.0: aws/v3.0.0 brings Kubernetes 1.33, and 1.31 comes first: one minor at a time. aws/v5.0.0-rc.1 is a pre-release.",
-            "aws/v2.0.0 -> aws/v2.1.0: aws/v3.0.0 brings Kubernetes 1.33, and 1.32 comes first: one minor at a time. aws/v5.0.0-rc.1 is a pre-release.",
+            "aws/v1.0.0 -> aws/v2.0.0: aws/v3.0.0 has Kubernetes 1.33, but 1.31 comes first: one minor at a time. aws/v5.0.0-rc.1 is a pre-release.",
+            "aws/v2.0.0 -> aws/v2.1.0: aws/v3.0.0 has Kubernetes 1.33, but 1.32 comes first: one minor at a time. aws/v5.0.0-rc.1 is a pre-release.",
             "aws/v2.1.0 -> aws/v3.0.0: aws/v5.0.0-rc.1 is a pre-release.",
         ]
     );
@@ -63,14 +63,14 @@ fn the_track_and_the_hold_are_told() {
         (
             Track::Patch,
             vec![
-                "aws/v1.0.0 -> aws/v1.0.9: The cluster's track is `patch`; aws/v3.0.0 lies outside of it. aws/v5.0.0-rc.1 is a pre-release.",
+                "aws/v1.0.0 -> aws/v1.0.9: The cluster's track is `patch`; aws/v3.0.0 is outside it. aws/v5.0.0-rc.1 is a pre-release.",
             ],
             "The cluster is at aws/v1.0.9; the newest release aws/v3.0.0 is not offered, because the cluster's track is `patch`.",
         ),
         (
             Track::Minor,
             vec![
-                "aws/v1.0.0 -> aws/v1.2.0: The cluster's track is `minor`; aws/v3.0.0 lies outside of it. aws/v5.0.0-rc.1 is a pre-release.",
+                "aws/v1.0.0 -> aws/v1.2.0: The cluster's track is `minor`; aws/v3.0.0 is outside it. aws/v5.0.0-rc.1 is a pre-release.",
             ],
             "The cluster is at aws/v1.2.0; the newest release aws/v3.0.0 is not offered, because the cluster's track is `minor`.",
         ),
@@ -101,7 +101,7 @@ fn a_way_may_be_asked_to_a_release() {
     assert_eq!(
         told(&asked("aws/v1.0.0", "1.30", "aws/v2.1.0")),
         [
-            "aws/v1.0.0 -> aws/v2.0.0: aws/v2.1.0 brings Kubernetes 1.32, and 1.31 comes first: one minor at a time.",
+            "aws/v1.0.0 -> aws/v2.0.0: aws/v2.1.0 has Kubernetes 1.32, but 1.31 comes first: one minor at a time.",
             "aws/v2.0.0 -> aws/v2.1.0: It was asked for.",
         ]
     );
@@ -139,8 +139,8 @@ fn a_step_that_leaves_a_minor_out_goes_back_in_time_or_takes_parts_back_says_so(
     .unwrap();
     assert_eq!(
         told(&told_way),
-        ["aws/v1.0.0 -> aws/v2.0.0: No release brings Kubernetes 1.31. \
-          | It goes from Kubernetes 1.30 to 1.32 and leaves out what lies between, so it is a draft. \
+        ["aws/v1.0.0 -> aws/v2.0.0: No release has Kubernetes 1.31. \
+          | It goes from Kubernetes 1.30 to 1.32 and skips the minors between, so the pull request is a draft. \
           | aws/v2.0.0 is of 2026-01-23, aws/v1.0.0 of 2026-06-02: it goes back in time. \
           | cilium goes back from 1.3.1 to 1.3.0."]
     );
@@ -171,7 +171,7 @@ fn a_release_that_lacks_what_is_asked_of_it_is_passed_over() {
     assert_eq!(
         offered.notes,
         [
-            "aws/v1.2.0 is passed over, because it does not have what its provider's requests ask for: cilium is 1.2.5, and aws/requests.yaml:4 asks for >= 1.3.0."
+            "aws/v1.2.0 is skipped, because it does not have what its provider's requests ask for: cilium is 1.2.5, but aws/requests.yaml:4 requests >= 1.3.0."
         ]
     );
     let asked = ReleaseName::parse("aws/v1.2.0");
@@ -179,14 +179,14 @@ fn a_release_that_lacks_what_is_asked_of_it_is_passed_over() {
     assert_eq!(
         offered.notes,
         [
-            "aws/v1.2.0 is not offered by itself, because it does not have what its provider's requests ask for: cilium is 1.2.5, and aws/requests.yaml:4 asks for >= 1.3.0."
+            "aws/v1.2.0 is not offered automatically, because it does not have what its provider's requests ask for: cilium is 1.2.5, but aws/requests.yaml:4 requests >= 1.3.0."
         ]
     );
     let told_way = upgrade_path(&at, &settings(Track::Any), &catalogue, None, TODAY).unwrap();
     assert_eq!(
         told(&told_way),
         [
-            "aws/v1.0.0 -> aws/v1.1.0: aws/v1.2.0 does not have what its provider's requests ask for: cilium is 1.2.5, and aws/requests.yaml:4 asks for >= 1.3.0."
+            "aws/v1.0.0 -> aws/v1.1.0: aws/v1.2.0 does not have what its provider's requests ask for: cilium is 1.2.5, but aws/requests.yaml:4 requests >= 1.3.0."
         ]
     );
 }

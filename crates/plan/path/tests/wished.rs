@@ -33,14 +33,14 @@ fn the_way_leads_to_the_release_that_is_asked_for_and_no_further_one_minor_at_a_
             "1.33",
             "aws/v2.0.0",
             Track::Any,
-            "The inventory asks for aws/v2.0.0, which is older than the cluster's: it is taken by name alone.",
+            "The inventory asks for aws/v2.0.0, which is older than the cluster's release: it must be named explicitly.",
         ),
         (
             "aws/v1.0.0",
             "1.30",
             "capa/v9.0.0",
             Track::Any,
-            "The inventory asks for capa/v9.0.0, which is another provider's than the cluster's: it is taken by name alone.",
+            "The inventory asks for capa/v9.0.0, which belongs to another provider than the cluster: it must be named explicitly.",
         ),
         (
             "aws/v1.0.0",
@@ -56,7 +56,7 @@ fn the_way_leads_to_the_release_that_is_asked_for_and_no_further_one_minor_at_a_
             "1.31",
             "aws/v3.0.0",
             Track::Minor,
-            "The inventory asks for aws/v3.0.0, which lies outside of the track `minor` that holds the cluster back.",
+            "The inventory asks for aws/v3.0.0, which is outside the track `minor` of the cluster.",
         ),
         (
             "aws/v1.0.0",

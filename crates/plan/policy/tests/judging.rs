@@ -176,14 +176,14 @@ fn releases_judge_clusters_that_show_no_version() {
         judge_step("1.29.1", "1.31.0"),
         [
             cilium,
-            "release capa/v31.0.0 takes Kubernetes from 1.29.1 to 1.31.0, and Kubernetes is upgraded one minor at a time: go to a version of 1.30 first"
+            "release capa/v31.0.0 takes Kubernetes from 1.29.1 to 1.31.0, but Kubernetes must be upgraded one minor at a time: first upgrade to 1.30"
         ]
     );
     assert_eq!(
         judge_step("1.29.1", "1.29.0"),
         [
             cilium,
-            "release capa/v31.0.0 takes Kubernetes back from 1.29.1 to 1.29.0: Kubernetes cannot be downgraded, take a newer release"
+            "release capa/v31.0.0 takes Kubernetes back from 1.29.1 to 1.29.0. Kubernetes cannot be downgraded: use a newer release"
         ]
     );
 }

@@ -73,10 +73,10 @@ spec: {template: {spec: {users: [], files: null, joinConfiguration: {nodeRegistr
     assert_eq!(
         found,
         [
-            "8 /spec/template/metadata has 0 fields: at least 1 field (leave an empty mapping out)",
-            "12 /spec/template/spec/readinessGates has 0 items: 1 to 32 items (leave an empty list out)",
-            "18 /spec/template/spec/joinConfiguration/nodeRegistration/kubeletExtraArgs has 0 items: 1 to 100 items (leave an empty list out)",
-            "18 /spec/template/spec/users has 0 items: 1 to 100 items (leave an empty list out)",
+            "8 /spec/template/metadata has 0 fields: at least 1 field (leave out an empty mapping)",
+            "12 /spec/template/spec/readinessGates has 0 items: 1 to 32 items (leave out an empty list)",
+            "18 /spec/template/spec/joinConfiguration/nodeRegistration/kubeletExtraArgs has 0 items: 1 to 100 items (leave out an empty list)",
+            "18 /spec/template/spec/users has 0 items: 1 to 100 items (leave out an empty list)",
         ]
     );
 }
@@ -181,7 +181,7 @@ spec:
     assert_eq!(
         of("{}"),
         [
-            "4 /spec has 0 fields: at least 1 field (leave an empty mapping out)",
+            "4 /spec has 0 fields: at least 1 field (leave out an empty mapping)",
             "4 /spec/region is not there: it to be there",
             "4 /spec/size is not there: it to be there",
         ]

@@ -47,12 +47,11 @@ spec:
   replcas: 3
 ";
 
-const MISSPELT_SAID: &str = "`/spec/replcas` is no field of MachineDeployment in cluster.x-k8s.io/v1beta2 \
-     (Cluster API up to 1.14 knows none): the API server drops it or refuses the object. \
+const MISSPELT_SAID: &str = "`/spec/replcas` is not a field of MachineDeployment in cluster.x-k8s.io/v1beta2 (Cluster API up to 1.14 knows none): the API server drops it or refuses the object. \
      Did you mean `/spec/replicas`?";
 
 const NEWER: &str =
-    " If your Cluster API is newer and has it, put its CustomResourceDefinition into .capstan/crds.";
+    " If your Cluster API is newer and has it, add its CustomResourceDefinition to .capstan/crds.";
 
 fn core(version: &str) -> String {
     format!(
@@ -76,7 +75,7 @@ fn whoever_says_which_cluster_api_is_installed_gets_errors_or_is_left_alone() {
     assert_eq!(of("v1.15.0", MISSPELT), [format!("warning 5:3 {MISSPELT_SAID}{NEWER}")]);
     let invented = MISSPELT.replace("replcas: 3", "hibernation: true");
     assert_eq!(of("v1.15.0", &invented), [""; 0], "a newer one may well have it");
-    let told = "`/spec/hibernation` is no field of MachineDeployment in cluster.x-k8s.io/v1beta2 (Cluster API \
+    let told = "`/spec/hibernation` is not a field of MachineDeployment in cluster.x-k8s.io/v1beta2 (Cluster API \
                 up to 1.14 knows none): the API server drops it or refuses the object.";
     assert_eq!(said("", &invented, &[]), [format!("warning 5:3 {told}{NEWER}")]);
     assert_eq!(of("v1.14.0", &invented), [format!("error 5:3 {told}")]);
@@ -115,13 +114,11 @@ spec:
         [
             format!(
                 "error 7:7 `/spec/template/spec/nodeDrainTimeout` is no field of MachineDeployment in \
-                 cluster.x-k8s.io/v1beta2 {dropped} v1beta1 has it; here it is \
-                 `/spec/template/spec/deletion/nodeDrainTimeoutSeconds`."
+                 cluster.x-k8s.io/v1beta2 {dropped} v1beta1 has it; in this version it is `/spec/template/spec/deletion/nodeDrainTimeoutSeconds`."
             ),
             format!(
                 "error 17:31 `/spec/topology/workers/machineDeployments/1/nodeDrainTimeout` is no field of \
-                 Cluster in cluster.x-k8s.io/v1beta2 {dropped} v1beta1 has it; here it is \
-                 `/spec/topology/workers/machineDeployments/1/deletion/nodeDrainTimeoutSeconds`."
+                 Cluster in cluster.x-k8s.io/v1beta2 {dropped} v1beta1 has it; in this version it is `/spec/topology/workers/machineDeployments/1/deletion/nodeDrainTimeoutSeconds`."
             ),
             format!(
                 "error 23:3 `/spec/rollout` is no field of MachineDeployment in cluster.x-k8s.io/v1beta1 \
@@ -194,9 +191,7 @@ spec:
         assert_eq!(
             said("", MISSPELT, &[(&file, definition)]),
             [format!(
-                "error 5:12 `/spec/replcas` of MachineDeployment org/w is the number 3, and \
-                 cluster.x-k8s.io/v1beta2 (defined in {file}) wants a string (put it in quotes): the API server \
-                 refuses the object"
+                "error 5:12 `/spec/replcas` of MachineDeployment org/w is the number 3, but cluster.x-k8s.io/v1beta2 (defined in {file}) requires a string (put it in quotes): the API server refuses the object"
             )]
         );
     }

@@ -244,7 +244,7 @@ fn what_cannot_be_set_blocks_with_its_place_and_what_to_do() {
             &[("v.yaml", &variable)],
             "org/dev01/base/v.yaml:6 names the release by a variable, `${release}`: change its value where that is set",
         ),
-        (&[("v.yaml", &sops)], "org/dev01/base/v.yaml cannot be edited as intended."),
+        (&[("v.yaml", &sops)], "org/dev01/base/v.yaml cannot be edited as planned."),
     ];
     let (old, new) = (source("capa/v33.4.0", OLD), source("capa/v34.5.0", NEW));
     for (files, sentence) in cases {

@@ -60,7 +60,10 @@ fn config_maps_that_are_none() {
             "m.yaml:5:13: InfrastructureProvider acme-system/acme: no release series of the metadata has v1.0.0",
         ),
         (whole.replace("v1beta2", "v1alpha4"), "keeps the contract `v1alpha4`"),
-        (format!("{whole}---\n{second}"), "a second ConfigMap that meets the selector has v1.0.0: keep one"),
+        (
+            format!("{whole}---\n{second}"),
+            "a second ConfigMap that matches the selector has v1.0.0: keep one",
+        ),
     ] {
         let refused = refused(&[("p.yaml", PROVIDER), ("m.yaml", &map)]);
         assert!(refused.contains(said), "{said}\n{refused}");
@@ -94,7 +97,7 @@ fn components_that_cannot_be_rendered() {
             "neither value nor default: A, B; put them into Secret acme-system/s",
         ),
         (image.to_owned(), "Deployment d: the image of container `c` is no full name"),
-        ("a: b: c\n".to_owned(), "its components: this is no YAML"),
+        ("a: b: c\n".to_owned(), "its components: this is not YAML"),
     ] {
         let provider = format!("{PROVIDER}  configSecret: {{name: s}}\n");
         let refused = refused(&[("p.yaml", &provider), ("m.yaml", &config_map(&components))]);

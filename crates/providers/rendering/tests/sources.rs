@@ -84,7 +84,7 @@ fn gzip_is_unpacked_and_what_is_none_is_refused() {
         (packed(&latin.finish().unwrap(), COMPRESSED), "no UTF-8"),
         (
             packed(&gzip, ""),
-            "`binaryData.components` is gzip, and nothing says so: add the annotation `provider.cluster.x-k8s.io/compressed: \"true\"`",
+            "`binaryData.components` is gzip, but no annotation says so: add `provider.cluster.x-k8s.io/compressed: \"true\"`",
         ),
         (packed(b"kind: Service", ""), "put the text into `data.components`"),
         (packed(&gzip, COMPRESSED).replace("components: ", "other: "), "has no `binaryData.components`"),
@@ -137,7 +137,7 @@ fn a_folder_is_laid_out_as_clusterctls_local_repository() {
         ("version: v2.0.0, fetchConfig: {oci: ghcr.io/a/b}", "the OCI artifact `ghcr.io/a/b`"),
         (
             "version: v2.0.0, fetchConfig: {selector: {matchLabels: {a: b}}}",
-            "no ConfigMap of namespace `ipam` here meets `a=b`",
+            "no ConfigMap of namespace `ipam` here matches `a=b`",
         ),
     ] {
         let refused = files(&sourceless.replace("VERSION", spec)).unwrap_err();

@@ -162,5 +162,5 @@ fn values_come_from_the_config_secret_else_from_who_asks() {
     assert_eq!((name.as_str(), notes.len()), ("given", 1));
     let (name, notes) = name_of(named, &secret("data: {NAME: b3du, BINARY: /w==}"), &[]);
     assert_eq!(name, "own");
-    assert_eq!(notes, ["of Secret acme-system/s, BINARY hold no text and are passed over"]);
+    assert_eq!(notes, ["of Secret acme-system/s, BINARY have no text and are ignored"]);
 }

@@ -19,7 +19,7 @@ async fn a_command_is_about_all_of_them_or_for_one() {
     );
     let answer = last(&world, number);
     assert!(
-        answer.starts_with("`c/g/b`: On hold by `ada`: an audit. `/capstan unhold for c/g/b` takes it back."),
+        answer.starts_with("`c/g/b`: On hold by `ada`: an audit. `/capstan unhold for c/g/b` undoes it."),
         "{answer}"
     );
     world.lose_database();

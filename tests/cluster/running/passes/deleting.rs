@@ -41,7 +41,7 @@ async fn objects_of_its_kinds_keep_a_provider_which_leaves_its_definitions_behin
     town.settle().await;
     assert_eq!(
         town.condition(ACME, "DeletionBlocked"),
-        "True ObjectsExist: 2 objects of boxes.acme.example exist (org/a, org/b): nothing is deleted before they are gone"
+        "True ObjectsExist: 2 objects of boxes.acme.example exist (org/a, org/b): Capstan deletes nothing before they are gone"
     );
     assert_eq!(writes(&town), [""; 0]);
     assert_eq!(town.runs(ACME), "registry.example/acme:old x1");
@@ -74,8 +74,7 @@ async fn other_providers_keep_core() {
     town.settle().await;
     assert_eq!(
         town.condition(CORE, "DeletionBlocked"),
-        "True ProvidersExist: 1 other provider needs it (InfrastructureProvider acme-system/acme): nothing is deleted before \
-         they are gone"
+        "True ProvidersExist: 1 other provider needs it (InfrastructureProvider acme-system/acme): Capstan deletes nothing before they are gone"
     );
     assert_eq!(writes(&town), [""; 0]);
     // Both at once: the others go first, then core.

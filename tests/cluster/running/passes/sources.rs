@@ -61,8 +61,7 @@ async fn a_secret_of_another_namespace_is_not_read() {
     town.settle().await;
     assert_eq!(
         town.condition(ACME, "ProviderInstalled"),
-        "False ComponentsFetchError: `spec.configSecret` names Secret org/values, and a Secret of another namespace is not \
-         read: put it into namespace acme-system"
+        "False ComponentsFetchError: `spec.configSecret` names Secret org/values, but Capstan does not read a Secret of another namespace: put it into namespace acme-system"
     );
     assert!(!town.live.state().reads.iter().any(|read| read.starts_with("Secret ")), "it was read");
     assert!(!town.watched.borrow().iter().any(|post| post.kind.kind == "Secret"), "it is watched");

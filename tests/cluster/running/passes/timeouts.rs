@@ -40,8 +40,7 @@ async fn a_manager_that_never_runs_stops_the_set_and_a_corrected_release_frees_i
     // A process that is started meanwhile knows it as well.
     town.restart();
     assert!(town.settle().await.is_waiting);
-    let only = "definitions of v1.1.0 may be there already, so there is only the way forward: to v1.1.0 rendered otherwise, \
-                or to a later version";
+    let only = "definitions of v1.1.0 may already be installed, so it can only go forward: to v1.1.0 with other settings, or to a later version";
     assert_eq!(
         town.condition(CORE, "ProviderUpgraded"),
         format!("False TimedOutWaitingForDeployment: it is being applied: {UNAVAILABLE}; {only}")
@@ -49,7 +48,7 @@ async fn a_manager_that_never_runs_stops_the_set_and_a_corrected_release_frees_i
     assert_eq!(
         town.condition(ACME, "PreflightCheckPassed"),
         format!(
-            "False WaitingForSet: CoreProvider core-system/cluster-api comes first, and stands still: {UNAVAILABLE}; {only}"
+            "False WaitingForSet: CoreProvider core-system/cluster-api goes first, but is stuck: {UNAVAILABLE}; {only}"
         )
     );
     assert_eq!(
@@ -97,7 +96,7 @@ async fn where_no_definition_changes_the_old_manager_comes_back() {
     );
     assert_eq!(
         town.condition(CORE, "Ready"),
-        "False VersionNotInstalled: v1.0.0 is installed, v1.1.0 is asked for"
+        "False VersionNotInstalled: v1.0.0 is installed, v1.1.0 is requested"
     );
     // What is installed of core takes the contract of the other one, which goes on.
     assert_eq!(town.installed(ACME), "v1.1.0");

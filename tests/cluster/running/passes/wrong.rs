@@ -37,7 +37,7 @@ fn wrong() -> Vec<Wrong> {
             "a selector that nothing meets",
             "v1.0.0",
             json!({"fetchConfig": selector}),
-            "meets `for=nobody`; correct `spec.fetchConfig.selector`, or make such a ConfigMap there",
+            "meets `for=nobody`; correct `spec.fetchConfig.selector`, or add such a ConfigMap there",
         ),
         (
             "a selector with an operator that is none",
@@ -235,6 +235,6 @@ async fn one_whose_components_cannot_be_had_does_not_stop_the_other() {
     town.settle().await;
     assert_eq!([town.installed(CORE), town.installed(ACME)], ["none", "none"]);
     let said = town.condition(ACME, "PreflightCheckPassed");
-    let begins = "False WaitingForSet: CoreProvider core-system/cluster-api comes first, and stands still: ";
+    let begins = "False WaitingForSet: CoreProvider core-system/cluster-api goes first, but is stuck: ";
     assert!(said.starts_with(begins) && said.len() > begins.len() + 10, "{said}");
 }

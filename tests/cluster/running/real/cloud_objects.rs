@@ -199,7 +199,7 @@ async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
     town.until(
         "machines wait",
         &[],
-        withheld("Image gauss/ubuntu is done: its controller has not looked at it yet"),
+        withheld("Image gauss/ubuntu is done: its controller has not observed it yet"),
     )
     .await;
     assert_eq!(orc.value("machinedeployment", "orc", ".metadata.uid"), "");

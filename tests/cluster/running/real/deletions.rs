@@ -161,8 +161,8 @@ const STORIES: &[Row] = &[
         ],
         ready: "False Refused",
         says: &[
-            "ControlPlaneReplaced gauss/NAME/base/cluster.yaml:6: Cluster gauss/NAME would leave KubeadmControlPlane NAME-old, and 1 machine stands on it: another control plane begins without them; name KubeadmControlPlane NAME-old again",
-            "VersionBelowLive gauss/NAME/base/plane.yaml:6: KubeadmControlPlane gauss/NAME-new would go back from Kubernetes v1.35.1, which is live, to v1.34.3: Kubernetes cannot be downgraded; write v1.35.1 or newer",
+            "ControlPlaneReplaced gauss/NAME/base/cluster.yaml:6: Cluster gauss/NAME would leave KubeadmControlPlane NAME-old, and 1 machine depends on it. Another control plane starts without them: name KubeadmControlPlane NAME-old again",
+            "VersionBelowLive gauss/NAME/base/plane.yaml:6: KubeadmControlPlane gauss/NAME-new would go back from the live Kubernetes v1.35.1 to v1.34.3. Kubernetes cannot be downgraded: write v1.35.1 or newer",
         ],
         inventory: 5,
         goes: &[],
@@ -180,7 +180,7 @@ const STORIES: &[Row] = &[
         ],
         ready: "False Waiting",
         says: &[
-            "KeptUntilAsked: KubeadmControlPlane gauss/NAME-old is gone from Git and kept: Cluster gauss/NAME is live, and its machines would go with it; put it back",
+            "KeptUntilAsked: KubeadmControlPlane gauss/NAME-old is gone from Git but kept: Cluster gauss/NAME is live, and deleting this would delete its machines. Restore it",
         ],
         inventory: 5,
         goes: &[],

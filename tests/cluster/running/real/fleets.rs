@@ -30,7 +30,7 @@ pub(super) fn settle(town: &Town) -> TestRepository {
 pub(super) fn wrong(statuses: &super::Statuses) -> Vec<String> {
     let say = |line: &str, what: &str| {
         format!(
-            "OwnedByAnotherFleet {FOLDER}/base/{line}: {what} is the Fleet fleet's, which applies it from the folder gauss/neighbour, and one object belongs to one folder: rename it, or take it out there first"
+            "OwnedByAnotherFleet {FOLDER}/base/{line}: {what} belongs to the Fleet fleet, which applies it from the folder gauss/neighbour. An object belongs to one folder: rename it, or remove it there first"
         )
     };
     let expected = (

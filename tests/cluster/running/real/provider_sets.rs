@@ -141,7 +141,7 @@ async fn a_provider_set_is_applied_and_judged_by_what_runs() {
     let labels = "{clusterctl.cluster.x-k8s.io/core: capi-operator, control-plane: controller-manager}";
     town.plane.apply(&deployment("capi-operator", "operators", labels));
     town.set_is("its operator has not looked", |status| {
-        said(status).1.ends_with("its present generation was not looked at yet")
+        said(status).1.ends_with("its current generation was not observed yet")
     })
     .await;
 

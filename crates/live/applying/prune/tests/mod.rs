@@ -207,7 +207,7 @@ fn everything_else_needs_a_tombstone() {
     let kept = &Case::new(&core("MachineDeployment", "md")).round().keep[0];
     assert_eq!(
         kept.to_string(),
-        "MachineDeployment org/md is gone from Git and kept: to delete it, add `- {kind: MachineDeployment, name: md}` to `delete` in the cluster's capstan.yaml"
+        "MachineDeployment org/md is gone from Git but kept: to delete it, add `- {kind: MachineDeployment, name: md}` to `delete` in the cluster's capstan.yaml"
     );
     assert!(kept.needs_a_person());
 }
@@ -274,7 +274,7 @@ fn too_much_at_once_does_not_go_and_what_a_rotation_left_does_not_count() {
     assert!(case.told().iter().all(|told| told.starts_with('=') && told.ends_with("OverBudget")));
     assert_eq!(
         case.round().keep[0].to_string(),
-        "MachineHealthCheck org/m0 is kept: 6 objects would go at once, and `maxDeletions` allows 5; look whether that is meant, then raise it or name what is to go in `delete`"
+        "MachineHealthCheck org/m0 is kept: 6 objects would be deleted at once, but `maxDeletions` allows 5. If you want that, raise it or list the objects in `delete`"
     );
     assert_eq!(Case { budget: 6, ..Case::new(&checks) }.round().delete.len(), 6);
 
@@ -299,7 +299,7 @@ fn a_tombstone_of_what_is_rendered_is_a_finding() {
     assert_eq!((round.delete.len(), round.keep.len()), (0, 0));
     assert_eq!(
         round.findings[0].to_string(),
-        "`delete` names Cluster org/c, which the folder still renders: nothing of it is deleted; take one of them out"
+        "`delete` names Cluster org/c, which the folder still renders: Capstan deletes nothing of it. Remove one of them"
     );
     // By the name in Git, though the live one is another.
     let case = Case {
@@ -327,7 +327,7 @@ fn a_tombstone_reaches_only_what_is_in_the_inventory() {
     assert_eq!(case.round().delete, []);
     assert_eq!(
         case.round().findings[0].to_string(),
-        "`delete` names MachineDeployment org/theirs, which is applied from the folder other: it is not deleted for this one"
+        "`delete` names MachineDeployment org/theirs, which is applied from the folder other, so Capstan does not delete it for this folder"
     );
     // Gone already: nothing to say.
     let case = Case { delete: tombstone("MachineDeployment", "gone"), ..Case::new("") };
@@ -449,7 +449,7 @@ fn what_carries_the_machines_of_a_live_cluster_is_kept_and_no_tombstone_suggeste
     let case = Case { rendered: Some(pointed("cp")), beside: machine("cp"), ..Case::new(CARRIED) };
     assert_eq!(
         case.round().keep[0].to_string(),
-        "KubeadmControlPlane org/cp is gone from Git and kept: Cluster org/c is live, and its machines would go with it; put it back"
+        "KubeadmControlPlane org/cp is gone from Git but kept: Cluster org/c is live, and deleting this would delete its machines. Restore it"
     );
     assert!(case.round().keep[0].needs_a_person());
 
@@ -460,7 +460,7 @@ fn what_carries_the_machines_of_a_live_cluster_is_kept_and_no_tombstone_suggeste
     assert_eq!(case.told(), ["= Cluster c Carries", "= KubeadmControlPlane cp Carries"]);
     assert_eq!(
         case.round().keep[0].to_string(),
-        "Cluster org/c is gone from Git and kept: its control plane and machines would go with it; put it back"
+        "Cluster org/c is gone from Git but kept: deleting it would delete its control plane and machines. Restore it"
     );
     case.delete = tombstone("Cluster", "c");
     assert_eq!(case.told(), ["- Cluster c Tombstone", "= KubeadmControlPlane cp NeedsTombstone"]);

@@ -160,7 +160,7 @@ fn the_core_provider_comes_first() {
     let core = facts(provider(ProviderKind::Core, "core"), ProviderKind::Core, halted.clone());
     assert_eq!(
         waits(&[core, aws()]),
-        "InfrastructureProvider aws/aws: ForSet(\"CoreProvider core/core comes first, and stands still: no components\")"
+        "InfrastructureProvider aws/aws: ForSet(\"CoreProvider core/core goes first, but is stuck: no components\")"
     );
     // What is installed of it takes the contract.
     let core = ProviderFacts { wanted: halted.clone(), ..installed() };
@@ -172,7 +172,7 @@ fn the_core_provider_comes_first() {
     record(&mut old_core).installed.as_mut().unwrap().contract = "v1beta1".to_owned();
     assert_eq!(
         waits(&[old_core, aws()]),
-        "InfrastructureProvider aws/aws: ForSet(\"CoreProvider core/core is installed with contract v1beta1, which does not take contract v1beta2, and cannot go on: no components\")"
+        "InfrastructureProvider aws/aws: ForSet(\"CoreProvider core/core is installed with contract v1beta1, which does not accept contract v1beta2, and it cannot continue: no components\")"
     );
     // kubeadm's two come with it, and others' control planes with their own bootstrap provider.
     let of = |kind, name: &str| due(kind, name, "v1beta2");
@@ -189,9 +189,8 @@ fn the_core_provider_comes_first() {
     refuse(&mut bootstrap, "rke2");
     let told = begun(&[core, bootstrap, control_plane]).unwrap_err();
     assert!(
-        told[1].contains(
-            "BootstrapProvider rke2/rke2 comes first, and stands still: ClusterRole rke2: 422 Invalid"
-        ),
+        told[1]
+            .contains("BootstrapProvider rke2/rke2 goes first, but is stuck: ClusterRole rke2: 422 Invalid"),
         "{told:?}"
     );
 }
@@ -213,7 +212,7 @@ fn a_core_provider_waits_for_whose_contract_it_would_not_take() {
     assert_eq!(begun(&[to_be_upgraded(), of_contract("v1beta1")]), Ok("CoreProvider core/core".to_owned()));
     let told = begun(&[to_be_upgraded(), of_contract("v1alpha4")]).unwrap_err();
     assert!(
-        told[0].contains("InfrastructureProvider aws/aws is installed with contract v1alpha4, which a core provider of contract v1beta2 does not take, and cannot go on: no components"),
+        told[0].contains("InfrastructureProvider aws/aws is installed with contract v1alpha4, which a core provider of contract v1beta2 does not accept, and it cannot continue: no components"),
         "{told:?}"
     );
 }

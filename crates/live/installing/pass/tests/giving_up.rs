@@ -61,10 +61,9 @@ fn after_the_first_definition_what_does_not_come_to_run_is_said_and_nobody_else_
     assert_eq!((decision.step, &decision.waits[&core.id]), (None, &Wait::For(waits.to_owned())));
 
     let decision = next(&[core.clone(), other.clone()], after(10));
-    let why = "Deployment core/core is not available: no pods, since 2026-01-01T00:00:00Z; definitions of v1.1.0 may be \
-               there already, so there is only the way forward: to v1.1.0 rendered otherwise, or to a later version";
+    let why = "Deployment core/core is not available: no pods, since 2026-01-01T00:00:00Z; definitions of v1.1.0 may already be installed, so it can only go forward: to v1.1.0 with other settings, or to a later version";
     assert_eq!((decision.step, &decision.waits[&core.id]), (None, &Wait::TimedOut(why.to_owned())));
-    let first = format!("CoreProvider core/core comes first, and stands still: {why}");
+    let first = format!("CoreProvider core/core goes first, but is stuck: {why}");
     assert_eq!(decision.waits[&other.id], Wait::ForSet(first));
 
     // A corrected release frees it, and has its own time.

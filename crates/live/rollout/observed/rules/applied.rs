@@ -25,7 +25,7 @@ pub(super) fn not_applied(owner: &ObservedOwner<'_>, live: &Value) -> Option<Str
             && !has.is_some_and(|has| is_version(has, asked))
         {
             return Some(format!(
-                "not applied yet: it asks for Kubernetes {}, Git for {asked}",
+                "not applied yet: it has Kubernetes {}, but Git has {asked}",
                 has.unwrap_or("none")
             ));
         }

@@ -44,7 +44,7 @@ pub(super) fn core_owner(
             }
         }
     }
-    all_are_there(counts, unmet, &[("as wished", counts.up_to_date), ("ready", counts.ready)]);
+    all_are_there(counts, unmet, &[("up to date", counts.up_to_date), ("ready", counts.ready)]);
     if let Some(wanted) = version_asked(owner, reading) {
         versions(owner, reading, machines, wanted, unmet);
         if let Some(lowest) = text(reading.object, "/status/version")
@@ -75,6 +75,6 @@ fn versions(
         unmet.add(format!("{old} machines are not up to date"));
     }
     if owner.kind == Owner::Kubeadm && replicas > 0 && text(reading.object, "/status/version").is_none() {
-        unmet.add("it does not say which version runs");
+        unmet.add("it does not report which version runs");
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn version_asked<'v>(owner: &ObservedOwner<'_>, reading: &Reading<'v>
 pub(super) fn observed(reading: &Reading<'_>, unmet: &mut Unmet) {
     if !reading.is_observed() {
         unmet.add(format!(
-            "its controller has not looked at generation {} (it has seen {})",
+            "its controller has not observed generation {} (it has observed {})",
             reading.generation,
             reading.observed.map_or_else(|| "none".to_owned(), |generation| generation.to_string())
         ));
@@ -44,9 +44,9 @@ pub(super) fn expect(
         if condition.status != *wanted {
             unmet.add(condition.sentence());
         } else if condition.observed.is_some_and(|observed| observed != reading.generation) {
-            unmet.add(format!("its condition {kind} is of an older generation"));
+            unmet.add(format!("its condition {kind} is for an older generation"));
         } else if condition.observed.is_none() && reading.contract == Contract::V1beta2 {
-            unmet.add(format!("its condition {kind} is of no generation"));
+            unmet.add(format!("its condition {kind} has no generation"));
         }
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn all_are_there(counts: Counts, unmet: &mut Unmet, parts: &[(&str, u
         }
     }
     if current != wanted {
-        unmet.add(format!("there are {current} machines, and there should be {wanted}"));
+        unmet.add(format!("there are {current} machines, but there should be {wanted}"));
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn waits_for_a_person(
         .core(names::CLUSTER)
         .find(|(id, _)| id.namespace == owner.id.namespace && of_cluster == Some(id.name.as_str()));
     if paused(reading.object) || cluster.is_some_and(|(_, cluster)| paused(cluster)) {
-        return Some("paused: nothing happens until the pause is taken away".to_owned());
+        return Some("paused: nothing happens until somebody removes the pause".to_owned());
     }
     let on_delete = matches!(owner.kind, Owner::Deployment | Owner::Kubeadm | Owner::OtherControlPlane)
         && replacing(reading.object, None).strategy == "OnDelete";

@@ -42,7 +42,7 @@ pub(in crate::rollout::observed) fn standing(
         return stand(State::Waiting, Some(words));
     }
     if !reading.has_status() {
-        return stand(State::Waiting, Some("no controller has looked at it yet".to_owned()));
+        return stand(State::Waiting, Some("no controller has observed it yet".to_owned()));
     }
     let mut unmet = Unmet::default();
     let evidence = match owner.kind {

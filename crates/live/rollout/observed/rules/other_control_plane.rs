@@ -40,7 +40,7 @@ pub(super) fn other_control_plane(
     let counts = reading.counts();
     if reading.wanted().is_some() && reading.counter(&["replicas"]).is_some() {
         let up_to_date = reading.up_to_date().unwrap_or(counts.wanted);
-        all_are_there(counts, unmet, &[("as wished", up_to_date), ("ready", counts.ready)]);
+        all_are_there(counts, unmet, &[("up to date", up_to_date), ("ready", counts.ready)]);
     }
     if let Some(running) = &reading.versions
         && let Some(wanted) = version_asked(owner, reading)

@@ -14,7 +14,7 @@ pub(in crate::rollout::observed) struct Standing {
     pub(in crate::rollout::observed) ready: Readiness,
     /// What it waits for besides its own controller.
     pub(in crate::rollout::observed) behind: Option<Behind>,
-    /// Until when all is as wished.
+    /// Until when all is up to date.
     pub(in crate::rollout::observed) until: Option<Timestamp>,
 }
 
@@ -49,7 +49,7 @@ impl Unmet {
 pub(super) enum Evidence {
     /// Enough to be called done.
     Complete,
-    /// Not whether its machines are as wished.
+    /// Not whether its machines are up to date.
     TooLittle(String),
     /// Not that what stands above it has been taken up.
     Behind(Behind),

@@ -61,7 +61,7 @@ pub(super) fn topology(
             let parts = ["replicas", "upToDateReplicas", "readyReplicas"];
             for (name, number) in parts.iter().filter_map(|name| Some((name, number(name)?))) {
                 if number != desired {
-                    unmet.add(format!("{words}: {name} is {number}, and there should be {desired}"));
+                    unmet.add(format!("{words}: {name} is {number}, but there should be {desired}"));
                 }
             }
             if let (Some(running), Some(wanted)) = (status.get("versions"), wanted) {
@@ -131,7 +131,7 @@ fn class(
     }
     let until = changed.saturating_add(owner.patience.settling).unwrap_or(Timestamp::MAX);
     let words = format!(
-        "ClusterClass {} was changed at {changed}: its controller may not have taken that up. Where nothing has moved by {until}, nothing has to",
+        "ClusterClass {} was changed at {changed}: its controller may not have observed that. If nothing has changed by {until}, nothing will",
         id.name
     );
     of_class(Some(changed), words, Ends::ByItself)
@@ -174,7 +174,7 @@ fn made_by_topology(
     }
     match (made.plane, &made.names) {
         (Some(_), _) => put_off.map_or(Evidence::Complete, Evidence::PutOff),
-        (None, Some(_)) => Evidence::TooLittle("its control plane cannot be seen".to_owned()),
+        (None, Some(_)) => Evidence::TooLittle("its control plane is not visible".to_owned()),
         (None, None) => {
             unmet.add("it has no control plane yet");
             Evidence::Complete

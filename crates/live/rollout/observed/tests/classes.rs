@@ -67,7 +67,7 @@ fn words(verdict: &Verdict) -> (State, &str) {
 fn until_its_controller_has_looked_at_the_class_nothing_is_done() {
     let unseen = with(&class(), &[("/status/observedGeneration", json!(2))]);
     let all = made(NAMED);
-    let said = "ClusterClass fast: its controller has not looked at generation 3 (it has seen 2)";
+    let said = "ClusterClass fast: its controller has not observed generation 3 (it has observed 2)";
     assert_eq!(words(&judged(&unseen, &all, &[], "10:00:59")), (State::Waiting, said));
     // The class may refer to what is not there.
     let broken = json!([{"type": "VariablesReady", "status": "True"},
@@ -80,7 +80,7 @@ fn until_its_controller_has_looked_at_the_class_nothing_is_done() {
     assert_eq!(held.words.as_deref(), Some(format!("{said}, RefVersionsUpToDate: kcp-2 not found").as_str()));
     // Nobody at all has looked.
     let new = with(&class(), &[("/status", Value::Null)]);
-    let said = "ClusterClass fast: its controller has not looked at generation 3 (it has seen none)";
+    let said = "ClusterClass fast: its controller has not observed generation 3 (it has observed none)";
     assert_eq!(words(&judged(&new, &all, &[], "10:00:59")), (State::Waiting, said));
 }
 
@@ -123,7 +123,7 @@ fn a_clone_of_another_template_than_the_class_names_is_evidence_however_long_ago
 
 #[test]
 fn an_edit_that_no_name_shows_settles_first() {
-    let said = "ClusterClass fast was changed at 2026-11-21T10:00:00Z: its controller may not have taken that up. Where nothing has moved by 2026-11-21T10:00:40Z, nothing has to";
+    let said = "ClusterClass fast was changed at 2026-11-21T10:00:00Z: its controller may not have observed that. If nothing has changed by 2026-11-21T10:00:40Z, nothing will";
     let all = made(NAMED);
     let settling = judged(&class(), &all, &[], "10:00:39");
     assert_eq!((words(&settling), settling.owners[0].since), ((State::Waiting, said), Some(at("10:00:00"))));
@@ -144,7 +144,7 @@ fn an_edit_that_no_name_shows_settles_first() {
     let paused =
         with(&topology([NEW, NEW]), &[("/metadata/annotations", json!({"cluster.x-k8s.io/paused": ""}))]);
     let found = verdict(TOPOLOGY, &[&paused, &class(), &made(NAMED)[0], &group], "10:00:39");
-    assert_eq!(words(&found), (State::Waiting, "paused: nothing happens until the pause is taken away"));
+    assert_eq!(words(&found), (State::Waiting, "paused: nothing happens until somebody removes the pause"));
 }
 
 #[test]
@@ -162,7 +162,10 @@ fn the_condition_that_the_class_explains_is_told_in_the_words_of_the_class() {
     let all: Vec<&Value> = [&failing, &unseen].into_iter().chain(&made).collect();
     assert_eq!(
         words(&verdict(TOPOLOGY, &all, "10:00:59")),
-        (State::Waiting, "ClusterClass fast: its controller has not looked at generation 3 (it has seen 2)")
+        (
+            State::Waiting,
+            "ClusterClass fast: its controller has not observed generation 3 (it has observed 2)"
+        )
     );
     // Of a class that is taken up the Cluster's own words are more than a wait.
     let edited_just_now = class();

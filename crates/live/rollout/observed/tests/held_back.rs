@@ -6,7 +6,7 @@ const UNSEEN: Row = Row((2, 1), OLD, (1, 1, 1), Says::Quiet(1));
 
 #[test]
 fn what_a_person_holds_back_is_a_wait_and_never_stuck() {
-    let paused = "paused: nothing happens until the pause is taken away";
+    let paused = "paused: nothing happens until somebody removes the pause";
     let plane = with(
         &control_plane(UNSEEN),
         &[("/metadata/annotations", json!({"cluster.x-k8s.io/paused": "true"}))],
@@ -48,7 +48,7 @@ fn machines_that_a_time_to_come_will_replace_are_waited_for_until_then() {
     let of_plane = running("cp-1", PLANE, "09:00:00");
     let both = format!("{CONTROL_PLANE}---\n{DEPLOYMENT}");
     let all = [&plane, &workers, &set, &of_workers, &of_plane];
-    let words = "rollout.after: its machines are replaced from 2026-11-21T12:00:00Z on; until then all are as wished, and it waits";
+    let words = "rollout.after: its machines are replaced from 2026-11-21T12:00:00Z on; until then all are up to date, and it waits";
     for now in ["10:00:30", "11:59:59"] {
         let found = verdict(&both, &all, now);
         let each: Vec<_> = found.owners.iter().map(|owner| (owner.state, owner.words.as_deref())).collect();
@@ -146,7 +146,7 @@ fn a_topology_waits_for_the_first_time_of_what_was_made_of_it() {
         (
             State::Waiting,
             Some(
-                "MachineDeployment org/md: rollout.after: its machines are replaced from 2026-11-21T11:00:00Z on; until then all are as wished, and it waits"
+                "MachineDeployment org/md: rollout.after: its machines are replaced from 2026-11-21T11:00:00Z on; until then all are up to date, and it waits"
             ),
             Some(at("11:00:00"))
         )

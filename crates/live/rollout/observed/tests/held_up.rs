@@ -108,7 +108,7 @@ fn what_nobody_will_bring_is_stuck_soon_and_what_does_not_move_after_a_while() {
             vec![&unobserved],
             ["10:00:59", "10:01:00", "10:00:00"],
             plane,
-            "its controller has not looked at generation 3 (it has seen 2)",
+            "its controller has not observed generation 3 (it has observed 2)",
         ),
         (DEPLOYMENT, vec![&without_template], ["10:00:29", "10:00:30", "10:00:00"], workers, missing),
         (

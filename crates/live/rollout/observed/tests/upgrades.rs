@@ -2,17 +2,17 @@ use super::*;
 
 /// The raw watch of an upgrade on a real management cluster, and what is said of each state.
 const WATCH: &[(Row, State, &str)] = &[
-    (BEFORE, State::Waiting, "not applied yet: it asks for Kubernetes v1.34.3, Git for v1.35.1"),
+    (BEFORE, State::Waiting, "not applied yet: it has Kubernetes v1.34.3, but Git has v1.35.1"),
     // Green, because nobody has looked yet.
     (
         Row((2, 1), OLD, (1, 1, 1), Says::Quiet(1)),
         State::Waiting,
-        "its controller has not looked at generation 2 (it has seen 1)",
+        "its controller has not observed generation 2 (it has observed 1)",
     ),
     (
         Row((2, 1), OLD, (1, 1, 1), Says::Rolls(2)),
         State::Rolling,
-        "its controller has not looked at generation 2 (it has seen 1)",
+        "its controller has not observed generation 2 (it has observed 1)",
     ),
     (BEGUN, State::Rolling, "RollingOut: RollingOut"),
     (HALFWAY, State::Rolling, "RollingOut: RollingOut"),
@@ -20,7 +20,7 @@ const WATCH: &[(Row, State, &str)] = &[
     (
         Row((2, 2), BOTH, (2, 1, 1), Says::Quiet(2)),
         State::Rolling,
-        "there are 2 machines, and there should be 1",
+        "there are 2 machines, but there should be 1",
     ),
     (DONE, State::Done, ""),
 ];
@@ -170,7 +170,7 @@ fn an_object_that_asks_for_something_else_is_not_applied_yet() {
     let lowered = with(&control_plane(lower), &[("/spec/version", json!("v1.33.5"))]);
     assert_eq!(
         said(CONTROL_PLANE, &[&lowered], "10:10:00"),
-        (State::Waiting, "not applied yet: it asks for Kubernetes v1.33.5, Git for v1.35.1".to_owned())
+        (State::Waiting, "not applied yet: it has Kubernetes v1.33.5, but Git has v1.35.1".to_owned())
     );
 }
 

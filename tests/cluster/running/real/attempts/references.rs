@@ -24,7 +24,7 @@ macro_rules! kubeconfig {
 macro_rules! not_inline {
     ($of:literal, $key:literal) => {
         concat!(
-            "Secret gauss/NAME-kubeconfig: `/stringData/value` is no kubeconfig that a controller may be given: its ",
+            "Secret gauss/NAME-kubeconfig: `/stringData/value` is not a kubeconfig that Capstan gives to a controller: its ",
             $of,
             " has `",
             $key,
@@ -54,7 +54,7 @@ macro_rules! neighbours {
             $object,
             " names ",
             $named,
-            ", which is of the folder gauss/neighbour: name one of this folder, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner"
+            ", which is of the folder gauss/neighbour: name one of this folder, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner"
         )
     };
 }
@@ -122,7 +122,7 @@ pub(super) const REFERENCES: &[Attempt] = &[
         &[
             (
                 3,
-                "Secret gauss/NAME-kubeconfig: controllers trust a Secret that is called NAME-kubeconfig by its name, so an overlay may neither bring nor change it; base may. Give another Secret another name",
+                "Secret gauss/NAME-kubeconfig: controllers trust a Secret named NAME-kubeconfig, so an overlay may neither add nor change it; base may. Give your Secret another name",
             ),
             (5, not_inline!("user", "tokenFile")),
         ],
@@ -187,7 +187,7 @@ spec:
 ",
         &[(
             5,
-            "OpenStackCluster gauss/NAME: an overlay may not choose the credentials OpenStackClusterIdentity platform, which this folder does not bring; base may",
+            "OpenStackCluster gauss/NAME: an overlay may not choose the credentials OpenStackClusterIdentity platform, which are not in this folder; base may",
         )],
     ),
     of_overlay(
@@ -201,7 +201,7 @@ spec:
 ",
         &[(
             5,
-            "Cluster gauss/NAME names AcmeControlPlane two, which is of the folder gauss/waiting: name one of this folder, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            "Cluster gauss/NAME names AcmeControlPlane two of the folder gauss/waiting: name one of this folder, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
         )],
     ),
     of_overlay(
@@ -299,7 +299,7 @@ metadata: {name: NAME}
 ",
         &[(
             6,
-            "Machine gauss/NAME: an overlay may not say by `/spec/providerID` which existing machine, instance or account an object stands for; base may",
+            "Machine gauss/NAME: an overlay may not set `/spec/providerID`, which binds an object to an existing machine, instance or account; base may",
         )],
     ),
     Attempt {
@@ -313,7 +313,7 @@ spec:
 ",
         says: &[(
             5,
-            "AWSMachine gauss/NAME: an overlay may not say by `/spec/instanceID` which existing machine, instance or account an object stands for; base may",
+            "AWSMachine gauss/NAME: an overlay may not set `/spec/instanceID`, which binds an object to an existing machine, instance or account; base may",
         )],
         wall: Rights("AWSMachine.infrastructure.cluster.x-k8s.io is not served in version v1beta2"),
     },
@@ -351,7 +351,7 @@ spec:
 ",
         &[(
             7,
-            "DockerMachineTemplate gauss/NAME: an overlay may not name a path on a host by `/spec/template/spec/extraMounts/0/hostPath`, where something of the management cluster runs; base may",
+            "DockerMachineTemplate gauss/NAME: an overlay may not set `/spec/template/spec/extraMounts/0/hostPath`, a path on a host that runs parts of the management cluster; base may",
         )],
     ),
     of_overlay(

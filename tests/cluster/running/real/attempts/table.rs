@@ -37,7 +37,7 @@ subjects: [{kind: ServiceAccount, name: capstan-applier, namespace: gauss}]
                 1,
                 "ClusterRoleBinding NAME belongs to the whole management cluster, not to one folder: apply it from elsewhere",
             ),
-            (1, "ClusterRoleBinding NAME: an overlay may neither bring nor change rights (RBAC); base may"),
+            (1, "ClusterRoleBinding NAME: an overlay may neither add nor change rights (RBAC); base may"),
         ],
         wall: Rights(
             "cannot patch resource \"clusterrolebindings\" in API group \"rbac.authorization.k8s.io\" at the cluster scope",
@@ -56,7 +56,7 @@ rules: [{apiGroups: [''], resources: [users, groups, serviceaccounts], verbs: [i
                 1,
                 "ClusterRole NAME belongs to the whole management cluster, not to one folder: apply it from elsewhere",
             ),
-            (1, "ClusterRole NAME: an overlay may neither bring nor change rights (RBAC); base may"),
+            (1, "ClusterRole NAME: an overlay may neither add nor change rights (RBAC); base may"),
         ],
         wall: Rights(
             "cannot patch resource \"clusterroles\" in API group \"rbac.authorization.k8s.io\" at the cluster scope",
@@ -72,7 +72,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-
 ",
         says: &[(
             1,
-            "RoleBinding gauss/NAME: an overlay may neither bring nor change rights (RBAC); base may",
+            "RoleBinding gauss/NAME: an overlay may neither add nor change rights (RBAC); base may",
         )],
         wall: Rights(
             "cannot patch resource \"rolebindings\" in API group \"rbac.authorization.k8s.io\" in the namespace \"gauss\"",
@@ -88,7 +88,7 @@ rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]
 ",
         says: &[(
             1,
-            "Role gauss/capstan-applier: an overlay may neither bring nor change rights (RBAC); base may",
+            "Role gauss/capstan-applier: an overlay may neither add nor change rights (RBAC); base may",
         )],
         wall: Rights(
             "cannot patch resource \"roles\" in API group \"rbac.authorization.k8s.io\" in the namespace \"gauss\"",
@@ -98,10 +98,10 @@ rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]
         name: "new-namespace",
         overlay: "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: NAME\n",
         says: &[
-            (1, "Namespace NAME: an overlay may neither bring nor change namespaces; base may"),
+            (1, "Namespace NAME: an overlay may neither add nor change namespaces; base may"),
             (
                 4,
-                "Namespace NAME lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+                "Namespace NAME is outside this folder's namespace (gauss): remove it, or apply it from elsewhere",
             ),
         ],
         wall: Rights("cannot patch resource \"namespaces\" in API group \"\" in the namespace \"NAME\""),
@@ -110,10 +110,10 @@ rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]
         name: "label-of-namespace",
         overlay: "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: newton\n  labels: {pod-security.kubernetes.io/enforce: privileged}\n",
         says: &[
-            (1, "Namespace newton: an overlay may neither bring nor change namespaces; base may"),
+            (1, "Namespace newton: an overlay may neither add nor change namespaces; base may"),
             (
                 4,
-                "Namespace newton lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+                "Namespace newton is outside this folder's namespace (gauss): remove it, or apply it from elsewhere",
             ),
         ],
         wall: Rights("cannot patch resource \"namespaces\" in API group \"\" in the namespace \"newton\""),
@@ -124,11 +124,11 @@ rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]
         says: &[
             (
                 1,
-                "ConfigMap newton/victim-a is applied from the folder newton/victim already, and one object belongs to one folder: rename it, or take it out there first",
+                "ConfigMap newton/victim-a is already applied from the folder newton/victim, and an object belongs to one folder: rename it, or remove it there first",
             ),
             (
                 5,
-                "ConfigMap newton/victim-a lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+                "ConfigMap newton/victim-a is outside this folder's namespace (gauss): remove it, or apply it from elsewhere",
             ),
         ],
         wall: Rights("cannot patch resource \"configmaps\" in API group \"\" in the namespace \"newton\""),
@@ -138,7 +138,7 @@ rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]
         overlay: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: extension-apiserver-authentication\n  namespace: kube-system\ndata: {client-ca-file: mine}\n",
         says: &[(
             5,
-            "ConfigMap kube-system/extension-apiserver-authentication lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+            "ConfigMap kube-system/extension-apiserver-authentication is outside this folder's namespace (gauss): remove it, or apply it from elsewhere",
         )],
         wall: Rights(
             "cannot patch resource \"configmaps\" in API group \"\" in the namespace \"kube-system\"",
@@ -149,7 +149,7 @@ rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]
         overlay: "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: NAME-2}\nspec: {paused: true}\n",
         says: &[(
             1,
-            "Cluster gauss/NAME-2 is brought by the overlay: a folder's clusters are those of its base",
+            "Cluster gauss/NAME-2 comes from the overlay, but a folder's clusters come from its base: move it there",
         )],
         wall: Nowhere,
     },
@@ -157,14 +157,14 @@ rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]
         name: "anothers-cluster",
         overlay: "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata:\n  name: victim\n  namespace: newton\nspec: {paused: false}\n",
         says: &[
-            (1, "Cluster newton/victim is brought by the overlay: a folder's clusters are those of its base"),
+            (1, "Cluster newton/victim comes from the overlay, but a folder's clusters come from its base: move it there"),
             (
                 1,
-                "Cluster newton/victim is applied from the folder newton/victim already, and one object belongs to one folder: rename it, or take it out there first",
+                "Cluster newton/victim is already applied from the folder newton/victim, and an object belongs to one folder: rename it, or remove it there first",
             ),
             (
                 5,
-                "Cluster newton/victim lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+                "Cluster newton/victim is outside this folder's namespace (gauss): remove it, or apply it from elsewhere",
             ),
         ],
         wall: Rights(
@@ -176,7 +176,7 @@ rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]
         overlay: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: neighbour-a}\ndata: {key: stolen}\n",
         says: &[(
             1,
-            "ConfigMap gauss/neighbour-a is applied from the folder gauss/neighbour already, and one object belongs to one folder: rename it, or take it out there first",
+            "ConfigMap gauss/neighbour-a is already applied from the folder gauss/neighbour, and an object belongs to one folder: rename it, or remove it there first",
         )],
         wall: Nowhere,
     },
@@ -201,19 +201,19 @@ spec:
         says: &[
             (
                 5,
-                "MachineDeployment gauss/NAME belongs to the Cluster neighbour, which is none of this folder's: name the folder's own",
+                "MachineDeployment gauss/NAME belongs to the Cluster neighbour, which is not in this folder: name a Cluster of this folder",
             ),
             (
                 13,
-                "MachineDeployment gauss/NAME names Secret none by `/spec/template/spec/bootstrap/dataSecretName`, and this folder does not bring it: an overlay may name only the folder's own objects, or what base names in the same field. Bring it, or let base name it",
+                "MachineDeployment gauss/NAME names Secret none in `/spec/template/spec/bootstrap/dataSecretName`, but this folder does not have it. An overlay may name only the folder's own objects, or what base names in the same field. Add it, or name it in base",
             ),
             (
                 11,
-                "MachineDeployment gauss/NAME belongs to the Cluster neighbour, which is none of this folder's: name the folder's own",
+                "MachineDeployment gauss/NAME belongs to the Cluster neighbour, which is not in this folder: name a Cluster of this folder",
             ),
             (
                 14,
-                "MachineDeployment gauss/NAME names DevMachineTemplate none by `/spec/template/spec/infrastructureRef/name`, and this folder does not bring it: an overlay may name only the folder's own objects, or what base names in the same field. Bring it, or let base name it",
+                "MachineDeployment gauss/NAME names DevMachineTemplate none in `/spec/template/spec/infrastructureRef/name`, but this folder does not have it. An overlay may name only the folder's own objects, or what base names in the same field. Add it, or name it in base",
             ),
         ],
         wall: Nowhere,
@@ -224,11 +224,11 @@ spec:
         says: &[
             (
                 6,
-                "Secret gauss/neighbour-ca belongs to the Cluster neighbour, which is none of this folder's: name the folder's own",
+                "Secret gauss/neighbour-ca belongs to the Cluster neighbour, which is not in this folder: name a Cluster of this folder",
             ),
             (
                 4,
-                "Secret gauss/neighbour-ca: Cluster API takes it for a Secret of the Cluster neighbour, which is of the folder gauss/neighbour: give it another name, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+                "Secret gauss/neighbour-ca: Cluster API treats it as a Secret of the Cluster neighbour in the folder gauss/neighbour: give it another name, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
             ),
         ],
         wall: Nowhere,
@@ -238,7 +238,7 @@ spec:
         overlay: "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSClusterStaticIdentity\nmetadata: {name: NAME}\nspec: {allowedNamespaces: {}}\n",
         says: &[(
             1,
-            "AWSClusterStaticIdentity NAME: an overlay may neither bring nor change identities that have no namespace; base may",
+            "AWSClusterStaticIdentity NAME: an overlay may neither add nor change identities that have no namespace; base may",
         )],
         wall: Rights(
             "cannot patch resource \"awsclusterstaticidentities\" in API group \"infrastructure.cluster.x-k8s.io\" at the cluster scope",
@@ -249,7 +249,7 @@ spec:
         overlay: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME-c\n  labels:\n    capstan.dev/cluster: neighbour\n",
         says: &[(
             6,
-            "ConfigMap gauss/NAME-c has the mark `capstan.dev/cluster`, which only Capstan sets: take it out",
+            "ConfigMap gauss/NAME-c has the mark `capstan.dev/cluster`, which only Capstan sets: remove it",
         )],
         wall: Nowhere,
     },
@@ -258,7 +258,7 @@ spec:
         overlay: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME-a\n  annotations:\n    applier.capstan.dev/owner: gauss/neighbour\n",
         says: &[(
             6,
-            "ConfigMap gauss/NAME-a has the mark `applier.capstan.dev/owner`, which only Capstan sets: take it out",
+            "ConfigMap gauss/NAME-a has the mark `applier.capstan.dev/owner`, which only Capstan sets: remove it",
         )],
         wall: Nowhere,
     },
@@ -267,7 +267,7 @@ spec:
         overlay: "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata:\n  name: NAME\n  namespace: gauss\n  annotations:\n    capstan.dev/release: aws/v99.0.0\nspec: {paused: true}\n",
         says: &[(
             7,
-            "Cluster gauss/NAME has the mark `capstan.dev/release`, which only Capstan sets: take it out",
+            "Cluster gauss/NAME has the mark `capstan.dev/release`, which only Capstan sets: remove it",
         )],
         wall: Nowhere,
     },
@@ -276,7 +276,7 @@ spec:
         overlay: "apiVersion: v1\nkind: Secret\nmetadata:\n  name: NAME-s\n  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: neighbour-a, uid: 00000000-0000-4000-8000-000000000003}]\n",
         says: &[(
             5,
-            "Secret gauss/NAME-s has `ownerReferences`: they name a UID of one management cluster, and where that does not exist the object is deleted as garbage; take them out",
+            "Secret gauss/NAME-s has `ownerReferences`. They name a UID of one management cluster; where that UID does not exist, Kubernetes deletes the object. Remove them",
         )],
         wall: Nowhere,
     },
@@ -285,7 +285,7 @@ spec:
         overlay: "apiVersion: v1\nkind: Secret\nmetadata:\n  name: NAME-s\n  finalizers: [acme.example/never]\n",
         says: &[(
             5,
-            "Secret gauss/NAME-s: an overlay may not set finalizers, the object could never be deleted: take them out",
+            "Secret gauss/NAME-s: an overlay may not set finalizers, because the object could never be deleted: remove them",
         )],
         wall: Nowhere,
     },
@@ -294,14 +294,14 @@ spec:
         overlay: "apiVersion: capstan.dev/v1alpha1\nkind: ClusterSettings\nmetadata: {name: NAME}\ndelete: cluster\n",
         says: &[(
             1,
-            "ClusterSettings gauss/NAME: objects of Capstan's own are never applied from a cluster's folder",
+            "ClusterSettings gauss/NAME: Capstan never applies Capstan's own objects from a cluster's folder",
         )],
         wall: Rights("ClusterSettings.capstan.dev is not served in version v1alpha1"),
     },
     Attempt {
         name: "fleet",
         overlay: "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {name: NAME}\nspec: {managementCluster: mine, source: {git: {url: 'https://example.com/mine'}}}\n",
-        says: &[(1, "Fleet gauss/NAME: objects of Capstan's own are never applied from a cluster's folder")],
+        says: &[(1, "Fleet gauss/NAME: Capstan never applies Capstan's own objects from a cluster's folder")],
         wall: Rights(
             "cannot patch resource \"fleets\" in API group \"capstan.dev\" in the namespace \"gauss\"",
         ),
@@ -312,11 +312,11 @@ spec:
         says: &[
             (
                 1,
-                "ManagedCluster capstan-system/newton-victim: objects of Capstan's own are never applied from a cluster's folder",
+                "ManagedCluster capstan-system/newton-victim: Capstan never applies Capstan's own objects from a cluster's folder",
             ),
             (
                 5,
-                "ManagedCluster capstan-system/newton-victim lies outside this folder's namespace (gauss): take it out, or apply it from elsewhere",
+                "ManagedCluster capstan-system/newton-victim is outside this folder's namespace (gauss): remove it, or apply it from elsewhere",
             ),
         ],
         wall: Rights(
@@ -328,7 +328,7 @@ spec:
         overlay: "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: NAME}\nspec: {version: v1.0.0}\n",
         says: &[(
             1,
-            "CoreProvider gauss/NAME: providers of Cluster API are never applied from a cluster's folder",
+            "CoreProvider gauss/NAME: Capstan never applies providers of Cluster API from a cluster's folder",
         )],
         wall: Rights(
             "cannot patch resource \"coreproviders\" in API group \"operator.cluster.x-k8s.io\" in the namespace \"gauss\"",
@@ -344,7 +344,7 @@ spec:
             ),
             (
                 1,
-                "CustomResourceDefinition clusters.cluster.x-k8s.io: an overlay may neither bring nor change definitions of kinds; base may",
+                "CustomResourceDefinition clusters.cluster.x-k8s.io: an overlay may neither add nor change definitions of kinds; base may",
             ),
         ],
         wall: Rights(
@@ -361,7 +361,7 @@ spec:
             ),
             (
                 1,
-                "MutatingWebhookConfiguration NAME: an overlay may neither bring nor change admission webhooks and policies; base may",
+                "MutatingWebhookConfiguration NAME: an overlay may neither add nor change admission webhooks and policies; base may",
             ),
         ],
         wall: Rights(
@@ -378,7 +378,7 @@ spec:
             ),
             (
                 1,
-                "ValidatingAdmissionPolicyBinding NAME: an overlay may neither bring nor change admission webhooks and policies; base may",
+                "ValidatingAdmissionPolicyBinding NAME: an overlay may neither add nor change admission webhooks and policies; base may",
             ),
         ],
         wall: Rights(
@@ -393,7 +393,7 @@ spec:
                 1,
                 "ExtensionConfig NAME belongs to the whole management cluster, not to one folder: apply it from elsewhere",
             ),
-            (1, "ExtensionConfig NAME: an overlay may neither bring nor change runtime extensions; base may"),
+            (1, "ExtensionConfig NAME: an overlay may neither add nor change runtime extensions; base may"),
         ],
         wall: Rights(
             "cannot patch resource \"extensionconfigs\" in API group \"runtime.cluster.x-k8s.io\" at the cluster scope",
@@ -404,7 +404,7 @@ spec:
         overlay: "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: capstan-applier}\nautomountServiceAccountToken: true\n",
         says: &[(
             1,
-            "ServiceAccount gauss/capstan-applier: an overlay may neither bring nor change service accounts; base may",
+            "ServiceAccount gauss/capstan-applier: an overlay may neither add nor change service accounts; base may",
         )],
         wall: Rights(
             "cannot patch resource \"serviceaccounts\" in API group \"\" in the namespace \"gauss\"",
@@ -415,7 +415,7 @@ spec:
         overlay: "apiVersion: v1\nkind: Secret\nmetadata:\n  name: NAME\n  annotations: {kubernetes.io/service-account.name: capstan-applier}\ntype: kubernetes.io/service-account-token\n",
         says: &[(
             6,
-            "Secret gauss/NAME: an overlay may not ask for a token of a service account: take it out",
+            "Secret gauss/NAME: an overlay may not request a token of a service account: remove it",
         )],
         wall: Nowhere,
     },
@@ -429,7 +429,7 @@ spec: {interval: 1m, prune: true, path: ./, sourceRef: {kind: GitRepository, nam
 ",
         says: &[(
             1,
-            "Kustomization gauss/NAME is carried out on the management cluster itself with the rights of another controller: an overlay may have a part in it only where `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for",
+            "Kustomization gauss/NAME runs on the management cluster with the rights of another controller. An overlay may touch it only if `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for",
         )],
         wall: Nowhere,
     },
@@ -443,7 +443,7 @@ spec: {interval: 1m, chartRef: {kind: OCIRepository, name: mine}}
 ",
         says: &[(
             1,
-            "HelmRelease gauss/NAME is carried out on the management cluster itself with the rights of another controller: an overlay may have a part in it only where `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for",
+            "HelmRelease gauss/NAME runs on the management cluster with the rights of another controller. An overlay may touch it only if `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for",
         )],
         wall: Nowhere,
     },
@@ -457,7 +457,7 @@ spec: {interval: 1m, prune: true, path: ./, sourceRef: {kind: GitRepository, nam
 ",
         says: &[(
             1,
-            "Kustomization gauss/NAME is carried out on the management cluster itself with the rights of another controller: an overlay may have a part in it only where `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for",
+            "Kustomization gauss/NAME runs on the management cluster with the rights of another controller. An overlay may touch it only if `spec.kubeConfig.secretRef` names the kubeconfig of the cluster that it is for",
         )],
         wall: Nowhere,
     },
@@ -471,7 +471,7 @@ spec: {interval: 1m, chartRef: {kind: OCIRepository, name: ours}}
 ",
         says: &[(
             4,
-            "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/kubeConfig` as the base has it",
+            "HelmRelease gauss/NAME: only base may say where it runs, with which rights and from which source: leave `/spec/kubeConfig` as it is in base",
         )],
         wall: Nowhere,
     },
@@ -485,7 +485,7 @@ spec: {interval: 1m, chartRef: {kind: OCIRepository, name: ours}, kubeConfig: {s
 ",
         says: &[(
             4,
-            "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/kubeConfig` as the base has it",
+            "HelmRelease gauss/NAME: only base may say where it runs, with which rights and from which source: leave `/spec/kubeConfig` as it is in base",
         )],
         wall: Nowhere,
     },
@@ -499,7 +499,7 @@ spec: {interval: 1m, chartRef: {kind: OCIRepository, name: ours}, kubeConfig: {s
 ",
         says: &[(
             4,
-            "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/targetNamespace` as the base has it",
+            "HelmRelease gauss/NAME: only base may say where it runs, with which rights and from which source: leave `/spec/targetNamespace` as it is in base",
         )],
         wall: Nowhere,
     },
@@ -513,7 +513,7 @@ spec: {interval: 1m, chartRef: {kind: OCIRepository, name: ours}, kubeConfig: {s
 ",
         says: &[(
             4,
-            "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
+            "HelmRelease gauss/NAME: only base may say where it runs, with which rights and from which source: leave `/spec/serviceAccountName` as it is in base",
         )],
         wall: Nowhere,
     },
@@ -527,7 +527,7 @@ spec: {interval: 1m, chartRef: {kind: OCIRepository, name: mine}, kubeConfig: {s
 ",
         says: &[(
             4,
-            "HelmRelease gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/chartRef` as the base has it",
+            "HelmRelease gauss/NAME: only base may say where it runs, with which rights and from which source: leave `/spec/chartRef` as it is in base",
         )],
         wall: Nowhere,
     },
@@ -546,7 +546,7 @@ spec:
 ",
         says: &[(
             9,
-            "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
+            "Kustomization gauss/NAME: only base may say where it runs, with which rights and from which source: leave `/spec/serviceAccountName` as it is in base",
         )],
         wall: Nowhere,
     },
@@ -565,7 +565,7 @@ spec:
 ",
         says: &[(
             9,
-            "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
+            "Kustomization gauss/NAME: only base may say where it runs, with which rights and from which source: leave `/spec/serviceAccountName` as it is in base",
         )],
         wall: Nowhere,
     },
@@ -583,7 +583,7 @@ spec:
 ",
         says: &[(
             5,
-            "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/serviceAccountName` as the base has it",
+            "Kustomization gauss/NAME: only base may say where it runs, with which rights and from which source: leave `/spec/serviceAccountName` as it is in base",
         )],
         wall: Nowhere,
     },
@@ -603,7 +603,7 @@ spec:
 ",
         says: &[(
             10,
-            "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/targetNamespace` as the base has it",
+            "Kustomization gauss/NAME: only base may say where it runs, with which rights and from which source: leave `/spec/targetNamespace` as it is in base",
         )],
         wall: Nowhere,
     },
@@ -622,7 +622,7 @@ spec:
 ",
         says: &[(
             8,
-            "Kustomization gauss/NAME: where it is carried out, with whose rights and from which source is the base's to say: leave `/spec/sourceRef` as the base has it",
+            "Kustomization gauss/NAME: only base may say where it runs, with which rights and from which source: leave `/spec/sourceRef` as it is in base",
         )],
         wall: Nowhere,
     },
@@ -638,7 +638,7 @@ spec:
 ",
         says: &[(
             5,
-            "ClusterResourceSet gauss/NAME selects the Cluster neighbour of the folder gauss/neighbour too: select by a label that only this folder's have, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            "ClusterResourceSet gauss/NAME also selects the Cluster neighbour of the folder gauss/neighbour: select by a label that only Clusters of this folder have, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
         )],
         wall: Nowhere,
     },
@@ -655,7 +655,7 @@ spec:
 ",
         says: &[(
             5,
-            "ClusterResourceSet gauss/NAME selects the Cluster by-hand too, which is none of this folder's: select by a label that only this folder's have",
+            "ClusterResourceSet gauss/NAME also selects the Cluster by-hand, which is not in this folder: select by a label that only Clusters of this folder have",
         )],
         wall: Nowhere,
     },
@@ -671,7 +671,7 @@ spec:
 ",
         says: &[(
             5,
-            "HelmReleaseProxy gauss/NAME belongs to the Cluster by-hand, which is none of this folder's: name the folder's own",
+            "HelmReleaseProxy gauss/NAME belongs to the Cluster by-hand, which is not in this folder: name a Cluster of this folder",
         )],
         wall: Nowhere,
     },
@@ -686,11 +686,11 @@ spec: {interval: 1m, chartRef: {kind: OCIRepository, name: mine}, kubeConfig: {s
         says: &[
             (
                 4,
-                "HelmRelease gauss/NAME names OCIRepository mine by `/spec/chartRef/name`, and this folder does not bring it: an overlay may name only the folder's own objects, or what base names in the same field. Bring it, or let base name it",
+                "HelmRelease gauss/NAME names OCIRepository mine in `/spec/chartRef/name`, but this folder does not have it. An overlay may name only the folder's own objects, or what base names in the same field. Add it, or name it in base",
             ),
             (
                 4,
-                "HelmRelease gauss/NAME is carried out in the cluster whose kubeconfig the Secret by-hand-kubeconfig holds: an overlay may name that of this folder's clusters alone (`<cluster>-kubeconfig`)",
+                "HelmRelease gauss/NAME runs in the cluster whose kubeconfig is in the Secret by-hand-kubeconfig: an overlay may name only kubeconfigs of this folder's clusters (`<cluster>-kubeconfig`)",
             ),
         ],
         wall: Nowhere,
@@ -708,7 +708,7 @@ spec:
 ",
         says: &[(
             5,
-            "HelmChartProxy gauss/NAME selects the Cluster neighbour of the folder gauss/neighbour too: select by a label that only this folder's have, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            "HelmChartProxy gauss/NAME also selects the Cluster neighbour of the folder gauss/neighbour: select by a label that only Clusters of this folder have, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
         )],
         wall: Nowhere,
     },
@@ -728,11 +728,11 @@ spec:
             ),
             (
                 1,
-                "ClusterProfile NAME: overlays may bring and change objects of Cluster API, ConfigMaps and Secrets; whether ClusterProfile belongs to them too says the platform team, under `clusters.overlayKinds` in .capstan.yaml",
+                "ClusterProfile NAME: overlays may add and change objects of Cluster API, ConfigMaps and Secrets. The platform team may also allow ClusterProfile, under `clusters.overlayKinds` in .capstan.yaml",
             ),
             (
                 5,
-                "ClusterProfile NAME selects the Cluster neighbour of the folder gauss/neighbour too: select by a label that only this folder's have, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+                "ClusterProfile NAME also selects the Cluster neighbour of the folder gauss/neighbour: select by a label that only Clusters of this folder have, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
             ),
         ],
         wall: Rights(
@@ -749,7 +749,7 @@ metadata:
 ",
         says: &[(
             4,
-            "Secret gauss/neighbour-etcd: Cluster API takes it for a Secret of the Cluster neighbour, which is of the folder gauss/neighbour: give it another name, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            "Secret gauss/neighbour-etcd: Cluster API treats it as a Secret of the Cluster neighbour in the folder gauss/neighbour: give it another name, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
         )],
         wall: Nowhere,
     },
@@ -763,7 +763,7 @@ metadata:
 ",
         says: &[(
             4,
-            "Secret gauss/neighbour-sa: Cluster API takes it for a Secret of the Cluster neighbour, which is of the folder gauss/neighbour: give it another name, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            "Secret gauss/neighbour-sa: Cluster API treats it as a Secret of the Cluster neighbour in the folder gauss/neighbour: give it another name, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
         )],
         wall: Nowhere,
     },
@@ -777,7 +777,7 @@ metadata:
 ",
         says: &[(
             4,
-            "Secret gauss/neighbour-proxy: Cluster API takes it for a Secret of the Cluster neighbour, which is of the folder gauss/neighbour: give it another name, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            "Secret gauss/neighbour-proxy: Cluster API treats it as a Secret of the Cluster neighbour in the folder gauss/neighbour: give it another name, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
         )],
         wall: Nowhere,
     },
@@ -791,7 +791,7 @@ metadata:
 ",
         says: &[(
             4,
-            "Secret gauss/neighbour-kubeconfig: Cluster API takes it for a Secret of the Cluster neighbour, which is of the folder gauss/neighbour: give it another name, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            "Secret gauss/neighbour-kubeconfig: Cluster API treats it as a Secret of the Cluster neighbour in the folder gauss/neighbour: give it another name, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
         )],
         wall: Nowhere,
     },
@@ -810,7 +810,7 @@ spec:
 ",
         says: &[(
             9,
-            "KubeadmConfigTemplate gauss/NAME names the Secret neighbour-kubeconfig, which is of the folder gauss/neighbour: name one of this folder, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            "KubeadmConfigTemplate gauss/NAME names the Secret neighbour-kubeconfig of the folder gauss/neighbour: name one of this folder, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
         )],
         wall: Nowhere,
     },
@@ -826,7 +826,7 @@ spec:
 ",
         says: &[(
             6,
-            "AcmeCluster gauss/NAME names the Secret login-two, which is of the folder gauss/neighbour: name one of this folder, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            "AcmeCluster gauss/NAME names the Secret login-two of the folder gauss/neighbour: name one of this folder, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
         )],
         wall: Nowhere,
     },
@@ -841,7 +841,7 @@ spec:
 ",
         says: &[(
             5,
-            "AcmeCluster gauss/NAME uses the credentials AcmeClusterIdentity two, which are of the folder gauss/neighbour: name those of this folder, or let `clusters.oneOwner` in .capstan.yaml say that both folders have one owner",
+            "AcmeCluster gauss/NAME uses the credentials AcmeClusterIdentity two of the folder gauss/neighbour: name credentials of this folder, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner",
         )],
         wall: Nowhere,
     },
