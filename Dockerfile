@@ -13,7 +13,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /capstan
 COPY . .
-ENV CARGO_PROFILE_RELEASE_DEBUG=none CARGO_PROFILE_RELEASE_STRIP=symbols
+ENV CARGO_PROFILE_RELEASE_STRIP=symbols
 # Where the book of docs/ is published, so that findings name its pages: --build-arg CAPSTAN_DOCUMENTATION_URL=https://…
 ARG CAPSTAN_DOCUMENTATION_URL
 # With traces: --build-arg FEATURES=otlp
@@ -22,7 +22,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/capstan/target \
     target="$(uname -m)-unknown-linux-gnu" \
  && RUSTFLAGS="-C target-feature=+crt-static" \
-    cargo build --release --locked --no-default-features --features "$FEATURES" --bin capstan --target "$target" \
+    cargo build --release --locked --features "$FEATURES" --bin capstan --target "$target" \
  && cp "target/$target/release/capstan" /usr/local/bin/capstan
 
 FROM alpine:3.22 AS ssh

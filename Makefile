@@ -9,8 +9,10 @@ CARGO ?= cargo
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# `make demo DEMO=--once` prints what happened and leaves; `DEMO="--port 8090"` chooses the port of the forge's pages.
+DEMO ?=
 demo: prepare-build ## the whole bot on an embedded forge with sample data, and a page to look at it
-	$(CARGO) run --locked -- demo
+	$(CARGO) run --locked --package capstan-demo -- $(DEMO)
 
 demo-fleet: prepare-build plane ## the whole loop on real parts, ten clusters on this machine; needs Go, once, for nine minutes
 	$(CARGO) test --locked --quiet --test demo-fleet
@@ -51,8 +53,8 @@ bench: prepare-build kubectl plane flux components kapitan ## figures, measured 
 
 # `make release FEATURES=otlp`: with traces.
 FEATURES ?=
-release: prepare-build ## the program as it is shipped: without the demo and its forge
-	$(CARGO) build --release --locked --no-default-features $(FEATURES:%=--features %) --bin capstan
+release: prepare-build ## the program as it is shipped
+	$(CARGO) build --release --locked $(FEATURES:%=--features %) --bin capstan
 
 sbom: ## what the released program is made of, as CycloneDX
 	$(CARGO) test --locked --quiet --test sbom

@@ -51,17 +51,25 @@
 //! | `crates/server` | webhook intake, agent API, pages, health, metrics |
 //! | `crates/forge` | a GitHub stand-in for tests and the demo; knows nothing of the others |
 //!
+//! They are put together, each program with those that it needs:
+//!
+//! | package | owns |
+//! |---|---|
+//! | `crates/telemetry` | tracing and metrics |
+//! | `crates/serve` | the bot as a whole: its parts started and stopped, and the process that plans for it |
+//! | `crates/demo` | `make demo`: the bot on the forge with sample data; a program of its own, which needs no Kubernetes client |
+//!
 //! The rest is this package, the program. A room may import the rooms that its line names, and every package:
 //!
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`config`] | validated settings of the bot and the reconciler | nothing |
-//! | [`telemetry`] | tracing and metrics | nothing |
 //! | [`app`] | the packages of the use cases under one name | nothing |
 //! | [`state_folder`] | the reconciler's state folder: its lock, who had it before, and what the process is at | `app` |
 //! | [`cli`] | arguments and the subcommands | `app`, `config` |
 //!
-//! `main.rs` and `wiring/` put them together: the only place that knows every package.
+//! `main.rs` and `wiring/` put them together: the only place that knows every package. The bot's part of that is
+//! `crates/serve`, which the demo has too.
 //!
 //! # Where to go
 //!
@@ -77,7 +85,7 @@
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign` (decide), `bot/sync` (act) |
-//! | a setting | `plan/settings` (a repository's), [`config`] (the bot's) |
+//! | a setting | `plan/settings` (a repository's), [`config`] (the bot's), handed on in `serve/settings.rs` |
 //! | what becomes of the services inside a cluster | `plan/services` (decide), `fleet/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
 //! | how services come into a cluster, and how they stand | `live/services` (decide), `reconciler/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |
 //! | first contact with a repository | `plan/onboarding`, `plan/first_release` (decide), `bot/sync/onboarding.rs` and `cli/init.rs` (act) |
@@ -165,14 +173,13 @@
 //!
 //! # The rule
 //!
-//! Arrows run one way: `heart <- use cases <- adapters <- program`, and adapters never import one another. Cargo holds
+//! Arrows run one way: `heart <- use cases <- adapters <- programs`, and adapters never import one another. Cargo holds
 //! that there is no circle, `tests/suite/house` the rest: it reads the imports and the manifests.
 
 pub mod app;
 pub mod cli;
 pub mod config;
 pub mod state_folder;
-pub mod telemetry;
 
 pub use capstan_agent_client as agent_client;
 pub use capstan_controllers as controllers;
@@ -185,5 +192,6 @@ pub use capstan_openstack as openstack;
 pub use capstan_planner_process as planner_process;
 pub use capstan_registries as registries;
 pub use capstan_server as server;
+pub use capstan_telemetry as telemetry;
 pub use capstan_vault as vault;
 pub use capstan_webhooks as webhooks;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sqlx::SqlitePool;
+
 use super::open::{OpenError, REPLACE, Tables, newest_schema};
 use super::retention::OF_A_REPOSITORY;
 use super::transfer::TransferError;
@@ -78,6 +80,7 @@ impl Database {
     async fn check_all(&self) -> Result<DatabaseCheck, TransferError> {
         let mut check = nothing_yet(match self.engine {
             Engine::Sqlite { .. } => "SQLite",
+            #[cfg(feature = "postgres")]
             Engine::Postgres(_) => "PostgreSQL",
         });
         self.check_integrity(&mut check.findings).await?;
@@ -114,19 +117,11 @@ impl Database {
     }
 
     async fn check_integrity(&self, findings: &mut Vec<DatabaseFinding>) -> Result<(), TransferError> {
-        let Engine::Sqlite { reader, .. } = &self.engine else { return Ok(()) };
-        let told: Result<Vec<String>, _> =
-            sqlx::query_scalar("PRAGMA integrity_check(10)").fetch_all(reader).await;
-        let told = match told {
-            Ok(told) => told,
-            // Some damage is told by no row.
-            Err(sqlx::Error::Database(refused)) => vec![refused.to_string()],
-            Err(other) => return Err(failed("checking its integrity")(other)),
-        };
-        let told = told.into_iter().filter(|line| line != "ok");
-        findings
-            .extend(told.map(|line| damaged(format!("the file is damaged: {}", line.replace('\n', " ")))));
-        Ok(())
+        match &self.engine {
+            Engine::Sqlite { reader, .. } => check_file(reader, findings).await,
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(_) => Ok(()),
+        }
     }
 
     async fn check_rows(&self, findings: &mut Vec<DatabaseFinding>) -> Result<(), TransferError> {
@@ -157,4 +152,19 @@ impl Database {
         }
         Ok(())
     }
+}
+
+/// What SQLite finds in its file.
+async fn check_file(reader: &SqlitePool, findings: &mut Vec<DatabaseFinding>) -> Result<(), TransferError> {
+    let told: Result<Vec<String>, _> =
+        sqlx::query_scalar("PRAGMA integrity_check(10)").fetch_all(reader).await;
+    let told = match told {
+        Ok(told) => told,
+        // Some damage is told by no row.
+        Err(sqlx::Error::Database(refused)) => vec![refused.to_string()],
+        Err(other) => return Err(failed("checking its integrity")(other)),
+    };
+    let told = told.into_iter().filter(|line| line != "ok");
+    findings.extend(told.map(|line| damaged(format!("the file is damaged: {}", line.replace('\n', " ")))));
+    Ok(())
 }

@@ -29,7 +29,9 @@ mod transfer;
 
 use std::sync::Arc;
 
-use sqlx::{PgPool, SqlitePool};
+#[cfg(feature = "postgres")]
+use sqlx::PgPool;
+use sqlx::SqlitePool;
 use tokio::sync::Notify;
 
 use capstan_ports::{Clock, RecordsError};
@@ -54,6 +56,7 @@ enum Engine {
         writer: SqlitePool,
         reader: SqlitePool,
     },
+    #[cfg(feature = "postgres")]
     Postgres(PgPool),
 }
 
@@ -62,6 +65,7 @@ macro_rules! read {
     ($database:expr, $pool:ident => $body:expr) => {
         match &$database.engine {
             $crate::Engine::Sqlite { reader: $pool, .. } => $body,
+            #[cfg(feature = "postgres")]
             $crate::Engine::Postgres($pool) => $body,
         }
     };
@@ -72,6 +76,7 @@ macro_rules! write {
     ($database:expr, $pool:ident => $body:expr) => {
         match &$database.engine {
             $crate::Engine::Sqlite { writer: $pool, .. } => $body,
+            #[cfg(feature = "postgres")]
             $crate::Engine::Postgres($pool) => $body,
         }
     };
@@ -88,6 +93,7 @@ macro_rules! transaction {
                 $tx.commit().await?;
                 value
             }
+            #[cfg(feature = "postgres")]
             $crate::Engine::Postgres(pool) => {
                 let mut $tx = pool.begin().await?;
                 let value = $body;
@@ -112,6 +118,7 @@ impl Database {
                 reader.close().await;
                 writer.close().await;
             }
+            #[cfg(feature = "postgres")]
             Engine::Postgres(pool) => pool.close().await,
         }
     }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Connection as _, PgPool, SqlSafeStr, SqlitePool};
+use sqlx::{ConnectOptions as _, Connection as _, SqlSafeStr, SqlitePool};
+#[cfg(feature = "postgres")]
+use sqlx::{PgPool, postgres};
 
 use super::intact::{self, beside};
 use super::{Database, Engine};
@@ -192,6 +193,7 @@ impl Database {
     ) -> Result<Self, OpenError> {
         let engine = match url.split_once(':').map(|(scheme, _)| scheme) {
             Some("sqlite") => open_sqlite(url, tables).await?,
+            #[cfg(feature = "postgres")]
             Some("postgres" | "postgresql") => open_postgres(url, tables).await?,
             Some(other) => return Err(OpenError::Url(format!("`{other}:` is no engine that Capstan knows"))),
             None => return Err(OpenError::Url("it has no scheme".to_owned())),
@@ -204,6 +206,7 @@ impl Database {
         let all = Tables::UpTo(i64::MAX);
         match &self.engine {
             Engine::Sqlite { writer, .. } => migrate_sqlite(writer, all).await,
+            #[cfg(feature = "postgres")]
             Engine::Postgres(pool) => migrate_postgres(pool, all).await,
         }
     }
@@ -294,8 +297,9 @@ async fn make_file(path: &Path, options: &SqliteConnectOptions) -> Result<(), sq
     Ok(())
 }
 
+#[cfg(feature = "postgres")]
 async fn open_postgres(url: &str, tables: Tables) -> Result<Engine, OpenError> {
-    let options = PgConnectOptions::from_str(url)
+    let options = postgres::PgConnectOptions::from_str(url)
         // The error may quote the URL, and with it the password.
         .map_err(|_| OpenError::Url("it is no PostgreSQL URL".to_owned()))?
         .application_name("capstan")
@@ -309,7 +313,7 @@ async fn open_postgres(url: &str, tables: Tables) -> Result<Engine, OpenError> {
         database: options.get_database().unwrap_or(options.get_username()).to_owned(),
         source,
     };
-    let pool = PgPoolOptions::new()
+    let pool = postgres::PgPoolOptions::new()
         .max_connections(8)
         .acquire_timeout(Duration::from_secs(5))
         .connect_with(options.clone())
@@ -329,6 +333,7 @@ async fn migrate_sqlite(writer: &SqlitePool, tables: Tables) -> Result<(), OpenE
 }
 
 /// sqlx holds PostgreSQL's advisory lock meanwhile.
+#[cfg(feature = "postgres")]
 async fn migrate_postgres(pool: &PgPool, tables: Tables) -> Result<(), OpenError> {
     match tables {
         Tables::UpTo(schema) => {

@@ -1,6 +1,6 @@
 //! The tables as the engine itself describes them: which there are, their columns, which migration made them.
 
-use sqlx::{AssertSqlSafe, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::retention::COUNTS;
 use super::{Database, Engine, read};
@@ -50,7 +50,8 @@ impl Describes for SqliteConnection {
     }
 }
 
-impl Describes for PgConnection {
+#[cfg(feature = "postgres")]
+impl Describes for sqlx::PgConnection {
     async fn columns(&mut self, table: &'static str) -> Result<Vec<Column>, sqlx::Error> {
         let sql = "SELECT column_name::text, data_type::text FROM information_schema.columns
                    WHERE table_schema = current_schema() AND table_name = $1 ORDER BY column_name COLLATE \"C\"";
@@ -82,6 +83,7 @@ impl Database {
     pub(super) async fn schema(&self) -> Result<Option<i64>, sqlx::Error> {
         let sql = match self.engine {
             Engine::Sqlite { .. } => "SELECT COUNT(*) FROM sqlite_master WHERE name = 'capstan_migrations'",
+            #[cfg(feature = "postgres")]
             Engine::Postgres(_) => {
                 "SELECT COUNT(*) FROM information_schema.tables
                 WHERE table_schema = current_schema() AND table_name = 'capstan_migrations'"

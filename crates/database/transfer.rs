@@ -219,6 +219,7 @@ impl Database {
                 let mut tx = reader.begin().await.map_err(failed(BEGINNING))?;
                 write_tables!(tx, "json_array({})", lines, header);
             }
+            #[cfg(feature = "postgres")]
             Engine::Postgres(pool) => {
                 let one_state = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
                 let mut tx = pool.begin_with(one_state).await.map_err(failed(BEGINNING))?;
@@ -271,6 +272,7 @@ impl Database {
                 tx.commit().await.map_err(failed(WRITING))?;
                 Ok(rows)
             }
+            #[cfg(feature = "postgres")]
             Engine::Postgres(pool) => {
                 let mut tx = pool.begin().await.map_err(failed(WRITING))?;
                 let rows = read_tables!(tx, header, stream);

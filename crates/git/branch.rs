@@ -19,8 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::access::{Access, check_url, without_credentials};
 use super::fetch::{FetchFailure, resolve_branch};
 use super::mirror::{Mirrors, run_blocking};
-use capstan_ports::MirrorError;
-use capstan_reconciler::reconcile::ports::{SourceError, SourceTree, TreeSource};
+use capstan_ports::{MirrorError, SourceError, SourceTree, TreeSource};
 
 /// A branch of a Git repository.
 pub struct BranchSource {

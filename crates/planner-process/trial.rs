@@ -10,7 +10,7 @@ use jiff::civil::Date;
 
 use super::{Cause, Ended, MOST_EXCEEDED, ProcessPlanner};
 use capstan_fleet::planner::process::{Request, TreeRef};
-use capstan_reconciler::reconcile::ports::{TrialFailed, TrialRenders};
+use capstan_ports::{TrialFailed, TrialRenders};
 
 impl From<Ended> for TrialFailed {
     fn from(ended: Ended) -> Self {

@@ -32,6 +32,8 @@
 //! | [`queue`] | the durable queue of jobs, one a repository | `arrivals`, `records`, `repository_name` |
 //! | [`retention`] | what of records and mirrors may go | `mirror`, `records` |
 //! | [`sign_in`] | who somebody is and what they may do, asked of the code host in their own name | `code_host` |
+//! | [`tree_source`] | where a tree comes from that the reconciler follows | nothing |
+//! | [`trial_renders`] | what others wrote is opened and rendered within limits | nothing |
 //! | [`vault`] | Vaults: who logs in, what is read, what is kept alive there | `management_cluster` |
 //! | [`wave_webhook`] | somebody outside is asked whether a wave of a campaign is well | nothing |
 //! | [`workload_clusters`] | the clusters that a management cluster makes, live | `management_cluster` |
@@ -61,6 +63,8 @@ mod records;
 mod repository_name;
 mod retention;
 mod sign_in;
+mod tree_source;
+mod trial_renders;
 mod vault;
 mod wave_webhook;
 mod workload_clusters;
@@ -115,6 +119,8 @@ pub use records::{
 pub use repository_name::RepositoryName;
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};
+pub use tree_source::{SourceError, SourceTree, TreeSource};
+pub use trial_renders::{TrialFailed, TrialRenders};
 pub use vault::{
     KvSecret, NewLease, NoVaults, ServiceAccountTokens, Vault, VaultAddress, VaultError, VaultLogin,
     VaultToken, Vaults, ends_at,

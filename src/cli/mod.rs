@@ -39,8 +39,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub use agents::run as run_agents;
-#[cfg(feature = "demo")]
-pub use arguments::Demo;
 pub use arguments::{
     Agents, AgentsCommand, AnyCommand, Arguments, Command, Crds, DatabaseArguments, DatabaseCommand,
     DatabasePlace, Format, Offline, PlannerProcess, Service,

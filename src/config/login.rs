@@ -1,21 +1,9 @@
 //! How people sign in to see the pages: the App's client id and secret, and where they come back to.
 
-use secrecy::SecretString;
 use url::Url;
 
 use super::sources::Sources;
-use super::{CALLBACK, Environment};
-
-/// How people sign in.
-#[derive(Debug)]
-pub struct Login {
-    /// The App's client id.
-    pub client_id: String,
-    /// Its client secret.
-    pub client_secret: SecretString,
-    /// Where people come back to.
-    pub callback: Url,
-}
+use super::{CALLBACK, Environment, Login};
 
 /// How people sign in, where a client id is given.
 pub(super) fn login(

@@ -17,19 +17,19 @@ mod traces;
 mod wave_webhooks;
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use capstan_plan::settings::OperatorHost;
 use secrecy::SecretString;
-use tempfile::TempDir;
 use url::Url;
 
+use capstan_serve::web_url_of;
+pub use capstan_serve::{Config, GithubApp, Login, RETENTION, Work};
 pub use capstan_server::{CALLBACK, Intake, Mode};
 
-pub use login::Login;
 use place::Place;
 use private::{given_key, kept_or_made_key, make_private_folder, open_to_everybody};
 pub use provider_credentials::ProviderCredentials;
@@ -39,101 +39,6 @@ pub use sources::ServeOptions;
 use sources::{Origin, Setting, Sources};
 pub use traces::{TraceCollector, traces_of};
 pub use wave_webhooks::WaveWebhookHost;
-
-/// Everything that `capstan serve` is told.
-#[derive(Debug)]
-pub struct Config {
-    /// Whether what is decided is done.
-    pub mode: Mode,
-    /// The folder that a dry run works in instead of the state directory; it goes with this value.
-    pub scratch: Option<TempDir>,
-    /// Where GitHub and reconcilers connect.
-    pub listen: SocketAddr,
-    /// Where people and monitoring connect; `None` where nobody said: [`INTERNAL_LISTEN`], then.
-    pub internal_listen: Option<SocketAddr>,
-    /// Where monitoring alone connects; `None` where it uses the internal listener.
-    pub metrics_listen: Option<SocketAddr>,
-    /// What those who connect may cost.
-    pub intake: Intake,
-    /// How long records are kept that are only looked up.
-    pub retention: Duration,
-    /// How GitHub and reconcilers reach the bot, where that is known.
-    pub public_url: Option<Url>,
-    /// `sqlite:` or `postgres:` URL; may hold a password.
-    pub database_url: SecretString,
-    /// For mirrors and the SQLite database; exists and can be written to. In a dry run that of `scratch`.
-    pub state_dir: PathBuf,
-    /// A key of this bot's own, 32 bytes in base64: outlives the App's.
-    pub key: SecretString,
-    /// The GitHub App.
-    pub github: GithubApp,
-    /// How people sign in; `None` where nobody does.
-    pub login: Option<Login>,
-    /// How much is done at once, and how much of the machine it may take.
-    pub work: Work,
-    /// What hosts are shown from which components of providers are fetched.
-    pub provider_credentials: Vec<ProviderCredentials>,
-    /// The webhooks that waves of campaigns may ask.
-    pub wave_webhooks: Vec<WaveWebhookHost>,
-    /// What an operator should know of these settings, a sentence each.
-    pub warnings: Vec<String>,
-    /// Hosts that repositories may name for components of providers.
-    pub provider_hosts: Vec<OperatorHost>,
-}
-
-/// How much is done at once, and how much of the machine it may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Work {
-    /// Repositories that are worked on at once.
-    pub workers: usize,
-    /// How long the work on one may take.
-    pub job: Duration,
-    /// How long planning or judging one cluster may take.
-    pub planner: Duration,
-    /// Memory that a planning process may take, in bytes.
-    pub planner_memory: u64,
-}
-
-impl Default for Work {
-    fn default() -> Self {
-        let (job, planner) = (Duration::from_secs(900), Duration::from_secs(60));
-        Self { workers: 4, job, planner, planner_memory: 1024 << 20 }
-    }
-}
-
-/// Where the internal listener listens where nobody said.
-pub const INTERNAL_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8082);
-
-/// How to be the GitHub App.
-#[derive(Debug)]
-pub struct GithubApp {
-    /// Base of the REST API, without a slash at its end: `https://api.github.com`.
-    pub api_url: Url,
-    /// The App's id.
-    pub app_id: u64,
-    /// Its private key, PEM.
-    pub private_key: SecretString,
-    /// Its webhook secrets, one or two: while a secret is changed both are valid.
-    pub webhook_secrets: Vec<SecretString>,
-}
-
-impl GithubApp {
-    /// Where people look at repositories: `https://github.com` for GitHub's own API, the root of the
-    /// server for GitHub Enterprise Server and test forges.
-    pub fn web_url(&self) -> Url {
-        web_url_of(&self.api_url)
-    }
-}
-
-fn web_url_of(api_url: &Url) -> Url {
-    let mut web = api_url.clone();
-    web.set_path("");
-    web.set_query(None);
-    if web.host_str() == Some("api.github.com") && web.set_host(Some("github.com")).is_err() {
-        return api_url.clone();
-    }
-    web
-}
 
 /// All that is wrong with the settings.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -157,98 +62,95 @@ impl fmt::Display for ConfigError {
 /// Reads the environment: the value of a variable, where it is set.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-impl Config {
-    /// Reads and checks all settings, and makes the state directory where it does not exist.
-    ///
-    /// # Errors
-    /// With every problem found.
-    pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Self, ConfigError> {
-        let mut sources =
-            Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
-        setup::add_kept_app(&mut sources, environment);
-        let mut problems = Vec::new();
-        let mut checked = Checked { problems: &mut problems };
+/// Reads and checks all settings of the bot, and makes the state directory where it does not exist.
+///
+/// # Errors
+/// With every problem found.
+pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Config, ConfigError> {
+    let mut sources =
+        Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
+    setup::add_kept_app(&mut sources, environment);
+    let mut problems = Vec::new();
+    let mut checked = Checked { problems: &mut problems };
 
-        let mode = checked.take(mode(&sources));
-        let is_dry = mode == Some(Mode::DryRun);
-        // Whoever tries it has a bot running, perhaps.
-        let listen = checked.take(listen(&sources, if is_dry { 0 } else { 8080 }));
-        let internal_listen = checked.take(optional_listen(&sources, "internal-listen"));
-        let metrics_listen = checked.take(optional_listen(&sources, "metrics-listen"));
-        let intake = checked.take(intake(&sources));
-        let retention = checked.take(retention(&sources));
-        let public_url = checked.take(public_url(&sources));
-        let api_url = checked.take(api_url(&sources));
-        let app_id = checked.take(app_id(&sources));
-        let private_key = checked.take(private_key(&sources, environment));
-        let webhook_secrets = checked.take(webhook_secrets(&sources, environment));
-        let place = mode.and_then(|mode| Place::of(mode, &sources, environment, &mut checked));
-        let work = checked.take(work(&sources));
-        let provider_credentials =
-            checked.take(provider_credentials::provider_credentials(&sources)).unwrap_or_default();
-        let wave_webhooks = checked.take(wave_webhooks::wave_webhooks(&sources)).unwrap_or_default();
-        let provider_hosts =
-            checked.take(provider_hosts(&sources, OperatorHost::public())).unwrap_or_default();
-        // Logging is set up before the rest, and with it where traces go: here it is only looked at.
-        checked.take(traces::traces(&sources, environment));
-        let login = match &public_url {
-            Some(public_url) => checked.take(login::login(&sources, environment, public_url.as_ref())),
-            None => None,
-        };
+    let mode = checked.take(mode(&sources));
+    let is_dry = mode == Some(Mode::DryRun);
+    // Whoever tries it has a bot running, perhaps.
+    let listen = checked.take(listen(&sources, if is_dry { 0 } else { 8080 }));
+    let internal_listen = checked.take(optional_listen(&sources, "internal-listen"));
+    let metrics_listen = checked.take(optional_listen(&sources, "metrics-listen"));
+    let intake = checked.take(intake(&sources));
+    let retention = checked.take(retention(&sources));
+    let public_url = checked.take(public_url(&sources));
+    let api_url = checked.take(api_url(&sources));
+    let app_id = checked.take(app_id(&sources));
+    let private_key = checked.take(private_key(&sources, environment));
+    let webhook_secrets = checked.take(webhook_secrets(&sources, environment));
+    let place = mode.and_then(|mode| Place::of(mode, &sources, environment, &mut checked));
+    let work = checked.take(work(&sources));
+    let provider_credentials =
+        checked.take(provider_credentials::provider_credentials(&sources)).unwrap_or_default();
+    let wave_webhooks = checked.take(wave_webhooks::wave_webhooks(&sources)).unwrap_or_default();
+    let provider_hosts = checked.take(provider_hosts(&sources, OperatorHost::public())).unwrap_or_default();
+    // Logging is set up before the rest, and with it where traces go: here it is only looked at.
+    checked.take(traces::traces(&sources, environment));
+    let login = match &public_url {
+        Some(public_url) => checked.take(login::login(&sources, environment, public_url.as_ref())),
+        None => None,
+    };
 
-        match (
+    match (
+        mode,
+        listen,
+        internal_listen,
+        metrics_listen,
+        intake,
+        retention,
+        public_url,
+        api_url,
+        app_id,
+        private_key,
+        webhook_secrets,
+        place,
+        work,
+        login,
+    ) {
+        (
+            Some(mode),
+            Some(listen),
+            Some(internal_listen),
+            Some(metrics_listen),
+            Some(intake),
+            Some(retention),
+            Some(public_url),
+            Some(api_url),
+            Some(app_id),
+            Some(private_key),
+            Some(webhook_secrets),
+            Some(place),
+            Some(work),
+            Some(login),
+        ) if problems.is_empty() => Ok(Config {
             mode,
+            scratch: place.scratch,
             listen,
             internal_listen,
             metrics_listen,
             intake,
             retention,
             public_url,
-            api_url,
-            app_id,
-            private_key,
-            webhook_secrets,
-            place,
-            work,
+            database_url: place.database_url,
+            state_dir: place.state_dir,
+            key: place.key,
+            github: GithubApp { api_url, app_id, private_key, webhook_secrets },
             login,
-        ) {
-            (
-                Some(mode),
-                Some(listen),
-                Some(internal_listen),
-                Some(metrics_listen),
-                Some(intake),
-                Some(retention),
-                Some(public_url),
-                Some(api_url),
-                Some(app_id),
-                Some(private_key),
-                Some(webhook_secrets),
-                Some(place),
-                Some(work),
-                Some(login),
-            ) if problems.is_empty() => Ok(Self {
-                mode,
-                scratch: place.scratch,
-                listen,
-                internal_listen,
-                metrics_listen,
-                intake,
-                retention,
-                public_url,
-                database_url: place.database_url,
-                state_dir: place.state_dir,
-                key: place.key,
-                github: GithubApp { api_url, app_id, private_key, webhook_secrets },
-                login,
-                work,
-                provider_credentials,
-                wave_webhooks,
-                warnings: open_secrets(&sources),
-                provider_hosts,
-            }),
-            _ => Err(ConfigError { problems }),
-        }
+            work,
+            provider_credentials: provider_credentials.into_iter().map(Into::into).collect(),
+            wave_webhooks: wave_webhooks.into_iter().map(Into::into).collect(),
+            warnings: open_secrets(&sources),
+            provider_hosts,
+        }),
+        _ => Err(ConfigError { problems }),
     }
 }
 
@@ -284,7 +186,7 @@ fn open_secrets(sources: &Sources) -> Vec<String> {
 /// Where the bot's database is, for commands that work on it beside the bot.
 ///
 /// # Errors
-/// As [`Config::load`], for the settings that say it.
+/// As [`load`], for the settings that say it.
 pub fn database_of(
     options: &ServeOptions,
     environment: Environment<'_>,
@@ -376,9 +278,6 @@ fn intake(sources: &Sources) -> Result<Intake, String> {
             .map_or(default.body_bytes, |mebibytes| mebibytes << 20),
     })
 }
-
-/// Records that are kept where nobody says for how long.
-pub const RETENTION: Duration = Duration::from_secs(90 * 24 * 3600);
 
 fn retention(sources: &Sources) -> Result<Duration, String> {
     // A week: GitHub delivers again for three days, and comments are read again for as long.

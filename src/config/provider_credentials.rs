@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use capstan_fleet::components::HostCredentials;
 use capstan_plan::settings::{Glob, HostName};
+use capstan_ports::SourceCredentials;
 use capstan_providers::CREDENTIAL_NAMES;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::sources::Sources;
 
@@ -31,6 +33,17 @@ pub(super) fn provider_credentials(sources: &Sources) -> Result<Vec<ProviderCred
         )
     })?;
     ProviderCredentials::read(&text).map_err(|why| format!("{}: {}{why}", setting.named(), path.display()))
+}
+
+impl From<ProviderCredentials> for HostCredentials {
+    fn from(read: ProviderCredentials) -> Self {
+        let value = |name: &str| Some(read.values.get(name)?.expose_secret().to_owned());
+        Self {
+            host: read.host.as_str().to_owned(),
+            credentials: SourceCredentials::read(value),
+            repositories: read.repositories,
+        }
+    }
 }
 
 impl ProviderCredentials {
@@ -100,8 +113,6 @@ fn one(
 
 #[cfg(test)]
 mod tests {
-    use secrecy::ExposeSecret as _;
-
     use super::*;
 
     #[test]

@@ -235,17 +235,17 @@ mod tests {
         };
         let options = ServeOptions::default();
         let people = with(&[("CAPSTAN_PUBLIC_URL", "https://capstan.example")]);
-        let config = super::super::Config::load(&options, &people).unwrap();
+        let config = super::super::load(&options, &people).unwrap();
         assert_eq!(config.github.app_id, 12);
         assert_eq!(config.github.webhook_secrets[0].expose_secret(), "a webhook secret");
         assert_eq!(config.login.unwrap().client_id, "Iv1.1");
         assert!(SetupConfig::needed(&options, &people).unwrap().is_none());
 
         let nobody = with(&[("CAPSTAN_PUBLIC_URL", "http://capstan.example/below")]);
-        assert!(super::super::Config::load(&options, &nobody).unwrap().login.is_none());
+        assert!(super::super::load(&options, &nobody).unwrap().login.is_none());
 
         let another = with(&[("CAPSTAN_GITHUB_APP_ID", "7")]);
-        let problems = super::super::Config::load(&options, &another).unwrap_err().to_string();
+        let problems = super::super::load(&options, &another).unwrap_err().to_string();
         assert!(problems.contains("github-private-key-file is missing"), "{problems}");
     }
 

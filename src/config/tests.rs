@@ -49,7 +49,7 @@ impl Place {
     }
 
     fn load(&self, options: &ServeOptions) -> Result<Config, ConfigError> {
-        Config::load(options, &|name| self.variables.get(name).cloned())
+        load(options, &|name| self.variables.get(name).cloned())
     }
 
     fn problems(&self, options: &ServeOptions) -> String {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use capstan_bot::wave_webhooks::WebhookHost;
 use capstan_plan::settings::{Glob, HostName};
 use secrecy::SecretString;
 use serde_json::Value;
@@ -35,6 +36,12 @@ pub(super) fn wave_webhooks(sources: &Sources) -> Result<Vec<WaveWebhookHost>, S
         )
     })?;
     WaveWebhookHost::read(&text).map_err(|why| format!("{}: {}{why}", setting.named(), path.display()))
+}
+
+impl From<WaveWebhookHost> for WebhookHost {
+    fn from(read: WaveWebhookHost) -> Self {
+        Self { host: read.host.as_str().to_owned(), repositories: read.repositories, secret: read.secret }
+    }
 }
 
 impl WaveWebhookHost {

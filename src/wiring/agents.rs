@@ -6,9 +6,10 @@ use capstan::app::ports::{Clock, SystemClock};
 use capstan::cli::{self, Agents, Failure};
 use capstan::database::Database;
 use capstan_report::Refusal;
+use capstan_serve::names;
 use secrecy::ExposeSecret;
 
-use super::{database_place, failed, names, runtime};
+use super::{database_place, failed, runtime};
 
 /// Runs one command.
 pub(super) fn run(arguments: &Agents) -> Result<(), Failure> {

@@ -1,13 +1,8 @@
 //! How the rooms are put together; part of the program, not of the library.
 
 mod agents;
-mod bot;
 mod database;
 mod database_place;
-#[cfg(feature = "demo")]
-mod demo;
-mod names;
-mod planner_process;
 mod reconciler;
 mod setup;
 
@@ -19,15 +14,16 @@ use capstan::app::ports::{
 };
 use capstan::cli::{self, Failure, Service};
 use capstan::config::{
-    Config, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig, traces_of,
+    self, Config, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig, traces_of,
 };
 use capstan::git::Checkout;
 use capstan::k8s::crd;
 use capstan::planner_process::STACK;
 use capstan::registries::Fetcher;
 use capstan::server::SetUp;
-use capstan::telemetry;
 use capstan_report::Refusal;
+use capstan_serve::shutdown_asked;
+use capstan_telemetry as telemetry;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -49,9 +45,9 @@ pub(crate) fn run(service: &Service) -> ExitCode {
         Service::Crds(arguments) => print_definitions(arguments),
         Service::Agents(arguments) => agents::run(arguments),
         Service::Database(arguments) => return database::run(arguments),
-        Service::PlannerProcess(arguments) => planner_process::run(arguments),
-        #[cfg(feature = "demo")]
-        Service::Demo(options) => runtime().and_then(|runtime| runtime.block_on(demo::run(options))),
+        Service::PlannerProcess(process) => {
+            capstan_serve::plan_on_standard_input(process.memory, process.stack).map_err(failed)
+        }
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -65,7 +61,7 @@ fn serve(options: &ServeOptions) -> Result<(), Failure> {
     // Where an App is made first, it is not known before.
     let config = match setup {
         Some(_) => None,
-        None => Some(Config::load(options, &environment).map_err(wrong)?),
+        None => Some(config::load(options, &environment).map_err(wrong)?),
     };
     let traces = traces_of(options, &environment).map_err(wrong)?;
     let stop = CancellationToken::new();
@@ -100,9 +96,10 @@ async fn set_up_and_serve(
     }
     let config = match config {
         Some(config) => config,
-        None => Config::load(options, &|name| std::env::var(name).ok()).map_err(wrong)?,
+        None => config::load(options, &|name| std::env::var(name).ok()).map_err(wrong)?,
     };
-    bot::start(config, stop).await?.finished().await
+    let running = capstan_serve::start(config, stop).await.map_err(failed)?;
+    running.finished().await.map_err(failed)
 }
 
 fn wrong(error: ConfigError) -> Failure {
@@ -145,28 +142,4 @@ fn runtime() -> Result<Runtime, Failure> {
 
 fn failed(error: impl std::fmt::Display) -> Failure {
     Failure::Failed(Refusal::Starting, error.to_string())
-}
-
-/// Returns at SIGTERM or Ctrl-C.
-async fn shutdown_asked() {
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(error) => {
-                tracing::warn!(%error, "SIGTERM cannot be caught");
-                std::future::pending::<()>().await;
-            }
-        }
-    };
-    tokio::select! {
-        () = terminate => {}
-        interrupted = tokio::signal::ctrl_c() => {
-            if let Err(error) = interrupted {
-                tracing::warn!(%error, "Ctrl-C cannot be caught");
-                std::future::pending::<()>().await;
-            }
-        }
-    }
 }

@@ -25,18 +25,19 @@ use capstan::k8s::{
 use capstan::openstack::OpenStack;
 use capstan::planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
 use capstan::state_folder::{LockedFolder, NoteFile};
-use capstan::telemetry;
 use capstan::vault::VaultServers;
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
 use capstan_live::installing::{HOLDER, LEASE as LEASE_OF_OPERATORS};
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
 use capstan_report::Refusal;
+use capstan_serve::names;
+use capstan_telemetry as telemetry;
 use jiff::SignedDuration;
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 
-use super::{failed, names};
+use super::failed;
 
 /// Requests to the API server that are under way at a time, all Fleets together.
 const REQUESTS: usize = 32;

@@ -9,10 +9,10 @@ use capstan::cli::Failure;
 use capstan::config::{KeptApp, SetupConfig, keep_app, try_to_keep};
 use capstan::github::{GitHubLimits, GitHubManifests};
 use capstan::server::{self, SetUp, SetupParts};
+use capstan_serve::bind_internal;
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 
-use super::bot::bind_internal;
 use super::failed;
 
 /// Keeps the App in the state directory.

@@ -1,7 +1,7 @@
 //! `make sbom`: what the released program is made of, as CycloneDX 1.5 in JSON
 //! (<https://cyclonedx.org/docs/1.5/json/>), written into `target/capstan.cdx.json`.
 //!
-//! The crates are those that end in the binary of a release (`--no-default-features`), as `cargo tree` tells them;
+//! The crates are those that end in the binary of a release, as `cargo tree` tells them;
 //! versions, licences and checksums are those of `Cargo.lock` and of the crates themselves.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people at a terminal")]
@@ -72,7 +72,7 @@ fn component(package: &Package, checksums: &BTreeMap<(String, String), String>) 
 /// Names and versions of what ends in the binary of a release.
 fn shipped() -> BTreeSet<(String, String)> {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "--package", "capstan", "--no-default-features", "--edges", "normal"])
+        .args(["tree", "--locked", "--package", "capstan", "--edges", "normal"])
         .args(["--prefix", "none", "--format", "{p}", "--target", PLATFORM, "--manifest-path"])
         .arg(Path::new(ROOT).join("Cargo.toml"))
         .output()

@@ -7,8 +7,6 @@ mod cli;
 mod components;
 mod conversions;
 mod database;
-#[cfg(feature = "demo")]
-mod demo;
 mod dependencies;
 mod deploy;
 mod docs;
@@ -19,7 +17,6 @@ mod house;
 mod identity;
 mod installing;
 mod k8s;
-#[cfg(feature = "demo")]
 mod live;
 mod openstack;
 mod operator;

@@ -12,8 +12,7 @@ use rand::RngExt;
 use ulid::Ulid;
 
 use self::statements::{
-    ANYTHING_DUE, ARRIVALS, BURY, CLAIM_IN_POSTGRES, CLAIM_IN_SQLITE, COMPLETE, FAIL, LEAVE, PUT_OFF,
-    TAKE_HINTS, USE_UP_HINTS,
+    ANYTHING_DUE, ARRIVALS, BURY, CLAIM_IN_SQLITE, COMPLETE, FAIL, LEAVE, PUT_OFF, TAKE_HINTS, USE_UP_HINTS,
 };
 pub(super) use self::statements::{ENQUEUE, REVIVE};
 use super::{Database, Engine, corrupt, failed, read, timestamp, transaction, write};
@@ -228,7 +227,8 @@ impl Database {
         let none_of: String = but.iter().map(|id| format!(",{},", id.cast_signed())).collect();
         let claim = match self.engine {
             Engine::Sqlite { .. } => CLAIM_IN_SQLITE,
-            Engine::Postgres(_) => CLAIM_IN_POSTGRES,
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(_) => statements::CLAIM_IN_POSTGRES,
         };
         if !self.anything_due(now_ms).await? {
             return Ok(None);

@@ -101,6 +101,7 @@ macro_rules! claim {
 /// Takes a job.
 pub(super) const CLAIM_IN_SQLITE: &str = claim!("");
 /// The same.
+#[cfg(feature = "postgres")]
 pub(super) const CLAIM_IN_POSTGRES: &str = claim!(" FOR UPDATE OF due SKIP LOCKED");
 
 /// Whether there is a job to be taken. `$1` now, `$2` and `$3` the last moments that a wait and a lease may name.

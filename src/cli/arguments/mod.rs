@@ -68,9 +68,6 @@ pub enum Service {
     Agents(Agents),
     /// Check the bot's database, write it to a file, or read it from one
     Database(DatabaseArguments),
-    /// Run the whole bot on an embedded forge with sample data
-    #[cfg(feature = "demo")]
-    Demo(Demo),
     /// Plan what the bot asks on standard input; the bot starts it itself
     #[command(hide = true)]
     PlannerProcess(PlannerProcess),
@@ -179,18 +176,6 @@ pub enum DatabaseCommand {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-}
-
-/// `capstan demo`
-#[cfg(feature = "demo")]
-#[derive(Debug, Args)]
-pub struct Demo {
-    /// Print what happened and leave
-    #[arg(long)]
-    pub once: bool,
-    /// Port of the forge's pages [default: any free one]
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
-    pub port: u16,
 }
 
 /// An offline command with the options that all of them share.

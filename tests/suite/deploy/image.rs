@@ -52,7 +52,7 @@ fn the_image_holds_a_static_program_and_certificates_alone() {
     );
     let build = lines.iter().find(|line| line.contains("cargo build")).unwrap();
     for said in [
-        "RUSTFLAGS=\"-C target-feature=+crt-static\" cargo build --release --locked --no-default-features",
+        "RUSTFLAGS=\"-C target-feature=+crt-static\" cargo build --release --locked --features",
         "--target \"$target\"",
     ] {
         assert!(build.contains(said), "{said}: {build}");

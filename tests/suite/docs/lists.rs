@@ -85,6 +85,7 @@ const NO_REASONS: &[&str] = &[
 fn every_reason_of_the_reconciler_is_explained() {
     let sources = sources(&[
         "crates/reconciler/reconcile",
+        "crates/ports/tree_source.rs",
         "crates/controllers",
         "crates/hosts/pass/status.rs",
         "crates/live/cloud/names.rs",

@@ -47,6 +47,9 @@ const PACKAGES: &[&str] = &[
     "crates/controllers",
     "crates/server",
     "crates/forge",
+    "crates/telemetry",
+    "crates/serve",
+    "crates/demo",
     "src",
 ];
 
@@ -279,7 +282,7 @@ fn the_test_sees_what_a_room_imports() {
     let output = ["cli", "output"];
     assert_eq!(imports(&output, "use crate::config::Config;"), ["config"]);
     assert_eq!(imports(&output, "use crate::{app::ports::Mirror, config::Config};"), ["app", "config"]);
-    assert_eq!(imports(&output, "use super::super::telemetry::METRICS;"), ["telemetry"]);
+    assert_eq!(imports(&output, "use super::super::state_folder::Notes;"), ["state_folder"]);
     assert_eq!(imports(&["app"], "fn f() { crate::cli::run(); }"), ["cli"]);
     assert_eq!(imports(&output, "use super::Printed; // crate::config"), [""; 0]);
     assert_eq!(imports(&output, "#[cfg(test)] mod tests { use crate::config::Config; }"), [""; 0]);

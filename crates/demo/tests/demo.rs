@@ -1,11 +1,11 @@
-//! `capstan demo --once`, as a newcomer runs it: the built program, nothing else.
+//! `make demo` with `--once`, as a newcomer runs it: the built program, nothing else.
 
 use capstan_test_support::tally;
 
 #[test]
 fn the_demo_tells_its_whole_story_and_leaves_with_0() {
-    let output = tally::command(env!("CARGO_BIN_EXE_capstan"))
-        .args(["demo", "--once"])
+    let output = tally::command(env!("CARGO_BIN_EXE_capstan-demo"))
+        .args(["--once"])
         // What the person who runs the tests has set is not the demo's.
         .env_remove("CAPSTAN_LOG")
         .env_remove("RUST_LOG")
@@ -46,8 +46,8 @@ fn the_demo_tells_its_whole_story_and_leaves_with_0() {
 fn a_port_that_is_taken_is_said_with_what_to_do() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = taken.local_addr().expect("its address").port().to_string();
-    let output = tally::command(env!("CARGO_BIN_EXE_capstan"))
-        .args(["demo", "--once", "--port", &port])
+    let output = tally::command(env!("CARGO_BIN_EXE_capstan-demo"))
+        .args(["--once", "--port", &port])
         .output()
         .expect("the program starts");
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -58,8 +58,8 @@ fn a_port_that_is_taken_is_said_with_what_to_do() {
 
 #[test]
 fn without_git_it_says_what_to_install() {
-    let output = tally::command(env!("CARGO_BIN_EXE_capstan"))
-        .args(["demo", "--once"])
+    let output = tally::command(env!("CARGO_BIN_EXE_capstan-demo"))
+        .args(["--once"])
         .env("PATH", "/nowhere")
         .output()
         .expect("the program starts");

@@ -1,38 +1,63 @@
-//! `capstan demo`: the whole bot on an embedded forge with sample data.
+//! `make demo`: the whole bot on an embedded forge with sample data.
 //!
 //! Everything is real but GitHub, and GitHub's stand-in speaks its language: the bot is started as
-//! `serve` starts it, learns of things by signed webhooks, and reads and writes over HTTP. All of it
+//! `capstan serve` starts it, learns of things by signed webhooks, and reads and writes over HTTP. All of it
 //! lives in temporary folders and is gone afterwards.
 
+mod arguments;
+mod failure;
 mod sample;
 mod story;
 mod text;
 mod watch;
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
 
-use capstan::cli::{Demo, Failure};
-use capstan::config::{Config, GithubApp, Intake, Mode, RETENTION, Work};
-use capstan::telemetry;
 use capstan_forge::{Forge, ForgeError, Options, Permission, Selection};
-use capstan_report::Refusal;
+use capstan_planner_process::STACK;
+use capstan_serve::{Config, GithubApp, RETENTION, Work, shutdown_asked};
+use capstan_server::{Intake, Mode};
 use secrecy::SecretString;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use self::arguments::{Arguments, Demo};
+use self::failure::{Failure, failed};
 use self::sample::{CUSTOMER, PLATFORM, REPOSITORY};
 use self::story::Story;
 use self::watch::Watch;
-use super::{bot, failed, shutdown_asked};
 
-pub(super) async fn run(options: &Demo) -> Result<(), Failure> {
+/// The program: reads its arguments, plays the demo or plans for it, and says how that ended.
+pub fn main() -> ExitCode {
+    let ended = match Arguments::read(std::env::args().skip(1)) {
+        Ok(Arguments::Demo(demo)) => start(&demo),
+        Ok(Arguments::Planner { memory, stack }) => {
+            capstan_serve::plan_on_standard_input(memory, stack).map_err(failed)
+        }
+        Ok(Arguments::Help) => story::say(arguments::HELP),
+        Err(wrong) => return wrong.report(2),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(1),
+    }
+}
+
+fn start(demo: &Demo) -> Result<(), Failure> {
+    // What the planning process could render is rendered here too.
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build();
+    runtime?.block_on(run(demo))
+}
+
+async fn run(demo: &Demo) -> Result<(), Failure> {
     let environment = |name: &str| std::env::var(name).ok();
-    telemetry::start_logging(&environment, "warn").map_err(failed)?;
-    let forge = start_forge(options.port)?;
-    let folder = tempfile::Builder::new().prefix("capstan-demo-").tempdir().map_err(failed)?;
+    capstan_telemetry::start_logging(&environment, "warn").map_err(failed)?;
+    let forge = start_forge(demo.port)?;
+    let folder = tempfile::Builder::new().prefix("capstan-demo-").tempdir()?;
     let stop = CancellationToken::new();
-    let running = bot::start(config(&forge, &folder)?, stop.clone()).await?;
+    let running = capstan_serve::start(config(&forge, &folder)?, stop.clone()).await.map_err(failed)?;
     forge.deliver_to(&format!("http://{}/github/webhook", running.address));
 
     let watch = Watch { forge: &forge, records: running.records() };
@@ -44,7 +69,7 @@ pub(super) async fn run(options: &Demo) -> Result<(), Failure> {
     };
     let serve = async {
         story.tell().await?;
-        if !options.once {
+        if !demo.once {
             story.invite()?;
             std::future::pending::<()>().await;
         }
@@ -55,7 +80,7 @@ pub(super) async fn run(options: &Demo) -> Result<(), Failure> {
         () = shutdown_asked() => Ok(()),
     };
     stop.cancel();
-    let ended = running.finished().await;
+    let ended = running.finished().await.map_err(failed);
     told.and(ended)
 }
 
@@ -63,7 +88,7 @@ pub(super) async fn run(options: &Demo) -> Result<(), Failure> {
 fn start_forge(port: u16) -> Result<Forge, Failure> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string();
     let forge = Forge::start(Options { listen, ..Options::default() }).map_err(|error| match error {
-        ForgeError::Io(error) if port != 0 => Failure::Failed(Refusal::Starting, format!(
+        ForgeError::Io(error) if port != 0 => failed(format!(
             "the pages cannot be served on port {port}: {error}; name another one by --port, or none for any that is free"
         )),
         error => failed(error),

@@ -4,31 +4,27 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::app::agents::rollouts::{self, RolloutReporter};
-use capstan::app::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, SealingKey};
-use capstan::app::budget::{Limits, Meter, Priority, at_priority};
-use capstan::app::components::{HostCredentials, Sources, Supplier, SupplierLimits};
-use capstan::app::intake::keep_looking;
-#[cfg(feature = "demo")]
-use capstan::app::ports::PageRecords;
-use capstan::app::ports::{Clock, CodeHost, FetchLimits, Jobs, Mirror, SourceCredentials, SystemClock};
-use capstan::app::retention::Housekeeping;
-use capstan::app::sync::Ports;
-use capstan::app::visitors::Visitors;
-use capstan::app::wave_webhooks::{WaveWebhooks, WebhookHost, WebhookParts};
-use capstan::app::worker::{self, Heartbeats, Workforce};
-use capstan::cli::Failure;
-use capstan::config::{Config, INTERNAL_LISTEN, Mode, ProviderCredentials, WaveWebhookHost};
-use capstan::database::Database;
-use capstan::dry_run::DryRun;
-use capstan::git::{self, MirrorLimits, Mirrors};
-use capstan::github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
-use capstan::planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
-use capstan::registries::{CacheLimits, Fetcher, FolderCache};
-use capstan::server::{self, Listeners, Parts, Probe, ServerError};
-use capstan::telemetry;
-use capstan::webhooks::HttpWebhooks;
+use capstan_bot::agents::rollouts::{self, RolloutReporter};
+use capstan_bot::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, SealingKey};
+use capstan_bot::intake::keep_looking;
+use capstan_bot::retention::Housekeeping;
+use capstan_bot::sync::Ports;
+use capstan_bot::visitors::Visitors;
+use capstan_bot::wave_webhooks::{WaveWebhooks, WebhookParts};
+use capstan_bot::worker::{self, Heartbeats, Workforce};
+use capstan_budget::{Limits, Meter, Priority, at_priority};
+use capstan_database::Database;
+use capstan_dry_run::DryRun;
+use capstan_fleet::components::{Sources, Supplier, SupplierLimits};
+use capstan_git::{self as git, MirrorLimits, Mirrors};
+use capstan_github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
+use capstan_planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
+use capstan_ports::{Clock, CodeHost, FetchLimits, Jobs, Mirror, PageRecords, SystemClock};
+use capstan_registries::{CacheLimits, Fetcher, FolderCache};
 use capstan_report::BlockKey;
+use capstan_server::{self as server, Listeners, Mode, Parts, Probe, ServerError};
+use capstan_telemetry as telemetry;
+use capstan_webhooks::HttpWebhooks;
 use jiff::SignedDuration;
 use secrecy::ExposeSecret;
 use tempfile::TempDir;
@@ -37,7 +33,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::{failed, names};
+use super::failure::{ServeError, failed};
+use super::names;
+use super::settings::{Config, INTERNAL_LISTEN};
 
 /// How often everything is compared with GitHub, for what webhooks did not bring.
 const RESYNC: Duration = Duration::from_secs(180);
@@ -47,13 +45,12 @@ const HOUSEKEEPING: Duration = Duration::from_secs(3600);
 const GRACE: Duration = Duration::from_secs(20);
 
 /// A bot that runs.
-pub(super) struct Running {
+#[derive(Debug)]
+pub struct Running {
     /// Where GitHub reaches it.
-    #[cfg_attr(not(feature = "demo"), expect(dead_code, reason = "only the demo asks: `serve` was told"))]
-    pub(super) address: SocketAddr,
+    pub address: SocketAddr,
     /// Where people see it.
-    #[cfg_attr(not(feature = "demo"), expect(dead_code, reason = "only the demo asks: the log says it"))]
-    pub(super) internal_address: SocketAddr,
+    pub internal_address: SocketAddr,
     server: JoinHandle<()>,
     work: JoinHandle<()>,
     resync: JoinHandle<()>,
@@ -66,13 +63,15 @@ pub(super) struct Running {
 
 impl Running {
     /// What the bot's pages show.
-    #[cfg(feature = "demo")]
-    pub(super) fn records(&self) -> Arc<dyn PageRecords> {
+    pub fn records(&self) -> Arc<dyn PageRecords> {
         Arc::new(self.database.clone())
     }
 
     /// Returns once the bot was told to stop and has stopped.
-    pub(super) async fn finished(self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// Where its server broke down.
+    pub async fn finished(self) -> Result<(), ServeError> {
         self.server.await.map_err(failed)?;
         self.resync.abort();
         self.telling.abort();
@@ -87,7 +86,10 @@ impl Running {
 }
 
 /// Takes the port of the internal listener. One that nobody asked for is no reason not to start.
-pub(super) async fn bind_internal(asked: Option<SocketAddr>) -> Result<TcpListener, ServerError> {
+///
+/// # Errors
+/// Where the address that was asked for cannot be had.
+pub async fn bind_internal(asked: Option<SocketAddr>) -> Result<TcpListener, ServerError> {
     const SETTING: &str = "--internal-listen";
     match server::bind(asked.unwrap_or(INTERNAL_LISTEN), SETTING).await {
         Err(error) if asked.is_none() && error.is_taken() => {
@@ -118,7 +120,7 @@ fn seen_and_written(
 }
 
 /// Components of providers: kept in the state directory, else fetched. In a dry run they are fetched too.
-fn supplier(config: &Config, database: &Database, clock: &Arc<dyn Clock>) -> Result<Supplier, Failure> {
+fn supplier(config: &Config, database: &Database, clock: &Arc<dyn Clock>) -> Result<Supplier, ServeError> {
     let folder = config.state_dir.join("components");
     let cache = FolderCache::open(folder, CacheLimits::default()).map_err(failed)?;
     // A host that wants to be left alone is asked again when it says: nobody waits for it.
@@ -126,11 +128,6 @@ fn supplier(config: &Config, database: &Database, clock: &Arc<dyn Clock>) -> Res
         whole: Duration::from_secs(300),
         longest_wait: Duration::ZERO,
         ..FetchLimits::default()
-    };
-    let of_host = |one: &ProviderCredentials| HostCredentials {
-        host: one.host.as_str().to_owned(),
-        repositories: one.repositories.clone(),
-        credentials: SourceCredentials::read(|name| Some(one.values.get(name)?.expose_secret().to_owned())),
     };
     let sources = Sources {
         connect: Box::new(move |hosts| Ok(Box::new(Fetcher::new(hosts, limits.clone())?))),
@@ -141,7 +138,7 @@ fn supplier(config: &Config, database: &Database, clock: &Arc<dyn Clock>) -> Res
             let hosts = config.provider_hosts.clone();
             Box::new(move || hosts.clone())
         },
-        credentials: config.provider_credentials.iter().map(of_host).collect(),
+        credentials: config.provider_credentials.clone(),
     };
     Ok(Supplier::new(sources, SupplierLimits::default()))
 }
@@ -151,25 +148,23 @@ fn webhooks(
     config: &Config,
     database: &Database,
     clock: &Arc<dyn Clock>,
-) -> Result<Option<WaveWebhooks>, Failure> {
+) -> Result<Option<WaveWebhooks>, ServeError> {
     if config.mode == Mode::DryRun {
         return Ok(None);
     }
-    let host = |one: &WaveWebhookHost| WebhookHost {
-        host: one.host.as_str().to_owned(),
-        repositories: one.repositories.clone(),
-        secret: one.secret.clone(),
-    };
     Ok(Some(WaveWebhooks::new(WebhookParts {
         port: Arc::new(HttpWebhooks::new().map_err(failed)?),
-        hosts: config.wave_webhooks.iter().map(host).collect(),
+        hosts: config.wave_webhooks.clone(),
         jobs: Arc::new(database.clone()),
         clock: Arc::clone(clock),
     })))
 }
 
 /// Starts the bot. The port is taken first, so that a second bot does nothing before it says so.
-pub(super) async fn start(config: Config, stop: CancellationToken) -> Result<Running, Failure> {
+///
+/// # Errors
+/// With the first part that cannot start.
+pub async fn start(config: Config, stop: CancellationToken) -> Result<Running, ServeError> {
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }

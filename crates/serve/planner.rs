@@ -6,21 +6,22 @@ use std::os::fd::AsFd as _;
 use std::thread;
 use std::time::Duration;
 
-use capstan::app::generator::{PlanCacheLimits, limit_threads};
-use capstan::app::planner::Generator;
-use capstan::app::planner::process::serve;
-use capstan::cli::{Failure, PlannerProcess};
-use capstan::git::OpenedTrees;
+use capstan_fleet::generator::{PlanCacheLimits, limit_threads};
+use capstan_fleet::planner::Generator;
+use capstan_fleet::planner::process::serve;
+use capstan_git::OpenedTrees;
 use rustix::process::{Resource, Rlimit, getppid, setrlimit};
 
-use super::failed;
+use super::failure::{ServeError, failed};
 
 /// How often it is looked whether the bot is still there.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Plans what is asked on standard input until that ends.
-pub(super) fn run(arguments: &PlannerProcess) -> Result<(), Failure> {
-    let (memory, stack) = (arguments.memory, arguments.stack);
+/// Plans what is asked on standard input until that ends, with so much memory for all and stack for each thread, in bytes.
+///
+/// # Errors
+/// Where the limits cannot be set, or nobody takes the answers any more.
+pub fn run(memory: u64, stack: usize) -> Result<(), ServeError> {
     // Of what it writes to alone: packs of mirrors are mapped, and may be larger.
     setrlimit(Resource::Data, Rlimit { current: Some(memory), maximum: Some(memory) }).map_err(failed)?;
     // Nobody wants to find the memory of a repository's poison on disk.

@@ -10,7 +10,7 @@ use std::path::Path;
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
 
 /// The name of this machine; one that nobody else has where it does not tell one.
-pub(super) fn machine() -> String {
+pub fn machine() -> String {
     named(&std::fs::read_to_string(HOSTNAME).unwrap_or_default())
 }
 
@@ -23,24 +23,24 @@ fn named(told: &str) -> String {
 }
 
 /// Who holds jobs of the queue.
-pub(super) fn worker(machine: &str, state_dir: &Path) -> String {
+pub fn worker(machine: &str, state_dir: &Path) -> String {
     format!("capstan@{}", place(machine, state_dir))
 }
 
 /// Who gives a command on this machine, as far as the machine knows: for the audit trail.
-pub(super) fn person(environment: &dyn Fn(&str) -> Option<String>, machine: &str) -> String {
+pub fn person(environment: &dyn Fn(&str) -> Option<String>, machine: &str) -> String {
     let user = ["SUDO_USER", "USER", "LOGNAME"].iter().find_map(|name| environment(name));
     let user = user.filter(|user| !user.trim().is_empty()).unwrap_or_else(|| "somebody".to_owned());
     format!("{user}@{machine}")
 }
 
 /// Where a process runs outside of a pod.
-pub(super) fn place(machine: &str, state_dir: &Path) -> String {
+pub fn place(machine: &str, state_dir: &Path) -> String {
     format!("{machine}:{}", state_dir.display())
 }
 
 /// Who holds a Lease: `place` is for people, the rest tells one process from all others.
-pub(super) fn holder(place: &str) -> String {
+pub fn holder(place: &str) -> String {
     format!("{place}_{}", ulid::Ulid::generate())
 }
 

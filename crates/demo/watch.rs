@@ -3,12 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use capstan::app::ports::{ClusterFilter, Extent, JobState, PageRecords, ShownTarget, Sight};
-use capstan::cli::Failure;
 use capstan_forge::Forge;
-use capstan_report::Refusal;
+use capstan_ports::{ClusterFilter, Extent, JobState, PageRecords, ShownTarget, Sight};
 
-use super::super::failed;
+use super::failure::{Failure, failed};
 use super::sample::REPOSITORY;
 
 /// How long the bot may take for one thing before the demo calls it missing.
@@ -36,10 +34,7 @@ impl Watch<'_> {
             tokio::time::sleep(PAUSE).await;
         }
         let trouble = self.trouble().await?;
-        Err(Failure::Failed(
-            Refusal::Starting,
-            format!("{what}: not so after {} s{trouble}", DEADLINE.as_secs()),
-        ))
+        Err(failed(format!("{what}: not so after {} s{trouble}", DEADLINE.as_secs())))
     }
 
     /// Whether every delivery has arrived and the repository's job is done.

@@ -4,11 +4,11 @@
 use std::fmt::Display;
 use std::io::Write;
 
-use capstan::cli::Failure;
+use anstyle::{AnsiColor, Style};
 use capstan_forge::{CheckView, Forge, MergeMethod, NewPull, PullState, PullView};
-use capstan_report::{ProposalState, Refusal};
+use capstan_report::ProposalState;
 
-use super::super::failed;
+use super::failure::{Failure, failed};
 use super::sample::{
     self, AHEAD, BROKEN, CANARY, CONFLICTING, CUSTOMER, HELD, NEW, NEWS, OFFERED, PINNED, PLATFORM,
     REPOSITORY,
@@ -277,7 +277,7 @@ fn answer(forge: &Forge, number: u64) -> Result<Option<String>, Failure> {
 }
 
 fn missing(what: &str) -> Failure {
-    Failure::Failed(Refusal::Starting, format!("the demo did not go as it should: {what}"))
+    failed(format!("the demo did not go as it should: {what}"))
 }
 
 fn expect(so: bool, otherwise: impl FnOnce() -> String) -> Result<(), Failure> {
@@ -288,20 +288,19 @@ fn indented_lines(text: &str) -> String {
     text.trim_end().lines().map(|line| format!("      {line}")).collect::<Vec<_>>().join("\n")
 }
 
-const BOLD: clap::builder::styling::Style = clap::builder::styling::Style::new().bold();
+const BOLD: Style = Style::new().bold();
 
 fn heading(number: &str, text: &str) -> Result<(), Failure> {
     say(&format!("\n{BOLD}{number}. {text}{BOLD:#}"))
 }
 
 fn say_diff(lines: &[String]) -> Result<(), Failure> {
-    use clap::builder::styling::AnsiColor;
     for line in lines {
         let style = match line.as_bytes().first() {
             Some(b'+') => AnsiColor::Green.on_default(),
             Some(b'-') => AnsiColor::Red.on_default(),
             Some(b'@') => AnsiColor::Cyan.on_default(),
-            _ => clap::builder::styling::Style::new(),
+            _ => Style::new(),
         };
         say(&format!("      {style}{line}{style:#}"))?;
     }
@@ -309,7 +308,7 @@ fn say_diff(lines: &[String]) -> Result<(), Failure> {
 }
 
 /// Prints; colours are dropped where standard output is no terminal.
-fn say(text: &(impl Display + ?Sized)) -> Result<(), Failure> {
+pub(super) fn say(text: &(impl Display + ?Sized)) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match writeln!(out, "{text}") {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

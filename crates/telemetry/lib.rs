@@ -1,4 +1,4 @@
-//! Tracing and metrics: how they are set up, and nothing of what is said.
+//! Tracing and metrics: how they are set up, which metrics there are, and nothing of what is said.
 //!
 //! `CAPSTAN_LOG` (or `RUST_LOG`) says what is logged: a level, or directives such as
 //! `info,capstan_bot=debug`. `CAPSTAN_LOG_FORMAT` is `text` or `json`. With the feature `otlp` Capstan's own spans go to a
@@ -119,7 +119,7 @@ pub fn start_telling(
     Ok(ended)
 }
 
-/// Where traces go, and what is shown there: see `config`.
+/// Where traces go, and the headers that are shown there.
 pub type TracesTo<'a> = (&'a Url, &'a [(String, SecretString)]);
 
 /// Whether it is a span of Capstan's own.

@@ -1,0 +1,81 @@
+//! What the demo is told. A parser of arguments would be compiled before a newcomer sees anything.
+
+use super::failure::{Failure, failed};
+
+pub(super) const HELP: &str = "\
+The whole bot on an embedded forge with sample data
+
+Usage: capstan-demo [--once] [--port PORT]
+
+      --once       print what happened and leave
+      --port PORT  port of the forge's pages [default: any free one]";
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Arguments {
+    Demo(Demo),
+    /// Plans what the bot asks on standard input: the bot starts this program for that.
+    Planner {
+        memory: u64,
+        stack: usize,
+    },
+    Help,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Demo {
+    /// Print what happened and leave.
+    pub(super) once: bool,
+    /// Port of the forge's pages; 0 is any free one.
+    pub(super) port: u16,
+}
+
+impl Arguments {
+    pub(super) fn read(words: impl Iterator<Item = String>) -> Result<Self, Failure> {
+        let words: Vec<String> = words.collect();
+        let words: Vec<&str> = words.iter().flat_map(|word| word.splitn(2, '=')).collect();
+        if let [capstan_planner_process::SUBCOMMAND, "--memory", memory, "--stack", stack] = words.as_slice()
+        {
+            let (memory, stack) =
+                (memory.parse::<u64>().map_err(failed)?, stack.parse::<usize>().map_err(failed)?);
+            return Ok(Self::Planner { memory, stack });
+        }
+        let mut demo = Demo::default();
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            match word {
+                "--once" => demo.once = true,
+                "--port" => {
+                    let port = words.next().and_then(|port| port.parse().ok());
+                    demo.port = port.ok_or_else(|| failed("--port: expected a number from 0 to 65535"))?;
+                }
+                "--help" | "-h" => return Ok(Self::Help),
+                other => return Err(failed(format!("unknown argument `{other}`; see --help"))),
+            }
+        }
+        Ok(Self::Demo(demo))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arguments, Demo, failed};
+
+    fn read(words: &str) -> Result<Arguments, super::Failure> {
+        Arguments::read(words.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn the_demo_is_told_by_flags_and_the_planner_as_the_bot_starts_it() {
+        assert_eq!(read(""), Ok(Arguments::Demo(Demo { once: false, port: 0 })));
+        assert_eq!(read("--once --port 8090"), Ok(Arguments::Demo(Demo { once: true, port: 8090 })));
+        assert_eq!(read("--port=8090"), Ok(Arguments::Demo(Demo { once: false, port: 8090 })));
+        assert_eq!(read("--once -h"), Ok(Arguments::Help));
+        assert_eq!(
+            read("planner-process --memory=1024 --stack=64"),
+            Ok(Arguments::Planner { memory: 1024, stack: 64 })
+        );
+        assert_eq!(read("--port many"), Err(failed("--port: expected a number from 0 to 65535")));
+        assert_eq!(read("serve"), Err(failed("unknown argument `serve`; see --help")));
+    }
+}

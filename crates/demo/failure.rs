@@ -1,0 +1,30 @@
+//! Why the demo cannot go on.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use anstyle::AnsiColor;
+use capstan_report::Refusal;
+
+/// Why the demo cannot go on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Failure(String);
+
+impl Failure {
+    /// Prints the reason to standard error, and gives the exit code.
+    pub(super) fn report(&self, code: u8) -> ExitCode {
+        let style = AnsiColor::Red.on_default().bold();
+        anstream::eprintln!("{style}error{style:#}: {}\nsee {}", self.0, Refusal::Starting.page());
+        ExitCode::from(code)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        failed(error)
+    }
+}
+
+pub(super) fn failed(error: impl Display) -> Failure {
+    Failure(error.to_string())
+}
