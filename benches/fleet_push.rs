@@ -22,11 +22,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use capstan::app::planner::{Generator, Planner as _};
-use capstan::app::ports::{Mirror as _, Repository, RepositoryName};
-use capstan::git::{MirrorLimits, Mirrors};
-use capstan::planner_process::{ProcessPlanner, Processes, STACK};
+use capstan_fleet::planner::{Generator, Planner as _};
+use capstan_git::{MirrorLimits, Mirrors};
 use capstan_model::tree::{CommitId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_planner_process::{ProcessPlanner, Processes, STACK};
+use capstan_ports::{Mirror as _, Repository, RepositoryName};
 
 /// The program's own.
 #[global_allocator]

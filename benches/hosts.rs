@@ -18,10 +18,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use capstan::app::gate::Gate;
-use capstan::app::hosts::{Memory, Ports, turn};
-use capstan::app::ports::SystemClock;
-use capstan::k8s::{self, KubeCluster};
+use capstan_k8s::{self as k8s, KubeCluster};
+use capstan_ports::SystemClock;
+use capstan_reconciler::gate::Gate;
+use capstan_reconciler::hosts::{Memory, Ports, turn};
 use plane::{Parts, Plane, metal, reconciler};
 use serde_json::{Value, json};
 use tokio::sync::watch;

@@ -16,12 +16,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::hmac;
-use capstan::app::ports::SystemClock;
-use capstan::app::worker::Heartbeats;
-use capstan::config::{Intake, Mode};
-use capstan::database::Database;
-use capstan::server::{self, Listeners, Parts, Probe};
-use capstan::telemetry;
+use capstan_bot::worker::Heartbeats;
+use capstan_database::Database;
+use capstan_ports::SystemClock;
+use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{Intake, Mode};
+use capstan_telemetry as telemetry;
 use serde_json::{Map, Value, json};
 use sqlx::{Connection, Row, SqliteConnection};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

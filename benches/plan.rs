@@ -21,8 +21,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use capstan::app::generator::{Fleet, PlannedWithReasons, Refused};
-use capstan::git::Checkout;
+use capstan_fleet::generator::{Fleet, PlannedWithReasons, Refused};
+use capstan_git::Checkout;
 use capstan_model::ids::ClusterId;
 use fleet::FILES;
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use capstan::git::Checkout;
+use capstan_git::Checkout;
 use capstan_kustomize::render::{Folders, render};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::YamlFile;

@@ -64,9 +64,8 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`config`] | validated settings of the bot and the reconciler | nothing |
-//! | [`app`] | the packages of the use cases under one name | nothing |
-//! | [`state_folder`] | the reconciler's state folder: its lock, who had it before, and what the process is at | `app` |
-//! | [`cli`] | arguments and the subcommands | `app`, `config` |
+//! | [`state_folder`] | the reconciler's state folder: its lock, who had it before, and what the process is at | nothing |
+//! | [`cli`] | arguments and the subcommands | `config` |
 //!
 //! `main.rs` and `wiring/` put them together: the only place that knows every package. The bot's part of that is
 //! `crates/serve`, which the demo has too.
@@ -176,22 +175,6 @@
 //! Arrows run one way: `heart <- use cases <- adapters <- programs`, and adapters never import one another. Cargo holds
 //! that there is no circle, `tests/suite/house` the rest: it reads the imports and the manifests.
 
-pub mod app;
 pub mod cli;
 pub mod config;
 pub mod state_folder;
-
-pub use capstan_agent_client as agent_client;
-pub use capstan_controllers as controllers;
-pub use capstan_database as database;
-pub use capstan_dry_run as dry_run;
-pub use capstan_git as git;
-pub use capstan_github as github;
-pub use capstan_k8s as k8s;
-pub use capstan_openstack as openstack;
-pub use capstan_planner_process as planner_process;
-pub use capstan_registries as registries;
-pub use capstan_server as server;
-pub use capstan_telemetry as telemetry;
-pub use capstan_vault as vault;
-pub use capstan_webhooks as webhooks;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::arguments::Adopt;
 use super::refusal::refusal;
 use super::{Context, Failure, Format, Outcome, output};
-use crate::app::generator::{Inferred, Refused};
+use capstan_fleet::generator::{Inferred, Refused};
 
 /// Releases that are shown of one cluster.
 const SHOWN: usize = 5;

@@ -13,8 +13,8 @@ use serde_json::json;
 
 use super::arguments::{AgentsCommand, Format};
 use super::failure::Failure;
-use crate::app::agents::{Invitee, NotInvited, invite};
-use crate::app::ports::{Agent, Clock, Enrolment, RecordsError};
+use capstan_bot::agents::{Invitee, NotInvited, invite};
+use capstan_ports::{Agent, Clock, Enrolment, RecordsError};
 
 fn failed(error: RecordsError) -> Failure {
     Failure::Failed(Refusal::Agents, error.to_string())

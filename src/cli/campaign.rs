@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use super::arguments::{Campaign, CampaignCommand};
 use super::context::progress;
 use super::{Context, Failure, Format, Outcome, output, text};
-use crate::app::budget::{Figures, Limit, Limits, Rehearsal};
-use crate::app::generator::{Fleet, PlannedWithReasons};
-use crate::app::ports::{Clock as _, SystemClock};
+use capstan_budget::{Figures, Limit, Limits, Rehearsal};
+use capstan_fleet::generator::{Fleet, PlannedWithReasons};
+use capstan_ports::{Clock as _, SystemClock};
 
 pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, Failure> {
     let CampaignCommand::Simulate(command) = &command.command;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::arguments::List;
 use super::context::progress;
 use super::{Context, Failure, Format, Outcome, output, refusal, text};
-use crate::app::generator::{Refused, Summary};
+use capstan_fleet::generator::{Refused, Summary};
 
 pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;

@@ -15,9 +15,9 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::{Failure, Offline, Open};
-use crate::app::generator::{Fleet, PastRelease, PlannedWithReasons};
-use crate::app::inventory;
-use crate::app::ports::{Clock, SystemClock, Workspace};
+use capstan_fleet::generator::{Fleet, PastRelease, PlannedWithReasons};
+use capstan_fleet::inventory;
+use capstan_ports::{Clock, SystemClock, Workspace};
 
 /// The day in UTC: what holds are judged against.
 pub(super) fn today() -> Date {

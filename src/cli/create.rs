@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::arguments::Create;
 use super::{Context, Failure, Format, Outcome, output, text};
-use crate::app::generator::NotPossible;
+use capstan_fleet::generator::NotPossible;
 
 impl From<NotPossible> for Failure {
     fn from(why: NotPossible) -> Self {

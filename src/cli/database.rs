@@ -5,7 +5,7 @@ use std::path::Path;
 use capstan_report::Refusal;
 
 use super::failure::{Failure, Outcome};
-use crate::app::ports::{DatabaseCheck, Transferred};
+use capstan_ports::{DatabaseCheck, Transferred};
 
 /// A database that is not as it must be.
 pub fn database_failure(error: impl std::fmt::Display) -> Failure {
@@ -56,7 +56,7 @@ pub fn print_imported(done: Transferred) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::ports::DatabaseFinding;
+    use capstan_ports::DatabaseFinding;
 
     #[test]
     fn what_is_not_well_is_told_with_what_to_do() {

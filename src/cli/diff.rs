@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::arguments::Diff;
 use super::{Context, Failure, Format, Outcome, output, text};
-use crate::app::generator::Fleet;
+use capstan_fleet::generator::Fleet;
 
 pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use capstan_report::Refusal;
 
-use crate::app::ports::WorkspaceError;
+use capstan_ports::WorkspaceError;
 
 /// How a command that ran ended; the later ones weigh more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

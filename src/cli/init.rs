@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::arguments::Init;
 use super::context::today;
 use super::{Context, Failure, Format, Outcome, init_release, output, text};
-use crate::app::generator::{NoWatch, onboard, templates_alone};
+use capstan_fleet::generator::{NoWatch, onboard, templates_alone};
 
 pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Failure> {
     if let (Some(release), Some(from)) = (&command.release, &command.from) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::arguments::Init;
 use super::{Context, Failure, Format, Outcome, output};
-use crate::app::generator::{FirstReleaseFailed, MadeRelease};
+use capstan_fleet::generator::{FirstReleaseFailed, MadeRelease};
 
 impl From<FirstReleaseFailed> for Failure {
     fn from(error: FirstReleaseFailed) -> Self {

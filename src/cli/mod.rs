@@ -1,6 +1,6 @@
 //! Arguments and the subcommands that work on a checkout, offline; `providers fetch` alone asks hosts.
 //!
-//! Every command reads through a [`Workspace`], asks [`crate::app::generator`], and prints. What is
+//! Every command reads through a [`Workspace`], asks [`capstan_fleet::generator`], and prints. What is
 //! printed and the exit codes are a contract: 0 done; 1 failed; 2 wrong usage, or something named that
 //! does not exist; 3 done, but errors or blocking conflicts stand.
 //!
@@ -50,7 +50,7 @@ pub use failure::{Failure, Outcome};
 use capstan_report::Refusal;
 use context::Context;
 
-use crate::app::ports::{AllowedHosts, ComponentSource, FetchError, Workspace, WorkspaceError};
+use capstan_ports::{AllowedHosts, ComponentSource, FetchError, Workspace, WorkspaceError};
 
 /// How `main` opens the checkout around a directory.
 pub type Open<'a> = &'a dyn Fn(Option<&Path>) -> Result<Box<dyn Workspace>, WorkspaceError>;

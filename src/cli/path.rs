@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::refusal::refusal;
 use super::{Failure, Format, Outcome, output, text};
-use crate::app::generator::{Fleet, Refused};
+use capstan_fleet::generator::{Fleet, Refused};
 
 const BOLD: Style = Style::new().bold();
 

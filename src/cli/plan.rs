@@ -14,8 +14,8 @@ use super::context::progress;
 use super::output::Elements;
 use super::refusal::refusal;
 use super::{Context, Failure, Format, Outcome, explain, path, text};
-use crate::app::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
-use crate::app::inventory::tell_restore;
+use capstan_fleet::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
+use capstan_fleet::inventory::tell_restore;
 
 pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;

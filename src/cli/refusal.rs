@@ -4,7 +4,7 @@ use capstan_model::finding::Place;
 use capstan_model::ids::ClusterId;
 use serde_json::{Value, json};
 
-use crate::app::generator::Refused;
+use capstan_fleet::generator::Refused;
 
 /// The element of a cluster that cannot be planned.
 pub(super) fn refusal(cluster: &ClusterId, refused: &Refused) -> Value {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::arguments::Render;
 use super::{Context, Failure, Format, Outcome, output, text};
-use crate::app::generator::Fleet;
+use capstan_fleet::generator::Fleet;
 
 pub(super) fn run(context: &Context<'_>, command: &Render) -> Result<Outcome, Failure> {
     if !matches!(command.output, Format::Json | Format::Yaml) {

@@ -19,7 +19,7 @@ use capstan_report::ExcerptForm;
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
-use crate::app::generator::Refused;
+use capstan_fleet::generator::Refused;
 
 const BOLD: Style = Style::new().bold();
 

@@ -10,8 +10,8 @@ use capstan_plan::upgrade::Explanation;
 
 use super::arguments::Upgrade;
 use super::{Context, Failure, Format, Outcome, explain, output, plan, text};
-use crate::app::generator::Planned;
-use crate::app::inventory::tell_restore;
+use capstan_fleet::generator::Planned;
+use capstan_fleet::inventory::tell_restore;
 
 pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;

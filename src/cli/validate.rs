@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::arguments::{FindingsFormat, Validate};
 use super::context::{self, today};
 use super::{Context, Failure, Outcome, output, text};
-use crate::app::generator::Fleet;
-use crate::app::inventory::{self, Difference};
+use capstan_fleet::generator::Fleet;
+use capstan_fleet::inventory::{self, Difference};
 
 pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;

@@ -23,12 +23,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use capstan_plan::settings::OperatorHost;
+use capstan_serve::{Config, GithubApp, Login, RETENTION, Work, web_url_of};
+use capstan_server::{CALLBACK, Intake, Mode};
 use secrecy::SecretString;
 use url::Url;
-
-use capstan_serve::web_url_of;
-pub use capstan_serve::{Config, GithubApp, Login, RETENTION, Work};
-pub use capstan_server::{CALLBACK, Intake, Mode};
 
 use place::Place;
 use private::{given_key, kept_or_made_key, make_private_folder, open_to_everybody};

@@ -10,7 +10,7 @@ const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nnot a real one\n-----END RSA
 
 /// A folder, and an environment in which everything needed is set.
 struct Place {
-    folder: TempDir,
+    folder: tempfile::TempDir,
     variables: HashMap<String, String>,
 }
 

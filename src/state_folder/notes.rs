@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::app::reconcile::ports::{FleetKey, Notes};
+use capstan_reconciler::reconcile::ports::{FleetKey, Notes};
 
 /// A note in the state folder.
 #[derive(Debug)]

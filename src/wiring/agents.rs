@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use capstan::app::ports::{Clock, SystemClock};
 use capstan::cli::{self, Agents, Failure};
-use capstan::database::Database;
+use capstan_database::Database;
+use capstan_ports::{Clock, SystemClock};
 use capstan_report::Refusal;
 use capstan_serve::names;
 use secrecy::ExposeSecret;

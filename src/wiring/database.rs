@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use capstan::app::ports::SystemClock;
 use capstan::cli::{self, DatabaseArguments, DatabaseCommand, Failure, Outcome, database_failure as failed};
-use capstan::database::Database;
+use capstan_database::Database;
+use capstan_ports::SystemClock;
 use capstan_report::Refusal;
 use secrecy::ExposeSecret;
 
@@ -57,7 +57,7 @@ async fn export(
     url: &str,
     clock: Arc<SystemClock>,
     file: &Path,
-) -> Result<capstan::app::ports::Transferred, Failure> {
+) -> Result<capstan_ports::Transferred, Failure> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if file.exists() {
         return Err(failed(format!("{} is there already, and is not overwritten", file.display())));

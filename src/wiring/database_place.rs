@@ -2,7 +2,7 @@
 
 use capstan::cli::{DatabasePlace, Failure};
 use capstan::config::{ServeOptions, database_of};
-use capstan::database::Database;
+use capstan_database::Database;
 use capstan_report::Refusal;
 use secrecy::{ExposeSecret as _, SecretString};
 

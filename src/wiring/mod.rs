@@ -9,20 +9,18 @@ mod setup;
 use std::path::Path;
 use std::process::ExitCode;
 
-use capstan::app::ports::{
-    AllowedHosts, ComponentSource, FetchError, FetchLimits, Workspace, WorkspaceError,
-};
 use capstan::cli::{self, Failure, Service};
 use capstan::config::{
-    self, Config, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig, traces_of,
+    self, ConfigError, ReconcileOptions, ReconcilerConfig, ServeOptions, SetupConfig, traces_of,
 };
-use capstan::git::Checkout;
-use capstan::k8s::crd;
-use capstan::planner_process::STACK;
-use capstan::registries::Fetcher;
-use capstan::server::SetUp;
+use capstan_git::Checkout;
+use capstan_k8s::crd;
+use capstan_planner_process::STACK;
+use capstan_ports::{AllowedHosts, ComponentSource, FetchError, FetchLimits, Workspace, WorkspaceError};
+use capstan_registries::Fetcher;
 use capstan_report::Refusal;
-use capstan_serve::shutdown_asked;
+use capstan_serve::{Config, shutdown_asked};
+use capstan_server::SetUp;
 use capstan_telemetry as telemetry;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;

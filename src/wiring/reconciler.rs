@@ -5,34 +5,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan::agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
-use capstan::app::components::{DownloadLimits, Downloads};
-use capstan::app::gate::Gate;
-use capstan::app::ports::{AllowedHosts, Clock, Leadership, SystemClock, Term};
-use capstan::app::reconcile::ports::{FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources};
-use capstan::app::reconcile::resources::SourceSpec;
-use capstan::app::reconcile::{
-    CloudCredentials, CloudPreflight, DryRunCache, InventorySource, Kinds, Ports, Trial, Underway,
-    VaultSecrets, Workloads,
-};
 use capstan::cli::Failure;
 use capstan::config::ReconcilerConfig;
-use capstan::controllers::{self, Health, Parts, Providers, Reconciler};
-use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
-use capstan::k8s::{
-    self, KubeCluster, KubeLease, KubeLeases, KubeStatusStore, KubeTokens, KubeWorkloadClusters,
-};
-use capstan::openstack::OpenStack;
-use capstan::planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
 use capstan::state_folder::{LockedFolder, NoteFile};
-use capstan::vault::VaultServers;
+use capstan_agent_client::{AgentClient, AgentError, AgentOptions, BotSource};
+use capstan_controllers::{self as controllers, Health, Parts, Providers, Reconciler};
+use capstan_fleet::components::{DownloadLimits, Downloads};
+use capstan_git::{Access, BranchSource, MirrorLimits, Mirrors};
+use capstan_k8s::{
+    self as k8s, KubeCluster, KubeLease, KubeLeases, KubeStatusStore, KubeTokens, KubeWorkloadClusters,
+};
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
 use capstan_live::installing::{HOLDER, LEASE as LEASE_OF_OPERATORS};
+use capstan_openstack::OpenStack;
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
+use capstan_planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
+use capstan_ports::{AllowedHosts, Clock, Leadership, SystemClock, Term};
+use capstan_reconciler::gate::Gate;
+use capstan_reconciler::reconcile::ports::{
+    FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources,
+};
+use capstan_reconciler::reconcile::resources::SourceSpec;
+use capstan_reconciler::reconcile::{
+    CloudCredentials, CloudPreflight, DryRunCache, InventorySource, Kinds, Ports, Trial, Underway,
+    VaultSecrets, Workloads,
+};
 use capstan_report::Refusal;
 use capstan_serve::names;
 use capstan_telemetry as telemetry;
+use capstan_vault::VaultServers;
 use jiff::SignedDuration;
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;

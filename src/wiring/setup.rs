@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use capstan::app::ports::{AppKeeper, Clock, CreatedApp, SystemClock};
-use capstan::app::setup::Setup;
 use capstan::cli::Failure;
 use capstan::config::{KeptApp, SetupConfig, keep_app, try_to_keep};
-use capstan::github::{GitHubLimits, GitHubManifests};
-use capstan::server::{self, SetUp, SetupParts};
+use capstan_bot::setup::Setup;
+use capstan_github::{GitHubLimits, GitHubManifests};
+use capstan_ports::{AppKeeper, Clock, CreatedApp, SystemClock};
 use capstan_serve::bind_internal;
+use capstan_server::{self as server, SetUp, SetupParts};
 use secrecy::ExposeSecret as _;
 use tokio_util::sync::CancellationToken;
 

@@ -6,7 +6,7 @@ use capstan_report::Refusal;
 
 use super::super::{Failure, Outcome, output};
 use super::{complain, named, open_in};
-use crate::app::generator::Fleet;
+use capstan_fleet::generator::Fleet;
 
 pub(super) fn run(fleet: &Fleet, name: &str) -> Result<Outcome, Failure> {
     let survey = open_in(fleet)?;

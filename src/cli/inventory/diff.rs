@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::super::arguments::InventoryDiff;
 use super::super::{Context, Failure, Format, Outcome, output, text};
 use super::{open_in, print_value};
-use crate::app::generator;
-use crate::app::inventory::Difference;
+use capstan_fleet::generator;
+use capstan_fleet::inventory::Difference;
 
 pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<Outcome, Failure> {
     let workspace = context.workspace()?;

@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 
 use super::arguments::{Inventory, InventoryCommand};
 use super::{Context, Failure, Format, Outcome, output, text};
-use crate::app::generator::Fleet;
-use crate::app::inventory;
+use capstan_fleet::generator::Fleet;
+use capstan_fleet::inventory;
 
 pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome, Failure> {
     let survey = || open_in(&context.fleet()?);

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 use super::set::{failed, of_file, set};
-use crate::app::components::{NotFetched, config_map, fetch, files, layers};
-use crate::app::generator::Fleet;
-use crate::app::ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials, Workspace};
 use crate::cli::arguments::ProvidersFetch;
 use crate::cli::{Connect, Context, Failure, Format, Outcome, output};
+use capstan_fleet::components::{NotFetched, config_map, fetch, files, layers};
+use capstan_fleet::generator::Fleet;
+use capstan_ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials, Workspace};
 
 /// A provider's components, and what became of them.
 struct Row<'a> {

@@ -1,6 +1,6 @@
 //! What an agent reads: its own folders, what their render reads, and nothing else.
 
-use capstan::agent_client::AgentError;
+use capstan_agent_client::AgentError;
 use capstan_forge::{Edit, NewPull};
 use capstan_kustomize::render;
 use capstan_model::tree::Tree;

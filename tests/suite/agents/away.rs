@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use capstan::agent_client::AgentError;
+use capstan_agent_client::AgentError;
 use capstan_live::agent::RolloutState;
 
 use super::{EU, SETTINGS, client, cluster, commit, delivered, enrolled, report};
 use crate::bot::town::{REPOSITORY, Town};
-use capstan::app::ports::RolloutRecords as _;
+use capstan_ports::RolloutRecords as _;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_bot_is_away_the_last_tree_stays_and_reports_wait_in_order() {
@@ -49,7 +49,7 @@ async fn while_the_bot_is_away_the_last_tree_stays_and_reports_wait_in_order() {
 }
 
 async fn all_standings(town: &Town) -> Vec<(String, u32)> {
-    use capstan::app::ports::AgentWork as _;
+    use capstan_ports::AgentWork as _;
     let watched = town.database().watched_repository(REPOSITORY).await.unwrap().unwrap();
     let mut found = Vec::new();
     for id in ["gauss/peu01", "gauss/peu02"] {

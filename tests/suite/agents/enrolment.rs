@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use capstan::agent_client::BotSource;
-use capstan::app::agents::{Invitee, invite};
-use capstan::app::ports::{Enrolment as _, Retention as _};
-use capstan::app::reconcile::ports::Bot as _;
+use capstan_agent_client::BotSource;
+use capstan_bot::agents::{Invitee, invite};
 use capstan_live::agent::{AgentId, ReportId, RolloutReport, RolloutState};
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
+use capstan_ports::{Enrolment as _, Retention as _};
+use capstan_reconciler::reconcile::ports::Bot as _;
 use capstan_test_support::PATIENCE;
 use futures_util::future::join_all;
 

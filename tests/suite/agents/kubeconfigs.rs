@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::agent_client::BotSource;
-use capstan::app::ports::{AgentWork as _, Enrolment as _, KubeconfigRecords as _, RolloutRecords as _};
-use capstan::app::reconcile::ports::{Bot as _, OwnersFile};
-use capstan::app::reconcile::resources::KeyRecipient;
+use capstan_agent_client::BotSource;
 use capstan_forge::{Edit, MergeMethod};
 use capstan_live::agent::{KubeconfigFile, KubeconfigForm, RolloutReport, RolloutState};
 use capstan_live::owners::{Endpoint, Form};
 use capstan_model::digest::sha256;
 use capstan_model::tree::RepoPath;
 use capstan_plan::settings::{ClusterSettings, PublishedAt};
+use capstan_ports::{AgentWork as _, Enrolment as _, KubeconfigRecords as _, RolloutRecords as _};
+use capstan_reconciler::reconcile::ports::{Bot as _, OwnersFile};
+use capstan_reconciler::reconcile::resources::KeyRecipient;
 use reqwest::header::{ETAG, IF_NONE_MATCH};
 
 use super::raw::Raw;

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::agent_client::{AgentClient, AgentOptions};
+use capstan_agent_client::{AgentClient, AgentOptions};
 use capstan_live::agent::wire::ManagementClusterIdentity;
 use capstan_live::agent::{Machine, MachineAge, ReportId, RolloutReport, RolloutState, Words};
 use capstan_model::ids::ClusterId;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::agent_client::AgentClient;
+use capstan_agent_client::AgentClient;
 use capstan_forge::Edit;
 use capstan_live::agent::{ClusterAnswer, PreflightAnswer, PreflightVerdict, RolloutState};
 use capstan_plan::templates::{LiveTemplate, SpecDigest};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capstan::agent_client::AgentClient;
+use capstan_agent_client::AgentClient;
 use capstan_forge::{CheckView, Edit, NewPull, Permission};
 use capstan_live::agent::{
     ClusterAnswer, PreflightAnswer, PreflightQuestion, PreflightVerdict, Reason, Words,

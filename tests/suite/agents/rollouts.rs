@@ -1,13 +1,13 @@
 //! Conversations: a pull request is merged, machines follow, the check `capstan/rollout` tells how.
 
 use async_trait::async_trait;
-use capstan::agent_client::AgentClient;
-use capstan::app::agents::rollouts::Reporting;
-use capstan::app::ports::{Mirror, MirrorError, Repository, Snapshot};
-use capstan::app::sync::Ports;
+use capstan_agent_client::AgentClient;
+use capstan_bot::agents::rollouts::Reporting;
+use capstan_bot::sync::Ports;
 use capstan_forge::{CheckView, Edit, MergeMethod, PullState};
 use capstan_live::agent::{ReportId, RolloutState};
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
+use capstan_ports::{Mirror, MirrorError, Repository, Snapshot};
 use secrecy::SecretString;
 use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use capstan::app::budget::{Limits, Priority, at_priority};
-use capstan::app::ports::{CodeHostError, Jobs, RepositoryName};
-use capstan::app::worker::perform;
+use capstan_bot::worker::perform;
+use capstan_budget::{Limits, Priority, at_priority};
 use capstan_forge::{Fault, Matching, Strike};
 use capstan_plan::command::CommentId;
+use capstan_ports::{CodeHostError, Jobs, RepositoryName};
 
 use super::sample;
 use super::town::{REPOSITORY, Town};

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use capstan::app::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
-use capstan::app::ports::{Cause, JobRequest, RepositoryName};
-use capstan::app::sync::{Ports, Synced};
-use capstan::app::worker::perform;
+use capstan_bot::sync::{Ports, Synced};
+use capstan_bot::worker::perform;
+use capstan_fleet::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
 use capstan_forge::{Edit, Fault, Matching, NewPull, Strike};
 use capstan_model::tree::Tree;
+use capstan_ports::{Cause, JobRequest, RepositoryName};
 use jiff::civil::Date;
 use serde_json::Value;
 
@@ -311,7 +311,7 @@ impl Planner for Away {
         &self,
         _: Arc<dyn Tree>,
         _: Arc<dyn Tree>,
-        _: capstan::app::planner::JudgedBy<'_>,
+        _: capstan_fleet::planner::JudgedBy<'_>,
     ) -> Result<Vec<capstan_report::JudgedCluster>, PlannerFailed> {
         Err(PlannerFailed::Unavailable("no process could be started".to_owned()))
     }
@@ -357,7 +357,7 @@ async fn a_failure_of_capstans_own_is_told_with_its_id_until_it_can_look_again()
     let installation = town.host().installations().await.unwrap()[0].id;
     let name = RepositoryName::parse(REPOSITORY).unwrap();
     let repository = town.host().repository(installation, &name).await.unwrap();
-    let jobs: Arc<dyn capstan::app::ports::Jobs> = Arc::new(town.database().clone());
+    let jobs: Arc<dyn capstan_ports::Jobs> = Arc::new(town.database().clone());
     let request = JobRequest { repository: repository.id, installation, name, cause: Cause::Event };
     jobs.enqueue(&request).await.unwrap();
     let job = jobs.claim("test", std::time::Duration::from_secs(60), 8).await.unwrap().unwrap();

@@ -1,10 +1,10 @@
 //! Whose commands are obeyed: words that others put into somebody's mouth, work that somebody had not seen, and people
 //! who may not.
 
-use capstan::app::ports::{Permission, Reaction};
-use capstan::app::sync::Synced;
+use capstan_bot::sync::Synced;
 use capstan_forge::{Edit, MergeMethod, Order};
 use capstan_plan::command::CommentId;
+use capstan_ports::{Permission, Reaction};
 
 use super::memory::{Moment, World};
 use super::sample;

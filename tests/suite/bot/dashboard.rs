@@ -1,8 +1,8 @@
 //! The dashboard issue, and `pause`: kept by edits of its body, commanded by its boxes.
 
-use capstan::app::ports::{Issue, IssueEdit, IssueState, Permission as Right};
-use capstan::app::sync::Synced;
+use capstan_bot::sync::Synced;
 use capstan_forge::{Edit, Fault, IssueView, Matching, Permission, Strike};
+use capstan_ports::{Issue, IssueEdit, IssueState, Permission as Right};
 use capstan_report::{BlockKey, DashboardRecord};
 
 use super::memory::{Moment, World};

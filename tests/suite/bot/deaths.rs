@@ -2,9 +2,9 @@
 //! one that ends in the same state, and never opens a second pull request.
 
 use super::memory::{Death, World};
-use capstan::app::ports::{Issue, IssueState, Permission, PullRequestState, Reaction};
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::Sidebar;
+use capstan_ports::{Issue, IssueState, Permission, PullRequestState, Reaction};
 use capstan_report::{BlockKey, DashboardReading, DashboardRecord, read_dashboard};
 
 const SETTINGS: (&str, &str) = (

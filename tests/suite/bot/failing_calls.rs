@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use capstan::app::intake::look_for_missed;
-use capstan::app::ports::MissedDeliveries as _;
-use capstan::github::{AppCredentials, GitHub, GitHubLimits};
+use capstan_bot::intake::look_for_missed;
 use capstan_forge::{Edit, Fault, Matching, Permission, Strike};
+use capstan_github::{AppCredentials, GitHub, GitHubLimits};
+use capstan_ports::MissedDeliveries as _;
 use capstan_test_support::tally;
 
 use super::town::{REPOSITORY, Town};

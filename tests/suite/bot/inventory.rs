@@ -1,7 +1,7 @@
 //! The inventory as a source of change: clusters that come, change, move and go by what it says, through the whole bot.
 
-use capstan::app::ports::{ClusterFilter, Extent, PageRecords as _, Sight};
 use capstan_forge::{CheckView, Edit, MergeMethod};
+use capstan_ports::{ClusterFilter, Extent, PageRecords as _, Sight};
 
 use super::town::{REPOSITORY, Town};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use capstan::app::generator::{Fleet, PlanCache};
+use capstan_fleet::generator::{Fleet, PlanCache};
 use capstan_model::digest::sha256;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, RepoPath, Tree, TreeEntry, TreeId, Unreadable};

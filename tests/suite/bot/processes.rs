@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::app::planner::{Planner as _, PlannerFailed};
-use capstan::app::sync::Ports;
-use capstan::planner_process::{ProcessPlanner, Processes};
+use capstan_bot::sync::Ports;
+use capstan_fleet::planner::{Planner as _, PlannerFailed};
 use capstan_forge::Edit;
 use capstan_model::tree::{MadeTree, Tree};
 use capstan_plan::settings::RepositorySettings;
+use capstan_planner_process::{ProcessPlanner, Processes};
 use tokio_util::sync::CancellationToken;
 
 use super::sample;

@@ -1,7 +1,7 @@
 //! What becomes of proposals as releases, people and the base branch move.
 
 use super::memory::{Moment, World};
-use capstan::app::ports::{CheckConclusion, MergeQueueState, Permission, PullRequestState, ReviewDecision};
+use capstan_ports::{CheckConclusion, MergeQueueState, Permission, PullRequestState, ReviewDecision};
 
 // Writes are counted here, and the dashboard has stories of its own.
 const PROPOSE: (&str, &str) = (".capstan.yaml", "mode: propose\ndashboard: {enabled: false}\n");

@@ -1,7 +1,7 @@
 //! What GitHub refuses to take fails alone, and is not tried at every turn.
 
-use capstan::app::ports::Retention as _;
 use capstan_forge::{Fault, Matching, Strike};
+use capstan_ports::Retention as _;
 
 use super::sample;
 use super::town::{REPOSITORY, Town};

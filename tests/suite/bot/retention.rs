@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use capstan::app::ports::{
+use capstan_bot::retention::{Forgotten, Housekeeping};
+use capstan_git::{MirrorLimits, Mirrors};
+use capstan_ports::{
     Cause, JobRequest, Jobs as _, MirrorError, MirrorShelf, PageRecords as _, RepositoryName, Retention as _,
     Sight,
 };
-use capstan::app::retention::{Forgotten, Housekeeping};
-use capstan::git::{MirrorLimits, Mirrors};
 use jiff::SignedDuration;
 
 use super::town::Town;

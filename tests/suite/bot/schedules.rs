@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::HeaderMap;
-use capstan::app::budget::Limits;
-use capstan::app::ports::{Cause, Jobs};
-use capstan::app::sync::Ports;
-use capstan::app::worker::{perform, resync};
+use capstan_bot::sync::Ports;
+use capstan_bot::worker::{perform, resync};
+use capstan_budget::Limits;
 use capstan_forge::{Fault, MergeMethod, PullState, PullView, Strike, Struck};
 use capstan_plan::command::CommentId;
+use capstan_ports::{Cause, Jobs};
 use capstan_test_support::tally;
 use futures_util::StreamExt as _;
 use rand::rngs::StdRng;

@@ -1,7 +1,7 @@
 //! What a run finds out stands in the records that the pages show.
 
-use capstan::app::ports::{ClusterFilter, Extent, PageRecords as _, ShownTarget, Sight};
 use capstan_forge::{Edit, MergeMethod};
+use capstan_ports::{ClusterFilter, Extent, PageRecords as _, ShownTarget, Sight};
 
 use super::town::{REPOSITORY, Town};
 

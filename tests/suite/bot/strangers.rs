@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::app::ports::{Cause, CheckConclusion, JobRequest, Jobs, Permission, SystemClock};
-use capstan::app::sync::Synced;
-use capstan::app::worker::perform;
-use capstan::database::Database;
+use capstan_bot::sync::Synced;
+use capstan_bot::worker::perform;
+use capstan_database::Database;
 use capstan_forge::{Edit, NewPull};
+use capstan_ports::{Cause, CheckConclusion, JobRequest, Jobs, Permission, SystemClock};
 use serde_json::json;
 
 use super::memory::{Moment, World, repository};

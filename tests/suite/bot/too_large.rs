@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use capstan::app::ports::{CheckConclusion, Mirror, MirrorError, Permission, Repository, Snapshot};
-use capstan::app::sync::Ports;
+use capstan_bot::sync::Ports;
 use capstan_forge::{Edit, Fault, Matching, MergeMethod, Strike};
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
+use capstan_ports::{CheckConclusion, Mirror, MirrorError, Permission, Repository, Snapshot};
 use secrecy::SecretString;
 
 use super::memory::{TOO_LARGE, World};

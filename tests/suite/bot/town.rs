@@ -6,33 +6,33 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use capstan::app::agents::rollouts::{PACE, Reporting, RolloutReporter};
-use capstan::app::agents::{
+use capstan_bot::agents::rollouts::{PACE, Reporting, RolloutReporter};
+use capstan_bot::agents::{
     AgentLimits, AgentParts, Agents, Invitee, Notifier, Reconcilers, SealingKey, invite,
 };
-use capstan::app::budget::{Limits, Meter};
-use capstan::app::components::{Sources, Supplier, SupplierLimits};
-use capstan::app::planner::Planner;
-use capstan::app::ports::{
+use capstan_bot::sync::{Ports, SyncError, Synced, sync_repository};
+use capstan_bot::wave_webhooks::{WaveWebhooks, WebhookHost, WebhookParts};
+use capstan_bot::worker::{Heartbeats, perform, resync};
+use capstan_budget::{Limits, Meter};
+use capstan_database::Database;
+use capstan_fleet::components::{Sources, Supplier, SupplierLimits};
+use capstan_fleet::planner::Planner;
+use capstan_forge::{CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, Selection};
+use capstan_git::{MirrorLimits, Mirrors};
+use capstan_github::{AppCredentials, GitHub, GitHubLimits};
+use capstan_plan::settings::OperatorHost;
+use capstan_planner_process::{ProcessPlanner, Processes, STACK};
+use capstan_ports::{
     Cause, Clock, ClusterFilter, CodeHost, Extent, FetchLimits, Hints, Jobs, PageRecords as _,
     RepositoryName, Sight,
 };
-use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
-use capstan::app::wave_webhooks::{WaveWebhooks, WebhookHost, WebhookParts};
-use capstan::app::worker::{Heartbeats, perform, resync};
-use capstan::config::{Intake, Mode};
-use capstan::database::Database;
-use capstan::git::{MirrorLimits, Mirrors};
-use capstan::github::{AppCredentials, GitHub, GitHubLimits};
-use capstan::planner_process::{ProcessPlanner, Processes, STACK};
-use capstan::registries::{CacheLimits, Fetcher, FolderCache};
-use capstan::server::{self, Listeners, Parts, Probe};
-use capstan::telemetry;
-use capstan::webhooks::HttpWebhooks;
-use capstan_forge::{CheckView, Edit, Forge, NewPull, Options, Permission, PullState, PullView, Selection};
-use capstan_plan::settings::OperatorHost;
+use capstan_registries::{CacheLimits, Fetcher, FolderCache};
 use capstan_report::BlockKey;
+use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{Intake, Mode};
+use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
+use capstan_webhooks::HttpWebhooks;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 

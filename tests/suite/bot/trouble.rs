@@ -1,8 +1,8 @@
 //! What goes wrong with one pull request, one installation or one long text, and is nobody else's trouble.
 
-use capstan::app::ports::{CheckConclusion, CodeHostError, Permission, PullRequestState};
-use capstan::app::sync::{SyncError, Synced};
+use capstan_bot::sync::{SyncError, Synced};
 use capstan_forge::{Fault, Matching, Permission as Right, Selection, Strike};
+use capstan_ports::{CheckConclusion, CodeHostError, Permission, PullRequestState};
 
 use super::memory::{Moment, World};
 use super::sample;

@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use capstan::app::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed};
-use capstan::app::ports::{Clock, Jobs};
-use capstan::app::sync::Ports;
-use capstan::app::worker::{Deadline, Heartbeats, Timely, Workforce, perform, work};
+use capstan_bot::sync::Ports;
+use capstan_bot::worker::{Deadline, Heartbeats, Timely, Workforce, perform, work};
+use capstan_fleet::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed};
 use capstan_forge::{Edit, NewPull, Permission, PullState};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
+use capstan_ports::{Clock, Jobs};
 use capstan_report::JudgedCluster;
 use capstan_test_support::tally;
 use jiff::Timestamp;

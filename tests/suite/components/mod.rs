@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::ports::{
+use capstan_model::tree::RepoPath;
+use capstan_ports::{
     AllowedHosts, ComponentSource, FetchError, FetchLimits, SourceCredentials, WantedComponents,
 };
-use capstan::registries::Fetcher;
-use capstan_model::tree::RepoPath;
 use capstan_providers::{ProviderSet, Published};
+use capstan_registries::Fetcher;
 use capstan_test_support::Files;
 
 use crate::canary;

@@ -1,10 +1,10 @@
 //! Artifacts of a real registry.
 
-use capstan::app::components::layers;
-use capstan::app::ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials};
-use capstan::registries::Fetcher;
+use capstan_fleet::components::layers;
 use capstan_forge::CANARY;
+use capstan_ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials};
 use capstan_providers::OciArtifact;
+use capstan_registries::Fetcher;
 use capstan_test_support::tally;
 
 use super::registry::{Asks, REFRESH_TOKEN, Registry, TokenServer, USER};

@@ -4,7 +4,7 @@ use capstan_forge::CANARY;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use capstan::app::ports::{FetchError, FetchLimits, SourceCredentials};
+use capstan_ports::{FetchError, FetchLimits, SourceCredentials};
 use futures_util::StreamExt as _;
 
 use axum::body::{Body, Bytes};

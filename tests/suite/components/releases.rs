@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use capstan::app::ports::{FetchError, SourceCredentials};
 use capstan_forge::{CANARY, Fault, Forge, Matching, Options, Strike};
+use capstan_ports::{FetchError, SourceCredentials};
 
 use super::serving::{Serving, answer};
 use super::{COMPONENTS, METADATA, SHA256, credentials, fetched};

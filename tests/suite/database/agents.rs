@@ -2,11 +2,6 @@
 
 use std::time::Duration;
 
-use capstan::app::ports::{
-    Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation,
-    PreflightRecord, ReportedToGitHub, Repository, RepositoryName, RolloutRecords, Settled, TokenUse,
-    WatchedRepository,
-};
 use capstan_live::agent::permission::ManagedBy;
 use capstan_live::agent::{
     AgentId, PreflightAnswer, PreflightId, PreflightState, Progress, PublicKey, ReportId, RolloutReport,
@@ -15,6 +10,11 @@ use capstan_live::agent::{
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName as SettingsName};
+use capstan_ports::{
+    Agent, AgentWork, Clock, Enrolled, Enrolment, FollowedCluster, FollowedMerge, Heard, Invitation,
+    PreflightRecord, ReportedToGitHub, Repository, RepositoryName, RolloutRecords, Settled, TokenUse,
+    WatchedRepository,
+};
 use jiff::SignedDuration;
 
 use super::each_engine;

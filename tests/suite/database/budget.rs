@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use capstan::app::ports::{Budgets, Clock, Kept, KeptBudget, MissedDeliveries};
+use capstan_ports::{Budgets, Clock, Kept, KeptBudget, MissedDeliveries};
 
 use super::each_engine;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use capstan::app::ports::{DatabaseCheck, SystemClock};
-use capstan::database::Database;
+use capstan_database::Database;
+use capstan_ports::{DatabaseCheck, SystemClock};
 
 use super::engines::each_empty_database;
 use super::transfer::{ROWS, execute, make};

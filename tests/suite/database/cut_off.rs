@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use capstan::app::intake::{Delivery, DeliveryHint, DeliveryStore as _, Event, NamedRepository};
-use capstan::app::ports::{
+use capstan_bot::intake::{Delivery, DeliveryHint, DeliveryStore as _, Event, NamedRepository};
+use capstan_database::Database;
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+use capstan_ports::{
     CampaignRecord, CampaignTarget, ClusterFilter, Extent, Jobs as _, PageRecords as _, Records as _,
     RepositoryName, Sight, SystemClock,
 };
-use capstan::database::Database;
-use capstan_model::source::SourceKind;
-use capstan_model::target::Target;
 use capstan_report::ProposalState;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use capstan::app::ports::{Retention as _, SystemClock};
-use capstan::database::Database;
+use capstan_database::Database;
+use capstan_ports::{Retention as _, SystemClock};
 use capstan_test_support::tally;
 
 use super::transfer::{execute, make};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use capstan::app::intake::{
+use capstan_bot::intake::{
     Delivery, DeliveryHint, DeliveryStore, Event, NamedRepository, PressHint, Stored, TickHint,
 };
-use capstan::app::ports::{
+use capstan_ports::{
     Arrivals, ClaimedJob, Clock, CommentHint, FleetView, Hints, Jobs, Press, Records, RefusedWrite,
     RepositoryName, Ticks,
 };
@@ -35,7 +35,7 @@ fn comment(pull_request: u64, comment: u64) -> DeliveryHint {
 }
 
 /// Stores a delivery about a comment, and with it the job of its repository.
-pub(super) async fn store_comment(database: &capstan::database::Database, guid: &str, repository: u64) {
+pub(super) async fn store_comment(database: &capstan_database::Database, guid: &str, repository: u64) {
     database.store(&[delivery(guid, repository, comment(1, 1))]).await.unwrap();
 }
 

@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use capstan::app::ports::Clock;
-use capstan::database::Database;
+use capstan_database::Database;
+use capstan_ports::Clock;
 use capstan_test_support::tally;
 use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use capstan::app::ports::{
-    ClusterFilter, Extent, PageRecords as _, ProposalRecord, Records as _, Retention as _, Sight, SystemClock,
-};
-use capstan::database::Database;
+use capstan_database::Database;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
+use capstan_ports::{
+    ClusterFilter, Extent, PageRecords as _, ProposalRecord, Records as _, Retention as _, Sight, SystemClock,
+};
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 

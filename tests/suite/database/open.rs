@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use capstan::app::ports::{Cause, JobRequest, Jobs, RepositoryName, SystemClock};
-use capstan::database::Database;
+use capstan_database::Database;
+use capstan_ports::{Cause, JobRequest, Jobs, RepositoryName, SystemClock};
 
 use super::engines::each_empty_database;
 use super::{each_engine, sqlite};

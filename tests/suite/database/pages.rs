@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use capstan::app::intake::{DeliveryStore as _, Reading, read_delivery};
-use capstan::app::ports::{
+use capstan_bot::intake::{DeliveryStore as _, Reading, read_delivery};
+use capstan_model::source::SourceKind;
+use capstan_model::target::Target;
+use capstan_ports::{
     Again, AuditFilter, CampaignLimits, CampaignRecord, CampaignTarget, Cause, Clock as _, ClusterFilter,
     DeliveryFilter, DeliveryOutcome, Extent, JobRequest, Jobs as _, PageRecords as _, Records as _,
     RepositoryName, Sight,
 };
-use capstan_model::source::SourceKind;
-use capstan_model::target::Target;
 use capstan_report::ProposalState;
 
 use super::{Bench, each_engine};

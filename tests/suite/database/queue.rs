@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use capstan::app::ports::{
+use capstan_ports::{
     Cause, ClaimedJob, Clock, Fate, FleetView, Hints, JobCounts, JobRequest, Jobs, Lease, RepositoryName,
 };
 use rand::rngs::StdRng;

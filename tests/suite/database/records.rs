@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use capstan::app::ports::{
-    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock,
-    ClusterFilter, Extent, FleetView, JobRequest, JobState, Jobs, KnownDashboard, PageRecords,
-    ProposalRecord, Records, RefusedWrite, RepositoryName, ShownTarget, Sight,
-};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
+use capstan_ports::{
+    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock,
+    ClusterFilter, Extent, FleetView, JobRequest, JobState, Jobs, KnownDashboard, PageRecords,
+    ProposalRecord, Records, RefusedWrite, RepositoryName, ShownTarget, Sight,
+};
 use capstan_report::ProposalState;
 
 use super::each_engine;

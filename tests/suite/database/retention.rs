@@ -1,6 +1,6 @@
 //! What is old goes, and nothing else.
 
-use capstan::app::ports::Retention as _;
+use capstan_ports::Retention as _;
 use jiff::Timestamp;
 
 use super::each_engine;

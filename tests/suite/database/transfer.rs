@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use capstan::app::ports::{Jobs as _, PageRecords as _, Retention as _, Sight, SystemClock, Transferred};
-use capstan::database::{Database, TransferError};
+use capstan_database::{Database, TransferError};
+use capstan_ports::{Jobs as _, PageRecords as _, Retention as _, Sight, SystemClock, Transferred};
 
 use super::engines::{each_empty_database, fresh_postgres};
 

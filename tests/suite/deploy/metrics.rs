@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use capstan::telemetry::{METRICS, Metric, Program};
+use capstan_telemetry::{METRICS, Metric, Program};
 use syn::parse::ParseStream;
 use syn::visit::Visit;
 

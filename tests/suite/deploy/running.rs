@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use capstan::telemetry::Program;
+use capstan_telemetry::Program;
 use capstan_test_support::tally;
 use reqwest::{Client, StatusCode};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capstan::telemetry::{METRICS, Program};
+use capstan_telemetry::{METRICS, Program};
 use promql_parser::label::{MatchOp, Matchers};
 use promql_parser::parser::{Expr, LabelModifier};
 use serde_json::Value;

@@ -16,10 +16,10 @@
 //! | `console`, `text` in the README | the tour ([`super::tour`]) |
 //! | `yaml` in `docs/rules` | the example of a rule, which the catalogue's own test runs |
 
-use capstan::app::wave_webhooks::Question;
 use capstan::config::{ProviderCredentials, WaveWebhookHost};
-use capstan::k8s::crd::{Fleet, VaultSecret, VaultStore};
+use capstan_bot::wave_webhooks::Question;
 use capstan_inventory::kinds::{Inventory, SourceText};
+use capstan_k8s::crd::{Fleet, VaultSecret, VaultStore};
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::CREATE_FORM;
 use capstan_plan::settings::{

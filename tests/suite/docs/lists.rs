@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use capstan::app::intake::Event;
-use capstan::app::setup::PERMISSIONS;
+use capstan_bot::intake::Event;
+use capstan_bot::setup::PERMISSIONS;
 use capstan_model::finding::{Change, RuleEntry, Severity, rules};
 use capstan_model::kinds::{Known, Reader};
 

@@ -74,7 +74,7 @@ fn every_field_of_a_title_stands_in_its_table() {
 fn every_field_of_the_custom_resources_stands_in_its_table_with_its_default() {
     let page = page("docs/install-reconciler.md");
     let tables: Vec<_> = page.tables.iter().filter(|table| table.heading == "settings-of-a-fleet").collect();
-    let mut definitions = capstan::k8s::crd::definitions().unwrap();
+    let mut definitions = capstan_k8s::crd::definitions().unwrap();
     // Nobody asks for anything in a ManagedProvider: all of it is the reconciler's. The inventory has its own page.
     definitions
         .retain(|(name, _)| ["fleets.capstan.dev", "managedclusters.capstan.dev"].contains(&name.as_str()));
@@ -102,7 +102,7 @@ fn every_field_of_the_custom_resources_stands_in_its_table_with_its_default() {
 fn every_field_of_the_inventory_stands_in_its_table() {
     let page = page("docs/inventory.md");
     let documented = page.rows("objects").into_iter().flat_map(|row| row[0].codes.clone()).collect();
-    let definitions = capstan::k8s::crd::definitions().unwrap();
+    let definitions = capstan_k8s::crd::definitions().unwrap();
     let inventory = definitions.iter().filter(|(name, _)| {
         ["sites.", "clusterdefinitions.", "managementclusterdefinitions."]
             .iter()

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use capstan::app::reconcile::ports::{SourceError, SourceTree, TreeSource};
-use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
+use capstan_git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan_model::tree::{CommitId, RepoPath};
+use capstan_reconciler::reconcile::ports::{SourceError, SourceTree, TreeSource};
 use secrecy::SecretString;
 use tempfile::TempDir;
 

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Arc;
 
-use capstan::git::{Checkout, CheckoutError};
+use capstan_git::{Checkout, CheckoutError};
 use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeId};
 
 use super::repository::{TestRepository, git};

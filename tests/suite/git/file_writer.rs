@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use capstan::git::{WriteFailure, write_all_or_nothing};
+use capstan_git::{WriteFailure, write_all_or_nothing};
 use capstan_model::file_change::FileChange;
 use capstan_model::tree::RepoPath;
 

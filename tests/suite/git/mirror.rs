@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use axum::http::StatusCode;
-use capstan::app::planner::process::StoredTrees as _;
-use capstan::app::ports::{CommitTrailers, Mirror, MirrorError, Repository, RepositoryName, Snapshot};
-use capstan::git::{MirrorLimits, Mirrors, OpenedTrees};
+use capstan_fleet::planner::process::StoredTrees as _;
+use capstan_git::{MirrorLimits, Mirrors, OpenedTrees};
 use capstan_model::tree::{CommitId, RepoPath, TreeId};
+use capstan_ports::{CommitTrailers, Mirror, MirrorError, Repository, RepositoryName, Snapshot};
 use capstan_test_support::tally;
 use secrecy::SecretString;
 use tempfile::TempDir;

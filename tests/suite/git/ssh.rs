@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use capstan::app::reconcile::ports::{SourceError, SourceTree, TreeSource};
-use capstan::git::{Access, BranchSource, MirrorLimits, Mirrors};
+use capstan_git::{Access, BranchSource, MirrorLimits, Mirrors};
 use capstan_model::tree::RepoPath;
+use capstan_reconciler::reconcile::ports::{SourceError, SourceTree, TreeSource};
 use secrecy::SecretString;
 
 use super::repository::TestRepository;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use capstan::app::budget::{Limits, Meter, Priority, at_priority};
-use capstan::app::ports::{CodeHost, CodeHostError, SystemClock};
+use capstan_budget::{Limits, Meter, Priority, at_priority};
+use capstan_ports::{CodeHost, CodeHostError, SystemClock};
 
 use super::fleet::{Fleet, connect};
 use crate::database::each_engine;
@@ -25,7 +25,7 @@ async fn processes_together_ask_no_more_than_there_is_and_a_person_is_answered()
         };
         let (one, two) = (process("one"), process("two"));
         // Both read as fast as they can, until each is told to wait.
-        let until_told = async |github: &capstan::github::GitHub| {
+        let until_told = async |github: &capstan_github::GitHub| {
             for _ in 0..400 {
                 let reading = github.branch(&fleet.repository, "main");
                 match at_priority(Priority::Proposal, reading).await {

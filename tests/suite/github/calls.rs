@@ -1,16 +1,16 @@
 //! Every call of the port, with its expected outcomes.
 
-use capstan::app::ports::{
-    BranchHead, CheckConclusion, CodeHost, CodeHostError, CommitMetadata, CreatedPullRequest,
-    CreatedReference, EarlierPullRequest, MovedReference, NewCheckRun, NewPullRequest, NewTreeEntry,
-    Permission, PullRequest, PullRequestEdit, PullRequestState, Reaction, RepositoryName, ReviewDecision,
-    SidebarPart,
-};
 use capstan_forge::{Edit, MergeMethod, ReviewState};
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::Sidebar;
 use capstan_plan::verbs::Verb;
+use capstan_ports::{
+    BranchHead, CheckConclusion, CodeHost, CodeHostError, CommitMetadata, CreatedPullRequest,
+    CreatedReference, EarlierPullRequest, MovedReference, NewCheckRun, NewPullRequest, NewTreeEntry,
+    Permission, PullRequest, PullRequestEdit, PullRequestState, Reaction, RepositoryName, ReviewDecision,
+    SidebarPart,
+};
 use capstan_report::{Annotation, AnnotationLevel};
 use capstan_test_support::tally;
 

@@ -1,6 +1,6 @@
 //! Keys and URLs that are refused, and why.
 
-use capstan::github::{AppCredentials, GitHub, GitHubLimits};
+use capstan_github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_test_support::tally;
 use secrecy::SecretString;
 

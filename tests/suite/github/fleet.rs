@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use capstan::app::ports::{CodeHost, CommitMetadata, CreatedReference, NewTreeEntry, Repository};
-use capstan::github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_forge::{Edit, Forge, Options, Permission, Selection};
+use capstan_github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_model::tree::{CommitId, RepoPath, TreeId};
+use capstan_ports::{CodeHost, CommitMetadata, CreatedReference, NewTreeEntry, Repository};
 use secrecy::SecretString;
 
 pub(crate) const NAME: &str = "acme/fleet";

@@ -1,8 +1,8 @@
 //! Client and mirror together: what the client wrote, the mirror reads with the client's token.
 
-use capstan::app::ports::{CodeHost, Mirror};
-use capstan::git::{MirrorLimits, Mirrors};
+use capstan_git::{MirrorLimits, Mirrors};
 use capstan_model::tree::RepoPath;
+use capstan_ports::{CodeHost, Mirror};
 
 use super::fleet::Fleet;
 

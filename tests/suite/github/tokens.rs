@@ -1,10 +1,8 @@
 //! A token opens one repository, for one task: the forge refuses what a token does not hold.
 
-use capstan::app::ports::{
-    CodeHost, CodeHostError, CommitStatus, Mirror, Reaction, Repository, RepositoryName,
-};
-use capstan::git::{MirrorLimits, Mirrors};
+use capstan_git::{MirrorLimits, Mirrors};
 use capstan_model::tree::CommitId;
+use capstan_ports::{CodeHost, CodeHostError, CommitStatus, Mirror, Reaction, Repository, RepositoryName};
 use capstan_report::StatusState;
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
@@ -84,7 +82,7 @@ async fn every_token_is_asked_for_one_repository_and_the_rights_of_its_task() {
     let fleet = Fleet::new().await;
     let commit = fleet.branch("capstan/upgrade/x", "one\n").await;
     let (github, repository) = (&fleet.github, &fleet.repository);
-    let new = capstan::app::ports::NewPullRequest {
+    let new = capstan_ports::NewPullRequest {
         title: "x".to_owned(),
         body: String::new(),
         head_branch: "capstan/upgrade/x".to_owned(),

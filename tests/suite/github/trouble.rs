@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use capstan::app::ports::{
+use capstan_forge::{Edit, Fault, Matching, Strike};
+use capstan_github::{AppCredentials, GitHub, GitHubLimits};
+use capstan_model::tree::CommitId;
+use capstan_plan::settings::MergeMethod;
+use capstan_ports::{
     CodeHost, CodeHostError, CreatedPullRequest, CreatedReference, MergeAnswer, MergeCall, NewIssue,
     NewPullRequest,
 };
-use capstan::github::{AppCredentials, GitHub, GitHubLimits};
-use capstan_forge::{Edit, Fault, Matching, Strike};
-use capstan_model::tree::CommitId;
-use capstan_plan::settings::MergeMethod;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::fleet::{Fleet, NAME, connect};

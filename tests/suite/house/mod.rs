@@ -281,9 +281,12 @@ fn the_test_sees_what_a_room_imports() {
     };
     let output = ["cli", "output"];
     assert_eq!(imports(&output, "use crate::config::Config;"), ["config"]);
-    assert_eq!(imports(&output, "use crate::{app::ports::Mirror, config::Config};"), ["app", "config"]);
+    assert_eq!(
+        imports(&output, "use crate::{config::Config, state_folder::Notes};"),
+        ["config", "state_folder"]
+    );
     assert_eq!(imports(&output, "use super::super::state_folder::Notes;"), ["state_folder"]);
-    assert_eq!(imports(&["app"], "fn f() { crate::cli::run(); }"), ["cli"]);
+    assert_eq!(imports(&["config"], "fn f() { crate::cli::run(); }"), ["cli"]);
     assert_eq!(imports(&output, "use super::Printed; // crate::config"), [""; 0]);
     assert_eq!(imports(&output, "#[cfg(test)] mod tests { use crate::config::Config; }"), [""; 0]);
     let report = Map::read("crates/report");

@@ -1,8 +1,8 @@
 //! Taking over what kubectl and Flux applied: managers moved, fields that Git lacks really gone.
 
-use capstan::app::ports::{ApiObject, As, Contested, ManagementCluster as _, Run};
 use capstan_live::applying::{LAST_APPLIED, appliers, fields_that_go, is_applied_by_capstan};
 use capstan_model::object::FieldPath;
+use capstan_ports::{ApiObject, As, Contested, ManagementCluster as _, Run};
 use serde_json::{Map, Value, json};
 
 use super::{Ground, managers};

@@ -1,7 +1,7 @@
 //! Reading, trying, applying.
 
-use capstan::app::ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run, Scope};
 use capstan_live::applying::{RefusalKind, sent_new};
+use capstan_ports::{ApiKind, ApiObject, As, Contested, LiveError, ManagementCluster as _, Run, Scope};
 use serde_json::{Value, json};
 
 use super::{Ground, config_map, managers};

@@ -1,8 +1,6 @@
 //! Deleting what is meant, and nothing else.
 
-use capstan::app::ports::{
-    ApiObject, Contested, Deleted, LiveError, ManagementCluster as _, Preconditions, Run,
-};
+use capstan_ports::{ApiObject, Contested, Deleted, LiveError, ManagementCluster as _, Preconditions, Run};
 use serde_json::{Value, json};
 
 use super::Ground;

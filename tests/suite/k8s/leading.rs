@@ -4,9 +4,9 @@ use capstan_test_support::PATIENCE;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::app::ports::Leadership as _;
-use capstan::controllers::OperatorLeases;
-use capstan::k8s::{KubeLease, KubeLeases, Timing};
+use capstan_controllers::OperatorLeases;
+use capstan_k8s::{KubeLease, KubeLeases, Timing};
+use capstan_ports::Leadership as _;
 use capstan_test_support::tally;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;

@@ -26,8 +26,8 @@ use std::io::Write as _;
 use std::sync::OnceLock;
 
 use axum::Router;
-use capstan::app::ports::{ApiObject, As, ManagementCluster as _, ServiceAccount};
-use capstan::k8s::{Connection, KubeCluster};
+use capstan_k8s::{Connection, KubeCluster};
+use capstan_ports::{ApiObject, As, ManagementCluster as _, ServiceAccount};
 use serde_json::{Value, json};
 
 use crate::plane::{Parts, Plane};
@@ -50,7 +50,7 @@ async fn connected_to(answers: Router) -> Connection {
          clusters: [{{name: it, cluster: {{server: 'http://{address}'}}}}], users: [{{name: it, user: {{}}}}]}}"
     )
     .unwrap();
-    capstan::k8s::connect(Some(kubeconfig.path())).await.unwrap()
+    capstan_k8s::connect(Some(kubeconfig.path())).await.unwrap()
 }
 
 /// A namespace of a test's own, with somebody who applies there.
@@ -118,7 +118,7 @@ impl Ground {
 }
 
 async fn connection(plane: &Plane) -> Connection {
-    capstan::k8s::connect(Some(&plane.admin_kubeconfig())).await.unwrap()
+    capstan_k8s::connect(Some(&plane.admin_kubeconfig())).await.unwrap()
 }
 
 fn applier(namespace: &str) -> As {

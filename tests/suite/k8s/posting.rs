@@ -3,13 +3,15 @@
 use capstan_test_support::PATIENCE;
 use std::time::Duration;
 
-use capstan::app::ports::LiveError;
-use capstan::app::reconcile::ports::{ClusterKey, FleetKey, Note, StatusStore as _, StatusStoreChange, Tone};
-use capstan::app::reconcile::resources::{
+use capstan_k8s::KubeStatusStore;
+use capstan_ports::LiveError;
+use capstan_reconciler::reconcile::ports::{
+    ClusterKey, FleetKey, Note, StatusStore as _, StatusStoreChange, Tone,
+};
+use capstan_reconciler::reconcile::resources::{
     Adopt, ConditionStatus, ConditionType, ManagedClusterSpec, ManagedClusterStatus, Phase, PlaceStatus,
     SourceSpec,
 };
-use capstan::k8s::KubeStatusStore;
 use futures_util::StreamExt as _;
 use secrecy::ExposeSecret as _;
 use tokio::time::timeout;
@@ -150,7 +152,7 @@ async fn a_status_is_replaced_whole_and_shown_at_a_glance() {
 async fn read_record(
     status_store: &KubeStatusStore,
     key: &ClusterKey,
-) -> capstan::app::reconcile::ports::ClusterRecord {
+) -> capstan_reconciler::reconcile::ports::ClusterRecord {
     status_store.cluster(key).await.unwrap().unwrap()
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use capstan::telemetry::{METRICS, Program};
+use capstan_telemetry::{METRICS, Program};
 use capstan_test_support::tally;
 use serde_json::{Value, json};
 

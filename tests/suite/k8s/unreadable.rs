@@ -3,8 +3,8 @@
 use axum::Router;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
-use capstan::app::reconcile::ports::{FleetKey, StatusStore as _};
-use capstan::k8s::KubeStatusStore;
+use capstan_k8s::KubeStatusStore;
+use capstan_reconciler::reconcile::ports::{FleetKey, StatusStore as _};
 use serde_json::{Value, json};
 
 const HOME: &str = "/apis/capstan.dev/v1alpha1/namespaces/capstan-system";

@@ -4,8 +4,8 @@ use capstan_test_support::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use capstan::app::ports::{ApiKind, Change, LiveChanges, ManagementCluster as _, ServiceAccount, Watched};
-use capstan::k8s::KubeCluster;
+use capstan_k8s::KubeCluster;
+use capstan_ports::{ApiKind, Change, LiveChanges, ManagementCluster as _, ServiceAccount, Watched};
 use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio::sync::watch;
@@ -220,7 +220,7 @@ async fn any_kind_may_be_watched_where_it_is_applied() {
     plane.apply(&rights.replace("apiGroups: ['']", "apiGroups: [apps]").replace("configmaps", "deployments"));
     granted(plane, "deployments.apps", "workloads").await;
     let narrow = plane.kubeconfig_of("default", "narrow");
-    let connection = capstan::k8s::connect(Some(&narrow)).await.unwrap();
+    let connection = capstan_k8s::connect(Some(&narrow)).await.unwrap();
     let cluster = KubeCluster::new(&connection).with_namespace_watches(1);
     let places = maps_in(&["workloads"]).into_values().next().unwrap();
     let (_wanted, watched) =
@@ -251,7 +251,7 @@ async fn what_may_not_be_watched_whole_is_watched_where_it_is_applied_as_far_as_
     }
     let narrow = plane.kubeconfig_of("default", "narrow");
     granted(&plane, "configmaps", "two").await;
-    let connection = capstan::k8s::connect(Some(&narrow)).await.unwrap();
+    let connection = capstan_k8s::connect(Some(&narrow)).await.unwrap();
     let cluster = KubeCluster::new(&connection).with_namespace_watches(1);
     let (wanted, watched) = watch::channel(maps_in(&["one"]));
     let mut changes = cluster.watch(watched);

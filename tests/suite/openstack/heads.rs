@@ -6,19 +6,19 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::ports::{
-    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential,
-};
-use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
-use capstan::app::reconcile::preflight::preflight;
-use capstan::app::reconcile::resources::CloudCredentialsSpec;
-use capstan::app::reconcile::{CloudCredentials, CloudPreflight};
-use capstan::openstack::OpenStack;
 use capstan_live::cloud::{
     CloudFacts, Flavor, Image, Network, Questions, Quota, Resource, ServerGroup, Unanswered,
 };
 use capstan_live::credentials::Issued;
 use capstan_model::finding::Severity;
+use capstan_openstack::OpenStack;
+use capstan_ports::{
+    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential,
+};
+use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
+use capstan_reconciler::reconcile::preflight::preflight;
+use capstan_reconciler::reconcile::resources::CloudCredentialsSpec;
+use capstan_reconciler::reconcile::{CloudCredentials, CloudPreflight};
 use jiff::Timestamp;
 use secrecy::ExposeSecret as _;
 use serde_json::json;

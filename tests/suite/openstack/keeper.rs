@@ -5,8 +5,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use capstan::app::ports::{CloudCredential, CloudError, CloudSession, Clouds as _};
-use capstan::openstack::OpenStack;
+use capstan_openstack::OpenStack;
+use capstan_ports::{CloudCredential, CloudError, CloudSession, Clouds as _};
 use capstan_test_support::tally;
 use secrecy::SecretString;
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use capstan::app::ports::{CloudError, CloudSession};
 use capstan_live::credentials::{Consumer, Facts, Step, Wish, Written, WrittenState, next_step};
+use capstan_ports::{CloudError, CloudSession};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::ExposeSecret as _;
 use serde_json::json;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use capstan::app::ports::{CloudCredential, CloudError, Clouds as _};
-use capstan::openstack::OpenStack;
 use capstan_live::cloud::{Questions, Unanswered};
+use capstan_openstack::OpenStack;
+use capstan_ports::{CloudCredential, CloudError, Clouds as _};
 use secrecy::SecretString;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -27,11 +27,11 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::components::{config_map, layers};
-use capstan::app::ports::{AllowedHosts, ComponentSource, FetchLimits, SourceCredentials};
-use capstan::registries::Fetcher;
+use capstan_fleet::components::{config_map, layers};
 use capstan_model::tree::RepoPath;
+use capstan_ports::{AllowedHosts, ComponentSource, FetchLimits, SourceCredentials};
 use capstan_providers::{Inputs, OciArtifact, ProviderSet, Published, Values, render};
+use capstan_registries::Fetcher;
 use capstan_test_support::Files;
 use serde_json::{Value, json};
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use capstan::app::components::layers;
-use capstan::app::ports::{AllowedHosts, ComponentSource as _, FetchLimits, SourceCredentials};
-use capstan::registries::Fetcher;
+use capstan_fleet::components::layers;
+use capstan_ports::{AllowedHosts, ComponentSource as _, FetchLimits, SourceCredentials};
 use capstan_providers::{OciArtifact, Published};
+use capstan_registries::Fetcher;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

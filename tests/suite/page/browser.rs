@@ -1,7 +1,7 @@
 //! The pages in a real Chromium: signing in, narrowing, opening, replaying; at the widths of a telephone and of a desk,
 //! light and dark; by keyboard; without a word on the console.
 
-use capstan::app::ports::CampaignTarget;
+use capstan_ports::CampaignTarget;
 use serde_json::json;
 
 use super::reconcilers::enrol;
@@ -206,8 +206,8 @@ async fn the_pages_work_in_a_browser() {
     assert_eq!(browser.console().await, Vec::<String>::new());
 }
 
-async fn fail_once(database: &capstan::database::Database, why: &str) {
-    use capstan::app::ports::Jobs as _;
+async fn fail_once(database: &capstan_database::Database, why: &str) {
+    use capstan_ports::Jobs as _;
     let lease = std::time::Duration::from_secs(30);
     let job = database.claim("worker", lease, 8).await.unwrap().expect("a job waits");
     database.fail(&job, why, None).await.unwrap();

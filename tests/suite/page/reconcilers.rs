@@ -1,8 +1,8 @@
 //! Reconcilers that enrolled, as people are shown them.
 
-use capstan::app::ports::{Agent, Clock as _, Enrolled, Enrolment as _, Invitation};
 use capstan_live::agent::{AgentId, PublicKey};
 use capstan_plan::settings::ManagementClusterUid;
+use capstan_ports::{Agent, Clock as _, Enrolled, Enrolment as _, Invitation};
 use jiff::SignedDuration;
 
 use super::world::{SigningIn, World};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use capstan::app::intake::{DeliveryStore as _, Reading, read_delivery};
-use capstan::app::ports::{Clock as _, CommentHint, Jobs as _};
+use capstan_bot::intake::{DeliveryStore as _, Reading, read_delivery};
+use capstan_ports::{Clock as _, CommentHint, Jobs as _};
 
 use super::world::{Ask, SigningIn, World};
 

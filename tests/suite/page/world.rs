@@ -10,23 +10,23 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use capstan::app::agents::SealingKey;
-use capstan::app::ports::{
-    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock as _,
-    JobRequest, Jobs as _, ProposalRecord, Records as _, RepositoryName,
-};
-use capstan::app::visitors::Visitors;
-use capstan::app::worker::Heartbeats;
-use capstan::config::{Intake, Mode};
-use capstan::github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
-use capstan::server::{self, Listeners, Parts, Probe};
-use capstan::telemetry;
+use capstan_bot::agents::SealingKey;
+use capstan_bot::visitors::Visitors;
+use capstan_bot::worker::Heartbeats;
 use capstan_forge::{CANARY, Forge, Options, Permission, Selection};
+use capstan_github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
+use capstan_ports::{
+    AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock as _,
+    JobRequest, Jobs as _, ProposalRecord, Records as _, RepositoryName,
+};
 use capstan_report::ProposalState;
+use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{Intake, Mode};
+use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
 use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
 use reqwest::{Client, Method, redirect};

@@ -1,7 +1,7 @@
 //! Objects that others applied before, and names of templates.
 
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::resources::{Adopt, ConditionType};
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::resources::{Adopt, ConditionType};
 use serde_json::json;
 
 use super::applying::{plain, sorted};

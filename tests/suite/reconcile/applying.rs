@@ -1,7 +1,7 @@
 //! What a turn applies, and what it leaves alone.
 
-use capstan::app::reconcile::resources::ConditionType;
-use capstan::app::reconcile::{Ended, Interruption};
+use capstan_reconciler::reconcile::resources::ConditionType;
+use capstan_reconciler::reconcile::{Ended, Interruption};
 use serde_json::json;
 
 use super::world::World;

@@ -1,8 +1,8 @@
 //! Objects of the OpenStack resource controller: machines wait for them, its words refuse, and what died in its create is
 //! made anew.
 
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::resources::ConditionType;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::{Value, json};
 
 use super::world::World;

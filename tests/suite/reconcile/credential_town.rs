@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::ports::{Clock, Fence, LiveError};
-use capstan::app::reconcile::resources::{CloudCredentialsSpec, ConditionType};
-use capstan::app::reconcile::{CloudCredentials, Ended, ReconcileOutcome};
+use capstan_ports::{Clock, Fence, LiveError};
+use capstan_reconciler::reconcile::resources::{CloudCredentialsSpec, ConditionType};
+use capstan_reconciler::reconcile::{CloudCredentials, Ended, ReconcileOutcome};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 

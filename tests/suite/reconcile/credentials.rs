@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::app::reconcile::resources::ConditionType;
-use capstan::app::reconcile::{CloudCredentials, Ended, ReconcileOutcome};
+use capstan_reconciler::reconcile::resources::ConditionType;
+use capstan_reconciler::reconcile::{CloudCredentials, Ended, ReconcileOutcome};
 use serde_json::{Value, json};
 
 use super::credential_town::{DAY, SECRETS, Town, annotation, content, is_removed, opened};

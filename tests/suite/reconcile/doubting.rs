@@ -1,8 +1,8 @@
 //! A tree that was kept on a disk, while nobody can say whether it is the newest.
 
-use capstan::app::reconcile::resources::ConditionType;
-use capstan::app::reconcile::{Ended, Interruption};
 use capstan_live::kept_tree::Standing;
+use capstan_reconciler::reconcile::resources::ConditionType;
+use capstan_reconciler::reconcile::{Ended, Interruption};
 use serde_json::json;
 
 use super::applying::plain;

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::resources::Adopt;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::resources::Adopt;
 use serde_json::json;
 
 use super::adopting::with_machines;

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use capstan::app::ports::{
+use capstan_live::applying::Refusal;
+use capstan_model::object::FieldPath;
+use capstan_ports::{
     ApiKind, ApiObject, As, Contested, Deleted, HeldRights, KindsInNamespaces, LiveChanges, LiveError,
     ManagementCluster, ObjectPart, Post, Preconditions, Run, Scope, Watched,
 };
-use capstan_live::applying::Refusal;
-use capstan_model::object::FieldPath;
 use serde_json::{Map, Value, json};
 
 /// One request that reached the server.

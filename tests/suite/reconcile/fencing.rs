@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use async_trait::async_trait;
-use capstan::app::gate::Gate;
-use capstan::app::ports::{As, Contested, Fence, LiveError, ManagementCluster as _, Run};
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::ports::ClusterRecord;
-use capstan::app::reconcile::resources::ConditionType;
 use capstan_model::object::ObjectId;
+use capstan_ports::{As, Contested, Fence, LiveError, ManagementCluster as _, Run};
+use capstan_reconciler::gate::Gate;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ports::ClusterRecord;
+use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::json;
 
 use super::applying::plain;

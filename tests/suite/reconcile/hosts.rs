@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan::app::gate::Gate;
-use capstan::app::hosts::{Memory, Outcome, Ports, turn};
-use capstan::app::ports::{Change, LiveChange, Post, Scope, SystemClock};
 use capstan_model::object::ObjectId;
+use capstan_ports::{Change, LiveChange, Post, Scope, SystemClock};
+use capstan_reconciler::gate::Gate;
+use capstan_reconciler::hosts::{Memory, Outcome, Ports, turn};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

@@ -1,10 +1,10 @@
 //! Heads that wish hosts, tried before the merge.
 
-use capstan::app::ports::Scope;
-use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
-use capstan::app::reconcile::preflight::preflight;
 use capstan_model::digest::digest;
 use capstan_model::finding::Severity;
+use capstan_ports::Scope;
+use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
+use capstan_reconciler::reconcile::preflight::preflight;
 use serde_json::json;
 
 use super::world::{World, id, question};

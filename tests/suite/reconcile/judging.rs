@@ -1,7 +1,7 @@
 //! What a turn says of machines, and what it reads for that.
 
-use capstan::app::reconcile::ReconcileOutcome;
-use capstan::app::reconcile::resources::{ConditionType, RolloutState};
+use capstan_reconciler::reconcile::ReconcileOutcome;
+use capstan_reconciler::reconcile::resources::{ConditionType, RolloutState};
 use serde_json::{Value, json};
 
 use super::world::World;

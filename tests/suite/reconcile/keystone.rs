@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use capstan::app::ports::{
-    Clock, CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential,
-};
 use capstan_live::cloud::{CloudFacts, Questions};
 use capstan_live::credentials::Issued;
+use capstan_ports::{
+    Clock, CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential,
+};
 use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan::app::ports::Scope;
-use capstan::app::reconcile::ports::{
+use capstan_model::tree::Tree;
+use capstan_ports::Scope;
+use capstan_reconciler::reconcile::ports::{
     FleetRecord, OpenSource, SecretData, SourceError, Sources, TreeSource as _, TrialFailed,
 };
-use capstan::app::reconcile::resources::{ConditionType, SourceSpec};
-use capstan::app::reconcile::{InventorySource, Ports};
-use capstan_model::tree::Tree;
+use capstan_reconciler::reconcile::resources::{ConditionType, SourceSpec};
+use capstan_reconciler::reconcile::{InventorySource, Ports};
 use capstan_test_support::tally;
 use serde_json::{Value, json};
 

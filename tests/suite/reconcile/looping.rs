@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use capstan::app::ports::{Fence, Leadership, LiveError, Term};
-use capstan::app::reconcile::Ports;
-use capstan::app::reconcile::ports::{
+use capstan_controllers::{Health, Parts, Reconciler};
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::CommitId;
+use capstan_ports::{Fence, Leadership, LiveError, Term};
+use capstan_reconciler::reconcile::Ports;
+use capstan_reconciler::reconcile::ports::{
     Bot, BotError, ClusterReport, FleetRecord, NewAgent, OpenSource, Preflight, PreflightAnswer,
     PreflightVerdict, SecretData, SourceError, SourceTree, Sources, TreeSource, TrialFailed, Work,
 };
-use capstan::app::reconcile::resources::{ConditionType, SourceSpec};
-use capstan::controllers::{Health, Parts, Reconciler};
-use capstan_model::ids::ClusterId;
-use capstan_model::tree::CommitId;
+use capstan_reconciler::reconcile::resources::{ConditionType, SourceSpec};
 use capstan_test_support::tally;
 use tokio_util::sync::CancellationToken;
 

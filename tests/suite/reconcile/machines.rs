@@ -1,9 +1,9 @@
 //! Control planes and their machines: no way round the guards by another name, and nothing that takes them away.
 
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::ports::PreflightVerdict;
-use capstan::app::reconcile::preflight::preflight;
-use capstan::app::reconcile::resources::ConditionType;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ports::PreflightVerdict;
+use capstan_reconciler::reconcile::preflight::preflight;
+use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::json;
 
 use super::adopting::with_machines;

@@ -1,9 +1,9 @@
 //! A folder that is renamed: its cluster goes on under the new name, and what people had set for it holds on.
 
-use capstan::app::ports::LiveError;
-use capstan::app::reconcile::ports::ClusterKey;
-use capstan::app::reconcile::ports::ClusterRecord;
-use capstan::app::reconcile::resources::{
+use capstan_ports::LiveError;
+use capstan_reconciler::reconcile::ports::ClusterKey;
+use capstan_reconciler::reconcile::ports::ClusterRecord;
+use capstan_reconciler::reconcile::resources::{
     Adopt, ConditionType, CreateClusters, ManagedClusterSpec, ManagedClusterStatus,
 };
 

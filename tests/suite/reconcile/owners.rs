@@ -4,12 +4,12 @@ use std::sync::atomic::Ordering;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::agent_client::rollout_report;
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::resources::ConditionType;
+use capstan_agent_client::rollout_report;
 use capstan_live::agent::{KubeconfigForm, KubeconfigPlace};
 use capstan_live::owners::Form;
 use capstan_plan::settings::RepositoryName;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::resources::ConditionType;
 use capstan_test_support::tally;
 use serde_json::json;
 

@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::resources::KeyRecipient;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::resources::KeyRecipient;
 use serde_json::{Value, json};
 
 use super::owners_town::{DAY, Person, SECRET, Town};

@@ -1,9 +1,9 @@
 //! Whose an object is: a folder that is refused owns nothing that it has not applied, and of two Fleets one has an
 //! object.
 
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::ports::{FleetKey, FleetRecord};
-use capstan::app::reconcile::resources::ConditionType;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ports::{FleetKey, FleetRecord};
+use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::json;
 
 use super::applying::plain;

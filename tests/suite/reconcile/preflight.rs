@@ -1,8 +1,8 @@
 //! Heads that are tried before the merge.
 
-use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
-use capstan::app::reconcile::preflight::{is_for_good, preflight};
 use capstan_model::finding::Severity;
+use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
+use capstan_reconciler::reconcile::preflight::{is_for_good, preflight};
 
 use super::adopting::with_machines;
 use super::applying::plain;

@@ -1,7 +1,7 @@
 //! Providers that the operator, clusterctl or kubectl installed, and that Capstan takes over once somebody says so.
 
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::resources::Adopt;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::resources::Adopt;
 use serde_json::{Value, json};
 
 use super::providers::{Ground, NAMESPACE, provider};

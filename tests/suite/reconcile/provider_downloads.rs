@@ -9,12 +9,12 @@ use axum::body::Body;
 use axum::http::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::ports::{AllowedHosts, ComponentSource, SourceCredentials};
-use capstan::app::reconcile::Ended;
-use capstan::registries::Fetcher;
 use capstan_forge::{CANARY, Forge, Options};
 use capstan_model::digest::sha256;
+use capstan_ports::{AllowedHosts, ComponentSource, SourceCredentials};
 use capstan_providers::OciArtifact;
+use capstan_reconciler::reconcile::Ended;
+use capstan_registries::Fetcher;
 use serde_json::{Value, json};
 
 use super::providers::{Ground, NAMESPACE, provider};

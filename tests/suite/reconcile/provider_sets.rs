@@ -1,9 +1,9 @@
 //! The provider set of the management cluster: applied like a folder, as an account of its own, judged by provider objects
 //! and workloads.
 
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::resources::{ConditionType, RolloutState};
 use capstan_model::object::ObjectId;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::resources::{ConditionType, RolloutState};
 use serde_json::{Value, json};
 
 use super::world::World;

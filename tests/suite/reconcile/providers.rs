@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use capstan::app::components::{DownloadLimits, Downloads};
-use capstan::app::gate::Gate;
-use capstan::app::ports::{AllowedHosts, Clock, Scope, ServiceAccount};
-use capstan::app::providers::{Memory, Outcome, Ports, pass, preview};
-use capstan::registries::Fetcher;
+use capstan_fleet::components::{DownloadLimits, Downloads};
+use capstan_ports::{AllowedHosts, Clock, Scope, ServiceAccount};
+use capstan_reconciler::gate::Gate;
+use capstan_reconciler::providers::{Memory, Outcome, Ports, pass, preview};
+use capstan_registries::Fetcher;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::sync::watch;

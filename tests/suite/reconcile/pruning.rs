@@ -1,7 +1,7 @@
 //! What is deleted of what Git names no more, and what is not.
 
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::resources::ConditionType;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::json;
 
 use super::adopting::with_machines;

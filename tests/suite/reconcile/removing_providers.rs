@@ -1,6 +1,6 @@
 //! What the installer of providers deletes: what it looked at, as it was.
 
-use capstan::app::providers::{Memory, Outcome, pass};
+use capstan_reconciler::providers::{Memory, Outcome, pass};
 use serde_json::{Value, json};
 
 use super::fake::Touch;

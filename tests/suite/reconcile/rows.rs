@@ -32,7 +32,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan::app::reconcile::resources::{ConditionType, ManagedClusterStatus, PlaceStatus};
+use capstan_reconciler::reconcile::resources::{ConditionType, ManagedClusterStatus, PlaceStatus};
 
 /// The customer of all rows, and the namespace of their objects.
 pub(crate) const CUSTOMER: &str = "gauss";

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use capstan::app::ports::Scope;
-use capstan::app::reconcile::Ended;
 use capstan_live::services::CleanupState;
+use capstan_ports::Scope;
+use capstan_reconciler::reconcile::Ended;
 use serde_json::{Value, json};
 
 use super::fake::FakeCluster;

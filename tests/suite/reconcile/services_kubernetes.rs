@@ -1,7 +1,7 @@
 //! Services that do not allow the Kubernetes that their cluster is to have.
 
-use capstan::app::reconcile::Ended;
 use capstan_live::services::ServiceState;
+use capstan_reconciler::reconcile::Ended;
 
 use super::adopting::with_machines;
 use super::services::{CILIUM, come_up, named, states};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::ports::PreflightVerdict;
-use capstan::app::reconcile::resources::ConditionType;
 use capstan_live::services::ServiceState;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ports::PreflightVerdict;
+use capstan_reconciler::reconcile::resources::ConditionType;
 
 use super::applying::plain;
 use super::fake::FakeCluster;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use capstan::app::ports::Scope;
-use capstan::app::reconcile::resources::ConditionType;
 use capstan_live::kept_tree::Standing;
 use capstan_live::services::ServiceState;
+use capstan_ports::Scope;
+use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::json;
 
 use super::applying::plain;

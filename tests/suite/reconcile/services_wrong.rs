@@ -1,6 +1,6 @@
 //! A wrong entry never takes away what runs: each field of a service, once wrong.
 
-use capstan::app::reconcile::resources::ConditionType;
+use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::{Value, json};
 
 use super::fake::FakeCluster;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use capstan::app::gate::Gate;
-use capstan::app::ports::{ManagementCluster, Scope, SystemClock};
-use capstan::app::reconcile::Ports;
-use capstan::app::reconcile::ports::{PreflightAnswer, PreflightVerdict};
-use capstan::app::reconcile::preflight::preflight;
-use capstan::k8s::KubeCluster;
+use capstan_k8s::KubeCluster;
+use capstan_ports::{ManagementCluster, Scope, SystemClock};
+use capstan_reconciler::gate::Gate;
+use capstan_reconciler::reconcile::Ports;
+use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
+use capstan_reconciler::reconcile::preflight::preflight;
 use capstan_test_support::tally;
 use serde_json::{Value, json};
 
@@ -301,7 +301,7 @@ async fn a_real_api_server_says_what_no_file_can() {
         );
         world.write(&format!("{SET}/base/a.yaml"), &object);
     };
-    let connection = capstan::k8s::connect(Some(&plane.admin_kubeconfig())).await.unwrap();
+    let connection = capstan_k8s::connect(Some(&plane.admin_kubeconfig())).await.unwrap();
     let live: Arc<dyn ManagementCluster> = Arc::new(KubeCluster::new(&connection));
     let ports = Ports { live: Arc::new(Gate::new(live, 8)), kinds: Arc::default(), ..world.ports() };
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use capstan::app::ports::LiveError;
-use capstan::app::reconcile::ports::{
+use capstan_live::applying::Refusal;
+use capstan_ports::LiveError;
+use capstan_reconciler::reconcile::ports::{
     ClusterKey, ClusterRecord, FleetKey, FleetRecord, Note, StatusStore, StatusStoreChange, StatusStoreError,
 };
-use capstan::app::reconcile::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
-use capstan_live::applying::Refusal;
+use capstan_reconciler::reconcile::resources::{FleetStatus, ManagedClusterSpec, ManagedClusterStatus};
 use futures_util::stream::BoxStream;
 use secrecy::{ExposeSecret as _, SecretString};
 

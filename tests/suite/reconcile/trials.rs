@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::ports::{PreflightVerdict, TrialFailed};
-use capstan::app::reconcile::preflight::preflight;
-use capstan::app::reconcile::resources::ConditionType;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, TreeId, Unreadable};
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::ports::{PreflightVerdict, TrialFailed};
+use capstan_reconciler::reconcile::preflight::preflight;
+use capstan_reconciler::reconcile::resources::ConditionType;
 
 use super::applying::plain;
 use super::world::{MemoryTree, World, id, question};

@@ -6,32 +6,32 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan::app::components::Downloads;
-use capstan::app::gate::Gate;
-use capstan::app::ports::{Clock, Fence, ServiceAccount};
-use capstan::app::providers;
-use capstan::app::reconcile::names::resource_names;
-use capstan::app::reconcile::ports::{
-    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Notes, OwnersFile, Preflight,
-    PreflightAnswer, SourceTree, TrialFailed, TrialRenders, Work,
-};
-use capstan::app::reconcile::rename_migration::{migrate, migration_sources};
-use capstan::app::reconcile::resources::{
-    Adopt, ConditionType, CreateClusters, FleetSpec, FleetStatus, Guards, ManagedClusterStatus,
-    ServiceAccountSpec, SourceSpec,
-};
-use capstan::app::reconcile::revision::{Opened, Revision, Viewpoint};
-use capstan::app::reconcile::unclaimed::report_unclaimed;
-use capstan::app::reconcile::{
-    CloudCredentials, CloudPreflight, DryRunCache, Interruption, Kinds, Operators, OwnersKeys, Ports,
-    ReconcileOutcome, ReconcileRequest, RollingClusters, Trial, Underway, VaultSecrets, Workloads, reconcile,
-};
+use capstan_fleet::components::Downloads;
 use capstan_live::applying::Inventory;
 use capstan_live::kept_tree::Standing;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::SpecDigest;
+use capstan_ports::{Clock, Fence, ServiceAccount};
+use capstan_reconciler::gate::Gate;
+use capstan_reconciler::providers;
+use capstan_reconciler::reconcile::names::resource_names;
+use capstan_reconciler::reconcile::ports::{
+    Bot, BotError, ClusterKey, ClusterReport, FleetKey, FleetRecord, Notes, OwnersFile, Preflight,
+    PreflightAnswer, SourceTree, TrialFailed, TrialRenders, Work,
+};
+use capstan_reconciler::reconcile::rename_migration::{migrate, migration_sources};
+use capstan_reconciler::reconcile::resources::{
+    Adopt, ConditionType, CreateClusters, FleetSpec, FleetStatus, Guards, ManagedClusterStatus,
+    ServiceAccountSpec, SourceSpec,
+};
+use capstan_reconciler::reconcile::revision::{Opened, Revision, Viewpoint};
+use capstan_reconciler::reconcile::unclaimed::report_unclaimed;
+use capstan_reconciler::reconcile::{
+    CloudCredentials, CloudPreflight, DryRunCache, Interruption, Kinds, Operators, OwnersKeys, Ports,
+    ReconcileOutcome, ReconcileRequest, RollingClusters, Trial, Underway, VaultSecrets, Workloads, reconcile,
+};
 use capstan_test_support::tally;
 use jiff::SignedDuration;
 use jiff::civil::Date;
@@ -235,7 +235,7 @@ impl World {
     pub(crate) async fn try_say_unclaimed(
         &self,
         revision: &Revision,
-    ) -> Result<(), capstan::app::ports::LiveError> {
+    ) -> Result<(), capstan_ports::LiveError> {
         let records: Vec<_> = self.status_store.posted().clusters.values().cloned().collect();
         let source = self.fleet.lock().unwrap().spec.source.clone();
         for record in migration_sources(&records, revision).1 {
@@ -363,7 +363,7 @@ impl World {
         &self,
         revision: &Revision,
         cluster: &str,
-    ) -> Result<ReconcileOutcome, capstan::app::ports::LiveError> {
+    ) -> Result<ReconcileOutcome, capstan_ports::LiveError> {
         let fleet = self.fleet.lock().unwrap().clone();
         self.turn_of(&fleet, revision, cluster).await
     }
@@ -374,7 +374,7 @@ impl World {
         fleet: &FleetRecord,
         revision: &Revision,
         cluster: &str,
-    ) -> Result<ReconcileOutcome, capstan::app::ports::LiveError> {
+    ) -> Result<ReconcileOutcome, capstan_ports::LiveError> {
         let id = id(cluster);
         let taken = self
             .status_store

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use aws_lc_rs::hmac;
-use capstan::app::ports::SystemClock;
-use capstan::app::worker::Heartbeats;
-use capstan::config::{Intake, Mode};
-use capstan::database::Database;
-use capstan::server::{self, Listeners, Parts, Probe};
-use capstan::telemetry;
+use capstan_bot::worker::Heartbeats;
+use capstan_database::Database;
+use capstan_ports::SystemClock;
+use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{Intake, Mode};
+use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

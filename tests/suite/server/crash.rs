@@ -6,10 +6,10 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::app::ports::{Jobs, SystemClock};
-use capstan::config::Intake;
-use capstan::database::Database;
-use capstan::server::Probe;
+use capstan_database::Database;
+use capstan_ports::{Jobs, SystemClock};
+use capstan_server::Intake;
+use capstan_server::Probe;
 use capstan_test_support::tally;
 
 use super::client::{Delivery, Running, send};

@@ -7,10 +7,11 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan::app::ports::SystemClock;
-use capstan::config::Intake;
-use capstan::{controllers, telemetry};
+use capstan_controllers as controllers;
 use capstan_forge::Forge;
+use capstan_ports::SystemClock;
+use capstan_server::Intake;
+use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -54,7 +55,7 @@ impl Program {
             .args(arguments)
             .env("CAPSTAN_GITHUB_PRIVATE_KEY", &app.private_key)
             .env("CAPSTAN_GITHUB_WEBHOOK_SECRET", SECRET)
-            .env("CAPSTAN_LOG", "warn,capstan::wiring=info")
+            .env("CAPSTAN_LOG", "warn,capstan_serve=info")
             .env("CAPSTAN_LOG_FORMAT", "json")
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capstan::app::ports::{ClaimedJob, CommentHint, Jobs};
+use capstan_ports::{ClaimedJob, CommentHint, Jobs};
 
 use super::client::{Delivery, OLD_SECRET, Running, sign};
 

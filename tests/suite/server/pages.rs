@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use capstan::app::ports::{
-    CampaignRecord, CampaignTarget, Cause, JobRequest, Jobs, ProposalRecord, Records, RepositoryName,
-};
-use capstan::server;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
+use capstan_ports::{
+    CampaignRecord, CampaignTarget, Cause, JobRequest, Jobs, ProposalRecord, Records, RepositoryName,
+};
 use capstan_report::ProposalState;
+use capstan_server as server;
 
 use super::client::{Running, get};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use capstan::app::intake::{BodyEdit, Delivery, DeliveryHint, PressHint, Reading, read_delivery};
+use capstan_bot::intake::{BodyEdit, Delivery, DeliveryHint, PressHint, Reading, read_delivery};
 use capstan_report::{BlockKey, DashboardRecord, TickedBoxes};
 
 fn read(event: &str, body: &[u8]) -> Result<Option<Delivery>, String> {

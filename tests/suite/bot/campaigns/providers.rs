@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use capstan::agent_client::AgentClient;
+use capstan_agent_client::AgentClient;
 use capstan_forge::{Edit, MergeMethod};
 use capstan_live::agent::RolloutState;
 

@@ -10,10 +10,10 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use capstan::app::ports::{WaveWebhook as _, WebhookAnswer, WebhookCall, WebhookResult};
-use capstan::app::wave_webhooks::WebhookHost;
-use capstan::webhooks::HttpWebhooks;
+use capstan_bot::wave_webhooks::WebhookHost;
 use capstan_plan::settings::Glob;
+use capstan_ports::{WaveWebhook as _, WebhookAnswer, WebhookCall, WebhookResult};
+use capstan_webhooks::HttpWebhooks;
 use serde_json::{Value, json};
 
 use super::{dashboard, merge, open, pass, statuses, town};

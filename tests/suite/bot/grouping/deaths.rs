@@ -2,8 +2,8 @@
 
 use super::super::memory::Death;
 use super::*;
-use capstan::app::ports::PullRequestState;
 use capstan_plan::proposal::Sidebar;
+use capstan_ports::PullRequestState;
 
 /// Branch, state, title, what the branch has of each cluster, and what stands beside it.
 type SeenPull = (String, PullRequestState, String, [Option<String>; 3], Sidebar);

@@ -1,7 +1,7 @@
 //! Who is in a group's pull request, who comes and who leaves.
 
 use super::*;
-use capstan::app::ports::PullRequestState;
+use capstan_ports::PullRequestState;
 
 #[tokio::test]
 async fn who_blocks_stays_out_is_told_and_comes_in_later() {
@@ -86,7 +86,7 @@ async fn an_edited_branch_is_left_alone_until_a_writer_says_replan() {
     world.sync().await;
     assert_eq!(world.file(GROUP, "c/g/a/base/v").unwrap(), "three\nmine\n");
     let verdict = world.state().reactions.last().map(|(_, reaction)| *reaction);
-    assert_eq!(verdict, Some(capstan::app::ports::Reaction::ThumbsUp), "the pull request shows it");
+    assert_eq!(verdict, Some(capstan_ports::Reaction::ThumbsUp), "the pull request shows it");
 }
 
 #[tokio::test]

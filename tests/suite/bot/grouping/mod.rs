@@ -9,7 +9,7 @@ mod on_a_forge;
 mod sizes;
 
 use super::memory::World;
-use capstan::app::ports::{CheckConclusion, MergeQueueState, Permission, PullRequest, ReviewDecision};
+use capstan_ports::{CheckConclusion, MergeQueueState, Permission, PullRequest, ReviewDecision};
 
 const SINGLE: &str = "mode: propose\ndashboard: {enabled: false}\n";
 const GROUPED: &str =

@@ -1,7 +1,7 @@
 //! The same on a forge with real Git.
 
-use capstan::app::ports::{ClusterFilter, Extent, PageRecords as _, Sight};
 use capstan_forge::{Edit, MergeMethod};
+use capstan_ports::{ClusterFilter, Extent, PageRecords as _, Sight};
 
 use super::super::sample;
 use super::super::town::{REPOSITORY, Town};

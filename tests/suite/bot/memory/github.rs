@@ -1,11 +1,11 @@
 //! GitHub's side of the world.
 
 use async_trait::async_trait;
-use capstan::app::ports::*;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
 use capstan_plan::command::{CommentId, Push, Team, Wording};
 use capstan_plan::proposal::{Draft, MergeStatus, MergeView, Queue, Review};
 use capstan_plan::settings::MergeMethod;
+use capstan_ports::*;
 
 use super::{Moment, World, id, repository};
 

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan::app::ports::*;
-use capstan::app::sync::{Ports, SyncError, Synced, sync_repository};
+use capstan_bot::sync::{Ports, SyncError, Synced, sync_repository};
 use capstan_model::tree::{BlobId, CommitId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::command::{CommentId, Push};
 use capstan_plan::proposal::{ProposalId, Review, Sidebar, trailer_value};
+use capstan_ports::*;
 use capstan_report::{BlockKey, TickedBoxes};
 use capstan_test_support::tally;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan::app::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans};
+use capstan_fleet::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed, Plans};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::ids::{ClusterId, ContentId};

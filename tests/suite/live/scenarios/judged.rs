@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use capstan::git::Checkout;
 use capstan_forge::Edit;
+use capstan_git::Checkout;
 use capstan_kustomize::render::{Folders, Rendered, render};
 use capstan_live::rollout::rollouts;
 use capstan_model::tree::RepoPath;

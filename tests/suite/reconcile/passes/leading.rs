@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use capstan::app::ports::LiveError;
+use capstan_ports::LiveError;
 use serde_json::{Value, json};
 
 use super::town::{CORE, Town, components};

@@ -1,6 +1,6 @@
 //! What the API server in memory makes of a JSON Patch: the operations that are sent, and no others.
 
-use capstan::app::ports::{ApiObject, LiveError, ObjectPart, Run};
+use capstan_ports::{ApiObject, LiveError, ObjectPart, Run};
 use serde_json::{Value, json};
 
 use crate::reconcile::fake::{Key, Request, State, gone, refused};

@@ -1,7 +1,7 @@
 //! What is looked at again: what a watch told of, else everything.
 
-use capstan::app::ports::{Change, LiveChange};
 use capstan_model::object::ObjectId;
+use capstan_ports::{Change, LiveChange};
 use serde_json::json;
 
 use super::town::{ACME, CORE, Town, components};

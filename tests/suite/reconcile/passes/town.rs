@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use capstan::app::gate::Gate;
-use capstan::app::ports::{Clock, LiveError, Post, Scope, ServiceAccount};
-use capstan::app::providers::{Memory, Outcome, Ports, pass};
-use capstan::app::reconcile::{DryRunCache, Operators};
+use capstan_ports::{Clock, LiveError, Post, Scope, ServiceAccount};
+use capstan_reconciler::gate::Gate;
+use capstan_reconciler::providers::{Memory, Outcome, Ports, pass};
+use capstan_reconciler::reconcile::{DryRunCache, Operators};
 use capstan_test_support::tally;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 //! (`nodeDrainTimeout` is `deletion.nodeDrainTimeoutSeconds`, `extraArgs` was a map and is a list). Both clusters
 //! are paused, so that no machines come of them.
 
-use capstan::app::reconcile::resources::PlaceStatus;
+use capstan_reconciler::reconcile::resources::PlaceStatus;
 use jiff::Timestamp;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};

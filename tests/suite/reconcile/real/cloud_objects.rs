@@ -186,7 +186,7 @@ async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
         ["crd/images.openstack.k-orc.cloud", "crd/openstackmachinetemplates.infrastructure.cluster.x-k8s.io"];
     town.plane.kubectl(&[&["wait", "--for=condition=Established", "--timeout=60s"], &kinds[..]].concat());
     let withheld = |words: &'static str| {
-        move |name: &str, status: &capstan::app::reconcile::resources::ManagedClusterStatus| {
+        move |name: &str, status: &capstan_reconciler::reconcile::resources::ManagedClusterStatus| {
             let is_it = status.withheld.len() == 1 && status.withheld[0].contains(words);
             if is_it {
                 Ok(())
@@ -216,7 +216,7 @@ async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
     let first = orc.uid();
     let died = "invalid configuration creating image: Post \"http://127.0.0.1:9292/v2/images\": dial tcp 127.0.0.1:9292: connect: connection refused";
     orc.says(None, ["Progressing", "False", "InvalidConfiguration", died]);
-    let image = |status: &capstan::app::reconcile::resources::ManagedClusterStatus| {
+    let image = |status: &capstan_reconciler::reconcile::resources::ManagedClusterStatus| {
         status.inventory.objects().iter().find(|object| object.kind == "Image").cloned()
     };
     town.until("it is made anew", &[], |name, status| match image(status) {

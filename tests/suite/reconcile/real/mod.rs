@@ -30,9 +30,9 @@ use capstan_test_support::PATIENCE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use capstan::app::ports::{ApiKind, ApiObject, As, ManagementCluster as _};
-use capstan::app::reconcile::resources::ManagedClusterStatus;
-use capstan::k8s::KubeCluster;
+use capstan_k8s::KubeCluster;
+use capstan_ports::{ApiKind, ApiObject, As, ManagementCluster as _};
+use capstan_reconciler::reconcile::resources::ManagedClusterStatus;
 use capstan_yaml::YamlFile;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -122,7 +122,7 @@ impl Town {
             "apiVersion: capstan.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet, namespace: {HOME}}}\nspec:\n  managementCluster: mc-eu\n  source: {{git: {{url: \"file://{}\"}}}}\n",
             repository.path().display()
         ));
-        let connection = capstan::k8s::connect(Some(&plane.admin_kubeconfig())).await.unwrap();
+        let connection = capstan_k8s::connect(Some(&plane.admin_kubeconfig())).await.unwrap();
         let reconciler = reconciler::process(&plane, folder.path());
         let live = KubeCluster::new(&connection);
         Some(Self { plane, live, repository, reconciler, folder })

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use capstan::app::generator::Fleet;
+use capstan_fleet::generator::Fleet;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;

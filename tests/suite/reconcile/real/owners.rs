@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::reconcile::resources::{ConditionType, ManagedClusterStatus, OwnersKeyStatus};
+use capstan_reconciler::reconcile::resources::{ConditionType, ManagedClusterStatus, OwnersKeyStatus};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

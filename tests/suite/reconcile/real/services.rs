@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::reconcile::resources::{ConditionType, OwnersKeyStatus};
 use capstan_live::services::{CleanupState, ServiceState};
 use capstan_model::digest::sha256;
+use capstan_reconciler::reconcile::resources::{ConditionType, OwnersKeyStatus};
 use capstan_test_support::tally;
 use jiff::Timestamp;
 use rand::rngs::StdRng;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::reconcile::resources::{ConditionType, ManagedClusterStatus};
 use capstan_live::services::ServiceState;
+use capstan_reconciler::reconcile::resources::{ConditionType, ManagedClusterStatus};
 use serde_json::{Value, json};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};

@@ -1,9 +1,9 @@
 //! Several Fleets of one management cluster, each with an account of its own: whoever brought a VaultSecret says the account.
 
-use capstan::app::reconcile::ports::{ClusterKey, ClusterRecord, FleetKey, FleetRecord};
-use capstan::app::reconcile::resources::{ManagedClusterSpec, ManagedClusterStatus};
 use capstan_live::applying::Inventory;
 use capstan_model::object::ObjectId;
+use capstan_reconciler::reconcile::ports::{ClusterKey, ClusterRecord, FleetKey, FleetRecord};
+use capstan_reconciler::reconcile::resources::{ManagedClusterSpec, ManagedClusterStatus};
 use serde_json::json;
 
 use super::town::Town;

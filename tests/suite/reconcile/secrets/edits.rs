@@ -1,7 +1,7 @@
 //! A VaultSecret that is edited: what was asked for before serves until what is asked for now stands, and goes then.
 
-use capstan::app::ports::{VaultAddress, VaultLogin, Vaults as _};
-use capstan::vault::VaultServers;
+use capstan_ports::{VaultAddress, VaultLogin, Vaults as _};
+use capstan_vault::VaultServers;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! A cluster's folder: what names a Secret waits for it, and before a merge it is looked for.
 
-use capstan::app::reconcile::Ended;
-use capstan::app::reconcile::preflight::preflight;
-use capstan::app::reconcile::resources::ConditionType;
 use capstan_model::finding::Severity;
+use capstan_reconciler::reconcile::Ended;
+use capstan_reconciler::reconcile::preflight::preflight;
+use capstan_reconciler::reconcile::resources::ConditionType;
 use serde_json::json;
 
 use super::town::Town;

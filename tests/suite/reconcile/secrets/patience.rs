@@ -6,11 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan::app::ports::{
-    KvSecret, NewLease, Vault, VaultAddress, VaultError, VaultLogin, VaultToken, Vaults,
-};
-use capstan::app::reconcile::VaultSecrets;
 use capstan_live::secrets::{KvRead, LeaseMethod};
+use capstan_ports::{KvSecret, NewLease, Vault, VaultAddress, VaultError, VaultLogin, VaultToken, Vaults};
+use capstan_reconciler::reconcile::VaultSecrets;
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout};

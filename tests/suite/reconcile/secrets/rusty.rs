@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use capstan::app::ports::{VaultAddress, Vaults as _};
-use capstan::vault::VaultServers;
 use capstan_live::secrets::{KvRead, Why};
+use capstan_ports::{VaultAddress, Vaults as _};
 use capstan_test_support::tally;
+use capstan_vault::VaultServers;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use capstan::app::ports::{
+use capstan_ports::{
     Fence, LiveError, Scope, ServiceAccount, ServiceAccountTokens, VaultAddress, VaultLogin, Vaults as _,
 };
-use capstan::app::reconcile::VaultSecrets;
-use capstan::vault::VaultServers;
+use capstan_reconciler::reconcile::VaultSecrets;
+use capstan_vault::VaultServers;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use tokio::sync::Notify;

@@ -11,7 +11,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State as Shared;
 use axum::http::{HeaderMap, Method, Response, Uri};
-use capstan::app::ports::{Clock, SystemClock};
+use capstan_ports::{Clock, SystemClock};
 use capstan_test_support::tally;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde_json::{Map, Value, json};

@@ -1,7 +1,7 @@
 //! What a watch tells is news where it is not the echo of one's own write.
 
-use capstan::app::ports::{Change, LiveChange};
 use capstan_model::object::ObjectId;
+use capstan_ports::{Change, LiveChange};
 use serde_json::{Value, json};
 
 use super::town::{Town, text};

@@ -1,8 +1,8 @@
 //! What the client refuses: addresses without TLS, those that lead elsewhere, floods; and what it says of it.
 
-use capstan::app::ports::{VaultAddress, Vaults as _};
-use capstan::vault::VaultServers;
 use capstan_live::secrets::{KvRead, Why};
+use capstan_ports::{VaultAddress, Vaults as _};
+use capstan_vault::VaultServers;
 use secrecy::SecretString;
 
 use super::town::Town;

@@ -9,7 +9,7 @@ mod table;
 
 use std::collections::BTreeMap;
 
-use capstan::app::ports::{As, Contested, ManagementCluster as _, Run, ServiceAccount};
+use capstan_ports::{As, Contested, ManagementCluster as _, Run, ServiceAccount};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

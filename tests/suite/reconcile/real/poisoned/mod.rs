@@ -76,7 +76,7 @@ async fn a_poisoned_overlay_stops_nobody_else_and_its_revert_is_applied() {
 
 fn is_told(
     name: &str,
-    status: &capstan::app::reconcile::resources::ManagedClusterStatus,
+    status: &capstan_reconciler::reconcile::resources::ManagedClusterStatus,
     expected: &str,
 ) -> Result<(), String> {
     let refused = status.refused.first().map(|reason| reason.reason.clone());
