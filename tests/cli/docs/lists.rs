@@ -97,6 +97,7 @@ fn every_reason_of_the_reconciler_is_explained() {
         "crates/reconciler-core/services",
         "crates/reconciler-core/trial_failed.rs",
         "crates/reconciler/reconcile",
+        "crates/ports/tree_source.rs",
         "crates/controllers",
         "crates/hosts/pass/status.rs",
         "crates/live/cloud/names.rs",
