@@ -39,7 +39,7 @@ impl ManagementCluster for KubeCluster {
         let call = Call::new("asking for the API server's version", &As::Reconciler, Method::GET, "/version");
         let told = self.rest.done(&call).await?;
         let version = told.get("gitVersion").and_then(Value::as_str);
-        version.map(str::to_owned).ok_or_else(|| call.unreachable("it says no version of its own"))
+        version.map(str::to_owned).ok_or_else(|| call.unreachable("it reports no version"))
     }
 
     async fn rights(&self, by: &As, namespace: &str) -> Result<HeldRights, LiveError> {

@@ -190,7 +190,7 @@ fn manager_wins_over_deployment_and_what_is_not_there_is_refused() {
             "{deployment: {containers: [{name: other}]}}",
             "Deployment capi-controller-manager: it has no container `other`",
         ),
-        ("{manager: {additionalArgs: {--v: '5'}}}", "adds `--v`, which is there already"),
+        ("{manager: {additionalArgs: {--v: '5'}}}", "adds `--v`, which is already there"),
     ] {
         assert!(customized(text).unwrap_err().contains(said), "{text}");
     }

@@ -66,7 +66,7 @@ fn what_clusterctl_refuses_is_refused() {
         ),
         (
             json!({"apiVersion": "admissionregistration.k8s.io/v2", "kind": "ValidatingWebhookConfiguration", "metadata": {}}),
-            "neither v1 nor v1beta1",
+            "must be v1 or v1beta1",
         ),
     ] {
         assert!(place(&mut object, "mine").unwrap_err().to_string().contains(said));

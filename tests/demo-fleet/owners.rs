@@ -53,7 +53,7 @@ pub(super) fn tell(place: &Place<'_>, services: &str) {
     let old = open(&file, &owners.bob).unwrap();
     assert_eq!(open(&file, &owners.ada).as_ref(), Some(&old));
     assert_eq!(open(&file, &Identity::generate()), None, "a stranger opens it");
-    assert!(place.admits(&old), "it is no key");
+    assert!(place.admits(&old), "it is not a key");
     say(&format!(
         "   #{number} names them in capstan.yaml. The cluster signs a certificate of their own, its key never leaves the\n   reconciler but encrypted to both, and the bot serves it to whoever asks:\n      curl {}\n   `age -d` gives either of them a kubeconfig with which kubectl works; a stranger's key does not open it.",
         place.address()

@@ -21,7 +21,7 @@ use capstan_reconciler::reconcile::resources::FleetStatus;
     namespaced,
     status = "FleetStatus",
     derive = "PartialEq",
-    doc = "A Fleet is one repository of cluster folders that this management cluster applies. It says where they come from (the Capstan bot, Git itself, or an inventory in this management cluster), how often Capstan looks at them, with whose rights it applies them, and what it never does without a person's consent. The repository's .capstan.yaml names the folders by the UID of this management cluster. The reconciler keeps one ManagedCluster for each, in the namespace of the Fleet.",
+    doc = "A Fleet is one repository of cluster folders that this management cluster applies. It names their source (the Capstan bot, Git itself, or an inventory in this management cluster), the interval, and the rights to apply them with. It also says what Capstan never does without a person's consent. The repository's .capstan.yaml names the folders by the UID of this management cluster. The reconciler keeps one ManagedCluster for each, in the namespace of the Fleet.",
     printcolumn(
         name = "Ready",
         type_ = "string",

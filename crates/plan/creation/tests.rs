@@ -183,7 +183,7 @@ fn what_is_no_cluster_makes_none() {
         refused.starts_with("gauss/peu01/base/cluster.yaml:") || refused.contains("cluster.yaml"),
         "{refused}"
     );
-    assert!(refused.contains("no expression that Capstan computes"), "{refused}");
+    assert!(refused.contains("not an expression that Capstan can compute"), "{refused}");
 }
 
 #[test]

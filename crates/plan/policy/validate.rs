@@ -161,7 +161,7 @@ impl Checked<'_> {
         let Some(inventory) = inventory else { return };
         if let Some((why, place)) = inventory.unreadable().filter(|_| lost > 0) {
             let message = format!(
-                "{why}: {} of it, Capstan proposes nothing for them, and deletes nothing",
+                "{why}: {} made from it, so Capstan proposes and deletes nothing there",
                 count(lost, "cluster is", "clusters are")
             );
             self.findings.push(Finding::new(rules::DEFINITION_REMOVED, message).place(place.clone()));

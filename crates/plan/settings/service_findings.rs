@@ -124,7 +124,7 @@ pub fn judge_optional_services(
         let of_cluster = services.iter().find(|one| one.name == *name);
         let message = match of_cluster {
             _ if overlay[..index].iter().any(|other| other.name == *name) => {
-                format!("`{name}` is here twice: take one out")
+                format!("`{name}` is here twice: remove one")
             }
             None => format!("the cluster has no service `{name}`{}", hint(name.as_str(), &known)),
             Some(one) if !one.optional => format!(

@@ -22,7 +22,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let way = match fitting_set::search(case) {
-        Fitting::With(releases) if releases.is_empty() => "take it back".to_owned(),
+        Fitting::With(releases) if releases.is_empty() => "revert it".to_owned(),
         Fitting::With(releases) => {
             format!("the smallest available set that fits also needs {}", releases.join(", "))
         }

@@ -152,15 +152,12 @@ fn what_is_wrong_is_refused_with_file_and_line() {
         ("fetchConfig: {}", "`spec.fetchConfig` names no source"),
         ("fetchConfig: {oci: a, url: b}", "`spec.fetchConfig` names more than one source"),
         ("fetchConfig: {oci: '', selector: {}}", "`spec.fetchConfig` names more than one source"),
-        (
-            "fetchConfig: {selector: {matchExpressions: [{key: a, operator: Like}]}}",
-            "is one of `In`, `NotIn`",
-        ),
-        ("fetchConfig: {selector: {matchExpressions: [{key: a, operator: In}]}}", "names values for `In`"),
+        ("fetchConfig: {selector: {matchExpressions: [{key: a, operator: Like}]}}", "must be `In`, `NotIn`"),
+        ("fetchConfig: {selector: {matchExpressions: [{key: a, operator: In}]}}", "needs values for `In`"),
         ("patches: []\nmanifestPatches: []", "`spec.manifestPatches` and `patches` cannot both be set"),
         ("patches: [{target: {}}]", "`spec.patches[0]` has no `patch`"),
-        ("patches: [{patch: a, target: {labelSelector: 'a like (b)'}}]", "is no label selector"),
-        ("manifestPatches: [{a: b}]", "`spec.manifestPatches[0]` is a patch as one text"),
+        ("patches: [{patch: a, target: {labelSelector: 'a like (b)'}}]", "is not a label selector"),
+        ("manifestPatches: [{a: b}]", "`spec.manifestPatches[0]` must be a patch as one text"),
         (
             "additionalDeployments: {x: {replicas: 1}}",
             "`spec.additionalDeployments.x` has no field `replicas`",
@@ -186,7 +183,7 @@ fn what_is_wrong_is_refused_with_file_and_line() {
         ("apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\n", "has no `metadata.name`"),
         (
             "apiVersion: operator.cluster.x-k8s.io/v1\nkind: CoreProvider\nmetadata: {name: a, namespace: b}\n",
-            "its version is none of",
+            "its version must be",
         ),
         (
             "apiVersion: operator.cluster.x-k8s.io/v1alpha2\nkind: CoreProvider\nmetadata: {name: a, namespace: b}\nspecs: {}\n",

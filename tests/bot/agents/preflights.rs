@@ -62,7 +62,9 @@ async fn what_the_live_cluster_rejects_fails_the_check_at_file_and_line() {
         town.settle().await;
         let check = town.check(number);
         assert_eq!(says(&check), ("in_progress".to_owned(), String::new()), "{}", check.title);
-        assert!(check.summary.contains("`mc-eu` is asked what its live cluster would say to `gauss/peu01`"));
+        assert!(
+            check.summary.contains("`mc-eu` is being asked whether its live cluster accepts `gauss/peu01`")
+        );
 
         let question = asked(&agent).await;
         assert_eq!(question.head.as_str(), town.pull(number).head);
@@ -264,7 +266,7 @@ async fn capstans_own_proposals_are_asked_about_too_and_others_clusters_are_not(
         "{}",
         own.body
     );
-    assert!(others.body.contains("No reconciler reports on this cluster here"));
+    assert!(others.body.contains("No reconciler reports on this cluster"));
     town.done();
 }
 
@@ -281,7 +283,7 @@ async fn where_no_reconciler_enrolled_nobody_is_missed_unless_an_answer_is_requi
     town.settle().await;
     let check = town.check(number);
     assert_eq!(says(&check), done("action_required"), "{}", check.title);
-    assert!(check.summary.contains("No reconciler of `mc-eu` is enrolled. `capstan agents invite --management-cluster 6f1c2d3e-0000-4000-8000-000000000001`"), "{}", check.summary);
+    assert!(check.summary.contains("No reconciler of `mc-eu` is enrolled. Run `capstan agents invite --management-cluster 6f1c2d3e-0000-4000-8000-000000000001`"), "{}", check.summary);
 
     // Whoever enrols is asked at once.
     let state = tempfile::tempdir().unwrap();
@@ -638,7 +640,7 @@ async fn by_command_the_live_cluster_is_asked_anew_by_whom_may() {
     let said = town.answers(number).pop().unwrap();
     for words in [
         "- `mc-eu` is being asked whether its live cluster accepts `gauss/peu01`.",
-        "- `mc-us` was not asked: No reconciler of `mc-us` is enrolled. `capstan agents invite --management-cluster 6f1c2d3e-0000-4000-8000-000000000002`",
+        "- `mc-us` was not asked: No reconciler of `mc-us` is enrolled. Run `capstan agents invite --management-cluster 6f1c2d3e-0000-4000-8000-000000000002`",
         "- `other/z`: applied by other tools",
         "The check `capstan` shows the answers.",
     ] {
@@ -707,7 +709,7 @@ async fn a_claimed_cluster_waits_for_a_reconciler_that_enrols_unless_somebody_as
     let (word, why) = town.standing("gauss/peu01").await;
     assert_eq!(word, "waiting");
     assert!(
-        why.starts_with("No reconciler of `mc-eu` is enrolled. `capstan agents invite --management-cluster 6f1c2d3e-0000-4000-8000-000000000001` on the bot's machine makes a join code"),
+        why.starts_with("No reconciler of `mc-eu` is enrolled. Run `capstan agents invite --management-cluster 6f1c2d3e-0000-4000-8000-000000000001` on the bot's machine to make a join code"),
         "{why}"
     );
     let issue = town.open_pulls()[0].number;

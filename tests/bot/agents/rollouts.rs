@@ -286,7 +286,7 @@ async fn a_claimed_cluster_gets_its_next_step_once_its_machines_are_done() {
     town.settle().await;
     let (word, why) = town.standing("gauss/peu01").await;
     assert_eq!(word, "waiting", "{why}");
-    assert!(why.contains("has not reported the newest change of this cluster done yet"), "{why}");
+    assert!(why.contains("has not yet reported that the newest change of this cluster is done"), "{why}");
     let tip = agent.fetch().await.unwrap().commit;
     say(&agent, tip.as_str(), RolloutState::Done, 2).await;
     town.settle().await;

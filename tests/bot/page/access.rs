@@ -105,7 +105,7 @@ async fn an_internal_listener_that_others_reach_shows_nothing_to_them() {
         {
             let page = world.local(path).await;
             assert_eq!(page.status, 403, "{path}");
-            page.has("Pages are shown to those who sign in, or on a loopback address");
+            page.has("Sign in to see pages, or open them on a loopback address");
         }
         let look = format!("/queue/{}/look", world.gitops);
         assert_eq!(world.ask(world.internal, Ask::post(&look, "")).await.status, 403);

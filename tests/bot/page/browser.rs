@@ -164,7 +164,7 @@ async fn the_pages_work_in_a_browser() {
         .await;
 
     // A long reason and long names, which must not push anything out.
-    let long = "One field of `MachineDeployment default/a-rather-long-name-of-a-cluster-that-somebody-chose-md-0` would neither stand in the result nor be explained.";
+    let long = "One field of `MachineDeployment default/a-rather-long-name-of-a-cluster-that-somebody-chose-md-0` would be missing from the result without an explanation.";
     let name = "a-customer-with-a-very-long-name/a-rather-long-name-of-a-cluster-that-somebody-chose";
     let audit = "The overlay holds upgrades back until 2026-12-01: audit.";
     let by =

@@ -266,7 +266,7 @@ async fn the_address_of_the_log_needs_one_press_and_is_good_once() {
     let again = bot.get(&opening).await;
     assert_eq!(again.status, 403);
     assert!(
-        again.body.contains("This address was opened already") && !again.body.contains("manifest"),
+        again.body.contains("This address was already used") && !again.body.contains("manifest"),
         "{}",
         again.body
     );

@@ -88,8 +88,8 @@ fn kustomizations() -> Vec<Edit> {
 type Bomb = (&'static str, fn() -> Vec<Edit>, &'static str);
 const BOMBS: [Bomb; 4] = [
     ("deepening", deepening, "the object is nested deeper than 200 levels"),
-    ("doubling", doubling, "the render holds more than 1000000 values"),
-    ("generator", generator, "the render holds more than 64 MiB of text"),
+    ("doubling", doubling, "the render has more than 1000000 values"),
+    ("generator", generator, "the render has more than 64 MiB of text"),
     ("kustomizations", kustomizations, "the render builds more than 1000 kustomizations"),
 ];
 

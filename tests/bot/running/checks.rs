@@ -481,7 +481,7 @@ async fn an_annotation_stands_on_the_heads_own_line_where_the_base_moves_it() {
     town.push("main", &[Edit::write(POOL, format!("# one\n# two\n{above}"))]);
     town.settle().await;
     let check = town.check(number);
-    assert!(!check.summary.contains("its head alone was judged"), "it merges: {}", check.summary);
+    assert!(!check.summary.contains("Capstan judged its head alone"), "it merges: {}", check.summary);
     assert!(check.summary.contains("machinepool.yaml:14:"), "in the merge: {}", check.summary);
     assert!(places(&check.annotations).contains(&(POOL.to_owned(), 12)), "{:?}", check.annotations);
     town.done();

@@ -67,7 +67,9 @@ async fn a_newer_release_updates_in_place_but_not_what_is_approved() {
     assert!(town.file(BRANCH, POOL).contains("v1.22.9"));
     let kept = town.pull(approved.number);
     assert_eq!((kept.head.as_str(), kept.title.as_str()), (approved.head.as_str(), approved.title.as_str()));
-    assert!(town.check(kept.number).summary.contains("`aws/v22.1.0` is offered once it is merged or closed"));
+    assert!(
+        town.check(kept.number).summary.contains("Capstan offers `aws/v22.1.0` when it is merged or closed")
+    );
 
     town.forge.merge_pull(REPOSITORY, kept.number, "ada", MergeMethod::Squash).unwrap();
     town.settle().await;
@@ -126,7 +128,7 @@ async fn an_edited_branch_waits_for_a_writers_replan() {
     town.restart_without_database().await;
     assert!(town.file(BRANCH, POOL).contains("replicas: 9"), "a person's work stays");
     let summary = town.check(1).summary;
-    assert!(summary.contains("The branch holds a person's work"), "{summary}");
+    assert!(summary.contains("The branch has commits of a person"), "{summary}");
     let would =
         format!("### What Capstan would have changed in `{PEU01}`\n\n`aws/v21.0.0` to `aws/v22.1.0`: ");
     assert!(summary.contains(&would), "{summary}");
@@ -263,7 +265,7 @@ async fn every_pull_request_is_checked_whoever_opened_it() {
     town.push("main", &[sample::machine_pool(PEU01, "v1.21.5", 2)]);
     town.settle().await;
     assert!(
-        town.check(downgrade).summary.contains("its head alone was judged"),
+        town.check(downgrade).summary.contains("Capstan judged its head alone"),
         "{}",
         town.check(downgrade).summary
     );

@@ -80,7 +80,7 @@ async fn a_hold_makes_a_draft_that_stays_as_it_is_until_it_is_over() {
     town.comment(1, "ada", "/capstan hold the audit until 2999-12-31").await;
     let words = "On hold by `ada` until 2999-12-31: the audit.";
     let summary = town.check(1).summary;
-    assert!(summary.contains(words) && summary.contains("`/capstan unhold` takes it back"), "{summary}");
+    assert!(summary.contains(words) && summary.contains("`/capstan unhold` undoes it"), "{summary}");
     assert!(town.pull(1).draft && town.answers(1).is_empty());
     assert!(town.pull(1).body.starts_with(&format!("> {words}\n\n")), "{}", town.pull(1).body);
     assert_eq!(town.standing(PEU01).await.0, "held");
@@ -135,7 +135,7 @@ async fn a_skipped_release_is_not_offered_again_until_somebody_says_unskip() {
     town.comment(1, "ada", "/capstan skip").await;
     assert!(town.open_pulls().is_empty());
     assert!(
-        town.pull(1).body.starts_with("> Closed by Capstan: Somebody asked for it by `skip`"),
+        town.pull(1).body.starts_with("> Closed by Capstan: Somebody asked for it with `skip`"),
         "{}",
         town.pull(1).body
     );
@@ -213,7 +213,7 @@ async fn who_opens_a_pull_request_from_a_fork_decides_nothing_there() {
     town.comment(forked, "walt", "/capstan hold for gauss/peu01\n/capstan status").await;
     let answer = town.answers(forked).pop().unwrap();
     assert!(
-        answer.starts_with("`/capstan hold` was not carried out: who opens a pull request from a fork cannot have Capstan write"),
+        answer.starts_with("`/capstan hold` was not carried out: the author of a pull request from a fork cannot have Capstan write"),
         "{answer}"
     );
     assert!(answer.contains("\n---\n\n`gauss/peu01`\n\n| | |\n"), "it may be asked: {answer}");

@@ -257,7 +257,7 @@ async fn a_version_that_is_something_else_than_recorded_is_never_taken() {
     town.settle().await;
     let check = town.check(number);
     let said = format!(
-        "the components of infrastructure-own v1.0.0 moved: {}/v1.0.0/infrastructure-components.yaml has others now, of SHA-256 {OLD_SHA256}, and {recorded} is known of that version.",
+        "the components of infrastructure-own v1.0.0 changed: {}/v1.0.0/infrastructure-components.yaml now has components with SHA-256 {OLD_SHA256}, but {recorded} is recorded for that version.",
         url(&host)
     );
     assert!(readable(&check.summary).contains(&said), "{} {}", check.title, check.summary);
@@ -357,7 +357,7 @@ async fn a_tag_that_moves_after_it_was_judged_is_refused_with_both_digests() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let check = town.check(mine);
-    let said = format!("of SHA-256 {FORGED_SHA256}, and {SHA256} is known of that version.");
+    let said = format!("with SHA-256 {FORGED_SHA256}, but {SHA256} is recorded for that version.");
     assert!(readable(&check.summary).contains(&said), "{} {}", check.title, check.summary);
     assert_eq!(check.conclusion.as_deref(), Some("failure"));
     town.done();

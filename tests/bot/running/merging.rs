@@ -226,7 +226,7 @@ async fn a_merge_waits_for_others_by_githubs_own_means_and_takes_that_back() {
 
     say(&town, "ada", "merge").await;
     assert!(
-        last(&town).contains("These required checks are not done: `build`. Auto-merge is switched on"),
+        last(&town).contains("These required checks are not done: `build`. Auto-merge is enabled"),
         "{}",
         last(&town)
     );

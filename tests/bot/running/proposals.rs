@@ -84,7 +84,7 @@ async fn an_approved_queued_or_auto_merging_proposal_keeps_its_target_and_says_s
                 .check_on(1)
                 .unwrap()
                 .summary
-                .contains("`releases/v3` is offered once it is merged or closed")
+                .contains("Capstan offers `releases/v3` when it is merged or closed")
         );
         assert_eq!(world.state().campaign["c/a"].0, "approved");
 
@@ -179,9 +179,7 @@ async fn an_edited_branch_is_left_alone_until_a_writer_says_replan() {
     world.lose_database();
     world.sync().await;
     assert_eq!(world.file(A, "c/a/base/v").unwrap(), "two\nedited\n");
-    assert!(
-        world.check_on(1).unwrap().summary.contains("`/capstan replan` on the pull request writes it anew")
-    );
+    assert!(world.check_on(1).unwrap().summary.contains("`/capstan replan` on the pull request rewrites it"));
 
     world.comment(1, "mallory", "/capstan replan");
     world.sync().await;
@@ -322,7 +320,7 @@ async fn a_strangers_pull_request_is_judged_by_what_it_adds() {
 
     world.push("main", &[("c/a/base/v", Some("two\n"))]);
     world.sync().await;
-    assert!(world.check_on(bad).unwrap().summary.contains("its head alone was judged"));
+    assert!(world.check_on(bad).unwrap().summary.contains("Capstan judged its head alone"));
 }
 
 #[tokio::test]

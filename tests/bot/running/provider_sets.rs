@@ -53,7 +53,7 @@ async fn a_release_of_providers_is_offered_to_the_set_alone_and_merged() {
     let row = "| `CoreProvider capi-system/cluster-api` | `/spec/version` | `v1.12.8` | `v1.13.4` | the release changes it |";
     assert!(pull.body.contains(row), "{}", pull.body);
     assert!(pull.body.contains("<details><summary>cluster-api: v1.12.8 to v1.13.4"), "{}", pull.body);
-    assert!(pull.body.contains("are not at hand in the repository"), "{}", pull.body);
+    assert!(pull.body.contains("are not in the repository"), "{}", pull.body);
     let written = town.file(BRANCH, FILE);
     assert_eq!(written, town.file("main", FILE).replace("v1.12.8", "v1.13.4"), "nothing else changes");
     let check = town.check(pull.number);

@@ -53,7 +53,7 @@ async fn settings_go_back_versions_stay_and_the_release_that_is_left_is_skipped(
     let answer = town.answers(1).pop().unwrap();
     assert!(answer.contains(&format!("See #{}.", pull.number)), "{answer}");
     for text in [&answer, &pull.body] {
-        assert!(text.contains("Versions and images stay as they are"), "{text}");
+        assert!(text.contains("Versions and images do not change"), "{text}");
         assert!(text.contains("/spec/template/spec/version"), "{text}");
     }
     let branch = "capstan/upgrade/gauss/peu01";

@@ -194,7 +194,7 @@ async fn what_services_cannot_mean_together_is_told_at_its_line() {
                 "{cilium}- {{name: calico, role: cni, from: {{objects: [{{kind: HelmChartProxy, name: calico}}]}}}}\n"
             ),
             4,
-            "`cilium` and `calico` are both of role cni",
+            "`cilium` and `calico` both have the role cni",
         ),
         (
             "a-circle",

@@ -119,7 +119,7 @@ async fn whom_github_does_not_take_is_told_and_not_asked_at_every_turn() {
     )
     .await;
     assert_eq!(beside(&town, 1), "capstan | ada | ada", "the others are there");
-    let told = "> GitHub does not take what `upgrade.proposals` asks for: the assignee `nobody`, the reviewer `nobody`, the reviewer `acme/none`, the reviewer `else/team`.";
+    let told = "> GitHub refuses what `upgrade.proposals` asks for: the assignee `nobody`, the reviewer `nobody`, the reviewer `acme/none`, the reviewer `else/team`.";
     assert!(town.pull(1).body.contains(told), "{}", town.pull(1).body);
     assert_eq!(town.standing(PEU01).await.0, "proposed");
     let audit = town.audit().await;

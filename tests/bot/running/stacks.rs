@@ -77,16 +77,16 @@ async fn a_stack_is_judged_as_what_it_brings_onto_the_default_branch() {
     town.settle().await;
 
     concludes(&town, harmless, "success", &[]);
-    concludes(&town, harmless_too, "success", &["changes nothing that a cluster is made of"]);
+    concludes(&town, harmless_too, "success", &["changes no file of a cluster"]);
     concludes(&town, harmful, "failure", &[]);
     concludes(&town, above_harmful, "failure", &["`gauss/peu01`"]);
     concludes(&town, claimed, "action_required", &["mc-eu"]);
     concludes(&town, above_claimed, "action_required", &["mc-eu"]);
     concludes(&town, above_lenient, "failure", &["`gauss/peu01`"]);
     concludes(&town, lenient, "success", &[]);
-    concludes(&town, aside, "success", &["changes nothing that a cluster is made of"]);
+    concludes(&town, aside, "success", &["changes no file of a cluster"]);
     concludes(&town, aside_touching, "action_required", &["for `release-1`", "Point it at `main`"]);
-    concludes(&town, circle, "action_required", &["aim at each other"]);
+    concludes(&town, circle, "action_required", &["are based on each other in a circle"]);
 
     // GitHub's own word, where it has stacks, says the same, or nobody knows.
     town.forge.stack(REPOSITORY, &[harmful, above_harmful], "ada").unwrap();
@@ -99,8 +99,8 @@ async fn a_stack_is_judged_as_what_it_brings_onto_the_default_branch() {
     // The default branch moves: no merge can be tried until the stack is rebased.
     town.push("main", &docs("moved"));
     town.settle().await;
-    concludes(&town, harmless_too, "success", &["changes nothing that a cluster is made of"]);
-    concludes(&town, above_claimed, "action_required", &["does not stand on the tip of `main`"]);
+    concludes(&town, harmless_too, "success", &["changes no file of a cluster"]);
+    concludes(&town, above_claimed, "action_required", &["is not based on the tip of `main`"]);
     town.done();
 }
 
@@ -132,7 +132,7 @@ async fn what_stands_on_a_proposal_merges_it_no_sooner_than_it_may_be_merged() {
     town.settle().await;
     let answers = town.answers(proposal);
     // Its number is no link: answers mention nothing by themselves.
-    let said = format!("merge what is below it as well: #\u{200b}{below}.");
+    let said = format!("also merge the pull requests below it: #\u{200b}{below}.");
     assert!(answers.last().is_some_and(|answer| answer.contains(&said)), "{answers:?}");
     assert_eq!(town.pull(proposal).state, capstan_forge::PullState::Open);
     // A person merges the stack at once.

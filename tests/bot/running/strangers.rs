@@ -162,16 +162,13 @@ async fn what_lies_outside_of_a_folders_boundary_fails_the_check() {
         (
             "release",
             release,
-            Some((1, "HelmRelease ingress: overlays may bring and change objects of Cluster API")),
+            Some((1, "HelmRelease ingress: overlays may add and change objects of Cluster API")),
         ),
-        ("account", kustomization, Some((1, "Kustomization apps: overlays may bring and change"))),
+        ("account", kustomization, Some((1, "Kustomization apps: overlays may add and change"))),
         (
             "authority",
             authority,
-            Some((
-                4,
-                "Cluster API takes it for a Secret of the Cluster peu02, which is of the folder gauss/peu02",
-            )),
+            Some((4, "Cluster API treats it as a Secret of the Cluster peu02 in the folder gauss/peu02")),
         ),
         ("fine", harmless, None),
     ] {

@@ -81,7 +81,7 @@ async fn a_head_that_is_too_large_stops_nobody_who_mends_the_settings() {
     assert!(told(&world, large).1.contains("is too large: it is huge"), "{:?}", told(&world, large));
     let (conclusion, text) = told(&world, mends);
     assert_eq!(conclusion, CheckConclusion::Success, "{text}");
-    assert!(text.contains("this pull request was checked under its own"), "{text}");
+    assert!(text.contains("It checked this pull request under the settings in it"), "{text}");
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn a_base_branch_that_is_too_large_is_told_on_open_heads_and_one_that_mend
     assert!(!text.contains("settings"), "{text}");
     let (conclusion, text) = told(&world, mends);
     assert_eq!(conclusion, CheckConclusion::Success, "{text}");
-    assert!(text.contains("this pull request was checked by itself"), "{text}");
+    assert!(text.contains("Capstan checked this pull request by itself"), "{text}");
     let mark = world.state().writes.len();
     world.sync().await;
     assert_eq!(world.writes_since(mark), [""; 0], "nothing moved, nothing is written");

@@ -69,7 +69,7 @@ async fn what_the_pull_request_shows_is_answered_by_a_reaction_that_outlives_the
         ("upgrade to aws/v22.0.0", |town| town.pull(1).body.contains("to `aws/v22.0.0`")),
         ("hold\n/capstan unhold", |town| !town.pull(1).draft),
         ("skip", |town| {
-            town.pull(1).body.starts_with("> Closed by Capstan: Somebody asked for it by `skip`")
+            town.pull(1).body.starts_with("> Closed by Capstan: Somebody asked for it with `skip`")
         }),
     ];
     for (at, (command, shows)) in rows.into_iter().enumerate() {

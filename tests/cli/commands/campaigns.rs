@@ -114,7 +114,7 @@ fn the_settings_of_the_checkout_are_simulated_and_judged_with_their_places() {
     sandbox.write(".capstan.yaml", &twice);
     let said = sandbox.capstan(&["validate"]);
     let overlap = "campaign-waves";
-    let words = "wave `rest` of campaign `fleet`: `acme/a` matches an earlier wave too";
+    let words = "wave `rest` of campaign `fleet`: `acme/a` also matches an earlier wave";
     assert!(said.ended(0).err.contains(words) || said.out.contains(words), "{} {}", said.out, said.err);
     assert!(said.err.contains(overlap) || said.out.contains(overlap));
 }

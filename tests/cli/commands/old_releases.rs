@@ -174,7 +174,10 @@ fn a_recorded_release_that_is_nowhere_is_a_finding_wherever_one_looks() {
         plan[0]["findings"].as_array().unwrap().iter().map(|finding| &finding["rule"]).collect();
     assert!(rules.contains(&&serde_json::json!("unknown-release")), "{plan}");
     let clusters = sandbox.capstan(&["clusters"]).ended(0).out.clone();
-    assert!(clusters.contains("recorded to be at aws/v0.9.0, and there is no such release"), "{clusters}");
+    assert!(
+        clusters.contains("recorded at aws/v0.9.0, but no folder and no readable history has that release"),
+        "{clusters}"
+    );
     let findings = sandbox.capstan(&["validate", "-o", "json"]).json(3);
     assert_eq!(findings[0]["rule"], "unknown-release", "{findings}");
     assert_eq!(findings[0]["file"], "acme/a/capstan.yaml");

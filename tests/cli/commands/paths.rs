@@ -97,6 +97,6 @@ fn what_is_wrong_with_a_step_is_a_finding_of_its_plan() {
     sandbox.write("org/dev01/base/values.yaml", &values);
     assert_eq!(findings(&[], 3), ["component-downgrade", "release-goes-back-in-time"]);
     let validated = sandbox.capstan(&["validate"]);
-    let line = "warning[release-breaks-requests] capa/requests.yaml:4:5: capa/v34.1.0 does not have what is asked of it: cilium is 1.2.9";
+    let line = "warning[release-breaks-requests] capa/requests.yaml:4:5: capa/v34.1.0 does not meet the requests: cilium is 1.2.9";
     assert!(validated.ended(0).out.contains(line), "{}", validated.out);
 }

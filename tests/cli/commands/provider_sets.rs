@@ -261,10 +261,10 @@ fn a_set_that_the_settings_name_wrongly_is_an_error_at_its_place() {
         )
     };
     for (path, why) in [
-        ("mc/v2.0.0", "`mc/v2.0.0` is the release mc/v2.0.0 or lies in it"),
-        ("mc-eu", "`mc-eu` holds no provider object in its folder `base`"),
-        ("gauss/peu01", "`gauss/peu01` holds no provider object in its folder `base`"),
-        ("gauss/peu01/inner", "`gauss/peu01/inner` lies in the cluster gauss/peu01"),
+        ("mc/v2.0.0", "`mc/v2.0.0` is the release mc/v2.0.0 or inside it"),
+        ("mc-eu", "`mc-eu` has no provider object in its folder `base`"),
+        ("gauss/peu01", "`gauss/peu01` has no provider object in its folder `base`"),
+        ("gauss/peu01/inner", "`gauss/peu01/inner` is inside the cluster gauss/peu01"),
     ] {
         let sandbox = fleet();
         sandbox.write(".capstan.yaml", &settings(path));

@@ -57,7 +57,7 @@ fn an_operator_that_stopped_is_followed_after_its_lease_and_one_look() {
         ),
         "{told}"
     );
-    let until: Timestamp = until.strip_suffix(", if nobody renews it.").unwrap().parse().unwrap();
+    let until: Timestamp = until.strip_suffix(" unless it is renewed.").unwrap().parse().unwrap();
     let left = until.duration_since(Timestamp::now());
     assert!(left.as_secs() <= 16, "{told}");
 

@@ -202,11 +202,11 @@ async fn what_makes_no_sense_is_refused_with_words_that_help() {
     refused(git, "spec.managementCluster: Required value");
     refused(
         "managementCluster: mc, source: {bot: {url: 'http://capstan.example.com', repository: a/b, secretName: s}}",
-        "the bot is reached by https",
+        "use https for the bot",
     );
     refused(
         "managementCluster: mc, source: {git: {url: 'git.example.com/a'}}",
-        "the repository is reached by https://",
+        "use https://, ssh:// or file:///",
     );
     refused(
         "managementCluster: mc, source: {git: {url: 'https://me:token@example.com/a.git'}}",
@@ -261,8 +261,8 @@ async fn a_managed_cluster_stays_with_its_folder() {
     };
     ground.plane.apply(&managed("gauss/peu01", "gitops"));
     for (cluster, fleet, words) in [
-        ("gauss/peu02", "gitops", "a ManagedCluster stands for one folder for ever"),
-        ("gauss/peu01", "other", "a ManagedCluster belongs to one Fleet for ever"),
+        ("gauss/peu02", "gitops", "the folder of a ManagedCluster is immutable"),
+        ("gauss/peu01", "other", "the Fleet of a ManagedCluster is immutable"),
     ] {
         let said = ground
             .plane

@@ -504,7 +504,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a}\nspec: {values: {clusters: []}}",
         Refused(
-            "inventory-type i/a.yaml:4:17 `clusters` is no value's name: templates know the cluster itself by",
+            "inventory-type i/a.yaml:4:17 `clusters` is not allowed as a name: in templates it is",
             "Site.capstan.dev \"a\" is invalid: <nil>: Invalid value: \"\": \"spec.values\" must no",
         ),
     ),

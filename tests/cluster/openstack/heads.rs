@@ -215,7 +215,7 @@ async fn two_proposals_that_have_room_alone_and_not_together_say_so() {
     // The head of another proposal, on a default branch that lacks what the first one brings.
     world.remove("gauss/peu01/base/all.yaml");
     let answers = judge(&world, &["peu02"]).await;
-    assert_eq!(answers[0].verdict, PreflightVerdict::Accepted, "each has room alone");
+    assert_eq!(answers[0].verdict, PreflightVerdict::Accepted, "each fits alone");
     let reason = &answers[0].reasons[0];
     assert_eq!((reason.kind, reason.severity), ("QuotaShared", Severity::Warning));
     assert!(reason.message.contains("besides 6 of gauss/peu01 at "), "{}", reason.message);

@@ -80,9 +80,9 @@ pub(super) async fn each_row_is_told(cloud: &mut Cloud) {
     twins.sort();
     let rows: [(&str, &str, &str, String); 14] = [
         ("flavor: SCS-2V-4-20", "flavor: none", "FlavorNotThere", "there is no flavor `none` that the project may use".to_owned()),
-        ("flavor: SCS-2V-4-20", "flavor: SCS-1V-4", "FlavorTooSmall", "which has 1 vCPU and 4096 MiB: it asks for 2 vCPU and 2048 MiB at least".to_owned()),
-        ("flavor: SCS-2V-4-20", "flavor: SCS-1V-4", "DiskTooSmall", "the image `ubuntu-2404-kube-v1.36.3` needs a disk of 20 GiB, and the flavor `SCS-1V-4` brings 10 GiB".to_owned()),
-        ("flavor: SCS-2V-4-20", "flavor: SCS-2V-8", "DiskTooSmall", "the flavor `SCS-2V-8` brings no disk".to_owned()),
+        ("flavor: SCS-2V-4-20", "flavor: SCS-1V-4", "FlavorTooSmall", "it has 1 vCPU and 4096 MiB, but at least 2 vCPU and 2048 MiB are required".to_owned()),
+        ("flavor: SCS-2V-4-20", "flavor: SCS-1V-4", "DiskTooSmall", "the image `ubuntu-2404-kube-v1.36.3` needs a disk of 20 GiB, but the flavor `SCS-1V-4` has 10 GiB".to_owned()),
+        ("flavor: SCS-2V-4-20", "flavor: SCS-2V-8", "DiskTooSmall", "the flavor `SCS-2V-8` has no disk".to_owned()),
         ("ubuntu-2404-kube-v1.36.3", "none", "ImageNotThere", "there is no image `none` that the project sees".to_owned()),
         ("ubuntu-2404-kube-v1.36.3", "twice", "ImageAmbiguous", format!("2 images are meant by `twice` (`{}`, `{}`)", twice[0], twice[1])),
         ("ubuntu-2404-kube-v1.36.3", "queued", "ImageNotActive", "the image `queued` is `queued`".to_owned()),
@@ -92,7 +92,7 @@ pub(super) async fn each_row_is_told(cloud: &mut Cloud) {
         ("sshKeyName: ops", "sshKeyName: none", "KeyPairNotThere", "there is no key pair `none`".to_owned()),
         ("[nova]", "[az-9]", "ZoneNotThere", "there is no availability zone `az-9` that can be used now; there is `nova`".to_owned()),
         ("{name: controller}", "{name: none}", "ServerGroupNotThere", "there is no server group `none`".to_owned()),
-        ("{name: controller}", "{name: same}", "ServerGroupAmbiguous", "2 server groups are meant by `same`".to_owned()),
+        ("{name: controller}", "{name: same}", "ServerGroupAmbiguous", "2 server groups match `same`".to_owned()),
     ];
     for (from, to, kind, message) in &rows {
         let found = said(cloud, &FOLDER.replace(from, to)).await;

@@ -280,7 +280,7 @@ async fn what_cannot_sign_or_let_anybody_in_is_told_and_nothing_is_served() {
     assert!(town.turn().await.is_waiting);
     let said = town.condition("a", "ServicesReady");
     assert!(
-        said.contains("Secret gauss/people: connectors[0]: a connector of this type lets everybody in")
+        said.contains("Secret gauss/people: connectors[0]: a connector of this type lets in everybody")
             && !said.contains("hidden"),
         "{said}"
     );

@@ -152,7 +152,7 @@ async fn a_rolling_upgrade_without_a_spare_host_and_a_template_without_a_selecto
     let told = lines(&answer);
     assert!(told[0].starts_with("SelectorMissing gauss/peu01/base/all.yaml:"), "{told:?}");
     assert!(
-        told[1].contains("KubeadmControlPlane org/peu01-cp rolls with 1 replicas and maxSurge 1, which takes 2 hosts; role ControlPlane has 1"),
+        told[1].contains("KubeadmControlPlane org/peu01-cp rolls with 1 replicas and maxSurge 1, which needs 2 hosts, but role ControlPlane has 1"),
         "{told:?}"
     );
     assert_eq!(told.len(), 2, "{told:?}");
@@ -327,7 +327,7 @@ spec:
     let surge = of("HostsTooFewForRollout");
     assert_eq!(surge.len(), 1, "{told:?}");
     assert!(
-        surge[0].contains("md-0 of Cluster org/peu01 rolls with 1 replicas and maxSurge 1, which takes 2 hosts; role Worker has 1"),
+        surge[0].contains("md-0 of Cluster org/peu01 rolls with 1 replicas and maxSurge 1, which needs 2 hosts, but role Worker has 1"),
         "{surge:?}"
     );
     let selectors = of("SelectorMissing");

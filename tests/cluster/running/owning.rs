@@ -128,7 +128,7 @@ async fn of_two_folders_that_are_as_good_neither_has_what_both_render() {
     for (name, other) in [("gauss-one", "gauss/two"), ("gauss-two", "gauss/one")] {
         let refused = &world.status(name).refused[0];
         assert_eq!(refused.reason, "OwnedByAnotherFolder");
-        assert!(refused.message.contains(&format!("is rendered by the folder {other} too")), "{refused:?}");
+        assert!(refused.message.contains(&format!("is also rendered by the folder {other}")), "{refused:?}");
     }
     world.remove("gauss/two/base/shared.yaml");
     rounds(&world).await;

@@ -125,7 +125,7 @@ async fn why_components_are_not_fetched_is_said_and_nothing_is_written() {
         ),
         (|_| answer(302, &[("location", "/again")], ""), "", "leads on more than 3 times"),
         (|_| answer(200, &[], vec![b'a'; 5 << 20]), "", "has more than"),
-        (|_| answer(200, &[], "a: b: c"), "", "the metadata is no YAML"),
+        (|_| answer(200, &[], "a: b: c"), "", "the metadata is not YAML"),
         (
             |_| answer(429, &[("retry-after", "900")], ""),
             "",
@@ -263,7 +263,7 @@ async fn credentials_are_those_of_the_config_secret_of_the_providers_own_namespa
     ground.live.put(provider(spec));
     ground.pass().await;
     assert_eq!(server.asked(), [""; 0], "the Secret is missing, and rendering says so");
-    assert!(ground.condition("ProviderInstalled").1.contains("is not there: create it"));
+    assert!(ground.condition("ProviderInstalled").1.contains("does not exist: create it"));
     ground.live.put(json!({"apiVersion": "v1", "kind": "Secret",
         "metadata": {"name": "credentials", "namespace": NAMESPACE},
         "data": {"GITLAB_ACCESS_TOKEN": STANDARD.encode(&token)}}));
@@ -308,7 +308,7 @@ async fn components_of_config_maps_are_held_against_the_record_too() {
     let (reason, message) = ground.condition("ProviderInstalled");
     assert_eq!(reason, "ComponentsFetchError");
     let said =
-        format!("provider-digest-differs: its components have SHA-256 {SHA256}, and the set records 0000");
+        format!("provider-digest-differs: its components have SHA-256 {SHA256}, but the set records 0000");
     assert!(message.starts_with(&said), "{message}");
     assert_eq!(ground.live.object("ServiceAccount", "manager"), None);
     ground.live.put(recorded("none"));

@@ -218,7 +218,7 @@ async fn the_live_config_secret_says_which_variables_have_values() {
     world.live.put(secret(json!({"OTHER": "YQ=="})));
     let answer = judge(&world).await;
     assert_eq!(answer.verdict, PreflightVerdict::Rejected);
-    assert!(told(&answer)[0].1.contains("needs `ZONE`, which neither its config Secret nor a default gives"));
+    assert!(told(&answer)[0].1.contains("needs `ZONE`, but neither its config Secret nor a default sets it"));
     world.live.put(secret(json!({"ZONE": "YQ=="})));
     let answer = judge(&world).await;
     assert_eq!((answer.verdict, told(&answer)), (PreflightVerdict::Accepted, vec![]));

@@ -74,7 +74,7 @@ fn a_wrong_field_takes_no_service_and_no_host_away() {
             Box::new(services(|all| {
                 all.jump_host[0].ssh_authorized_keys.push("ssh-ed25519 AAAA".to_owned())
             })),
-            "a-jump-30002: sshAuthorizedKeys[1]: what follows its kind is no key",
+            "a-jump-30002: sshAuthorizedKeys[1]: the text after its kind is not a key",
         ),
         (
             "sshAuthorizedKeys, with options",
@@ -174,7 +174,10 @@ fn a_wrong_name_of_a_role_takes_nothing_in_use_away() {
     assert_eq!(running(&world, &["Service", "Secret"]), before);
     assert!(world.labelled("a").contains(&"bm-2 Worker".to_owned()), "{:?}", world.labelled("a"));
     let told = world.condition("a", "HostsChosen");
-    assert!(told.contains("Worker: no such role any more, but bm-2 is provisioned for gauss/a"), "{told}");
+    assert!(
+        told.contains("Worker: this role no longer exists, but bm-2 is provisioned for gauss/a"),
+        "{told}"
+    );
 }
 
 /// What is taken away on purpose goes: all keys, or the entry.

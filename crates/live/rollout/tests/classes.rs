@@ -143,10 +143,7 @@ fn a_variable_replaces_the_machines_of_the_groups_that_it_reaches() {
     assert_eq!(told, "4 offline [/spec/topology/variables/0/value] 4/0/0");
     assert_eq!(
         notes,
-        [
-            format!("`one`: {REACHES}"),
-            "`one`: At most 1 more and 0 fewer than wanted at a time.".to_owned()
-        ]
+        [format!("`one`: {REACHES}"), "`one`: At most 1 more and 0 fewer than wanted at a time.".to_owned()]
     );
     let (told, notes) = row(&[of_workers(&from_image)], &[("value: own-1", "value: own-2")]);
     assert_eq!(

@@ -211,7 +211,7 @@ fn of_a_version_that_is_not_known_nobody_can_tell() {
             let next = found("v9");
             assert!(told(&next).starts_with("? unknown"), "{kind}: {}", told(&next));
             let why = format!(
-                "Which of its fields replace machines is not known: `{}/v9` is not read here",
+                "It is unknown which of its fields replace machines: `{}/v9` is not read here",
                 known.group
             );
             assert!(

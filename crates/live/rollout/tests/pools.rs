@@ -135,7 +135,7 @@ fn of_a_version_that_is_not_known_nobody_can_tell() {
             let found = rollouts(&tree("v9", "a"), &tree("v9", "b"), AppliedBy::Others);
             assert_eq!(told(&found), "? unknown [/spec/displayName] ?/0/0", "{kind}");
             let why = format!(
-                "Which of its fields replace instances is not known: `{}/v9` is not read here",
+                "It is unknown which of its fields replace instances: `{}/v9` is not read here",
                 known.group
             );
             assert!(

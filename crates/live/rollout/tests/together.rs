@@ -28,7 +28,7 @@ fn nothing_holds_a_machine_pool_back() {
     };
     let found = rollouts(&tree("v1.30.2"), &tree("v1.31.1"), AppliedBy::Others);
     let of = |kind: &str| found.iter().find(|one| one.object.kind == kind).unwrap().course.notes.join(" ");
-    assert!(of("MachineDeployment").contains("preflight checks hold new workers back"));
+    assert!(of("MachineDeployment").contains("they hold back new workers"));
     assert!(!of("MachinePool").contains("preflight"), "{}", of("MachinePool"));
-    assert!(of("MachinePool").contains("its kubelets may come up newer than the API server"));
+    assert!(of("MachinePool").contains("Its kubelets may be newer than the API server"));
 }

@@ -51,7 +51,7 @@ fn what_cannot_be_evaluated_says_why_and_shows_no_value() {
         ("objects[", ""),
         ("objects[0].status.nothing == 1", "no such key"),
         ("nodes.size() == 1", "nothing is called `nodes`"),
-        ("size(objects)", "and not true or false"),
+        ("size(objects)", "not true or false"),
         ("objects[0].data.password == 'x'", "no such key: `data`"),
         ("objects[0].type > 3", ""),
         ("objects[7].kind == 'x'", "no item of that index"),

@@ -48,7 +48,7 @@ fn what_changes_stands_still_until_its_turn() {
         assert!(found.iter().flatten().all(|problem| problem.cause == Cause::WaitsForRollout));
     }
     let words = may_change(&services[1], ControlPlane, true).unwrap().words;
-    assert_eq!(words, "what changes of it waits until the control plane is done (`when: afterControlPlane`)");
+    assert_eq!(words, "its changes wait until the control plane is done (`when: afterControlPlane`)");
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn in_a_rollback_every_version_stays_whether_it_is_ahead_or_not() {
             assert_eq!(planned.upgrade.blocked, [""; 0], "{kind} {field}");
             assert_eq!(after(&planned), BTreeMap::new(), "{kind} {field}");
             let notes = planned.upgrade.notes.join(" ");
-            assert!(notes.contains("Versions and images stay as they are"), "{kind} {field}: {notes}");
+            assert!(notes.contains("Versions and images do not change"), "{kind} {field}: {notes}");
             assert!(notes.contains("`/spec/template/spec/version`"), "{kind} {field}: {notes}");
         }
     }

@@ -15,9 +15,9 @@ const MEANT: &[&str] = &[
     // A value of a variable must end up inside one scalar, or one comment.
     "does not stay inside one scalar",
     // Labels or annotations that are no texts: all of the object's labels are dropped there.
-    "is a mapping of texts, and this is none",
+    "must be a mapping of texts",
     // One object twice is applied twice.
-    "it stands twice among the components",
+    "it is twice among the components",
 ];
 
 /// A provider object, and the ConfigMaps and Secrets of its namespace.

@@ -80,7 +80,7 @@ async fn without_a_dashboard_who_would_leave_alone_has_no_place_to_be_noted_in()
     world.comment(number, "ada", "/capstan hold for c/g/b");
     world.sync().await;
     assert!(
-        last(&world, number).contains("was not carried out: it would be noted in the dashboard issue"),
+        last(&world, number).contains("was not carried out: Capstan would record it in the dashboard issue"),
         "{}",
         last(&world, number)
     );

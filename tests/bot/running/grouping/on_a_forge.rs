@@ -122,7 +122,7 @@ async fn who_holds_itself_back_or_follows_another_track_stops_nobody() {
     town.settle().await;
     let pull = town.open_pulls().pop().unwrap();
     assert_eq!(pull.title, "Upgrade gauss (1 cluster) to aws/v22.0.0");
-    let why = "- `gauss/peu02`: waiting: `aws/v21.1.0` is offered to it, and the pull request of its group brings `aws/v22.0.0` to others";
+    let why = "- `gauss/peu02`: waiting: `aws/v21.1.0` is offered to it, but the pull request of its group brings `aws/v22.0.0` to others";
     assert!(pull.body.contains(why), "{}", pull.body);
     town.forge.merge_pull(REPOSITORY, pull.number, "ada", MergeMethod::Squash).unwrap();
     town.settle().await;

@@ -65,7 +65,7 @@ async fn a_manager_that_never_runs_stops_the_set_and_a_corrected_release_frees_i
     town.ask(CORE, "v1.0.0");
     town.settle().await;
     let older = town.condition(CORE, "ProviderInstalled");
-    assert!(older.contains("there is only the way forward, so ask for v1.1.0 or a later version"), "{older}");
+    assert!(older.contains("It can only go forward: request v1.1.0 or a later version"), "{older}");
 
     // The second release.
     town.publish(CORE, "v1.1.1", &components(CORE, "good", &["v1beta1", "v1beta2"]));

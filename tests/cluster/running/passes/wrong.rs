@@ -67,7 +67,7 @@ fn wrong() -> Vec<Wrong> {
             "a config Secret that is not there",
             "v1.0.0",
             json!({"configSecret": {"name": "nobody"}}),
-            "which `spec.configSecret` names, is not there",
+            "which `spec.configSecret` names, does not exist",
         ),
         (
             "additional manifests that are not there",
@@ -127,7 +127,7 @@ fn wrong() -> Vec<Wrong> {
             "a duration that is none",
             "v1.0.0",
             json!({"manager": {"leaderElection": {"leaderElect": true, "leaseDuration": "long"}}}),
-            "`spec.manager.leaderElection` wants all of its fields, as the API does, and `renewDeadline` is missing",
+            "`spec.manager.leaderElection` needs all of its fields, as in the API, but `renewDeadline` is missing",
         ),
         // The operator passes over it, and says nothing.
         (

@@ -219,7 +219,7 @@ async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
     let image = |status: &capstan_reconciler::reconcile::resources::ManagedClusterStatus| {
         status.inventory.objects().iter().find(|object| object.kind == "Image").cloned()
     };
-    town.until("it is made anew", &[], |name, status| match image(status) {
+    town.until("Capstan recreates it", &[], |name, status| match image(status) {
         Some(image) if image.made_anew == 1 => Ok(()),
         other => Err(format!("{name}: {other:?}")),
     })

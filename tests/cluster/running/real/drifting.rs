@@ -190,7 +190,7 @@ fn what_a_hand_does_is_repaired_at_once_where_the_folders_account_may_watch() {
     let ground = Ground { process: narrow, ..ground };
     ground.process.start();
     ground.wait("it says that there is no room", &|| {
-        ground.process.log().contains("more namespaces than are watched one by one")
+        ground.process.log().contains("more namespaces than Capstan watches one by one")
     });
     let watches = || -> BTreeSet<String> {
         let watches = ground.asked(since).into_iter();

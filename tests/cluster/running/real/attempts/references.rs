@@ -42,7 +42,7 @@ macro_rules! not_brought {
             $named,
             " by `",
             $field,
-            "`, and this folder does not bring it: an overlay may name only the folder's own objects, or what base names in the same field. Bring it, or let base name it"
+            "`, but this folder does not have it. An overlay may name only the folder's own objects, or what base names in the same field. Add it, or name it in base"
         )
     };
 }
@@ -54,7 +54,7 @@ macro_rules! neighbours {
             $object,
             " names ",
             $named,
-            ", which is of the folder gauss/neighbour: name one of this folder, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner"
+            " of the folder gauss/neighbour: name one of this folder, or state in `clusters.oneOwner` in .capstan.yaml that both folders have one owner"
         )
     };
 }
@@ -68,7 +68,7 @@ macro_rules! elsewhere {
             $named,
             " in the namespace ",
             $namespace,
-            ", which is none of this folder's"
+            ", which does not belong to this folder"
         )
     };
 }

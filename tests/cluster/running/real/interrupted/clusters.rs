@@ -130,7 +130,7 @@ async fn goes_back_a_minor(table: &mut Table) {
     table.town.repository.git(&["revert", "--no-edit", "HEAD"]);
     table.town.ask();
     let killed = table.kill_at(since, is_status_of("tall")).await;
-    let refused = "VersionBelowLive gauss/tall/base/all.yaml:13: KubeadmControlPlane gauss/tall-old would go back from Kubernetes v1.35.1, which is live, to v1.34.3";
+    let refused = "VersionBelowLive gauss/tall/base/all.yaml:13: KubeadmControlPlane gauss/tall-old would go back from the live Kubernetes v1.35.1 to v1.34.3";
     table.told("tall", "False Refused", &[refused]).await;
     table.town.look_again().await;
     assert_eq!(table.written(since), [""; 0]);
