@@ -95,7 +95,6 @@ fn every_reason_of_the_reconciler_is_explained() {
         "crates/reconciler-core/reason.rs",
         "crates/reconciler-core/resources",
         "crates/reconciler-core/services",
-        "crates/reconciler-core/trial_failed.rs",
         "crates/reconciler/reconcile",
         "crates/ports/tree_source.rs",
         "crates/controllers",
