@@ -37,7 +37,7 @@ pub struct Comparison {
 
 impl Remarks {
     /// Whether nothing is to be said besides what the content says.
-    pub const fn says_nothing(&self) -> bool {
+    pub fn says_nothing(&self) -> bool {
         self.notes.is_empty() && self.blocked.is_empty() && self.overrides.is_empty() && self.gates.is_empty()
     }
 }

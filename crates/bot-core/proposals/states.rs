@@ -8,7 +8,7 @@ use capstan_plan::proposal::{Action, ProposalId, Stage, Standing};
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_report::{ProposalState, Refusal, override_in_words, standing_in_words};
 
-use super::deciding::Decided;
+use super::deciding::DecidedPull;
 use super::outcome::{Outcome, ProposalOutcome};
 use crate::facts::{Facts, Plans};
 use crate::planned::Planned;
@@ -17,7 +17,7 @@ use crate::planned::Planned;
 pub fn note_newcomers(
     facts: &Facts,
     id: &ProposalId,
-    decided: &Decided,
+    decided: &DecidedPull,
     state: &ProposalOutcome,
     outcome: &mut Outcome,
 ) {
