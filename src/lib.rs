@@ -100,7 +100,7 @@
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's), handed on in `serve/settings.rs` |
 //! | what becomes of the services inside a cluster | `plan/services` (decide), `fleet/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
 //! | how services come into a cluster, and how they stand | `live/services`, `reconciler-core/services` (decide), `reconciler/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |
-//! | first contact with a repository | `plan/onboarding`, `plan/first_release` (decide), `bot/sync/onboarding.rs` and `cli/init.rs` (act) |
+//! | first contact with a repository | `plan/onboarding`, `plan/first_release`, `bot-core/onboarding` (decide), `bot/sync/onboarding.rs` and `cli/init.rs` (act) |
 //! | what reconcilers may read, and what their reports become | `live/agent`, `report`; `bot/agents` (the bot's side), `agent-client` (theirs) |
 //! | what becomes of the providers of a set | `plan/provider_set.rs`, `providers/comparison`, `providers/rules` |
 //! | what a provider object's components render to | `providers/rendering`, its steps; what differs, `docs/providers.md` |

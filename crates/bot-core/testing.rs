@@ -18,7 +18,8 @@ use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, MadeTree, RepoPath, TreeId};
 use capstan_plan::command::{Address, CommentId, Hearing, Right, parse};
 use capstan_plan::proposal::{
-    Decisions, Drafted, PlanDigest, ProposalId, ReleasesOrigin, Scope, Sidebar, SourceState, TitleDigest,
+    Decisions, Drafted, PlanDigest, ProposalId, ReleasesOrigin, RollBack, Scope, Sidebar, SourceState,
+    TitleDigest,
 };
 use capstan_plan::settings::{CommandPrefix, RepositorySettings, read_campaigns};
 use capstan_plan::upgrade::{Retarget, Upgrade};
@@ -188,6 +189,9 @@ pub(crate) fn tick(
     Request { origin: Origin::Tick { at, about: Some(about.clone()) }, ..asked }
 }
 
+/// What a command that rolls back comes to.
+pub(crate) type FoundRollBack = Result<(ProposalId, RollBack), String>;
+
 /// A repository with what is planned in it.
 #[derive(Clone, Default)]
 pub(crate) struct Case {
@@ -207,8 +211,7 @@ pub(crate) struct Case {
     pub(crate) candidates: BTreeMap<ClusterId, Candidate>,
     pub(crate) record: DashboardRecord,
     pub(crate) no_dashboard: Option<String>,
-    pub(crate) rollbacks:
-        Vec<(Request, usize, Result<(ProposalId, capstan_plan::proposal::RollBack), String>)>,
+    pub(crate) rollbacks: Vec<(Request, usize, FoundRollBack)>,
 }
 
 impl Case {

@@ -29,7 +29,7 @@ fn words(answer: &Answer) -> String {
     };
     format!(
         "{how}{}",
-        answer.text().lines().next().unwrap_or_default().split(" [").next().unwrap_or_default()
+        answer.text().lines().next().unwrap_or_default().split(" See `docs/").next().unwrap_or_default()
     )
 }
 
@@ -127,7 +127,7 @@ fn what_is_not_carried_out_says_why() {
         ),
         (Request { unseen: Some(branch(vec![push.clone()])), ..asked("/capstan replan") }, "eve"),
         (Request { unseen: Some(branch(vec![])), ..asked("/capstan replan") }, "capstan/upgrade/gauss/peu01"),
-        (Request { moved: Some(branch(vec![push])), ..asked("/capstan merge") }, "eve"),
+        (Request { moved: Some(branch(vec![push])), ..asked("/capstan merge") }, "bbbbbbb"),
         (asked("/capstan nonsense"), "nonsense"),
     ] {
         case.heard(std::slice::from_ref(&request), |planned| {

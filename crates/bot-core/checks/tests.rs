@@ -256,7 +256,7 @@ fn an_exemption_holds_for_just_what_it_was_given_for() {
         by: "ada".to_owned(),
         source: V22.to_owned(),
     };
-    let exemption = override_exemption(&target, &[overruled.clone()], &before, &after).unwrap();
+    let exemption = override_exemption(&target, std::slice::from_ref(&overruled), &before, &after).unwrap();
     for (after, passes) in [(&after, true), (&more, false), (&elsewhere, true)] {
         let mut findings = vec![Finding::new(rules::REMOVES_MACHINES, "machines go")];
         let why = exemption.apply(&before, after, &mut findings);

@@ -150,7 +150,7 @@ mod tests {
         let edit = |by: &str| TextEdit {
             by: (!by.is_empty()).then(|| by.to_owned()),
             by_bot: by.ends_with("[bot]"),
-            at: jiff::Timestamp::from_second(1_800_000_000).unwrap(),
+            at: Timestamp::from_second(1_800_000_000).unwrap(),
         };
         let (own, other) = ("capstan[bot]", "ada");
         for (edits, seen, expected) in [
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_tick_is_the_word_of_the_one_person_who_edited_since_capstan_wrote() {
-        let at = |second: i64| jiff::Timestamp::from_second(1_800_000_000 + second).unwrap();
+        let at = |second: i64| Timestamp::from_second(1_800_000_000 + second).unwrap();
         let edit = |by: &str, second| TextEdit {
             by: (!by.is_empty()).then(|| by.to_owned()),
             by_bot: by.ends_with("[bot]"),

@@ -284,7 +284,7 @@ impl<'a> Carrier<'a> {
 /// Whether an open pull request is left as it is although the settings give what it brings to another one: people have
 /// worked on it, or taken it further.
 pub fn keeps_its_form(planned: Planned<'_>, id: &ProposalId, answers: &Answers) -> Step<Form> {
-    let decide = || {
+    let decide = || -> Result<Form, Need> {
         if !planned.facts.is_open(id) {
             return Ok(Form::Moves);
         }

@@ -529,7 +529,12 @@ fn settings_say_which_pull_request_carries_a_cluster() {
     let own = || two().proposed(3, "gauss/peu01", 'a');
     let shared = || two().shared(5, "group://gauss", 'b', &["gauss/peu01", "gauss/peu02"]);
     let asked = Decisions { release: ReleaseName::parse(V22), ..Decisions::default() };
-    let asked = |case: Case| Case { record: noted("gauss/peu02", asked.clone()), ..case };
+    let asked_alone = || Case { record: noted("gauss/peu02", asked.clone()), ..two() };
+    let asked_in = || {
+        let part = BlockPart { decisions: asked.clone(), ..carried("gauss/peu02") };
+        let parts = vec![carried("gauss/peu01"), part];
+        two().proposed_with(5, "group://gauss", 'b', Block { parts, ..block(5, &id("group://gauss"), V22) })
+    };
     for (case, keep, carriers, leaving) in [
         (two(), vec![], "gauss/peu01: gauss/peu01; gauss/peu02: gauss/peu02", vec![]),
         (by_site(two()), vec![], "group://gauss: gauss/peu01 gauss/peu02", vec![]),
@@ -555,15 +560,15 @@ fn settings_say_which_pull_request_carries_a_cluster() {
         ),
         (shared(), vec![("group://gauss", Form::Keeps)], "group://gauss: gauss/peu01 gauss/peu02", vec![]),
         // Who asks for a release by name has a pull request of its own, unless nobody else is left in the shared one.
-        (asked(by_site(two())), vec![], "gauss/peu02: gauss/peu02; group://gauss: gauss/peu01", vec![]),
+        (by_site(asked_alone()), vec![], "gauss/peu02: gauss/peu02; group://gauss: gauss/peu01", vec![]),
         (
-            asked(by_site(shared())),
+            by_site(asked_in()),
             vec![("group://gauss", Form::Keeps)],
             "gauss/peu02: gauss/peu02; group://gauss: gauss/peu01",
             vec![],
         ),
         (
-            asked(by_site(shared())),
+            by_site(asked_in()),
             vec![("group://gauss", Form::Moves)],
             "gauss/peu02: gauss/peu02; group://gauss: gauss/peu01",
             vec![],
@@ -747,7 +752,7 @@ fn a_pull_request_of_another_branch_is_none_before_it() {
         assert_eq!(found.map(|pull| pull.number), expected);
     }
     // One that does not tell of the one before yet is asked for that.
-    let after = Block { after: Some(4), ..block(5, &id("group://gauss"), V22) };
+    let after = Block { after: Some(4), pull_request: None, ..block(5, &id("group://gauss"), V22) };
     let case = Case::new().proposed_with(5, "group://gauss", 'a', after).proposed(6, "gauss/peu01", 'b');
     let carriers: Carriers =
         [(id("group://gauss"), vec![]), (id("gauss/peu01"), vec![])].into_iter().collect();
@@ -1345,7 +1350,7 @@ fn a_body_that_says_the_same_is_not_written_again() {
             intent(planned, &proposal, &decided, (BranchStep::Keep, None), &Outcome::default(), now())
                 .unwrap();
         let sidebar = capstan_plan::proposal::SidebarStanding::default();
-        let title = intent.title_step("Upgrade gauss/peu01 to aws/v22.0.0", None, Some(&source(V22)));
+        let title = intent.title_step(&intent.wanted_title(), None, Some(&source(V22)));
         let written = capstan_plan::proposal::TitleDigest::of(&intent.wanted_title());
         let body = intent.body((7, Some(3)), Drafted::No, &sidebar, &written, &key());
         let block = planned.facts.block(&proposal, 3, &body).unwrap();

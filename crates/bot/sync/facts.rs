@@ -2,14 +2,13 @@
 
 use capstan_bot_core::checks::QUEUE_PREFIX;
 use capstan_bot_core::facts::{BranchNames, Facts, Gathered};
-use capstan_facts::{BranchHead, PullRequest, Snapshot};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::{BRANCH_PREFIX, LongTargets};
 use capstan_plan::settings::REPOSITORY_FILE;
 use secrecy::SecretString;
 
 use super::{Ending, Ports, SyncError, beyond_limits};
-use capstan_ports::{MirrorError, Repository};
+use capstan_ports::{BranchHead, MirrorError, PullRequest, Repository, Snapshot};
 
 /// What a run starts from, with the token that it was read by.
 pub(super) struct Loaded {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_bot_core::campaigns::Obeyed;
 use capstan_bot_core::facts::refused_words;
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{
@@ -14,7 +15,6 @@ use capstan_plan::proposal::{Action, Command, ProposalId, Wanted, WhyLeftOut};
 use capstan_plan::settings::Mode;
 use capstan_report::ProposalState;
 
-use super::campaigns::Obeyed;
 use super::error::fail;
 use super::{Ending, Run, SyncError};
 use capstan_ports::CodeHostError;

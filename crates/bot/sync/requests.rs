@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use super::checks::Comparisons;
 use super::rights::Rights;
 use super::{Ending, Run, SyncError};
-use capstan_ports::{CodeHostError, Comment, Hints, Permission, PlacedComment, Press, PullRequest, Reaction};
+use capstan_ports::{CodeHostError, Hints, Permission, PlacedComment, Press, PullRequest, Reaction};
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
 const DAYS_BACK: i64 = 3;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use capstan_model::ids::ContentId;
 use capstan_model::tree::{BlobId, EntryKind, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::release::ReleaseContent;
-use capstan_plan::settings::{ClusterSettings, FOLDER_FILE};
 
 use super::elsewhere::{Elsewhere, visible};
 use super::{Run, SyncError};

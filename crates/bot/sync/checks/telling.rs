@@ -26,7 +26,7 @@ impl Run<'_> {
             if is_concluded(self.ports, self.repository, &first.head).await? {
                 return Ok(());
             }
-            self.report(first, "", &self.own_failure(first, error)).await
+            self.report(first, ("", None), &self.own_failure(first, error)).await
         };
         if let Err(error) = told.await {
             tracing::warn!(repository = %self.repository.name, head = %first.head, error = %error, "the failure could not be told on the pull request");
