@@ -103,7 +103,7 @@ impl GitHub {
         .repeatable()
         .path(&["app", "installations", &installation.to_string(), "access_tokens"])
         .body(json!(body));
-        self.send(&call).await
+        self.send_as_app(&call).await
     }
 
     async fn granted(&self, installation: u64) -> Result<BTreeMap<String, Value>, CodeHostError> {
@@ -113,7 +113,7 @@ impl GitHub {
             format!("reading what installation {installation} grants"),
         )
         .path(&["app", "installations", &installation.to_string()]);
-        let granted: Granted = self.ask(&call).await?;
+        let granted: Granted = self.send_as_app(&call).await?.content().await?;
         Ok(granted.permissions)
     }
 }

@@ -121,7 +121,7 @@ impl GitHub {
     pub(super) async fn send(&self, call: &Call) -> Result<Answer, CodeHostError> {
         let access = match call.terms.identity {
             Identity::Installation(access) => access,
-            Identity::App => return self.send_through(call, &self.app).await,
+            Identity::App => return self.send_as_app(call).await,
             Identity::Person(_) => {
                 // Made as the App it would be told more than the person may know.
                 let Some(token) = &call.token else {
@@ -150,6 +150,11 @@ impl GitHub {
             return Ok(answer);
         }
         self.send_with(call, &renewed.secret).await
+    }
+
+    /// Makes a call as the App itself.
+    pub(super) async fn send_as_app(&self, call: &Call) -> Result<Answer, CodeHostError> {
+        self.send_through(call, &self.app).await
     }
 
     async fn send_with(&self, call: &Call, token: &SecretString) -> Result<Answer, CodeHostError> {
