@@ -4,6 +4,7 @@ use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::RefusalKind;
 use capstan_live::cloud::{CloudReason, Weight};
 use capstan_model::finding::Severity;
+use capstan_ports::TrialFailed;
 
 use crate::reason::{AWAY, NOT_ANSWERED, Reason};
 use crate::reports::{PreflightAnswer, PreflightVerdict};
@@ -141,7 +142,6 @@ mod tests {
     use capstan_model::object::{FieldPath, ObjectId};
     use capstan_model::tree::RepoPath;
     use capstan_plan::templates::TemplateNames;
-    use capstan_ports::TrialFailed;
 
     use super::*;
 
