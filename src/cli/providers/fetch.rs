@@ -2,10 +2,13 @@
 
 use std::env;
 
+use capstan_fleet::components::{NotFetched, config_map, fetch, files, layers};
+use capstan_fleet::generator::Fleet;
 use capstan_model::file_change::FileChange;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::settings::{HostName, OperatorHost};
+use capstan_ports::{AllowedHosts, ComponentSource, FetchError, SourceCredentials, Workspace};
 use capstan_providers::{OciArtifact, Provider, ProviderSet, Published, Values, at_hand};
 use capstan_report::Refusal;
 use serde_json::{Value, json};
