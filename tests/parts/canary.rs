@@ -8,14 +8,11 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::{LazyLock, Mutex, Once, PoisonError};
-use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use capstan_forge::{CANARY, Forge, Options};
-use capstan_test_support::tally;
+use capstan_forge::CANARY;
 use memchr::memmem;
 use tracing_subscriber::EnvFilter;
 

@@ -5,7 +5,6 @@
 //! that a test asked a fault for.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use capstan_forge::{Delivery, Exchange, Forge, Surface};
@@ -320,6 +319,7 @@ fn matches(template: &[&str], segments: &[&str]) -> bool {
     }
 }
 
+#[cfg(test)]
 fn exchange(method: &str, path: &str, request: Value, status: u16, response: Value) -> Exchange {
     Exchange {
         method: method.to_owned(),

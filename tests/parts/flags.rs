@@ -6,7 +6,7 @@ use capstan::cli::Arguments;
 use clap::{Arg, Command, CommandFactory as _};
 
 /// Long flags of a command, its own and those that it hands down, by name.
-fn flags(command: &Command) -> BTreeMap<String, Arg> {
+pub fn flags(command: &Command) -> BTreeMap<String, Arg> {
     let args = command.get_arguments().filter(|arg| !["help", "version"].contains(&arg.get_id().as_str()));
     args.filter_map(|arg| Some((arg.get_long()?.to_owned(), arg.clone()))).collect()
 }
@@ -17,7 +17,7 @@ pub fn of_service(name: &str) -> BTreeMap<String, Arg> {
 }
 
 /// Every command that people type, with its words: `agents invite`.
-fn commands() -> Vec<(String, Command)> {
+pub fn commands() -> Vec<(String, Command)> {
     fn below(command: &Command, words: &str, found: &mut Vec<(String, Command)>) {
         for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
             let words = format!("{words} {}", sub.get_name()).trim().to_owned();
@@ -31,7 +31,7 @@ fn commands() -> Vec<(String, Command)> {
 }
 
 /// Every long flag that there is.
-pub(super) fn all() -> BTreeSet<String> {
+pub fn all() -> BTreeSet<String> {
     let commands = commands().into_iter().flat_map(|(_, command)| flags(&command).into_keys());
     commands.chain(flags(&Arguments::command()).into_keys()).collect()
 }

@@ -41,7 +41,7 @@ fn name<'a>(definition: &'a TypeDefinition<'static, String>) -> &'a str {
 }
 
 /// Adds what is wrong with a GraphQL exchange.
-pub fn check_exchange(exchange: &Exchange, found: &mut Vec<String>) {
+pub(crate) fn check_exchange(exchange: &Exchange, found: &mut Vec<String>) {
     let Some(schema) = schema() else { return };
     let text = exchange.request["query"].as_str().unwrap_or_default();
     let document = match graphql_parser::parse_query::<String>(text) {

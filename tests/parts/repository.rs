@@ -11,6 +11,12 @@ pub struct TestRepository {
     folder: TempDir,
 }
 
+impl Default for TestRepository {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl TestRepository {
     /// An empty repository on branch `main`.
     pub fn new() -> Self {

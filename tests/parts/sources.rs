@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::root;
-
 /// Test modules in files of their own, which may read the shared corpus: `tests/…`, `tests.rs`,
 /// `testing.rs`, `…_tests.rs`.
 pub fn is_test(file: &Path) -> bool {
