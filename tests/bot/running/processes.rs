@@ -12,7 +12,6 @@ use capstan_forge::Edit;
 use capstan_model::tree::{MadeTree, Tree};
 use capstan_plan::settings::RepositorySettings;
 use capstan_planner_process::{ProcessPlanner, Processes};
-use capstan_planner_process::{ProcessPlanner, Processes};
 use tokio_util::sync::CancellationToken;
 
 use super::sample;

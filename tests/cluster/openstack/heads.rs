@@ -11,20 +11,12 @@ use capstan_live::cloud::{
 };
 use capstan_model::finding::Severity;
 use capstan_openstack::OpenStack;
-use capstan_openstack::OpenStack;
 use capstan_ports::{
     CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
 };
-use capstan_ports::{
-    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, NewCredential,
-};
-use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
 use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
 use capstan_reconciler::reconcile::preflight::preflight;
-use capstan_reconciler::reconcile::preflight::preflight;
 use capstan_reconciler::reconcile::resources::CloudCredentialsSpec;
-use capstan_reconciler::reconcile::resources::CloudCredentialsSpec;
-use capstan_reconciler::reconcile::{CloudCredentials, CloudPreflight};
 use capstan_reconciler::reconcile::{CloudCredentials, CloudPreflight};
 use jiff::Timestamp;
 use secrecy::ExposeSecret as _;
