@@ -193,7 +193,7 @@ fn a_refresh_and_an_unknown_release_say_so() {
     assert_eq!(title_of(&again), "Refresh gauss/peu01 to aws/v22.0.0 as it is now");
     let mut inferred = again;
     inferred.basis = Basis::Inferred;
-    assert!(body_of(&inferred).contains("which nobody had recorded"));
+    assert!(body_of(&inferred).contains("which was not recorded"));
     assert_eq!(title_of(&inferred), "Record gauss/peu01 at aws/v22.0.0");
     assert!(body_of(&inferred).contains("This pull request records it and brings `gauss/peu01` up to date."));
     let mut unknown = upgrade();

@@ -239,7 +239,7 @@ mod tests {
                 Advisory,
                 Conclusion::Pending,
                 "The live cluster is being asked",
-                "is asked what",
+                "is being asked whether",
             ),
             (
                 Standing::Unanswered,
@@ -267,7 +267,7 @@ mod tests {
                 Required,
                 Conclusion::Success,
                 "No cluster is touched",
-                "would take",
+                "would accept",
             ),
             (
                 answered(PreflightVerdict::NotVerifiable, "the kind is not installed"),

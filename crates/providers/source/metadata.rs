@@ -79,9 +79,9 @@ mod tests {
         }
         for (text, said) in [
             ("a: b: c", "no YAML"),
-            ("kind: Deployment", "no `kind: Metadata`"),
+            ("kind: Deployment", "not `kind: Metadata`"),
             ("", "no list `releaseSeries`"),
-            ("releaseSeries: [{major: x}]", "is no number"),
+            ("releaseSeries: [{major: x}]", "is not a number"),
         ] {
             assert!(contract(text, "v1.0.0").unwrap_err().to_string().contains(said), "{text}");
         }

@@ -219,7 +219,7 @@ fn v1alpha1_is_read_as_v1alpha2() {
     }
     for (spec, said) in [
         ("secretName: s\nconfigSecret: {name: t}", "keep `configSecret`"),
-        ("secretNamespace: s", "stands without `secretName`"),
+        ("secretNamespace: s", "needs `secretName`"),
         ("deployment: {containers: [{name: a, image: {name: b}, imageUrl: c}]}", "keep `imageUrl`"),
     ] {
         let refused = with_spec("v1alpha1", spec).unwrap_err();
@@ -242,7 +242,7 @@ fn what_the_conversion_kept_comes_back() {
     assert!(matches!(spec.source, Some(Source::Oci(address)) if address == "ghcr.io/a/b"));
     assert_eq!(spec.manager.unwrap().additional_args["--c"], "d");
     let refused = provider(&object(&text("{"))).unwrap_err().to_string();
-    assert!(refused.starts_with("mc/aws.yaml:6:") && refused.contains("is no JSON"), "{refused}");
+    assert!(refused.starts_with("mc/aws.yaml:6:") && refused.contains("is not JSON"), "{refused}");
 }
 
 /// The fields of the operator's own definition, as deep as they are looked at, are those that are read.

@@ -230,7 +230,7 @@ fn what_cannot_be_set_blocks_with_its_place_and_what_to_do() {
     let cases: [(&[(&str, &str)], &str); 5] = [
         (
             &[("v.yaml", &values("global: {metadata: {name: dev01}}"))],
-            "Nothing in this cluster's base names a release, so there is nothing to set: give its chart `global.release.version`",
+            "Nothing in this cluster's base names a release: set `global.release.version` of its chart",
         ),
         (
             &[("v.yaml", &values("global: {release: {version: {a: 1}}}"))],

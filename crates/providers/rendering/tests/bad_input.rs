@@ -39,7 +39,7 @@ fn providers_that_contradict_one_another_or_the_operator() {
     assert!(!refused(&[("a.yaml", &other)]).contains("a second one"), "one name, two kinds");
     // A template of something else is nobody's business here.
     let refused = refused(&[("a.yaml", &core), ("chart/template.yaml", "{{ if }}\na: b: c\n")]);
-    assert!(refused.contains("not at hand") && !refused.contains("template"), "{refused}");
+    assert!(refused.contains("not available") && !refused.contains("template"), "{refused}");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn config_maps_that_are_none() {
             "m.yaml:1:1: InfrastructureProvider acme-system/acme: ConfigMap acme-system/v1.0.0: it has no `data.metadata`",
         ),
         (whole.replace("  components:", "  other:"), "it has no `data.components`"),
-        (whole.replace("name: v1.0.0,", "name: latest,"), "`latest`, which is the name, is no version"),
+        (whole.replace("name: v1.0.0,", "name: latest,"), "`latest`, which is the name, is not a version"),
         (
             whole.replace("minor: 0", "minor: 2"),
             "m.yaml:5:13: InfrastructureProvider acme-system/acme: no release series of the metadata has v1.0.0",
@@ -82,7 +82,7 @@ fn components_that_cannot_be_rendered() {
     );
     let image = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {template: {spec: {containers: [{name: c, image: busybox}]}}}\n";
     for (components, said) in [
-        (namespaces.to_owned(), "its components: they hold the Namespaces a and b"),
+        (namespaces.to_owned(), "its components: they have the Namespaces a and b"),
         (format!("{SERVICE}---\n{SERVICE}"), "Service acme-system/a: it stands twice"),
         (
             "kind: Service\nmetadata: {name: a}\n".to_owned(),
@@ -150,12 +150,12 @@ fn hostile_components_are_bounded() {
     };
     for (components, said) in [
         ("[".repeat(100_000).into_bytes(), "nested deeper"),
-        (vec![b'a'; (32 << 20) + 1], "more than the 33554432 that are read"),
+        (vec![b'a'; (32 << 20) + 1], "exceed the limit of 33554432"),
         (b"a: \0\n".to_vec(), "has a NUL character"),
         (b"a: \xff\n".to_vec(), "no UTF-8"),
         (laughs, "1000000"),
         ("${LONG}".repeat(1 << 10).into_bytes(), "more than 33554432 bytes"),
-        ("$".repeat(1 << 20).into_bytes(), "a document is a mapping"),
+        ("$".repeat(1 << 20).into_bytes(), "a document must be a mapping"),
         ("${V:=".repeat(10_000).into_bytes(), "nested too deeply"),
     ] {
         let refused = tried(components);
