@@ -230,7 +230,7 @@ fn settings_are_told_with_what_would_be_otherwise() {
         "Folders that become clusters: `flat/a`.",
         "| `c/a` | other tools | `mc-eu` |",
         "| `c/b` | `aws/v2` | nothing (pinned) |",
-        "compared for 2 of 300 clusters",
+        "Capstan compared the offers of 2 of 300 clusters",
     ] {
         assert!(report.summary.contains(said), "{said}: {}", report.summary);
     }

@@ -489,7 +489,11 @@ fn an_exclusion_takes_a_right_away_and_gives_none() {
     assert!(!settings.have_one_owner(&id("gauss/peu01"), &id("gauss/secret")));
     assert!(!settings.have_one_owner(&id("gauss/secret"), &id("gauss/peu01")));
     for (text, place, told) in [
-        ("clusters: {oneOwner: ['!gauss/*']}", "clusters.oneOwner", "it has only exclusions, so it matches nothing"),
+        (
+            "clusters: {oneOwner: ['!gauss/*']}",
+            "clusters.oneOwner",
+            "it has only exclusions, so it matches nothing",
+        ),
         (
             "upgrade: {merge: {automatic: ['!gauss/*']}}",
             "upgrade.merge.automatic",

@@ -69,7 +69,7 @@ mod tests {
             ("1.10.0", Ok("v1beta1")),
             ("v0.3.1", Ok("v1beta1")),
             ("v1.11.0", Err("no release series of the metadata has v1.11.0")),
-            ("v0.4.0", Err("keeps the contract `v1alpha4`")),
+            ("v0.4.0", Err("uses the contract `v1alpha4`")),
         ] {
             match (contract(text, version), expected) {
                 (Ok(found), Ok(wanted)) => assert_eq!(found, wanted, "{version}"),

@@ -127,7 +127,7 @@ fn what_is_wrong_is_refused_with_file_and_line() {
         ),
         (
             "version: latest",
-            "mc/aws.yaml:5:12: InfrastructureProvider capa-system/aws: `spec.version` is no version",
+            "mc/aws.yaml:5:12: InfrastructureProvider capa-system/aws: `spec.version` is not a version",
         ),
         ("version: 1.2", "`spec.version` is a text"),
         ("manager: {verbosity: -1}", "`spec.manager.verbosity` is a whole number of at least 0"),
@@ -162,7 +162,7 @@ fn what_is_wrong_is_refused_with_file_and_line() {
             "additionalDeployments: {x: {replicas: 1}}",
             "`spec.additionalDeployments.x` has no field `replicas`",
         ),
-        ("manager: []", "`spec.manager` is a mapping"),
+        ("manager: []", "`spec.manager` must be a mapping"),
     ] {
         let refused = with_spec("v1alpha2", spec).unwrap_err();
         assert!(refused.contains(said) && refused.starts_with("mc/aws.yaml:"), "{spec}: {refused}");

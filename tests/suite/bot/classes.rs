@@ -27,7 +27,12 @@ async fn an_edit_of_a_class_shows_the_rollouts_of_all_who_use_it() {
     let number = town.open("ada", "template", &[Edit::write("clusterclasses/templates.yaml", edited)]);
     town.settle().await;
     let check = town.check(number);
-    assert!(check.title.contains("in 2 clusters, 8 machines are replaced"), "{} {}", check.title, check.summary);
+    assert!(
+        check.title.contains("in 2 clusters, 8 machines are replaced"),
+        "{} {}",
+        check.title,
+        check.summary
+    );
     for user in USERS {
         assert!(check.summary.contains(user), "{user}: {}", check.summary);
     }

@@ -545,7 +545,8 @@ async fn a_pull_request_that_touches_the_inventory_says_whom_it_reaches() {
     }
     let summary = town.check(note).summary;
     assert!(
-        line(&summary, "0 of 2 clusters change, no machine is replaced.") && !summary.contains("After the merge")
+        line(&summary, "0 of 2 clusters change, no machine is replaced.")
+            && !summary.contains("After the merge")
     );
 
     let check = town.check(wrong);

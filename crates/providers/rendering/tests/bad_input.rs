@@ -19,11 +19,11 @@ fn providers_that_contradict_one_another_or_the_operator() {
     for (files, said) in [
         (
             &[("a.yaml", core.as_str()), ("b.yaml", &provider("CoreProvider", "cluster-api", "b"))][..],
-            "b.yaml:1:1: CoreProvider b/cluster-api: a second one of this kind and name, beside that in a.yaml:1:1",
+            "b.yaml:1:1: CoreProvider b/cluster-api: a second one of this kind and name; the first is in a.yaml:1:1",
         ),
         (
             &[("a.yaml", &provider("CoreProvider", "capi", "a"))],
-            "a.yaml:1:1: CoreProvider a/capi: a core provider is called `cluster-api`",
+            "a.yaml:1:1: CoreProvider a/capi: a core provider must be named `cluster-api`",
         ),
         (
             &[("a.yaml", &provider("InfrastructureProvider", "awss", "a"))],

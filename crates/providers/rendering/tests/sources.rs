@@ -81,7 +81,7 @@ fn gzip_is_unpacked_and_what_is_none_is_refused() {
         (packed(b"kind: Service", COMPRESSED), "is not gzip"),
         (packed(&gzip[..gzip.len() - 4], COMPRESSED), "is gzip that ends too early"),
         (packed(&bomb.finish().unwrap(), COMPRESSED), "unpacks to more than 33554432 bytes"),
-        (packed(&latin.finish().unwrap(), COMPRESSED), "no UTF-8"),
+        (packed(&latin.finish().unwrap(), COMPRESSED), "does not unpack to UTF-8"),
         (
             packed(&gzip, ""),
             "`binaryData.components` is gzip, but no annotation says so: add `provider.cluster.x-k8s.io/compressed: \"true\"`",
@@ -143,7 +143,7 @@ fn a_folder_is_laid_out_as_clusterctls_local_repository() {
         let refused = files(&sourceless.replace("VERSION", spec)).unwrap_err();
         assert!(
             refused
-                .starts_with("mc/p.yaml:1:1: IPAMProvider ipam/in-cluster: its components are not at hand"),
+                .starts_with("mc/p.yaml:1:1: IPAMProvider ipam/in-cluster: its components are not available"),
             "{refused}"
         );
         assert!(refused.contains(said) && !refused.contains("secret"), "{refused}");

@@ -177,9 +177,7 @@ fn the_core_provider_comes_first() {
     // kubeadm's two come with it, and others' control planes with their own bootstrap provider.
     let of = |kind, name: &str| due(kind, name, "v1beta2");
     let bootstrap = of(ProviderKind::Bootstrap, "kubeadm");
-    assert!(
-        waits(&[core.clone(), bootstrap]).contains("CoreProvider core/core goes first, but is stuck")
-    );
+    assert!(waits(&[core.clone(), bootstrap]).contains("CoreProvider core/core goes first, but is stuck"));
     let control_plane = of(ProviderKind::ControlPlane, "rke2");
     assert_eq!(
         begun(&[core.clone(), control_plane.clone()]),
