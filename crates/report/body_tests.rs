@@ -212,7 +212,7 @@ fn a_release_that_was_inferred_is_not_called_recorded() {
     assert!(
         body.starts_with(
             "Upgrades `gauss/peu01` from `aws/v21.0.0` to `aws/v22.0.0`.\n\n\
-             > The release that this cluster comes from is not recorded. It was inferred: "
+             > The release that this cluster comes from is not recorded. Capstan inferred it: "
         ),
         "{body}"
     );

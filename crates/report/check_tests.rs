@@ -94,7 +94,7 @@ fn rollouts_and_differences_are_shown_cluster_by_cluster() {
         ..Judgement::default()
     };
     let report = check(&judged(judgement));
-    assert_eq!(report.title, "1 change in 1 cluster, an unknown number of machines deleted");
+    assert_eq!(report.title, "1 change in 1 cluster, an unknown number of machines are deleted");
     assert!(
         report.summary.contains("| `MachinePool mp` | `/spec/replicas` | `2` | `3` |"),
         "{}",

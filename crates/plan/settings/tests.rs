@@ -507,7 +507,7 @@ fn an_exclusion_takes_a_right_away_and_gives_none() {
         (
             "commands: {permissions: [{match: '!gauss/*', verbs: [hold], allow: [read]}]}",
             "commands.permissions[0].match",
-            "`!gauss/*` says who is not meant: write who is",
+            "`!gauss/*` is an exclusion, but only matches are allowed here",
         ),
     ] {
         let error = repository(text).unwrap_err();

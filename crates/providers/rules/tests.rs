@@ -397,7 +397,7 @@ fn feature_gates_variables_and_digests() {
     expect(
         &compare(Some(&before), &after, &Facts::default()),
         &[
-            "provider-variable-unbound Error cluster-api v1.12.0 needs `A` and `B`, which neither",
+            "provider-variable-unbound Error cluster-api v1.12.0 needs `A` and `B`, but neither",
             "provider-variable-unbound Warning cluster-api v1.12.0 needs `E`, but its config Secret is not available",
         ],
     );

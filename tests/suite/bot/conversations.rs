@@ -410,7 +410,7 @@ async fn a_release_that_was_inferred_is_recorded_and_not_called_a_refresh() {
     assert!(
         town.pull(1)
             .body
-            .contains("> The release that this cluster comes from is not recorded. It was inferred: ")
+            .contains("> The release that this cluster comes from is not recorded. Capstan inferred it: ")
     );
     town.done();
 }
