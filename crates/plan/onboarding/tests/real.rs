@@ -91,8 +91,8 @@ fn repositories() -> Vec<Repository> {
             ],
             told: &["manifests/templates/aks-cluster-identity.yaml:1:1: there is a `AzureClusterIdentity` here"],
             templates: &[
-                "charts/capi-aks/templates/cluster.yaml: this is a template of a Helm chart, and it makes clusters. Capstan \
-                 upgrades manifests, and no templates: render each cluster into a folder of its own (`helm template NAME \
+                "charts/capi-aks/templates/cluster.yaml: this is a template of a Helm chart that makes clusters. Capstan \
+                 upgrades manifests, not templates. Render each cluster into its own folder (`helm template NAME \
                  charts/capi-aks > clusters/NAME/cluster.yaml`",
                 "charts/capi-vcluster/templates/cluster.yaml: this is a template of a Helm chart",
             ],
