@@ -268,7 +268,7 @@ properties:
                 vec![
                     "inventory-type os/v1.0.0/examples/list.yaml an example is one mapping of values",
                     "invalid-yaml os/v1.0.0/examples/no.yaml:",
-                    "inventory-required os/v1.0.0/examples/none.yaml:1:1 `/network` must be there",
+                    "inventory-required os/v1.0.0/examples/none.yaml:1:1 `/network` must be set",
                     "inventory-type os/v1.0.0/examples/two.yml:1:28 `/network/mtu` must be a whole number, found the text `big`",
                     "inventory-unknown-value os/v1.0.0/examples/two.yml:1:11 `/network/externl`: os/v1.0.0 knows no such value; did you mean `external`?",
                 ],

@@ -84,7 +84,7 @@ fn an_expression_without_a_value_is_found_with_every_link() {
         (
             "{a: \"{{ 'x' * 100000000 }}\"}".to_owned(),
             "{}",
-            "template-limit i/1.yaml:4:20 `/a` takes more steps or memory than an expression may",
+            "template-limit i/1.yaml:4:20 `/a` exceeds the limits of an expression",
         ),
         (
             format!("{{{long}v40: 1}}"),
@@ -187,7 +187,7 @@ fn operators_in_a_row_are_bounded() {
             values(&format!("{{a: \"{{{{ b{} }}}}\", b: 1}}", part.repeat(100_000)), "{}").unwrap_err();
         assert!(
             found[0].starts_with("inventory-type i/1.yaml:4:")
-                && found[0].contains("more than 250 operators stand in a row here"),
+                && found[0].contains("more than 250 operators are in a row here"),
             "{part}: {found:#?}"
         );
     }

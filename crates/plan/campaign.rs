@@ -222,7 +222,7 @@ mod tests {
         let chosen =
             select(&clusters(&["a/1", "a/2"]), &limits(20, 5), Load { open: 4, opened_last_hour: 5 });
         assert_eq!(chosen.now, vec![]);
-        assert!(chosen.waiting[0].why.contains("5 of at most 5 proposals were opened within the last hour"));
+        assert!(chosen.waiting[0].why.contains("5 of at most 5 proposals were opened in the last hour"));
     }
 
     #[test]

@@ -406,7 +406,7 @@ mod tests {
             ("apiVersion: v1\nkind: A\nmetadata: {}\n", "line 1: this A has no `metadata.name`"),
             ("---\na: b\n", "line 2: this document has no `apiVersion`"),
             ("apiVersion: v1\nmetadata: {name: a}\n", "line 1: this document has no `kind`"),
-            ("- a\n", "line 1: a document is a mapping"),
+            ("- a\n", "line 1: a document must be a mapping"),
             ("a: b: c\n", "this is not YAML: line 1"),
             (
                 "# x\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\n\na: b: c\n",
@@ -418,7 +418,7 @@ mod tests {
             ),
             (
                 "apiVersion: v1\nkind: A\nmetadata: {name: a, labels: {b: true}}\n",
-                "A a: `metadata.labels` is a mapping of texts",
+                "A a: `metadata.labels` must be a mapping of texts",
             ),
             (&format!("a: {}1{}\n", "[".repeat(1000), "]".repeat(1000)), "nested deeper than 200 levels"),
         ] {

@@ -86,15 +86,15 @@ fn an_address_that_is_none_is_refused_by_its_fault() {
         ("{version: v1.0.0, fetchConfig: {oci: registry}}", "it names no repository"),
         ("{version: v1.0.0, fetchConfig: {oci: 'oci://r/a'}}", "something other than `http://`"),
         ("{version: v1.0.0, fetchConfig: {oci: 'r/a@sha256:00'}}", "it has a digest or a user"),
-        ("{version: v1.0.0, fetchConfig: {oci: 'r/../a'}}", "its repository has other signs"),
-        ("{version: 'v1.0.0+x', fetchConfig: {oci: 'r/a'}}", "its tag has other signs"),
+        ("{version: v1.0.0, fetchConfig: {oci: 'r/../a'}}", "its repository may only have"),
+        ("{version: 'v1.0.0+x', fetchConfig: {oci: 'r/a'}}", "its tag may only have"),
         ("{fetchConfig: {url: 'http://github.com/a/b/releases'}}", "it does not begin with `https://`"),
         ("{fetchConfig: {url: 'https://github.com/a/b/archive/x'}}", "its path is another one"),
         ("{fetchConfig: {url: 'https://github.com/a/../releases'}}", "`..` cannot be part of a path"),
         ("{fetchConfig: {url: 'https://github.com/a/b/releases?x'}}", "it has a query or a fragment"),
         (
             "{fetchConfig: {url: 'https://gitlab.com/api/v4/projects/1/x'}}",
-            "no address of a file of a generic",
+            "not the address of a file of a generic",
         ),
         ("{fetchConfig: {url: 'releases'}}", "it is no URL"),
     ] {

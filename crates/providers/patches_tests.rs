@@ -104,7 +104,7 @@ fn manifest_patches_mean_objects_by_kind_and_name() {
 #[test]
 fn patches_that_do_not_fit_are_refused_with_their_place() {
     for (patch, said) in [
-        ("a: b: c", "p.yaml:7: `spec.patches[0]`: this patch is no YAML"),
+        ("a: b: c", "p.yaml:7: `spec.patches[0]`: this patch is not YAML"),
         ("", "this patch is empty"),
         ("a: b\n---\nc: d", "several documents"),
         ("just text", "neither a mapping nor a list"),
@@ -113,10 +113,10 @@ fn patches_that_do_not_fit_are_refused_with_their_place() {
             "- {op: remove, path: /spec/nothing}",
             "p.yaml:7: `spec.patches[0]`: Service n/a: the object has nothing at `/spec/nothing`",
         ),
-        ("- {op: jump, path: /spec}", "`op` is one of"),
+        ("- {op: jump, path: /spec}", "`op` must be"),
         ("- {op: test, path: /spec/type, value: Y}", "finds another value"),
         ("kind: null", "has no `kind`"),
-        ("metadata: {labels: {a: 1}}", "`metadata.labels` is a mapping of texts"),
+        ("metadata: {labels: {a: 1}}", "`metadata.labels` must be a mapping of texts"),
     ] {
         let refused = tried(&one(patch, Target::default())).unwrap_err();
         assert!(refused.starts_with("p.yaml:7: ") && refused.contains(said), "{patch}: {refused}");

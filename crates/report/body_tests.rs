@@ -189,11 +189,11 @@ fn secrets_do_not_reach_the_body_and_content_forges_nothing() {
 fn a_refresh_and_an_unknown_release_say_so() {
     let mut again = upgrade();
     again.from = again.to.clone();
-    assert!(body_of(&again).starts_with("Release `aws/v22.0.0` has changed since `gauss/peu01` took it."));
+    assert!(body_of(&again).contains("Release `aws/v22.0.0` has changed since `gauss/peu01` took it."));
     assert_eq!(title_of(&again), "Refresh gauss/peu01 to aws/v22.0.0 as it is now");
     let mut inferred = again;
     inferred.basis = Basis::Inferred;
-    assert!(body_of(&inferred).contains("which nobody had recorded"));
+    assert!(body_of(&inferred).contains("which was not recorded"));
     assert_eq!(title_of(&inferred), "Record gauss/peu01 at aws/v22.0.0");
     assert!(body_of(&inferred).contains("This pull request records it and brings `gauss/peu01` up to date."));
     let mut unknown = upgrade();
@@ -211,8 +211,9 @@ fn a_release_that_was_inferred_is_not_called_recorded() {
     let body = body_of(&inferred);
     assert!(
         body.starts_with(
-            "Upgrades `gauss/peu01` from `aws/v21.0.0` to `aws/v22.0.0`.\n\n\
-             > The release that this cluster comes from is not recorded. It was inferred: "
+            "Kubernetes v1.16.8 → v1.21.4 · 5 machines are replaced\n\n\
+             Upgrades `gauss/peu01` from `aws/v21.0.0` to `aws/v22.0.0`.\n\n\
+             > The release that this cluster comes from is not recorded. Capstan inferred it: "
         ),
         "{body}"
     );
@@ -223,7 +224,7 @@ fn a_release_that_was_inferred_is_not_called_recorded() {
     let body = body_of(&found);
     assert!(
         body.starts_with(
-            "The content of `gauss/peu01` is that of `aws/v22.0.0`, which was not recorded. \
+            "5 machines are replaced\n\nThe content of `gauss/peu01` is that of `aws/v22.0.0`, which was not recorded. \
              This pull request records it and changes nothing else.\n\n"
         ),
         "{body}"

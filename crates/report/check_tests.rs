@@ -94,7 +94,7 @@ fn rollouts_and_differences_are_shown_cluster_by_cluster() {
         ..Judgement::default()
     };
     let report = check(&judged(judgement));
-    assert_eq!(report.title, "1 change in 1 cluster, an unknown number of machines deleted");
+    assert_eq!(report.title, "1 change in 1 cluster, an unknown number of machines are deleted");
     assert!(
         report.summary.contains("| `MachinePool mp` | `/spec/replicas` | `2` | `3` |"),
         "{}",
@@ -230,7 +230,7 @@ fn settings_are_told_with_what_would_be_otherwise() {
         "Folders that become clusters: `flat/a`.",
         "| `c/a` | other tools | `mc-eu` |",
         "| `c/b` | `aws/v2` | nothing (pinned) |",
-        "compared for 2 of 300 clusters",
+        "Capstan compared the offers of 2 of 300 clusters",
     ] {
         assert!(report.summary.contains(said), "{said}: {}", report.summary);
     }

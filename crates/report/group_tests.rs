@@ -100,7 +100,9 @@ fn body_of(group: &GroupProposal<'_>) -> String {
 fn each_cluster_has_its_row_and_its_folded_part_and_who_stays_out_is_told_why() {
     let left_out = [(Target::parse("gauss/peu03").unwrap(), "It <blocks>.".to_owned())];
     let body = with_group(&[one("gauss/peu01"), one("gauss/peu02")], &left_out, body_of);
-    assert!(body.starts_with("Upgrades 2 clusters of `gauss` to `aws/v22.0.0`.\n"), "{body}");
+    assert!(body.starts_with(
+            "Kubernetes v1.16.8 → v1.21.4 · 10 machines are replaced\n\nUpgrades 2 clusters of `gauss` to `aws/v22.0.0`.\n"
+        ), "{body}");
     assert!(
         body.contains(
             "\n| `gauss/peu02` | `aws/v21.0.0` | 1 in 1 file | 1 | 1 error, 0 warnings | 5 machines |\n"
@@ -110,7 +112,7 @@ fn each_cluster_has_its_row_and_its_folded_part_and_who_stays_out_is_told_why() 
     assert!(body.contains("\n- `gauss/peu03`: It &lt;blocks&gt;.\n"), "{body}");
     let folds = body.matches("<details><summary>gauss/peu0").count();
     assert_eq!((folds, body.matches("</details>").count()), (2, 3), "and Capstan's record");
-    assert!(body.contains("`/capstan … for CLUSTER` is about one"), "{body}");
+    assert!(body.contains("`/capstan … for CLUSTER` applies to one"), "{body}");
     let block = Block::read(&body, &key(), 7, 12, &id()).unwrap();
     assert_eq!(block.parts.len(), 2);
     assert_eq!(block.plan, PlanDigest::of(&[]));
@@ -215,8 +217,8 @@ fn a_groups_name_is_a_name_and_nothing_else() {
                 assert!(!message.contains("@acme") && !message.contains("#1"), "{message:?}");
             }
             let body = group_body(group, 7, Some(12), &TitleDigest::of("x"), &key());
-            let begin = format!("Upgrades 2 clusters of {shown} to `aws/v22.0.0`.\n");
-            assert!(body.starts_with(&begin), "{name:?}: {body}");
+            let begin = format!("\n\nUpgrades 2 clusters of {shown} to `aws/v22.0.0`.\n");
+            assert!(body.contains(&begin), "{name:?}: {body}");
             for summary in body.lines().filter_map(|line| line.strip_prefix("<details><summary>")) {
                 let end = summary.strip_suffix("</summary>");
                 assert!(end.is_some_and(|within| !within.contains(['<', '>'])), "{summary}");

@@ -254,7 +254,7 @@ mod tests {
             section(&mut page, &outlook, true, 10_000);
             let text = page.finish();
             assert!(text.contains(section_said), "{text}");
-            assert_eq!(text.contains("not planned:"), unplanned > 0, "{text}");
+            assert_eq!(text.contains("not planned ("), unplanned > 0, "{text}");
         }
     }
 

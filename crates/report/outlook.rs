@@ -409,10 +409,10 @@ mod tests {
                 &["3 clusters were looked at.", "Would be offered to 1 cluster:", "The others: 2 current."],
                 "none of them",
             ),
-            ([300, 1, 0], &["1 of 300 clusters was looked at,"], "others"),
+            ([300, 1, 0], &["1 of 300 clusters was looked at:"], "others"),
             (
                 [300, 2, 2],
-                &["2 of 300 clusters were looked at,", "Would be offered to 2 clusters:"],
+                &["2 of 300 clusters were looked at:", "Would be offered to 2 clusters:"],
                 "others",
             ),
         ] {

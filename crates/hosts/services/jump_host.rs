@@ -230,7 +230,10 @@ mod tests {
         let keys = vec![KEY.to_owned(), format!("command=\"sh\" {KEY}")];
         let wish = JumpHost { ssh_authorized_keys: keys, ..wish() };
         let told = objects(&cluster("gauss", json!({})), 0, &wish, &[], None).unwrap_err().to_string();
-        assert!(told.starts_with("sshAuthorizedKeys[1]: it begins with no kind of key"), "{told}");
+        assert!(
+            told.starts_with("sshAuthorizedKeys[1]: it does not begin with an accepted kind of key"),
+            "{told}"
+        );
         let nobody = JumpHost { ssh_authorized_keys: vec![], ..wish };
         assert_eq!(
             objects(&cluster("gauss", json!({})), 0, &nobody, &[], None).unwrap_err(),

@@ -196,10 +196,10 @@ fn what_cannot_be_converted_is_refused_by_name() {
             "Machine",
             "{nodeDrainTimeout: '${T}'}",
             "/spec/nodeDrainTimeout",
-            "what the variable holds is not known",
+            "the value of the variable is unknown",
         ),
         ("Machine", "{nodeDrainTimeout: 90}", "/spec/nodeDrainTimeout", "a duration is needed"),
-        ("Machine", "{nodeDrainTimeout: 1d}", "/spec/nodeDrainTimeout", "no duration"),
+        ("Machine", "{nodeDrainTimeout: 1d}", "/spec/nodeDrainTimeout", "not a duration"),
         ("Machine", "{infrastructureRef: '${REF}'}", "/spec/infrastructureRef", "a mapping is needed"),
         (
             "Machine",
@@ -213,16 +213,16 @@ fn what_cannot_be_converted_is_refused_by_name() {
             "/spec/infrastructureRef/apiVersion",
             "the API group must be known",
         ),
-        ("Machine", "{deletion: {nodeDrainTimeoutSeconds: 5}}", "/spec/deletion", "would act on it"),
+        ("Machine", "{deletion: {nodeDrainTimeoutSeconds: 5}}", "/spec/deletion", "would use it"),
         ("Machine", "{clusterName: [a]}", "/spec/clusterName", "a string is needed"),
         ("Machine", "{version: 1.35}", "/spec/version", "a string is needed"),
         ("Machine", "{taints: {a: b}}", "/spec/taints", "a list is needed"),
-        ("Machine", "{taints: [null]}", "/spec/taints/0", "nothing stands here"),
+        ("Machine", "{taints: [null]}", "/spec/taints/0", "there is nothing"),
         (
             "MachineSet",
             "{minReadySeconds: 1, template: {spec: {minReadySeconds: 2}}}",
             "/spec/template/spec/minReadySeconds",
-            "something stands here already",
+            "there is already a value",
         ),
         (
             "KubeadmConfig",
@@ -242,7 +242,7 @@ fn what_cannot_be_converted_is_refused_by_name() {
             "/spec/files/1/append",
             "the first one's `append`",
         ),
-        ("ClusterClass", "{patches: [{name: a}, {name: a}]}", "/spec/patches/1/name", "stands twice"),
+        ("ClusterClass", "{patches: [{name: a}, {name: a}]}", "/spec/patches/1/name", "is there twice"),
         (
             "MachineHealthCheck",
             "{unhealthyConditions: [{timeout: null, status: x}]}",
@@ -308,7 +308,7 @@ fn refusals_read_well() {
          /spec/nodeDrainTimeout (90): a duration is needed here; write it as a string such as 10m"
     );
     let back = convert(&object("Machine", "v1beta2", "{}"), "cluster.x-k8s.io/v1beta1", Schemas::built_in());
-    assert!(back.unwrap_err().to_string().contains("the way back to an older version"));
+    assert!(back.unwrap_err().to_string().contains("a conversion to an older version"));
     let noted = read(
         "{apiVersion: cluster.x-k8s.io/v1beta1, kind: Machine, metadata: {annotations: {cluster.x-k8s.io/conversion-data: '{}'}}, spec: {}}",
     );

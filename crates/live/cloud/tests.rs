@@ -704,10 +704,8 @@ fn of_a_queued_and_an_active_image_of_one_name_the_active_one_is_meant() {
     };
     assert_eq!(with(&["queued", "active"]), Vec::<String>::new());
     assert_eq!(with(&["active", "deactivated", "saving"]), Vec::<String>::new());
-    assert!(
-        with(&["active", "active", "queued"])[0].starts_with("2 images are meant by `ubuntu` (`i-0`, `i-1`)")
-    );
-    assert!(with(&["queued", "queued"])[0].starts_with("2 images are meant by `ubuntu`"));
+    assert!(with(&["active", "active", "queued"])[0].starts_with("2 images match `ubuntu` (`i-0`, `i-1`)"));
+    assert!(with(&["queued", "queued"])[0].starts_with("2 images match `ubuntu`"));
 }
 
 #[test]

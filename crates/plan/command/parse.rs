@@ -340,7 +340,7 @@ mod tests {
             parse(address, "/capstan plan\n@capstan plan\n/fleet plan"),
             [Ok(Command::Plan(OfCluster(None)))]
         );
-        assert!(help(&prefix).contains("| `/fleet replan` | makes this proposal anew"));
+        assert!(help(&prefix).contains("| `/fleet replan` | rebuilds this proposal"));
     }
 
     #[test]

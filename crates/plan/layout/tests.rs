@@ -143,7 +143,7 @@ fn the_root_is_no_cluster_and_says_so() {
     let layout = discover(&Files::new(&[("base/cluster.yaml", CLUSTER)]), &RepositorySettings::default());
     assert_eq!(ids(&layout), (vec![], vec![]));
     assert!(
-        told(&layout)[0].starts_with(".: the repository's root holds a cluster's files"),
+        told(&layout)[0].starts_with(".: the repository's root has the files of a cluster"),
         "{:?}",
         told(&layout)
     );
@@ -445,7 +445,7 @@ fn a_provider_set_that_the_inventory_defines_need_not_be_there_yet() {
         let after = Files::new(&files);
         let found = told(&discover(&after, &settings));
         assert!(
-            found.len() == 1 && found[0].contains("`mc/set` holds no provider object"),
+            found.len() == 1 && found[0].contains("`mc/set` has no provider object"),
             "{wrong}: {found:?}"
         );
         let changed = [RepoPath::parse(files.get(2).map_or("inventory/mc.yaml", |(path, _)| path)).unwrap()];

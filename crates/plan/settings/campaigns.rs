@@ -97,7 +97,7 @@ campaigns:
                 "https://judge",
                 "https://me:s3cret@judge",
                 10,
-                "the URL must hold no user, password or fragment",
+                "the URL must have no user, password or fragment",
             ),
             ("timeout: 30s", "timeout: 10m", 10, "`10m` is not a duration from 1s to 1m (such as 10s)"),
         ];

@@ -138,7 +138,7 @@ mod tests {
             ("/a/", "neither begin nor end"),
             ("a//", "neither begin nor end"),
             ("../", "match nothing"),
-            ("!a/", "not by how they do not"),
+            ("!a/", "not an exclusion"),
             ("[a/", "not closed"),
         ] {
             let error = GroupPattern::parse(pattern).unwrap_err().to_string();

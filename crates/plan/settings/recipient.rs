@@ -302,7 +302,7 @@ mod tests {
         }
         for broken in [cut_off, &renamed, "ssh-ed25519 AAAA", "ssh-rsa !!!!"] {
             let message = read(broken).unwrap_err().to_string();
-            assert!(message.contains("copy the line of the `.pub` file once more"), "{broken}: {message}");
+            assert!(message.contains("copy the line of the `.pub` file again"), "{broken}: {message}");
         }
     }
 }

@@ -489,21 +489,25 @@ fn an_exclusion_takes_a_right_away_and_gives_none() {
     assert!(!settings.have_one_owner(&id("gauss/peu01"), &id("gauss/secret")));
     assert!(!settings.have_one_owner(&id("gauss/secret"), &id("gauss/peu01")));
     for (text, place, told) in [
-        ("clusters: {oneOwner: ['!gauss/*']}", "clusters.oneOwner", "it only takes out, and so means nobody"),
+        (
+            "clusters: {oneOwner: ['!gauss/*']}",
+            "clusters.oneOwner",
+            "it has only exclusions, so it matches nothing",
+        ),
         (
             "upgrade: {merge: {automatic: ['!gauss/*']}}",
             "upgrade.merge.automatic",
-            "it only takes out, and so means nobody",
+            "it has only exclusions, so it matches nothing",
         ),
         (
             "managementClusters: [{name: a, uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab, clusters: ['!gauss/*']}]",
             "managementClusters[0].clusters",
-            "it only takes out, and so means nobody",
+            "it has only exclusions, so it matches nothing",
         ),
         (
             "commands: {permissions: [{match: '!gauss/*', verbs: [hold], allow: [read]}]}",
             "commands.permissions[0].match",
-            "`!gauss/*` says who is not meant: write who is",
+            "`!gauss/*` is an exclusion, but only matches are allowed here",
         ),
     ] {
         let error = repository(text).unwrap_err();

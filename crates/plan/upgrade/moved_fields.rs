@@ -239,7 +239,7 @@ mod tests {
             ),
             (
                 "{kubeadmConfigSpec: {useExperimentalRetryJoin: true, verbosity: 0}}",
-                &["/spec/kubeadmConfigSpec/useExperimentalRetryJoin is no more"],
+                &["/spec/kubeadmConfigSpec/useExperimentalRetryJoin no longer exists"],
             ),
             // Written for the newer version already.
             ("{rollout: {strategy: {type: RollingUpdate}}}", &[]),

@@ -207,7 +207,7 @@ mod tests {
             gone("gauss/peu01  no  more "),
             Ok(("gauss/peu01".to_owned(), Some("no more".to_owned())))
         );
-        assert!(gone("").unwrap_err().starts_with("needs the cluster by its path"));
+        assert!(gone("").unwrap_err().starts_with("needs the path of the cluster"));
         assert!(gone("../x").is_err());
     }
 }

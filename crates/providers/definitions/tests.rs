@@ -223,7 +223,7 @@ fn an_object_fits_or_not_place_by_place() {
             ],
         ),
         ("spec: {gone: null}", &["4 /spec spec Certain it must have `count`"]),
-        ("spec: {count: 1, text: \"1\"}", &["4 /spec/text spec.text Certain it takes a whole number"]),
+        ("spec: {count: 1, text: \"1\"}", &["4 /spec/text spec.text Certain it accepts a whole number"]),
         ("spec: {count: 1, text: 1}", &[]),
         ("spec: {count: 1, free: y}", &["4 /spec/free spec.free May it may refuse"]),
         (

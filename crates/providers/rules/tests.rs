@@ -134,7 +134,7 @@ fn versions_go_up_a_little_and_together() {
     let mut unset = set(&["cluster-api v1.14.2"]);
     unset.members[0].asked = None;
     let comparison = compare(None, &unset, &Facts::default());
-    expect(&comparison, &["provider-version-unset Warning cluster-api says no `spec.version`"]);
+    expect(&comparison, &["provider-version-unset Warning cluster-api has no `spec.version`"]);
     let place = comparison.findings[0].place.as_ref().unwrap().to_string();
     assert_eq!(place, "mc/providers.yaml:7");
 }
@@ -186,7 +186,7 @@ fn contracts_fit_or_the_smallest_set_that_does_is_named() {
     expect(
         &compare(Some(&before), &after, &Facts::default()),
         &[
-            "provider-contract Error infrastructure-aws v2.9.0 uses the contract v1beta2, but cluster-api v1.10.10 (contract v1beta1) accepts no other than its own: no set at hand fits: put",
+            "provider-contract Error infrastructure-aws v2.9.0 uses the contract v1beta2, but cluster-api v1.10.10 (contract v1beta1) accepts no other than its own: no available set fits: add",
         ],
     );
     // Core of v1beta2 takes both, none takes v1alpha4.
@@ -205,7 +205,7 @@ fn contracts_fit_or_the_smallest_set_that_does_is_named() {
             &Facts::default(),
         ),
         &[
-            "provider-contract Error infrastructure-aws v0.7.0 keeps the contract v1alpha4, and cluster-api v1.12.8 (contract v1beta2) takes v1beta2 and v1beta1",
+            "provider-contract Error infrastructure-aws v0.7.0 uses the contract v1alpha4, but cluster-api v1.12.8 (contract v1beta2) accepts v1beta2 and v1beta1",
         ],
     );
 }
@@ -381,7 +381,7 @@ fn feature_gates_variables_and_digests() {
     expect(
         &compare(Some(&before), &after, &Facts::default()),
         &[
-            "provider-feature-gate-unknown Error cluster-api sets the feature gate `ClusterResourceSet`, which the components of v1.11.0 list and those of v1.12.0 do not",
+            "provider-feature-gate-unknown Error cluster-api sets the feature gate `ClusterResourceSet`, which the components of v1.11.0 list but those of v1.12.0 do not",
             "provider-feature-gate-unknown Warning cluster-api v1.12.0 does not list the feature gate `MachinePol`",
         ],
     );
@@ -397,8 +397,8 @@ fn feature_gates_variables_and_digests() {
     expect(
         &compare(Some(&before), &after, &Facts::default()),
         &[
-            "provider-variable-unbound Error cluster-api v1.12.0 needs `A` and `B`, which neither",
-            "provider-variable-unbound Warning cluster-api v1.12.0 needs `E`, and its config Secret is not at hand",
+            "provider-variable-unbound Error cluster-api v1.12.0 needs `A` and `B`, but neither",
+            "provider-variable-unbound Warning cluster-api v1.12.0 needs `E`, but its config Secret is not available",
         ],
     );
     let recorded = |sha256: &str, version: &str| Facts {
@@ -416,9 +416,7 @@ fn feature_gates_variables_and_digests() {
         ("cd".repeat(32), "v1.11.0", false),
     ] {
         let wanted: &[&str] = if differs {
-            &[
-                "provider-digest-differs Error the components of cluster-api v1.12.0 are not those that were recorded",
-            ]
+            &["provider-digest-differs Error the components of cluster-api v1.12.0 differ from the record"]
         } else {
             &[]
         };
@@ -442,9 +440,7 @@ fn gains_of_rights_are_errors_where_they_are_dangerous() {
     let gains = |severity: &str, what: &str| {
         format!("provider-gains-rights {severity} ServiceAccount aws-system/manager gains{what}")
     };
-    let error = |what: &str| {
-        vec![gains("Error", &format!(", when the roles of the whole set are put together: {what}"))]
-    };
+    let error = |what: &str| vec![gains("Error", &format!(", with the roles of the whole set: {what}"))];
     for (old, new, wanted) in [
         (rule("", "pods", "*"), rule("", "pods", "get"), vec![]),
         (
@@ -565,7 +561,7 @@ fn an_object_of_two_providers_and_one_that_cannot_be_rendered() {
     expect(
         &compare(None, &after, &Facts::default()),
         &[
-            "duplicate-object Error ConfigMap b/a stands in the components of cluster-api and of infrastructure-aws",
+            "duplicate-object Error ConfigMap b/a is in the components of cluster-api and of infrastructure-aws",
         ],
     );
     after.members[1].components = Components::Refused(crate::refusal::Refusal::new("it is broken: mend it"));

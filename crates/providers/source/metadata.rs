@@ -69,7 +69,7 @@ mod tests {
             ("1.10.0", Ok("v1beta1")),
             ("v0.3.1", Ok("v1beta1")),
             ("v1.11.0", Err("no release series of the metadata has v1.11.0")),
-            ("v0.4.0", Err("keeps the contract `v1alpha4`")),
+            ("v0.4.0", Err("uses the contract `v1alpha4`")),
         ] {
             match (contract(text, version), expected) {
                 (Ok(found), Ok(wanted)) => assert_eq!(found, wanted, "{version}"),
@@ -79,9 +79,9 @@ mod tests {
         }
         for (text, said) in [
             ("a: b: c", "no YAML"),
-            ("kind: Deployment", "no `kind: Metadata`"),
+            ("kind: Deployment", "not `kind: Metadata`"),
             ("", "no list `releaseSeries`"),
-            ("releaseSeries: [{major: x}]", "is no number"),
+            ("releaseSeries: [{major: x}]", "is not a number"),
         ] {
             assert!(contract(text, "v1.0.0").unwrap_err().to_string().contains(said), "{text}");
         }

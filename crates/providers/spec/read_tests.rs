@@ -127,7 +127,7 @@ fn what_is_wrong_is_refused_with_file_and_line() {
         ),
         (
             "version: latest",
-            "mc/aws.yaml:5:12: InfrastructureProvider capa-system/aws: `spec.version` is no version",
+            "mc/aws.yaml:5:12: InfrastructureProvider capa-system/aws: `spec.version` is not a version",
         ),
         ("version: 1.2", "`spec.version` is a text"),
         ("manager: {verbosity: -1}", "`spec.manager.verbosity` is a whole number of at least 0"),
@@ -162,7 +162,7 @@ fn what_is_wrong_is_refused_with_file_and_line() {
             "additionalDeployments: {x: {replicas: 1}}",
             "`spec.additionalDeployments.x` has no field `replicas`",
         ),
-        ("manager: []", "`spec.manager` is a mapping"),
+        ("manager: []", "`spec.manager` must be a mapping"),
     ] {
         let refused = with_spec("v1alpha2", spec).unwrap_err();
         assert!(refused.contains(said) && refused.starts_with("mc/aws.yaml:"), "{spec}: {refused}");
@@ -219,7 +219,7 @@ fn v1alpha1_is_read_as_v1alpha2() {
     }
     for (spec, said) in [
         ("secretName: s\nconfigSecret: {name: t}", "keep `configSecret`"),
-        ("secretNamespace: s", "stands without `secretName`"),
+        ("secretNamespace: s", "needs `secretName`"),
         ("deployment: {containers: [{name: a, image: {name: b}, imageUrl: c}]}", "keep `imageUrl`"),
     ] {
         let refused = with_spec("v1alpha1", spec).unwrap_err();
@@ -242,7 +242,7 @@ fn what_the_conversion_kept_comes_back() {
     assert!(matches!(spec.source, Some(Source::Oci(address)) if address == "ghcr.io/a/b"));
     assert_eq!(spec.manager.unwrap().additional_args["--c"], "d");
     let refused = provider(&object(&text("{"))).unwrap_err().to_string();
-    assert!(refused.starts_with("mc/aws.yaml:6:") && refused.contains("is no JSON"), "{refused}");
+    assert!(refused.starts_with("mc/aws.yaml:6:") && refused.contains("is not JSON"), "{refused}");
 }
 
 /// The fields of the operator's own definition, as deep as they are looked at, are those that are read.

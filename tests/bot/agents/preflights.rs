@@ -151,8 +151,7 @@ async fn silence_is_neutral_or_asks_for_a_person_as_the_settings_say() {
         let check = town.check(number);
         assert_eq!(says(&check), done(conclusion), "whoever cannot tell has not said yes: {}", check.title);
         assert!(check.summary.contains("the kind is not installed"), "{}", check.summary);
-        let required =
-            check.summary.contains("Its yes is required here (`preflight.mode`): remove the reason");
+        let required = check.summary.contains("`preflight.mode` requires it to accept. Remove the reason");
         assert_eq!(required, mode == "required", "{}", check.summary);
         town.done();
     }

@@ -312,7 +312,7 @@ async fn nobody_else_makes_an_app_and_nothing_is_written() {
     for wrong in ["", "&state=", "&state=x", &format!("&state={}", &state[1..])] {
         let refused = bot.get(&format!("{code}{wrong}")).await;
         assert_eq!(refused.status, 400, "{wrong}");
-        assert!(refused.body.contains("Nothing was written"), "{}", refused.body);
+        assert!(refused.body.contains("Capstan stored nothing"), "{}", refused.body);
     }
     assert_eq!(bot.conversions(), 0, "GitHub is asked nothing");
     // A code that GitHub does not know uses the state up.

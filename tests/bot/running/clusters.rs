@@ -69,7 +69,7 @@ async fn a_cluster_is_asked_for_in_an_issue_and_merged_it_is_one_like_all_others
     let trees = town.forge.count_requests(|call| call.method == "POST" && call.path.ends_with("/git/trees"));
     assert_eq!((trees, town.pulls().len()), (before, 1));
     assert!(
-        town.answers(issue)[1].contains("#2 is open for `gauss/new` already"),
+        town.answers(issue)[1].contains("#2 is already open for `gauss/new`"),
         "{}",
         town.answers(issue)[1]
     );

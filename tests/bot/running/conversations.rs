@@ -126,7 +126,7 @@ async fn an_edited_branch_waits_for_a_writers_replan() {
     town.release("v22.1.0", "v1.22.9");
     town.settle().await;
     town.restart_without_database().await;
-    assert!(town.file(BRANCH, POOL).contains("replicas: 9"), "a person's work stays");
+    assert!(town.file(BRANCH, POOL).contains("replicas: 9"), "commits of a person stays");
     let summary = town.check(1).summary;
     assert!(summary.contains("The branch has commits of a person"), "{summary}");
     let would =
@@ -166,7 +166,7 @@ async fn merging_the_base_into_the_branch_is_no_edit() {
     town.settle().await;
     town.restart_without_database().await;
     assert_eq!(town.forge.commits(REPOSITORY, BRANCH).unwrap()[0].parents.len(), 2);
-    assert!(!town.check(1).summary.contains("a person's work"), "{}", town.check(1).summary);
+    assert!(!town.check(1).summary.contains("commits of a person"), "{}", town.check(1).summary);
     town.release("v22.1.0", "v1.22.9");
     town.settle().await;
     assert!(town.file(BRANCH, POOL).contains("v1.22.9"));
@@ -410,7 +410,7 @@ async fn a_release_that_was_inferred_is_recorded_and_not_called_a_refresh() {
     assert!(
         town.pull(1)
             .body
-            .contains("> The release that this cluster comes from is not recorded. It was inferred: ")
+            .contains("> The release that this cluster comes from is not recorded. Capstan inferred it: ")
     );
     town.done();
 }

@@ -89,7 +89,7 @@ async fn a_proposal_says_what_becomes_of_objects_whose_components_were_fetched()
     let [pull] = pulls.as_slice() else { panic!("{pulls:?}") };
     assert!(pull.body.contains("infrastructure-own: v1.0.0 to v1.0.1"), "{}", pull.body);
     assert!(pull.body.contains("ServiceAccount own-system/new"), "{}", pull.body);
-    assert!(!pull.body.contains("are not at hand"), "{}", pull.body);
+    assert!(!pull.body.contains("are not in the repository"), "{}", pull.body);
     let record = town.file(BRANCH, RECORD);
     assert!(record.contains(&format!("version: v1.0.1\n    sha256: {SHA256}\n")), "{record}");
     let check = town.check(pull.number);

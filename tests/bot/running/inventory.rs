@@ -413,7 +413,7 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
     let head = town.forge.files(REPOSITORY, &pull.head_branch).unwrap();
     let differing: Vec<&String> =
         main.iter().filter(|(path, text)| head.get(*path) != Some(text)).map(|(path, _)| path).collect();
-    assert_eq!(differing, ["acme/peu01/capstan.yaml"], "the tombstone alone");
+    assert_eq!(differing, ["acme/peu01/capstan.yaml"], "only the tombstone");
     assert_eq!(town.check(pull.number).conclusion.as_deref(), Some("success"));
     merge_all(&town).await;
     assert_eq!(heads(&town), Vec::<String>::new());
@@ -435,7 +435,7 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
     let state = brought(&town, "acme/peu01").await;
     assert_eq!(state.0, "blocked", "{state:?}");
     assert!(
-        state.1.contains("acme/peu01/capstan-values.yaml") && state.1.contains("the digest does not fit"),
+        state.1.contains("acme/peu01/capstan-values.yaml") && state.1.contains("the digest does not match"),
         "{state:?}"
     );
     let (commit, path) = (&fits_in[..12], "acme/peu01/capstan-values.yaml");

@@ -242,7 +242,7 @@ async fn limits_hold_and_those_who_wait_are_told_why() {
     world.merge(2);
     world.sync().await;
     assert_eq!(heads(&world), ["capstan/upgrade/c/b"], "one more this hour");
-    assert!(world.state().campaign["c/d"].1.contains("within the last hour"));
+    assert!(world.state().campaign["c/d"].1.contains("in the last hour"));
 
     world.state().now += 3_601;
     world.sync().await;

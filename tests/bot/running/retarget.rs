@@ -54,7 +54,7 @@ async fn a_patch_of_a_template_that_is_renamed_blocks_until_a_writer_says_retarg
     town.push("main", &[release("v21.0.0", "m5.large"), workers(3), Edit::write(PATCH, patch("peu01-md-0"))]);
     town.push("main", &[release("v22.0.0", "m6i.large")]);
     town.settle().await;
-    assert!(town.open_pulls().is_empty(), "the upgrade blocks");
+    assert!(town.open_pulls().is_empty(), "the upgrade is blocked");
 
     // Any pull request that touches the cluster is a place to say it.
     let mine = town.open("ada", "mine", &[Edit::write("gauss/peu01/overlay/notes.txt", "ours\n")]);
@@ -95,7 +95,7 @@ async fn a_patch_of_a_template_that_is_renamed_blocks_until_a_writer_says_retarg
     // The next one asks again: nobody said it for ever.
     town.push("main", &[release("v23.0.0", "m7i.large")]);
     town.settle().await;
-    assert!(town.open_pulls().iter().all(|pull| pull.head_branch != BRANCH), "the upgrade blocks again");
+    assert!(town.open_pulls().iter().all(|pull| pull.head_branch != BRANCH), "the upgrade is blocked again");
     town.done();
 }
 

@@ -277,7 +277,7 @@ async fn whoever_says_something_while_their_repository_is_worked_on_is_heard_at_
     until("the issue is heard", || to_issue(issue) == [(town.forge.bot_login(), "eyes".to_owned())]).await;
     println!("an issue is heard after {} ms", asked.elapsed().as_millis());
     let asked = Instant::now();
-    let (before, second) = (town.check(2), "`replan`, pressed by `ada`, was heard");
+    let (before, second) = (town.check(2), "`replan`, pressed by `ada`, is queued");
     town.forge.press_button(REPOSITORY, before.id, "replan", "ada").unwrap();
     until("the button is heard", || town.check(2).summary.contains(second)).await;
     println!("a button is heard after {} ms", asked.elapsed().as_millis());

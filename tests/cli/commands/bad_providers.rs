@@ -173,7 +173,7 @@ fn every_command_tells_what_is_wrong_with_a_set_and_writes_nothing() {
             format!("{acme}Service acme-system/a: it is twice among the components, including additional manifests: keep one"),
         ),
         (
-            "a document that is no object",
+            "a document that is not an object",
             with_map(config_map("apiVersion: v1\nmetadata: {name: a}\n")),
             "mc-eu/providers/base/maps.yaml:6:15",
             format!("{acme}its components: line 1: this document has no `kind`, so it is not a Kubernetes object"),

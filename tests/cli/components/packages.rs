@@ -72,7 +72,7 @@ async fn what_a_server_does_wrong_is_told_by_name() {
             "which is not among the hosts",
         ),
         (Box::new(|_| answer(200, &[], vec![b'a'; 5 << 20])), "has more than"),
-        (Box::new(|_| answer(200, &[], vec![0xff, 0xfe])), "is no UTF-8"),
+        (Box::new(|_| answer(200, &[], vec![0xff, 0xfe])), "is not UTF-8"),
         (Box::new(|_| answer(200, &[], "a: b: c")), "the metadata is not YAML"),
         (
             Box::new(|_| answer(429, &[("retry-after", "100")], "")),

@@ -180,7 +180,11 @@ fn a_wrong_field_takes_no_issuer_away() {
         }
     };
     let rows: [Field<'_>; 6] = [
-        ("clientID", Box::new(auth(|one| one.client_id = "a b".to_owned())), "clientID is none"),
+        (
+            "clientID",
+            Box::new(auth(|one| one.client_id = "a b".to_owned())),
+            "clientID is missing or invalid",
+        ),
         (
             "host",
             Box::new(auth(|one| one.host = "a b".to_owned())),

@@ -79,7 +79,7 @@ fn a_wrong_field_takes_no_service_and_no_host_away() {
         (
             "sshAuthorizedKeys, with options",
             Box::new(services(|all| all.jump_host[0].ssh_authorized_keys = vec![format!("restrict {KEY}")])),
-            "a-jump-30002: sshAuthorizedKeys[0]: it begins with no kind of key",
+            "a-jump-30002: sshAuthorizedKeys[0]: it does not begin with an accepted kind of key",
         ),
         (
             "jumpHost.nodeInterfaceId",

@@ -271,7 +271,7 @@ fn what_is_not_rendered_is_refused_by_name_file_and_line() {
     for (kustomization, expected) in cases {
         let said = refusal(&overlay(kustomization, &[]));
         if expected.is_empty() {
-            assert!(said.contains("an object may be given only once"), "{said}");
+            assert!(said.contains("An object may be there only once"), "{said}");
         } else {
             assert_eq!(said, format!("{k}:{expected}"));
         }

@@ -72,7 +72,7 @@ fn json_patches_and_built_in_transformers_lose_it_too_and_files_and_older_fields
 fn a_patch_whose_first_line_alone_loses_its_spaces_is_no_yaml_any_more() {
     let kustomization = "resources: [notes.yaml]\npatches:\n- patch: \"  apiVersion: v1\\n  kind: ConfigMap\\n  metadata: {name: notes}\\n\"\n";
     let refused = refusal(&base(kustomization, &[]));
-    assert!(refused.starts_with("c/base/kustomization.yaml:3:10: the text here is no YAML"), "{refused}");
+    assert!(refused.starts_with("c/base/kustomization.yaml:3:10: the text here is not YAML"), "{refused}");
 }
 
 #[test]

@@ -301,5 +301,5 @@ spec: {{{listed}}}
     assert_eq!(course("kubernetesVersions: [v1.30.2, v1.32.4]", "v1.32.4"), (replaced(15), order.to_owned()));
     let extension = course("upgrade: {external: {generateUpgradePlanExtension: e}}", "v1.32.4");
     assert_eq!(extension.0, "? offline [/spec/topology/version] ?/0/0");
-    assert!(extension.1.starts_with("A runtime extension of the class decides"), "{}", extension.1);
+    assert!(extension.1.starts_with("A runtime extension of the class chooses"), "{}", extension.1);
 }

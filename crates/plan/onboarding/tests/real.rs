@@ -64,8 +64,8 @@ fn repositories() -> Vec<Repository> {
             ],
             told: &[
                 "clusters/dev.yaml:1:1: clusters has 3 clusters, but a cluster is a folder: move the files of `dev` to clusters/dev/",
-                "clusters/hub.yaml:1:1: clusters holds 3 clusters",
-                "clusters/qa.yaml:1:1: clusters holds 3 clusters",
+                "clusters/hub.yaml:1:1: clusters has 3 clusters",
+                "clusters/qa.yaml:1:1: clusters has 3 clusters",
             ],
             ..Repository::default()
         },
@@ -91,8 +91,8 @@ fn repositories() -> Vec<Repository> {
             ],
             told: &["manifests/templates/aks-cluster-identity.yaml:1:1: there is a `AzureClusterIdentity` here"],
             templates: &[
-                "charts/capi-aks/templates/cluster.yaml: this is a template of a Helm chart, and it makes clusters. Capstan \
-                 upgrades manifests, and no templates: render each cluster into a folder of its own (`helm template NAME \
+                "charts/capi-aks/templates/cluster.yaml: this is a template of a Helm chart that makes clusters. Capstan \
+                 upgrades manifests, not templates. Render each cluster into its own folder (`helm template NAME \
                  charts/capi-aks > clusters/NAME/cluster.yaml`",
                 "charts/capi-vcluster/templates/cluster.yaml: this is a template of a Helm chart",
             ],
@@ -122,7 +122,7 @@ fn repositories() -> Vec<Repository> {
                 ("workloads/azure-vote.yaml", APP.to_owned()),
             ],
             clusters: &[("clusters", "")],
-            told: &["clusters-examples/azuretar-reactor-1.yaml:1:1: it lies below `clusters-examples`, and neither Flux nor Argo CD"],
+            told: &["clusters-examples/azuretar-reactor-1.yaml:1:1: it is below `clusters-examples`, and neither Flux nor Argo CD"],
             ..Repository::default()
         },
         Repository {
@@ -232,7 +232,7 @@ fn repositories() -> Vec<Repository> {
                 "Flux Kustomization flux-system/clusters-capi-wc-name",
             )],
             told: &[
-                "tests/ats/assertions/exists/organizations/workload-clusters/hello-app-dev-1/apps.yaml:1:1: it lies below `tests`",
+                "tests/ats/assertions/exists/organizations/workload-clusters/hello-app-dev-1/apps.yaml:1:1: it is below `tests`",
             ],
             ..Repository::default()
         },
@@ -246,7 +246,7 @@ fn repositories() -> Vec<Repository> {
                 ("workload/nginx-deployment.yaml", APP.to_owned()),
             ],
             clusters: &[("capi-cluster", "Argo CD Application capi-gitops")],
-            told: &["capi-quickstart.yaml:1:1: the repository's root is no cluster's folder"],
+            told: &["capi-quickstart.yaml:1:1: the repository's root cannot be a cluster's folder"],
             ..Repository::default()
         },
         Repository {
@@ -282,8 +282,8 @@ fn repositories() -> Vec<Repository> {
                 ("templates/cilium.yaml", APP.to_owned()),
             ],
             told: &[
-                "hetzner-capi-kubeadm-demo.yaml:1:1: the repository's root is no cluster's folder: move what belongs to this cluster",
-                "hetzner-capi-rke2-demo.yaml:1:1: the repository's root is no cluster's folder",
+                "hetzner-capi-kubeadm-demo.yaml:1:1: the repository's root cannot be a cluster's folder: move the files of this cluster",
+                "hetzner-capi-rke2-demo.yaml:1:1: the repository's root cannot be a cluster's folder",
             ],
             ..Repository::default()
         },
@@ -305,7 +305,7 @@ fn repositories() -> Vec<Repository> {
             ],
             clusters: &[("aws", ""), ("gcp", "")],
             told: &[
-                "vcluster/capi-tenant-demo.yaml:1:1: vcluster holds 2 clusters, and a cluster is a folder: move what belongs to `capi-tenant-demo`",
+                "vcluster/capi-tenant-demo.yaml:1:1: vcluster has 2 clusters, but a cluster is a folder: move the files of `capi-tenant-demo`",
                 "vcluster/tenant-01.yaml:1:1: vcluster holds 2 clusters",
             ],
             ..Repository::default()
@@ -416,8 +416,8 @@ fn repositories() -> Vec<Repository> {
                 ("templates.yaml", other("infrastructure.cluster.x-k8s.io/v1alpha1", "ProxmoxMachineTemplate", "worker")),
             ],
             told: &[
-                "prod-cluster.yaml:1:1: the repository's root is no cluster's folder",
-                "test-cluster.yaml:1:1: the repository's root is no cluster's folder",
+                "prod-cluster.yaml:1:1: the repository's root cannot be a cluster's folder",
+                "test-cluster.yaml:1:1: the repository's root cannot be a cluster's folder",
             ],
             ..Repository::default()
         },

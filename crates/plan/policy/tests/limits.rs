@@ -32,10 +32,10 @@ fn told_by(schemas: &Schemas, text: &str) -> Vec<String> {
             let place = finding.place.as_ref().unwrap().to_string();
             let line = place.split(':').nth(1).unwrap().to_owned();
             let message = finding.message.replace(": the API server refuses the object", "");
-            let (is, wanted) = message.split_once(", and ").unwrap();
+            let (is, wanted) = message.split_once(", but ").unwrap();
             let (path, is) = is.trim_start_matches('`').split_once("` of ").unwrap();
             let is = is.split_once(' ').unwrap().1.split_once(' ').unwrap().1;
-            format!("{line} {path} {is}: {}", wanted.split_once(") wants ").unwrap().1)
+            format!("{line} {path} {is}: {}", wanted.split_once(") requires ").unwrap().1)
         })
         .collect();
     told.sort_by_key(|told| (told.split(' ').next().unwrap().parse::<u32>().unwrap(), told.clone()));

@@ -113,15 +113,15 @@ spec:
         said("", text, &[]),
         [
             format!(
-                "error 7:7 `/spec/template/spec/nodeDrainTimeout` is no field of MachineDeployment in \
+                "error 7:7 `/spec/template/spec/nodeDrainTimeout` is not a field of MachineDeployment in \
                  cluster.x-k8s.io/v1beta2 {dropped} v1beta1 has it; in this version it is `/spec/template/spec/deletion/nodeDrainTimeoutSeconds`."
             ),
             format!(
-                "error 17:31 `/spec/topology/workers/machineDeployments/1/nodeDrainTimeout` is no field of \
+                "error 17:31 `/spec/topology/workers/machineDeployments/1/nodeDrainTimeout` is not a field of \
                  Cluster in cluster.x-k8s.io/v1beta2 {dropped} v1beta1 has it; in this version it is `/spec/topology/workers/machineDeployments/1/deletion/nodeDrainTimeoutSeconds`."
             ),
             format!(
-                "error 23:3 `/spec/rollout` is no field of MachineDeployment in cluster.x-k8s.io/v1beta1 \
+                "error 23:3 `/spec/rollout` is not a field of MachineDeployment in cluster.x-k8s.io/v1beta1 \
                  {dropped} v1beta2 has it."
             ),
         ]

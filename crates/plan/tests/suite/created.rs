@@ -105,7 +105,7 @@ fn a_cluster_made_from_a_real_template_needs_no_upgrade_to_it() {
             }
             Err(NotMade::NoCluster(_)) => {}
             // A real template whose brace nobody closed: refused by name, as it is.
-            Err(error) if error.to_string().contains("`${CLUSTER_API_PORT` is no expression") => {}
+            Err(error) if error.to_string().contains("`${CLUSTER_API_PORT` is not an expression") => {}
             Err(error) => refused.push(format!("{name}: {error}")),
         }
     }

@@ -230,7 +230,7 @@ fn what_cannot_be_set_blocks_with_its_place_and_what_to_do() {
     let cases: [(&[(&str, &str)], &str); 5] = [
         (
             &[("v.yaml", &values("global: {metadata: {name: dev01}}"))],
-            "Nothing in this cluster's base names a release, so there is nothing to set: give its chart `global.release.version`",
+            "Nothing in this cluster's base names a release: set `global.release.version` of its chart",
         ),
         (
             &[("v.yaml", &values("global: {release: {version: {a: 1}}}"))],
@@ -238,11 +238,11 @@ fn what_cannot_be_set_blocks_with_its_place_and_what_to_do() {
         ),
         (
             &[("m.yaml", &other), ("v.yaml", &fine)],
-            "org/dev01/base/m.yaml:6 says release 32.0.0, but org/dev01/base/v.yaml:6 says 33.4.0: nobody can tell which one the cluster is at.",
+            "org/dev01/base/m.yaml:6 names release 32.0.0, but org/dev01/base/v.yaml:6 names 33.4.0, so the cluster's release is unknown.",
         ),
         (
             &[("v.yaml", &variable)],
-            "org/dev01/base/v.yaml:6 names the release by a variable, `${release}`: change its value where that is set",
+            "org/dev01/base/v.yaml:6 names the release by a variable, `${release}`: change the variable where it is set",
         ),
         (&[("v.yaml", &sops)], "org/dev01/base/v.yaml cannot be edited as planned."),
     ];

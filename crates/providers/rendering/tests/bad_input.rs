@@ -19,11 +19,11 @@ fn providers_that_contradict_one_another_or_the_operator() {
     for (files, said) in [
         (
             &[("a.yaml", core.as_str()), ("b.yaml", &provider("CoreProvider", "cluster-api", "b"))][..],
-            "b.yaml:1:1: CoreProvider b/cluster-api: a second one of this kind and name, beside that in a.yaml:1:1",
+            "b.yaml:1:1: CoreProvider b/cluster-api: a second one of this kind and name; the first is in a.yaml:1:1",
         ),
         (
             &[("a.yaml", &provider("CoreProvider", "capi", "a"))],
-            "a.yaml:1:1: CoreProvider a/capi: a core provider is called `cluster-api`",
+            "a.yaml:1:1: CoreProvider a/capi: a core provider must be named `cluster-api`",
         ),
         (
             &[("a.yaml", &provider("InfrastructureProvider", "awss", "a"))],
@@ -39,7 +39,7 @@ fn providers_that_contradict_one_another_or_the_operator() {
     assert!(!refused(&[("a.yaml", &other)]).contains("a second one"), "one name, two kinds");
     // A template of something else is nobody's business here.
     let refused = refused(&[("a.yaml", &core), ("chart/template.yaml", "{{ if }}\na: b: c\n")]);
-    assert!(refused.contains("not at hand") && !refused.contains("template"), "{refused}");
+    assert!(refused.contains("not available") && !refused.contains("template"), "{refused}");
 }
 
 #[test]
@@ -54,12 +54,12 @@ fn config_maps_that_are_none() {
             "m.yaml:1:1: InfrastructureProvider acme-system/acme: ConfigMap acme-system/v1.0.0: it has no `data.metadata`",
         ),
         (whole.replace("  components:", "  other:"), "it has no `data.components`"),
-        (whole.replace("name: v1.0.0,", "name: latest,"), "`latest`, which is the name, is no version"),
+        (whole.replace("name: v1.0.0,", "name: latest,"), "`latest`, which is the name, is not a version"),
         (
             whole.replace("minor: 0", "minor: 2"),
             "m.yaml:5:13: InfrastructureProvider acme-system/acme: no release series of the metadata has v1.0.0",
         ),
-        (whole.replace("v1beta2", "v1alpha4"), "keeps the contract `v1alpha4`"),
+        (whole.replace("v1beta2", "v1alpha4"), "uses the contract `v1alpha4`"),
         (
             format!("{whole}---\n{second}"),
             "a second ConfigMap that matches the selector has v1.0.0: keep one",
@@ -70,7 +70,7 @@ fn config_maps_that_are_none() {
     }
     let older = format!("{PROVIDER}  version: v1.1.0\n");
     let refused = refused(&[("p.yaml", &older), ("m.yaml", &whole)]);
-    assert!(refused.contains("have v1.0.0, and `spec.version` is `v1.1.0`"), "{refused}");
+    assert!(refused.contains("have v1.0.0, but `spec.version` is `v1.1.0`"), "{refused}");
 }
 
 #[test]
@@ -82,21 +82,24 @@ fn components_that_cannot_be_rendered() {
     );
     let image = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {template: {spec: {containers: [{name: c, image: busybox}]}}}\n";
     for (components, said) in [
-        (namespaces.to_owned(), "its components: they hold the Namespaces a and b"),
-        (format!("{SERVICE}---\n{SERVICE}"), "Service acme-system/a: it stands twice"),
+        (namespaces.to_owned(), "its components: they have the Namespaces a and b"),
+        (format!("{SERVICE}---\n{SERVICE}"), "Service acme-system/a: it is twice"),
         (
             "kind: Service\nmetadata: {name: a}\n".to_owned(),
             "its components: line 1: this Service has no `apiVersion`",
         ),
         ("apiVersion: v1\nmetadata: {name: a}\n".to_owned(), "line 1: this document has no `kind`"),
         ("apiVersion: v1\nkind: List\nitems: []\n".to_owned(), "this List has no `metadata.name`"),
-        (token, "line 11: the value of the variable `TOKEN` does not stay inside one scalar"),
-        ("a: ${V-d}\n".to_owned(), "its components: line 1 has an expression that is none to clusterctl"),
+        (token, "line 11: the value of the variable `TOKEN` does not fit into one scalar"),
+        (
+            "a: ${V-d}\n".to_owned(),
+            "its components: line 1 has an expression that clusterctl does not understand",
+        ),
         (
             format!("{SERVICE}spec: {{a: \"${{A}}\", b: \"${{B}}\"}}\n"),
             "neither value nor default: A, B; put them into Secret acme-system/s",
         ),
-        (image.to_owned(), "Deployment d: the image of container `c` is no full name"),
+        (image.to_owned(), "Deployment d: the image of container `c` is not a full name"),
         ("a: b: c\n".to_owned(), "its components: this is not YAML"),
     ] {
         let provider = format!("{PROVIDER}  configSecret: {{name: s}}\n");
@@ -112,7 +115,7 @@ fn components_that_cannot_be_rendered() {
     let manifests = format!("{PROVIDER}  additionalManifests: {{name: more}}\n");
     let missing = refused(&[("p.yaml", &manifests), ("m.yaml", &config_map(SERVICE))]);
     assert!(
-        missing.contains("ConfigMap acme-system/more, which `additionalManifests` names, is not here"),
+        missing.contains("ConfigMap acme-system/more, which `additionalManifests` names, is missing"),
         "{missing}"
     );
     let secret =
@@ -121,7 +124,7 @@ fn components_that_cannot_be_rendered() {
     let broken = refused(&[("p.yaml", &named), ("s.yaml", secret), ("m.yaml", &config_map(SERVICE))]);
     assert!(
         broken.starts_with("s.yaml:4:11: ")
-            && broken.contains("`data.A` of Secret acme-system/s is no base64"),
+            && broken.contains("`data.A` of Secret acme-system/s is not base64"),
         "{broken}"
     );
     assert!(!broken.contains("***"), "{broken}");
@@ -150,12 +153,12 @@ fn hostile_components_are_bounded() {
     };
     for (components, said) in [
         ("[".repeat(100_000).into_bytes(), "nested deeper"),
-        (vec![b'a'; (32 << 20) + 1], "more than the 33554432 that are read"),
+        (vec![b'a'; (32 << 20) + 1], "exceed the limit of 33554432"),
         (b"a: \0\n".to_vec(), "has a NUL character"),
         (b"a: \xff\n".to_vec(), "no UTF-8"),
         (laughs, "1000000"),
         ("${LONG}".repeat(1 << 10).into_bytes(), "more than 33554432 bytes"),
-        ("$".repeat(1 << 20).into_bytes(), "a document is a mapping"),
+        ("$".repeat(1 << 20).into_bytes(), "a document must be a mapping"),
         ("${V:=".repeat(10_000).into_bytes(), "nested too deeply"),
     ] {
         let refused = tried(components);

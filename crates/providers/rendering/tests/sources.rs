@@ -78,17 +78,17 @@ fn gzip_is_unpacked_and_what_is_none_is_refused() {
     let mut latin = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     latin.write_all(b"kind: \xe4\n").unwrap();
     for (map, said) in [
-        (packed(b"kind: Service", COMPRESSED), "is no gzip"),
+        (packed(b"kind: Service", COMPRESSED), "is not gzip"),
         (packed(&gzip[..gzip.len() - 4], COMPRESSED), "is gzip that ends too early"),
         (packed(&bomb.finish().unwrap(), COMPRESSED), "unpacks to more than 33554432 bytes"),
-        (packed(&latin.finish().unwrap(), COMPRESSED), "no UTF-8"),
+        (packed(&latin.finish().unwrap(), COMPRESSED), "does not unpack to UTF-8"),
         (
             packed(&gzip, ""),
             "`binaryData.components` is gzip, but no annotation says so: add `provider.cluster.x-k8s.io/compressed: \"true\"`",
         ),
         (packed(b"kind: Service", ""), "put the text into `data.components`"),
-        (packed(&gzip, COMPRESSED).replace("components: ", "other: "), "has no `binaryData.components`"),
-        (packed(&gzip, COMPRESSED).replace("components: ", "components: '!', x: "), "is no base64"),
+        (packed(&gzip, COMPRESSED).replace("components: ", "other: "), "no `binaryData.components`"),
+        (packed(&gzip, COMPRESSED).replace("components: ", "components: '!', x: "), "is not base64"),
     ] {
         let refused = tried(map).unwrap_err();
         assert!(refused.starts_with("m.yaml:") && refused.contains(said), "{refused}");
@@ -143,7 +143,7 @@ fn a_folder_is_laid_out_as_clusterctls_local_repository() {
         let refused = files(&sourceless.replace("VERSION", spec)).unwrap_err();
         assert!(
             refused
-                .starts_with("mc/p.yaml:1:1: IPAMProvider ipam/in-cluster: its components are not at hand"),
+                .starts_with("mc/p.yaml:1:1: IPAMProvider ipam/in-cluster: its components are not available"),
             "{refused}"
         );
         assert!(refused.contains(said) && !refused.contains("secret"), "{refused}");
@@ -174,7 +174,7 @@ fn config_maps_of_the_operator_s_own_are_found_by_their_labels() {
     assert!(
         found(&[("p.yaml", &provider), ("m.yaml", &map("x", labels, "kept"))])
             .unwrap_err()
-            .contains("not at hand")
+            .contains("not available")
     );
 }
 

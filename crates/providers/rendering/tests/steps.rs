@@ -156,7 +156,7 @@ fn values_come_from_the_config_secret_else_from_who_asks() {
     assert_eq!(name_of(named, &secret("data: {OTHER: b3du}"), &given).0, "given");
     let (name, notes) = name_of(named, "", &given);
     assert_eq!(name, "given");
-    assert!(notes[0].starts_with("Secret acme-system/s is not here, or encrypted"), "{notes:?}");
+    assert!(notes[0].starts_with("Secret acme-system/s is not here, or is encrypted"), "{notes:?}");
     let (name, notes) =
         name_of(named, &secret("stringData: {NAME: \"ENC[AES256_GCM]\"}\nsops: {mac: x}"), &given);
     assert_eq!((name.as_str(), notes.len()), ("given", 1));

@@ -13,7 +13,7 @@ use super::operator::Operator;
 /// "Where it differs from the operator".
 const MEANT: &[&str] = &[
     // A value of a variable must end up inside one scalar, or one comment.
-    "does not stay inside one scalar",
+    "does not fit into one scalar",
     // Labels or annotations that are no texts: all of the object's labels are dropped there.
     "must be a mapping of texts",
     // One object twice is applied twice.

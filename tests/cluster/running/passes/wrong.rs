@@ -73,7 +73,7 @@ fn wrong() -> Vec<Wrong> {
             "additional manifests that are not there",
             "v1.0.0",
             json!({"additionalManifests": {"name": "nobody"}}),
-            "which `additionalManifests` names, is not here",
+            "which `additionalManifests` names, is missing",
         ),
         (
             "a patch that is none",

@@ -177,9 +177,7 @@ fn the_core_provider_comes_first() {
     // kubeadm's two come with it, and others' control planes with their own bootstrap provider.
     let of = |kind, name: &str| due(kind, name, "v1beta2");
     let bootstrap = of(ProviderKind::Bootstrap, "kubeadm");
-    assert!(
-        waits(&[core.clone(), bootstrap]).contains("CoreProvider core/core comes first, and stands still")
-    );
+    assert!(waits(&[core.clone(), bootstrap]).contains("CoreProvider core/core goes first, but is stuck"));
     let control_plane = of(ProviderKind::ControlPlane, "rke2");
     assert_eq!(
         begun(&[core.clone(), control_plane.clone()]),
@@ -307,7 +305,7 @@ fn webhooks_are_asked_when_all_is_available_and_the_next_provider_is_not_begun_b
     core.record = Some(noted(&[core.clone(), other.clone()]));
     let decision = next(&[core.clone(), other.clone()], after(0));
     assert_eq!(decision.step, None);
-    assert!(matches!(&decision.waits[&other.id], Wait::ForSet(why) if why.contains("comes first")));
+    assert!(matches!(&decision.waits[&other.id], Wait::ForSet(why) if why.contains("goes first")));
 
     set(&mut core, &deployment("core"), |seen| seen.health = super::available());
     let Step::Ask { webhooks: asked, then } = step(&[core, other]) else { panic!() };
