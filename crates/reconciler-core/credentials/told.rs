@@ -106,3 +106,98 @@ impl Turn {
 pub fn remembered<'s>(status: Option<&'s CloudCredentialsStatus>, name: &str) -> Option<&'s PublishedSecret> {
     status?.secrets.iter().find(|secret| secret.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::resources::CloudCredentialsSpec;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn written(expires: i64, state: WrittenState) -> Option<Written> {
+        Some(Written {
+            current: "c1".to_owned(),
+            user: "ops".to_owned(),
+            issued_at: at(0),
+            expires_at: at(expires),
+            previous: BTreeMap::new(),
+            state,
+        })
+    }
+
+    fn subject() -> Subject {
+        let opened = CloudCredentialsSpec {
+            clusters: vec!["**".to_owned()],
+            cloud: "corp".to_owned(),
+            namespace: "capstan-system".to_owned(),
+            secret: "maker".to_owned(),
+            lifetime: Duration::from_hours(720),
+        };
+        Subject { opened, namespace: "my-org".to_owned(), cluster: "peu01".to_owned() }
+    }
+
+    #[test]
+    fn what_is_said_follows_from_what_serves_and_from_what_went_wrong() {
+        use ConditionStatus::{False, True};
+        use WrittenState::{AsWished, Outdated};
+        let good = || written(100, AsWished);
+        let late = || written(60, AsWished);
+        let trouble = || Some(Trouble::here("Forbidden", "may not write it"));
+        let not_renewed = "not renewed: may not write it. What is published is valid until";
+        let both = "Secrets in my-org: peu01-cloud-config until 1970-01-01T00:01:40Z, \
+                    peu01-cloud-controllers until 1970-01-01T00:01:40Z";
+        for (kept, trouble, expected) in [
+            ([good(), good()], None, Some((True, "Published", both.to_owned()))),
+            (
+                [good(), good()],
+                trouble(),
+                Some((True, "RenewalLate", format!("{not_renewed} 1970-01-01T00:01:40Z"))),
+            ),
+            (
+                [good(), late()],
+                trouble(),
+                Some((True, "RenewalLate", format!("{not_renewed} 1970-01-01T00:01:00Z"))),
+            ),
+            ([good(), None], trouble(), Some((False, "Forbidden", "may not write it".to_owned()))),
+            ([None, None], trouble(), Some((False, "Forbidden", "may not write it".to_owned()))),
+            (
+                [good(), written(50, AsWished)],
+                trouble(),
+                Some((False, "Forbidden", "may not write it".to_owned())),
+            ),
+            (
+                [good(), written(100, Outdated)],
+                trouble(),
+                Some((False, "Forbidden", "may not write it".to_owned())),
+            ),
+            ([good(), None], None, None),
+            ([None, None], None, None),
+        ] {
+            let mut turn = Turn { trouble, ..Turn::default() };
+            for (purpose, written) in Purpose::ALL.into_iter().zip(kept) {
+                turn.set(purpose, written);
+            }
+            assert_eq!(turn.condition(&subject(), at(50)), expected, "{turn:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_secret_that_is_gone_it_is_remembered_what_it_held() {
+        let mut turn = Turn::default();
+        turn.set(Purpose::ClusterApi, written(100, WrittenState::AsWished));
+        turn.set(Purpose::Controllers, None);
+        let first = turn.status(&subject(), None).unwrap();
+        let names = |status: &CloudCredentialsStatus| -> Vec<String> {
+            status.secrets.iter().map(|secret| secret.name.clone()).collect()
+        };
+        assert_eq!(names(&first), ["peu01-cloud-config"]);
+        turn.set(Purpose::ClusterApi, None);
+        assert_eq!(turn.status(&subject(), Some(&first)), Some(first));
+        assert_eq!(turn.status(&subject(), None), None);
+    }
+}

@@ -90,3 +90,58 @@ impl Appliers {
         said.map(|account| Accounts::of(account, namespace))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(name: &str) -> ServiceAccountSpec {
+        ServiceAccountSpec { name: name.to_owned(), namespace: None }
+    }
+
+    fn fleet(name: &str) -> FleetKey {
+        FleetKey { namespace: "capstan-system".to_owned(), name: name.to_owned() }
+    }
+
+    fn appliers(said: &[(&str, &str)]) -> Appliers {
+        Appliers {
+            said: said.iter().map(|(name, account)| (fleet(name), says(account))).collect(),
+            brought: BTreeMap::new(),
+            in_namespaces: BTreeMap::new(),
+            known: BTreeSet::from(["u1".to_owned()]),
+            read: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn the_fleet_that_brought_a_secret_acts_for_it_then_the_one_of_its_namespace_then_the_first() {
+        let one = || appliers(&[("a", "first")]);
+        let two = || appliers(&[("a", "first"), ("b", "second")]);
+        let key: Key = ("shop".to_owned(), "db".to_owned());
+        let brought = || BTreeMap::from([(key.clone(), says("bringer"))]);
+        let in_namespaces = || BTreeMap::from([("shop".to_owned(), says("neighbour"))]);
+        for (appliers, uid, is_deleting, expected) in [
+            (one(), "u1", false, Some("first")),
+            (one(), "u9", false, Some("first")),
+            (two(), "u1", false, Some("first")),
+            // It was not there when it was looked whose it is.
+            (two(), "u9", false, None),
+            (Appliers { brought: brought(), ..two() }, "u1", false, Some("bringer")),
+            (Appliers { in_namespaces: in_namespaces(), ..two() }, "u1", false, Some("neighbour")),
+            (
+                Appliers { brought: brought(), in_namespaces: in_namespaces(), ..two() },
+                "u1",
+                false,
+                Some("bringer"),
+            ),
+            (appliers(&[]), "u1", false, None),
+            (appliers(&[]), "u1", true, Some("capstan-applier")),
+        ] {
+            let accounts = appliers.of((&key, uid), is_deleting);
+            let name = accounts.as_ref().map(|accounts| accounts.account.name.as_str());
+            assert_eq!(name, expected, "{uid} {is_deleting}");
+            // Whoever logs in is of the namespace itself.
+            assert!(accounts.is_none_or(|accounts| accounts.account.namespace == "shop"));
+        }
+    }
+}

@@ -11,8 +11,8 @@ use x509_cert::der::{Encode as _, EncodePem as _};
 use x509_cert::name::Name;
 use x509_cert::request::{CertReq, CertReqInfo, Version};
 
-use super::trouble::{Trouble, TroubleKind};
 use crate::pki::{FreshKey, first_of};
+use capstan_reconciler_core::owners::{Trouble, TroubleKind};
 
 /// A private key without a certificate.
 pub(super) struct NewKey {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use capstan_model::object::ObjectId;
 use jiff::{SignedDuration, Timestamp};
 
-use super::trouble::Trouble;
+use capstan_reconciler_core::owners::Trouble;
 
 /// How long a certificate is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);

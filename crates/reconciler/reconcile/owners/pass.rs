@@ -11,7 +11,6 @@ use capstan_model::object::ObjectId;
 use capstan_reconciler_core::owners::told::{self, Said};
 use capstan_reconciler_core::owners::{Asked, Handed, Kept, Trouble, TroubleKind, secret};
 use secrecy::ExposeSecret as _;
-use serde_json::Value;
 
 use super::asked::asked;
 use super::life::{KeyLife, Looked, Subject};

@@ -6,7 +6,7 @@ use age::armor::{ArmoredWriter, Format};
 use capstan_plan::settings::Recipient;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::trouble::{Trouble, TroubleKind};
+use capstan_reconciler_core::owners::{Trouble, TroubleKind};
 
 /// Encrypts a text to all of them: each can open it with a key of their own.
 ///

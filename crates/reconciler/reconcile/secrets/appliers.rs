@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use capstan_reconciler_core::leases::{Appliers, kind};
+use capstan_reconciler_core::leases::Appliers;
 use jiff::{SignedDuration, Timestamp};
 
 use super::memory::VaultSecrets;

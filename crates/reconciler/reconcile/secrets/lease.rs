@@ -71,7 +71,8 @@ pub(super) async fn resolve(
     };
     let next = rest.until.min(after(asking.now, refresh(subject)));
     let next = group.due(asking.now).map_or(next, |due| next.min(due));
-    let name = spec.secret_name(&subject.key.1);
+    let owner = subject.key.clone();
+    let name = spec.secret_name(&owner.1);
     target::keep_only(asking, subject, name).await?;
     let next = if leave(asking, subject, group, store).await { next } else { soon(asking, next) };
     let message = format!("Secret {name} holds a lease of {}", request.path);

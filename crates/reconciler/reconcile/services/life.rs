@@ -5,7 +5,7 @@ use capstan_live::applying::{Inventory, is_applied_by_capstan};
 use capstan_live::services::{Cause, Problem, ServiceState, gate, may_change, needs_of};
 use capstan_model::object::ObjectId;
 use capstan_plan::settings::{Service, ServiceObject, ServiceSource};
-use capstan_ports::{LiveError, ManagementCluster as _};
+use capstan_ports::LiveError;
 use capstan_reconciler_core::credentials::begin_with;
 use capstan_reconciler_core::outcome::Interruption;
 use capstan_reconciler_core::services::{self as core, Facts, Step};

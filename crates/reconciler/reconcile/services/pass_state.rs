@@ -10,6 +10,7 @@ use capstan_ports::LiveError;
 use capstan_reconciler_core::credentials::Inside;
 use capstan_reconciler_core::outcome::Interruption;
 use capstan_reconciler_core::services::{is_of_cluster, problem_of};
+use jiff::SignedDuration;
 
 use super::declared::Declared;
 use super::workloads::Workload;
