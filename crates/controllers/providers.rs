@@ -15,9 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::operator_leases::OperatorLeases;
 use super::watching::{Opening, Watches};
 use capstan_model::doubling::Doubling;
-use capstan_ports::{
-    As, LiveChanges, LiveError, ManagementCluster as _, NamespacedLeadership, Post, ServiceAccount,
-};
+use capstan_ports::{As, LiveError, NamespacedLeadership, Post, ServiceAccount};
 use capstan_reconciler::providers::{self, Memory, pass, preview, say_waiting};
 use capstan_reconciler::reconcile::{DryRunCache, Ports};
 
