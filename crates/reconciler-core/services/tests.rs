@@ -349,7 +349,8 @@ fn people_are_told_of_each_change_of_a_service_once_and_failures_are_counted() {
     use ServiceState::{Failed, Progressing, Ready, Removing, Stuck, Unknown, Waiting};
     type Said = (&'static str, ServiceState, &'static str);
     type Counted = Option<(&'static str, &'static str)>;
-    let rows: [(&[Said], &[Said], &[&str], Counted); 12] = [
+    type Row = (&'static [Said], &'static [Said], &'static [&'static str], Counted);
+    let rows: [Row; 12] = [
         (&[], &[("cni", Ready, "")], &["ServiceReady"], None),
         (&[("cni", Ready, "")], &[("cni", Ready, "")], &[], None),
         (&[("cni", Progressing, "ObjectNotReady")], &[("cni", Ready, "")], &["ServiceReady"], None),
