@@ -347,8 +347,10 @@ fn status(services: &[(&str, ServiceState, &str)]) -> ManagedClusterStatus {
 #[test]
 fn people_are_told_of_each_change_of_a_service_once_and_failures_are_counted() {
     use ServiceState::{Failed, Progressing, Ready, Removing, Stuck, Unknown, Waiting};
+    type Said = (&'static str, ServiceState, &'static str);
     type Counted = Option<(&'static str, &'static str)>;
-    let rows: [(&[(&str, ServiceState, &str)], &[(&str, ServiceState, &str)], &[&str], Counted); 12] = [
+    type Row = (&'static [Said], &'static [Said], &'static [&'static str], Counted);
+    let rows: [Row; 12] = [
         (&[], &[("cni", Ready, "")], &["ServiceReady"], None),
         (&[("cni", Ready, "")], &[("cni", Ready, "")], &[], None),
         (&[("cni", Progressing, "ObjectNotReady")], &[("cni", Ready, "")], &["ServiceReady"], None),
