@@ -122,3 +122,15 @@ impl Write for Searched {
         Ok(())
     }
 }
+
+#[test]
+fn a_line_of_the_log_is_searched() {
+    let before = logged().len();
+    Searched.write_all(b"nothing to see\n").unwrap();
+    assert_eq!(logged().len(), before);
+    let line = format!("token=ghs_{CANARY}\n");
+    Searched.write_all(line.as_bytes()).unwrap();
+    // Taken back: it was not Capstan that said so.
+    let mut logged = LOGGED.lock().unwrap();
+    assert_eq!(logged.pop().as_deref(), Some(line.as_str()));
+}
