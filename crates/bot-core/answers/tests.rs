@@ -71,11 +71,14 @@ fn what_an_answer_hangs_on_is_asked_for() {
             "!This pull request is not one of Capstan's open proposals: it is merged as usual.",
         ),
         ("/capstan upgrade", "!Name the cluster: this is no proposal of one."),
-        ("/capstan plan for nowhere", "!`nowhere`: there is no such cluster on the default branch."),
+        (
+            "/capstan plan for nowhere",
+            "!`/capstan plan` takes nothing but `for` and a cluster's folder, as in `for gauss/peu01`, found `for nowhere`: write `/capstan plan [for CLUSTER]`.",
+        ),
     ] {
         let request = comment(1, "ada", Some(&on), text);
         let found = said(&case, &request, &Outcome::default(), &Kept::Done, None);
-        assert_eq!(found.replace("There is", "there is"), expected, "{text}");
+        assert_eq!(found, expected, "{text}");
     }
 }
 
