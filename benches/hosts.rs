@@ -59,7 +59,7 @@ fn main() {
 
 async fn measure(plane: &Plane, hosts: usize, clusters: usize) {
     let kubeconfig = plane.kubeconfig_of(reconciler::HOME, "capstan");
-    let connection = k8s::connect(Some(&kubeconfig)).await.unwrap();
+    let connection = capstan_k8s::connect(Some(&kubeconfig)).await.unwrap();
     let ports = Ports {
         live: Arc::new(Gate::new(Arc::new(KubeCluster::new(&connection)), 32)),
         clock: Arc::new(SystemClock),

@@ -2,13 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use capstan_forge::{CANARY, Forge, Options};
-use capstan_test_parts::canary::{assert_none_in, found_in, logged, plant_key};
+use capstan_test_parts::canary::{assert_none_in, found_in, plant_key};
 use capstan_test_support::tally;
 
 use crate::running::sample;

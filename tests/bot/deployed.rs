@@ -1,5 +1,7 @@
 //! The bot as `deploy/bot` starts it, on a forge: probes find what they ask for, and every metric of the docs is told.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use capstan_test_support::PATIENCE;
 use std::collections::BTreeMap;
 use std::fs;

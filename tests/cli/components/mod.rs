@@ -7,8 +7,6 @@ mod oci;
 mod packages;
 mod releases;
 
-use std::time::Duration;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_model::tree::RepoPath;

@@ -32,7 +32,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{commands, flags, pages, settings};
+use super::{commands, pages, settings};
 use capstan_test_parts::page::Block;
 use capstan_test_parts::walk;
 
@@ -74,7 +74,7 @@ fn check(page: &str, block: &Block) -> Result<(), String> {
         "yaml inventory" => inventory(text),
         "yaml campaigns" => read_campaigns(text).map(drop).map_err(|e| words(&e)),
         "yaml serve" => {
-            let known = flags::of_service("serve");
+            let known = capstan_test_parts::flags::of_service("serve");
             let given: Value = serde_saphyr::from_str(text).map_err(|e| words(&e))?;
             let unknown = given.as_object().unwrap().keys().find(|key| !known.contains_key(*key));
             unknown.map_or(Ok(()), |key| Err(format!("the bot has no setting `{key}`")))

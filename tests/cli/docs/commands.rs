@@ -8,7 +8,7 @@ use capstan_plan::verbs::{Needs, Verb};
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::{flags, page, pages, root};
+use super::{page, pages, root};
 
 /// Programs that are not ours: their commands are looked at by eye.
 const OTHERS: &[&str] = &[
@@ -56,7 +56,7 @@ pub(super) fn check(block: &str) -> Result<(), String> {
 
 #[test]
 fn commands_within_text_are_commands_and_flags_are_flags() {
-    let known = flags::all();
+    let known = capstan_test_parts::flags::all();
     let mut troubles = Vec::new();
     for page in pages() {
         for span in &page.spans {
