@@ -1,7 +1,5 @@
 //! The tutorial from a Flux repository, walked through.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
 use capstan_forge::Edit;
 use capstan_test_parts::page;
 use capstan_test_parts::walk::{access, walk};
