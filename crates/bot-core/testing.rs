@@ -28,7 +28,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 
 use crate::commands::{AskedClusters, Decided, Ground, Origin, Request, RollBacks};
-use crate::facts::{Facts, Gathered, Plans, Reporters, Scopes};
+use crate::facts::{BranchNames, Facts, Gathered, Plans, Reporters, Scopes};
 use crate::planned::Planned;
 
 pub(crate) const TODAY: Date = date(2026, 3, 2);
@@ -289,7 +289,7 @@ impl Case {
             today: TODAY,
             base: snapshot(commit('0'), &self.files),
             beyond_limits: self.beyond_limits.clone(),
-            kinds: vec![SourceKind::RELEASE, SourceKind::INVENTORY],
+            names: BranchNames { kinds: vec![SourceKind::RELEASE, SourceKind::INVENTORY], long: Vec::new() },
             branches: self.branches.clone(),
             merge_groups: Some(Vec::new()),
             open: self.open.clone(),

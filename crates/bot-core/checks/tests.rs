@@ -19,6 +19,7 @@ use capstan_report::{
 
 use super::*;
 use crate::effects::{Effect, FirstStatus};
+use crate::facts::BranchNames;
 use crate::facts::Reporters;
 use crate::proposals::{Exemption, Remarks};
 use crate::testing::{Case, V21, V22, commit, id, now, pull, tree, upgrade};
@@ -201,7 +202,7 @@ fn what_is_said_of_a_head_includes_what_is_below_it_and_its_button() {
 #[test]
 fn a_kept_report_is_read_as_it_was_written() {
     let output = ReportId::of(EDITION, &untouched());
-    let kept = KeptReport { inputs: "abc".to_owned(), output: output.clone() };
+    let kept = KeptReport { inputs: "abc".to_owned(), until: None, output: output.clone() };
     let read = KeptReport::read(&kept.to_string());
     assert_eq!((read.inputs.as_str(), read.output.to_string()), ("abc", output.to_string()));
     assert_eq!(KeptReport::read("what an older one wrote").inputs, "what an older one wrote");
@@ -273,7 +274,7 @@ fn a_tombstone_alone_lets_machines_go() {
     let plain = || settings("release: aws/v22.0.0\n");
     let buried = "release: aws/v22.0.0\ndelete: cluster\n";
     let pull_of = |kind: &str| pull(3, &format!("capstan/{kind}/gauss/peu01"), 'a');
-    let exemption = retirement_exemption(&pull_of(DESTROY)).unwrap();
+    let exemption = retirement_exemption(&BranchNames::default(), &pull_of(DESTROY)).unwrap();
     for (after, expected) in [
         (settings(buried), true),
         (plain(), false),
@@ -285,7 +286,11 @@ fn a_tombstone_alone_lets_machines_go() {
         assert_eq!(!why.is_empty(), expected);
     }
     for (kind, expected) in [(DESTROY, true), ("inventory", true), ("upgrade", false), ("create", false)] {
-        assert_eq!(retirement_exemption(&pull_of(kind)).is_some(), expected, "{kind}");
+        assert_eq!(
+            retirement_exemption(&BranchNames::default(), &pull_of(kind)).is_some(),
+            expected,
+            "{kind}"
+        );
     }
 }
 
