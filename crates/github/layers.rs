@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use bytes::Bytes;
 use capstan_outbound::{self as outbound, Client, Question};
 use http::header::{ACCEPT, CONTENT_LENGTH, ETAG, IF_NONE_MATCH, LINK};
@@ -27,7 +26,7 @@ use super::call::{CountedFor, GRAPHQL, Identity, Keep, MEDIA_TYPE, Terms};
 use super::conditional::{Memory, Remembered};
 use super::connect::ask;
 use super::lane::Lane;
-use super::transport::GitHubLimits;
+use super::limits::GitHubLimits;
 
 /// A wait that GitHub asks for is waited for where the call is made, up to this.
 const SHORT_WAIT: Duration = Duration::from_secs(5);
@@ -310,14 +309,6 @@ impl Shared {
         if let (Some(meter), Some(account)) = (self.meter.get(), identity.counted_for().account()) {
             meter.asked_to_wait(&account, wait);
         }
-    }
-}
-
-impl GitHubLimits {
-    /// How long is waited before each of so many repetitions.
-    pub(super) fn pauses(&self, times: usize) -> ExponentialBackoff {
-        let pauses = ExponentialBuilder::default().with_min_delay(self.first_retry_after);
-        pauses.with_max_times(times).with_jitter().build()
     }
 }
 

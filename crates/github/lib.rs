@@ -24,6 +24,7 @@ mod installations;
 mod issues;
 mod lane;
 mod layers;
+mod limits;
 mod manifests;
 mod merging;
 mod newest_pulls;
@@ -38,7 +39,8 @@ mod words;
 
 pub use connect::ConnectError;
 pub use credentials::{AppCredentials, PrivateKeyError};
+pub use limits::GitHubLimits;
 pub use manifests::GitHubManifests;
 pub use people::GitHubSignIn;
-pub use transport::{GitHub, GitHubLimits};
+pub use transport::GitHub;
 pub use web::web_url;

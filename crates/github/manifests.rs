@@ -16,7 +16,7 @@ use url::Url;
 use super::answer::cut;
 use super::connect::{ConnectError, http_client};
 use super::layers::{answered, joined, question};
-use super::transport::GitHubLimits;
+use super::limits::GitHubLimits;
 use capstan_ports::{AppManifests, CreatedApp, ManifestError};
 
 /// The answer is a few kilobytes, most of them the key.

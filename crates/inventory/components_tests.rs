@@ -231,7 +231,7 @@ fn a_name_that_nobody_takes_is_told_where_the_template_or_the_component_has_it()
     let found = rendered(&survey(&[("components/own/kustomization.yaml", prefix)])).unwrap_err();
     assert!(
         found[0].starts_with(
-            "invalid-name components/own/kustomization.yaml:3:13 `A_policy` of ConfigMap A_policy is no name"
+            "invalid-name components/own/kustomization.yaml:3:13 `A_policy` of ConfigMap A_policy is not a name"
         ),
         "{found:#?}"
     );

@@ -178,7 +178,11 @@ mod tests {
                 Rejected,
             ),
             ("a dry run", &[|found| found.refused_in_trial(reason("Invalid"))], Rejected),
-            ("a webhook that is away", &[|found| found.refused_in_trial(reason("Webhook"))], NotVerifiable),
+            (
+                "a webhook that is away",
+                &[|found| found.refused_in_trial(reason(RefusalKind::Webhook.as_str()))],
+                NotVerifiable,
+            ),
             ("a set that is well", &[|found| found.of_set(Vec::new())], Accepted),
             ("a set's warning", &[|found| found.of_set(vec![warning("provider-rolls")])], Accepted),
             ("a set's rights", &[|found| found.of_set(vec![reason("RightsMissing")])], Rejected),

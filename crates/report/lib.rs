@@ -28,6 +28,7 @@
 //! | [`step`] | where an upgrade leads, in words | `values` |
 //! | [`field_diff`] | changes of fields as a diff | `markdown`, `tables`, `values` |
 //! | [`title`] | titles of proposals | `markdown`, `values` |
+//! | [`headline`] | what an upgrade does, in one line | `markdown`, `values` |
 //! | [`head_lines`] | where a line of a merge stands in the head | nothing |
 //! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `step`, `tables` |
 //! | [`inventory_outlook`] | whom a change of the inventory reaches | `field_diff`, `markdown`, `outlook` |
@@ -35,14 +36,14 @@
 //! | [`judged_services`] | what becomes of services inside a cluster | `markdown`, `tables` |
 //! | [`kubeconfig`] | the pull request that brings the key of a cluster's owners | `markdown` |
 //! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `comment`, `markdown`, `pages`, `tables` |
-//! | [`check`] | the check `capstan` | `carried`, `head_lines`, `inventory_outlook`, `judged_services`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
+//! | [`check`] | the check `capstan` | `carried`, `head_lines`, `headline`, `inventory_outlook`, `judged_services`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
 //! | [`merging`] | approvals and merges in words | `check`, `comment`, `markdown`, `pages`, `standing` |
 //! | [`stacked`] | what stands against a pull request because of the branch that it aims at | `check`, `markdown`, `pages` |
 //! | [`closing`] | the body of a pull request that was closed, or of which something was decided | `block`, `markdown`, `merging`, `standing` |
-//! | [`body`] | the body of a proposal | `block`, `markdown`, `merging`, `pages`, `provider_changes`, `service_changes`, `tables`, `title`, `values` |
-//! | [`group`] | the pull request that several clusters share | `block`, `body`, `markdown`, `merging`, `tables`, `title` |
+//! | [`body`] | the body of a proposal | `block`, `headline`, `markdown`, `merging`, `pages`, `provider_changes`, `service_changes`, `tables`, `title`, `values` |
+//! | [`group`] | the pull request that several clusters share | `block`, `body`, `headline`, `markdown`, `merging`, `tables`, `title` |
 //! | [`onboarding`] | the pull request of first contact | `body`, `markdown` |
-//! | [`answer`] | what is said to commands | `body`, `comment`, `markdown`, `pages`, `standing`, `state`, `tables` |
+//! | [`answer`] | what is said to commands | `body`, `comment`, `headline`, `markdown`, `pages`, `standing`, `state`, `tables` |
 //! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title`, `values` |
 //! | [`commit_seal`] | the code by which a commit is known as Capstan's | `block` |
 //! | [`fingerprint`] | what a report is keyed by | `check` |

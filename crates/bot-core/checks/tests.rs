@@ -32,7 +32,7 @@ fn subject(head: char) -> Subject {
 fn whatever_a_report_says_is_among_what_it_is_made_from() {
     let target = id("gauss/peu01").target;
     let overruled = Override {
-        rule: "r".to_owned(),
+        rule: "removes-machines".to_owned(),
         reason: "tested".to_owned(),
         by: "ada".to_owned(),
         source: V22.to_owned(),
@@ -334,7 +334,7 @@ fn clusters_that_are_not_judged_are_counted() {
 #[test]
 fn errors_that_pass_are_told_with_their_cluster_where_several_share_the_pull_request() {
     let overruled = || Override {
-        rule: "r".to_owned(),
+        rule: "removes-machines".to_owned(),
         reason: "tested".to_owned(),
         by: "ada".to_owned(),
         source: V22.to_owned(),

@@ -92,7 +92,7 @@ fn on_a_proposal_a_command_decides_about_it() {
         (
             "/capstan keep all",
             "",
-            "!`/capstan keep all` was not carried out: the upgrade of `gauss/peu01` has no conflict that could be settled.",
+            "!`/capstan keep all` was not carried out: the upgrade of `gauss/peu01` has no conflict to settle.",
         ),
         ("/capstan upgrade", "wished Offer", ""),
         ("/capstan upgrade to aws/v22.0.0", "wished Offer, asked for aws/v22.0.0, new", ""),

@@ -107,7 +107,7 @@ fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys
             here,
             RECORD,
             "acme/peu01",
-            "removed: acme/peu01 was made from the definition peu01, and the inventory no longer defines it",
+            "removed: acme/peu01 was made from the definition peu01, but the inventory no longer defines it",
         ),
         (
             &other,

@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(fits.branch().len(), 244);
         assert!(!fits.is_shortened());
         let umlauts = "ü".repeat(60);
-        let targets = [at(229), at(229).replace('b', "c"), format!("x/{umlauts}"), at(4_000)];
+        let targets = [at(230), at(230).replace('b', "c"), format!("x/{umlauts}"), at(4_000)];
         let all = targets.iter().flat_map(|path| [path.clone(), format!("providers://{path}")]);
         let files: Vec<RepoPath> = [at(228)]
             .iter()

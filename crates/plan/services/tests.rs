@@ -384,7 +384,7 @@ fn a_release_that_switches_the_network_is_refused_unless_its_entry_forces_it() {
     let [found] = findings.as_slice() else { panic!("{findings:?}") };
     assert_eq!(found.rule.id(), "cni-switch");
     assert!(
-        found.message.starts_with("the pod network changes from `cilium` to `calico`: that is refused."),
+        found.message.starts_with("the pod network changes from `cilium` to `calico`: Capstan refuses this."),
         "{}",
         found.message
     );

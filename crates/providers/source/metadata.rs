@@ -78,7 +78,7 @@ mod tests {
             }
         }
         for (text, said) in [
-            ("a: b: c", "no YAML"),
+            ("a: b: c", "not YAML"),
             ("kind: Deployment", "not `kind: Metadata`"),
             ("", "no list `releaseSeries`"),
             ("releaseSeries: [{major: x}]", "is not a number"),

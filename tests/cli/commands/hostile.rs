@@ -35,7 +35,7 @@ fn hostile() -> Vec<Hostile> {
     let dense = format!("{{{}}}\n", "a,b,c,d,e,f,g,h,i,j,".repeat(200_000));
     let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
     vec![
-        ("alias-bomb", bomb.into(), Some((6, 40)), "more than 1000000 values with aliases expanded"),
+        ("alias-bomb", bomb.into(), Some((6, 40)), "more than 1000000 values, aliases expanded"),
         ("deep-block", block.into(), Some((1, 401)), "nested deeper than 200 levels"),
         ("deep-flow", flow.into(), Some((1, 204)), "nested deeper than 200 levels"),
         ("dense", dense.into(), Some((1, 1_000_001)), "more than 1000000 values"),

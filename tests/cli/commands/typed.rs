@@ -9,6 +9,10 @@ fn teams() -> Sandbox {
     Sandbox::with(&[
         ("aws/v1.0.0/base/md.yaml", &release("v1.30.4", 2)),
         ("aws/v1.1.0/base/md.yaml", &release("v1.31.2", 3)),
+        (
+            "gcp/v1.0.0/base/cluster.yaml",
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: \"${CLUSTER_NAME}\", namespace: acme}\nspec: {paused: false}\n",
+        ),
         ("shop/web/base/md.yaml", &web),
         ("shop/web/capstan.yaml", RECORD),
         ("shop/lone/base/md.yaml", &workers("lone", 2, "v1.30.4")),
@@ -101,7 +105,7 @@ fn paths_of_validate_and_new_folders_begin_where_one_stands() {
         "error: there is no file or folder `nowhere` in the repository: a path is relative to the working directory, or begins at the root of the repository",
     );
     let created =
-        capstan(&shop, &["create", "new", "--from", "aws/v1.0.0", "--set", "CLUSTER_NAME=new", "-o", "json"]);
+        capstan(&shop, &["create", "new", "--from", "gcp/v1.0.0", "--set", "CLUSTER_NAME=new", "-o", "json"]);
     assert_eq!(created.json(0)["cluster"], "shop/new");
 }
 

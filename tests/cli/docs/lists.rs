@@ -50,6 +50,7 @@ fn before_tests(source: &str) -> &str {
 const NO_REASONS: &[&str] = &[
     "Apply",
     "Event",
+    "Succeeded",
     "Normal",
     "Opaque",
     "Resolve",

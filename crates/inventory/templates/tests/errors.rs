@@ -92,7 +92,7 @@ fn what_a_template_may_not_do_is_refused_when_it_is_read() {
         ("d: {{ lipsum() }}\n", "1:7 there is no function `lipsum`"),
         ("d: {{ open('/etc/passwd') }}\n", "1:7 there is no function `open`"),
         ("{% import '/etc/passwd' as p %}\n", "1:11 there is no template `/etc/passwd`"),
-        ("{% include a %}\n", "1:12 `{% include %}` names its template in quotes"),
+        ("{% include a %}\n", "1:12 `{% include %}` must name its template in quotes"),
         (
             "{% include 'b.yaml' %}\n",
             "1:12 there is no template `b.yaml`: names are paths below `templates/` of this release; did you mean `a.yaml`?",
@@ -153,8 +153,9 @@ fn an_error_in_an_include_is_told_where_it_is() {
     let including = format!("{HEAD}{{% include '_part.yaml' %}}\n");
     let found = wrong(&[("a.yaml", &including), ("_part.yaml", "x: 1\nd: {{ nowhere }}\n")], "{}");
     assert!(
-        found[0]
-            .starts_with("template-error aws/v1.0.0/templates/_part.yaml:2:7 `nowhere` is undefined: say it"),
+        found[0].starts_with(
+            "template-error aws/v1.0.0/templates/_part.yaml:2:7 `nowhere` is undefined: set it in a level"
+        ),
         "{found:#?}"
     );
     let found = wrong(&[("a.yaml", &including), ("_part.yaml", "x: 1\nd: [\n")], "{}");

@@ -50,7 +50,7 @@ fn what_cannot_be_evaluated_says_why_and_shows_no_value() {
     for (expression, says) in [
         ("objects[", ""),
         ("objects[0].status.nothing == 1", "no such key"),
-        ("nodes.size() == 1", "nothing is called `nodes`"),
+        ("nodes.size() == 1", "there is no `nodes`"),
         ("size(objects)", "not true or false"),
         ("objects[0].data.password == 'x'", "no such key: `data`"),
         ("objects[0].type > 3", ""),
@@ -72,7 +72,7 @@ fn what_would_take_long_is_refused_before_it_begins() {
     assert_eq!(check("objects.all(o, o.status.availableReplicas == 1)", &many), None);
     let (cause, words) = check("objects.all(o, objects.all(p, o.kind == p.kind))", &many).unwrap();
     assert_eq!(cause, Cause::CheckInvalid);
-    assert!(words.contains("lists within lists"), "{words}");
+    assert!(words.contains("nested lists"), "{words}");
     let huge: Vec<Value> = (0..40_000).map(|_| deployment(1)).collect();
     assert!(check("true", &huge).unwrap().1.contains("too large"));
 }

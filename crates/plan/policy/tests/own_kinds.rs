@@ -153,15 +153,15 @@ spec:
         said,
         [
             format!(
-                "error 5:13 `/spec/replicas` of {object} is the string \"3\", and {api} wants a whole number \
+                "error 5:13 `/spec/replicas` of {object} is the string \"3\", but {api} requires a whole number \
                  (leave out the quotes): the API server refuses the object"
             ),
             format!(
                 "error 10:24 `/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs/v` of {object} \
-                 is the number 4, and {api} wants a string (put it in quotes): the API server refuses the object"
+                 is the number 4, but {api} requires a string (put it in quotes): the API server refuses the object"
             ),
             format!(
-                "error 11:12 `/spec/kubeadmConfigSpec/users` of {object} is a mapping, and {api} wants a list: \
+                "error 11:12 `/spec/kubeadmConfigSpec/users` of {object} is a mapping, but {api} requires a list: \
                  the API server refuses the object"
             ),
         ]

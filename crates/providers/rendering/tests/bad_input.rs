@@ -155,7 +155,7 @@ fn hostile_components_are_bounded() {
         ("[".repeat(100_000).into_bytes(), "nested deeper"),
         (vec![b'a'; (32 << 20) + 1], "exceed the limit of 33554432"),
         (b"a: \0\n".to_vec(), "has a NUL character"),
-        (b"a: \xff\n".to_vec(), "no UTF-8"),
+        (b"a: \xff\n".to_vec(), "not UTF-8"),
         (laughs, "1000000"),
         ("${LONG}".repeat(1 << 10).into_bytes(), "more than 33554432 bytes"),
         ("$".repeat(1 << 20).into_bytes(), "a document must be a mapping"),

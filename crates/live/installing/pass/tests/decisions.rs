@@ -281,7 +281,7 @@ fn after_it_there_is_only_the_way_forward() {
     let halted = ProviderFacts { wanted: Wanted::Halted("gone".to_owned()), ..core.clone() };
     assert_eq!(wait(&[halted]), Wait::Stuck("gone".to_owned()));
     let older = ProviderFacts { wanted: installed().wanted, ..core.clone() };
-    assert!(matches!(wait(&[older]), Wait::Stuck(why) if why.contains("ask for v1.1.0 or a later version")));
+    assert!(matches!(wait(&[older]), Wait::Stuck(why) if why.contains("request v1.1.0 or a later version")));
     let newer = components(revision("v1.1.1", "three"), &objects());
     let freed = noted(&[ProviderFacts { wanted: newer, ..core }]);
     assert_eq!((freed.phase, freed.definitions_changed), (Phase::Preparing, true));

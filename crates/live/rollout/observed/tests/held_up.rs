@@ -29,7 +29,7 @@ fn a_machine_that_never_boots_is_stuck_with_its_name_and_words() {
     let found = verdict(DEPLOYMENT, &all, "10:12:00");
     assert_eq!(
         found.sentence(),
-        format!("MachineDeployment org/md: stuck, 1 to go, by Machine org/md-new-x7k2p: {NEVER_BOOTS}")
+        format!("MachineDeployment org/md: stuck, 1 to replace, by Machine org/md-new-x7k2p: {NEVER_BOOTS}")
     );
     assert_eq!(
         found.machines,
