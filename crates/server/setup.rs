@@ -127,7 +127,7 @@ pub async fn serve_setup(
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r##"<p>Capstan needs its own GitHub App. GitHub creates one for {{ public }} from a manifest that Capstan sends. The next page lists its permissions.</p>
+    source = r##"<p>Capstan needs its own GitHub App. GitHub creates one for {{ public }} with the settings that Capstan sends. The next page lists its permissions.</p>
 {% if let Some(trouble) = trouble %}<div class="trouble" role="alert"><p>{{ trouble }}</p></div>{% endif %}
 <form class="filters" method="post" action="/setup">
   <label>Token, from the log of this process <input name="token" type="password" autocomplete="off" required></label>

@@ -24,7 +24,7 @@ pub async fn say_waiting(ports: &Ports, namespaces: &[String], left: Duration) -
     let until = Timestamp::from_second(until.as_second().saturating_add(1)).unwrap_or(until);
     let leases: Vec<String> = namespaces.iter().map(|namespace| format!("{namespace}/{LEASE}")).collect();
     let message = format!(
-        "The Cluster API operator has stopped. Capstan takes over once the Lease {} has run out: at {until}, if nobody renews it.",
+        "The Cluster API operator has stopped. Capstan takes over once the Lease {} has run out: at {until} unless it is renewed.",
         leases.join(", ")
     );
     for kind in ProviderKind::all() {

@@ -660,7 +660,7 @@ async fn by_command_the_live_cluster_is_asked_anew_by_whom_may() {
     let elsewhere = town.forge.open_pull(REPOSITORY, "ada", new).unwrap();
     town.comment(elsewhere, "ada", "/capstan preflight").await;
     let said = town.answers(elsewhere).pop().unwrap();
-    assert!(said.contains("reconcilers apply `main` alone"), "{said}");
+    assert!(said.contains("reconcilers apply only `main`"), "{said}");
     town.done();
 }
 

@@ -135,7 +135,7 @@ exec cat said.$$ never
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
     // Nobody ever writes there.
-    let made = tally::command("mkfifo").arg(folder.join("never")).status().unwrap();
+    let made = capstan_test_support::tally::command("mkfifo").arg(folder.join("never")).status().unwrap();
     assert!(made.success());
     Processes { program, count: 1, ..processes(1 << 30) }
 }

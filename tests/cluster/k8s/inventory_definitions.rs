@@ -86,7 +86,7 @@ const FILES: &[(&str, &str, Becomes)] = &[
         "Site",
         "metadata: {name: a, labels: {a b: x}}",
         Refused(
-            "inventory-type i/a.yaml:3:30 `a b` is no key of labels: a name of letters, digits, `-`, `_` and",
+            "inventory-type i/a.yaml:3:30 `a b` is not a key of labels: write a name of letters, digits, `-`, `_` and",
             "Site.capstan.dev \"a\" is invalid: metadata.labels: Invalid value: \"a b\": name par",
         ),
     ),

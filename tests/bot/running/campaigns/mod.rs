@@ -108,7 +108,7 @@ async fn a_release_moves_through_three_waves_whatever_is_lost_between() {
     merge(&town, "a/canary").await;
     assert_eq!(open(&town), [""; 0], "it must be well for two hours");
     let (_, body) = dashboard(&town);
-    assert!(body.contains("### Campaigns\n\n- `aws/v22.0.0` through campaign `fleet`\n  - `canary`: 1 of 1 done; is verified, and must stay healthy until "), "{body}");
+    assert!(body.contains("### Campaigns\n\n- `aws/v22.0.0` through campaign `fleet`\n  - `canary`: 1 of 1 done; is verified, and must stay well until "), "{body}");
 
     // An hour later everything but GitHub is lost: the soak goes on from where it was.
     pass(&town, 3_600).await;
@@ -158,7 +158,7 @@ async fn people_stop_it_have_it_go_on_and_skip_clusters() {
     pass(&town, 3 * 3_600).await;
     assert_eq!(open(&town), ["a/gold2"], "it goes on without the other");
     let (_, body) = dashboard(&town);
-    assert!(body.contains("it goes on without `a/gold1`"), "{body}");
+    assert!(body.contains("it continues without `a/gold1`"), "{body}");
     merge(&town, "a/gold2").await;
     assert_eq!(open(&town), ["a/rest"]);
     town.comment(issue, "olga", "/capstan campaign skip a/nobody").await;
