@@ -77,12 +77,12 @@ fn on_a_proposal_a_command_decides_about_it() {
         (
             "/capstan hold",
             "held by ada, new",
-            "=`gauss/peu01`: On hold by `ada`. `/capstan unhold` takes it back.",
+            "=`gauss/peu01`: On hold by `ada`. `/capstan unhold` undoes it.",
         ),
         (
             "/capstan hold the audit until 2026-12-01",
             "held by ada until 2026-12-01, new",
-            "=`gauss/peu01`: On hold by `ada` until 2026-12-01: the audit. `/capstan unhold` takes it back.",
+            "=`gauss/peu01`: On hold by `ada` until 2026-12-01: the audit. `/capstan unhold` undoes it.",
         ),
         ("/capstan unhold", "", "`gauss/peu01`: It is not on hold."),
         ("/capstan skip", "wished Skip", ""),
@@ -134,13 +134,13 @@ fn elsewhere_a_command_has_to_name_the_cluster_and_is_noted_in_the_dashboard() {
         (
             "/capstan hold for kiel/peu01",
             "held by ada, new",
-            "#=`kiel/peu01`: On hold by `ada`. `/capstan unhold for kiel/peu01` takes it back.",
+            "#=`kiel/peu01`: On hold by `ada`. `/capstan unhold for kiel/peu01` undoes it.",
         ),
         ("/capstan unhold for kiel/peu01", "", "#`kiel/peu01`: It is not on hold."),
         (
             "/capstan skip for kiel/peu01",
             "skipped aws/v22.0.0 by ada, new",
-            "#`kiel/peu01`: `aws/v22.0.0` is not offered to it again, a newer one is. `/capstan unskip for kiel/peu01` takes it back.",
+            "#`kiel/peu01`: `aws/v22.0.0` is not offered to it again, a newer one is. `/capstan unskip for kiel/peu01` undoes it.",
         ),
         ("/capstan unskip for kiel/peu01", "wished Offer", ""),
         (
@@ -202,7 +202,7 @@ fn under_observation_nothing_is_decided_about_proposals() {
         ("/capstan upgrade to aws/v22.0.0", ""),
         (
             "/capstan pause",
-            "#Paused by `ada` since 2026-03-02. Nothing is opened, written or merged in this repository; `/capstan resume` takes it back.",
+            "#Paused by `ada` since 2026-03-02. Nothing is opened, written or merged in this repository; `/capstan resume` undoes it.",
         ),
     ] {
         let request = comment(1, "ada", Some(&open(&case, 3)), text);
@@ -223,7 +223,7 @@ fn a_pause_is_the_repositorys_and_is_noted_in_the_dashboard() {
             town(),
             "/capstan pause the audit",
             Some("ada"),
-            "#Paused by `ada` since 2026-03-02: the audit. Nothing is opened, written or merged in this repository; `/capstan resume` takes it back.",
+            "#Paused by `ada` since 2026-03-02: the audit. Nothing is opened, written or merged in this repository; `/capstan resume` undoes it.",
         ),
         (town(), "/capstan resume", None, "Capstan is not paused in this repository."),
         (town(), "/capstan help", None, ""),
@@ -233,7 +233,7 @@ fn a_pause_is_the_repositorys_and_is_noted_in_the_dashboard() {
             before,
             "/capstan pause",
             Some("ada"),
-            "#Paused by `ada` since 2026-03-02. Nothing is opened, written or merged in this repository; `/capstan resume` takes it back.",
+            "#Paused by `ada` since 2026-03-02. Nothing is opened, written or merged in this repository; `/capstan resume` undoes it.",
         ),
     ] {
         let request = comment(1, "ada", None, text);

@@ -362,7 +362,7 @@ async fn clusters_without_a_pull_request_are_held_and_their_conflicts_settled_by
     let answer = town.answers(issue.number).pop().unwrap();
     assert!(
         answer.contains(
-            "`gauss/peu02`: On hold by `ada`: an audit. `/capstan unhold for gauss/peu02` takes it back."
+            "`gauss/peu02`: On hold by `ada`: an audit. `/capstan unhold for gauss/peu02` undoes it."
         ),
         "{answer}"
     );

@@ -327,13 +327,13 @@ async fn a_tag_that_moves_after_it_was_judged_is_refused_with_both_digests() {
     town.restart_with_nothing().await;
     for _ in 0..600 {
         town.settle().await;
-        if readable(&town.check(pull.number).summary).contains("moved") {
+        if readable(&town.check(pull.number).summary).contains("now has components") {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let check = town.check(pull.number);
-    let said = format!("of SHA-256 {FORGED_SHA256}, and {SHA256} is known of that version.");
+    let said = format!("with SHA-256 {FORGED_SHA256}, but {SHA256} is recorded for that version.");
     assert!(readable(&check.summary).contains(&said), "{} {}", check.title, check.summary);
     assert_eq!(check.conclusion.as_deref(), Some("failure"));
     assert_eq!(town.pull(pull.number).head, pull.head, "the record stays as it was judged");
@@ -351,7 +351,7 @@ async fn a_tag_that_moves_after_it_was_judged_is_refused_with_both_digests() {
     let mine = town.open("ada", "mine", &files);
     for _ in 0..600 {
         town.settle().await;
-        if readable(&town.check(mine).summary).contains("moved") {
+        if readable(&town.check(mine).summary).contains("now has components") {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -385,7 +385,7 @@ async fn only_a_definition_that_says_so_has_its_cluster_deleted() {
     untouched(&town);
     let state = town.standing("acme/peu01").await;
     assert!(
-        state.1.contains("was made from the definition peu01, and the inventory no longer defines it"),
+        state.1.contains("was made from the definition peu01, but the inventory no longer defines it"),
         "{state:?}"
     );
     town.push("main", &[Edit::write("inventory/clusterdefinition-peu01.yaml", "kind: [\n")]);

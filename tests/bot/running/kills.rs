@@ -194,6 +194,25 @@ impl Place {
         })
     }
 
+    /// How many runs were begun, by its database.
+    pub(super) fn runs_begun(&self) -> usize {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let begun: i64 = runtime.block_on(async {
+            let url = format!("sqlite://{}", self.state().join("capstan.sqlite").display());
+            let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+            let begun = "SELECT COALESCE(SUM(started), 0) FROM jobs";
+            sqlx::query_scalar(begun).fetch_one(&mut connection).await.unwrap()
+        });
+        usize::try_from(begun).unwrap()
+    }
+
+    /// How many of them ended, by its log: each says how long it took, whether or not that could be noted.
+    pub(super) fn runs_ended(&self) -> usize {
+        let log = self.log();
+        let of_worker = |line: &&str| line.contains("capstan_bot::worker") && line.contains("duration_ms");
+        log.lines().filter(of_worker).count()
+    }
+
     /// A minute passes for the jobs that are held.
     pub(super) fn let_leases_run_out(&self) {
         let runtime = tokio::runtime::Runtime::new().unwrap();

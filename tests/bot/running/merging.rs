@@ -143,7 +143,7 @@ async fn nobody_approves_or_merges_what_came_after_they_said_so() {
     town.settle().await;
     let answer = last(&town);
     assert!(answer.starts_with("`/capstan approve` was not carried out: "), "{answer}");
-    assert!(answer.contains(&format!("say `/capstan merge {}`", head(&town))), "{answer}");
+    assert!(answer.contains(&format!("comment `/capstan merge {}`", head(&town))), "{answer}");
     assert_eq!((town.pull(1).state, conclusion(&town).as_str()), (PullState::Open, "action_required"));
     town.done();
 }

@@ -109,7 +109,7 @@ async fn nothing_is_offered_past_what_is_known() {
     town.settle().await;
     town.comment(1, "ada", "/capstan rollback").await;
     let answer = town.answers(1).pop().unwrap();
-    assert!(answer.contains("the cluster is at") && answer.contains("aws/v23.0.0"), "{answer}");
+    assert!(answer.contains("the cluster is now at") && answer.contains("aws/v23.0.0"), "{answer}");
     assert!(town.open_pulls().is_empty());
     town.done();
 }

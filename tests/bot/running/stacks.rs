@@ -85,7 +85,7 @@ async fn a_stack_is_judged_as_what_it_brings_onto_the_default_branch() {
     concludes(&town, above_lenient, "failure", &["`gauss/peu01`"]);
     concludes(&town, lenient, "success", &[]);
     concludes(&town, aside, "success", &["changes no file of a cluster"]);
-    concludes(&town, aside_touching, "action_required", &["for `release-1`", "Point it at `main`"]);
+    concludes(&town, aside_touching, "action_required", &["for `release-1`", "Change its base to `main`"]);
     concludes(&town, circle, "action_required", &["are based on each other in a circle"]);
 
     // GitHub's own word, where it has stacks, says the same, or nobody knows.

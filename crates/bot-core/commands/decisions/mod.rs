@@ -249,7 +249,7 @@ impl Decided {
             Command::Pause(Reason(reason)) => {
                 let pause = Paused { by: by.to_owned(), reason: reason.clone(), since: ground.facts.today };
                 let answer = format!(
-                    "{} Nothing is opened, written or merged in this repository; `{} resume` takes it back.\n",
+                    "{} Nothing is opened, written or merged in this repository; `{} resume` undoes it.\n",
                     capstan_report::markdown::prose(&pause_in_words(&pause), 600),
                     settings.commands.prefix.as_str()
                 );
@@ -342,7 +342,7 @@ impl Decided {
             Command::Hold(held) => {
                 let hold = OnHold::of(held, by);
                 let of = held.cluster.as_ref().map_or_else(String::new, |cluster| format!(" for {cluster}"));
-                let words = format!("{} `{prefix} unhold{of}` takes it back.", hold_in_words(&hold));
+                let words = format!("{} `{prefix} unhold{of}` undoes it.", hold_in_words(&hold));
                 decisions.hold = Some(hold);
                 return shown(target, &words);
             }
@@ -362,7 +362,7 @@ impl Decided {
                     return refused(target, why, Refusal::NothingThere);
                 };
                 let words = format!(
-                    "`{source}` is not offered to it again, a newer one is. `{prefix} unskip for {}` takes it back.",
+                    "`{source}` is not offered to it again, a newer one is. `{prefix} unskip for {}` undoes it.",
                     for_word(target)
                 );
                 decisions.skipped = Some(Skipped { source, by: by.to_owned() });

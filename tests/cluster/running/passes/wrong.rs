@@ -37,7 +37,7 @@ fn wrong() -> Vec<Wrong> {
             "a selector that nothing meets",
             "v1.0.0",
             json!({"fetchConfig": selector}),
-            "meets `for=nobody`; correct `spec.fetchConfig.selector`, or add such a ConfigMap there",
+            "matches `for=nobody`; correct `spec.fetchConfig.selector`, or add such a ConfigMap there",
         ),
         (
             "a selector with an operator that is none",
@@ -79,7 +79,7 @@ fn wrong() -> Vec<Wrong> {
             "a patch that is none",
             "v1.0.0",
             json!({"patches": [{"patch": "- {op: nonsense"}]}),
-            "`spec.patches[0]`: this patch is no YAML",
+            "`spec.patches[0]`: this patch is not YAML",
         ),
         (
             "a patch of a field that is not there",
@@ -91,7 +91,7 @@ fn wrong() -> Vec<Wrong> {
             "a manifest patch that is none",
             "v1.0.0",
             json!({"manifestPatches": ["a: ["]}),
-            "`spec.manifestPatches[0]`: this patch is no YAML",
+            "`spec.manifestPatches[0]`: this patch is not YAML",
         ),
         (
             "both sorts of patches",
