@@ -1,5 +1,6 @@
 //! What no budget stops ends a planning process, and nothing else.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -456,7 +456,7 @@ const FAILING: &[Failing] = &[
         name: "a check is wrong",
         declare: |world| list(world, "  checks: [\"nodes.size() == 7\"]\n"),
         happen: |_, _| {},
-        says: &["gauss/peu01/capstan.yaml:8: CheckInvalid", "service cilium", "nothing is called nodes"],
+        says: &["gauss/peu01/capstan.yaml:8: CheckInvalid", "service cilium", "there is no nodes"],
     },
     Failing {
         name: "the API forbids an object",
