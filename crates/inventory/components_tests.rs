@@ -243,7 +243,7 @@ fn a_name_that_nobody_takes_is_told_where_the_template_or_the_component_has_it()
     .unwrap_err();
     assert!(
         found[0].starts_with(
-            "invalid-name components/own/policy.yaml:3:35 `a b` of ConfigMap policy is no label's key"
+            "invalid-name components/own/policy.yaml:3:35 `a b` of ConfigMap policy is not a label's key"
         ),
         "{found:#?}"
     );

@@ -24,7 +24,7 @@ pub fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Member]) ->
             WaveState::Waits { why } => why.clone(),
             WaveState::Entered { waits: None } => "is under way".to_owned(),
             WaveState::Entered { waits: Some(what) } => format!("is under way; {what}"),
-            WaveState::Soaking { until } => format!("is verified, and must stay well until {until}"),
+            WaveState::Soaking { until } => format!("is verified, and must stay healthy until {until}"),
             WaveState::Ended { .. } => "has ended".to_owned(),
         };
         let done = match count(at, false) {

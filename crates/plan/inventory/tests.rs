@@ -114,7 +114,7 @@ fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys
             here,
             RECORD,
             "acme/peu01",
-            "removed: acme/peu01 was made from the definition peu01, and ClusterDefinition peu02 would be in its folder",
+            "removed: acme/peu01 was made from the definition peu01, but ClusterDefinition peu02 would be in its folder",
         ),
         (
             "# nothing\n",
@@ -130,7 +130,7 @@ fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys
             "{}\n",
             RECORD,
             "acme/peu01",
-            "removed: acme/peu01 was made from the definition peu01, and `.capstan.yaml` no longer names an inventory",
+            "removed: acme/peu01 was made from the definition peu01, but `.capstan.yaml` no longer names an inventory",
         ),
         (
             &peu01,

@@ -394,7 +394,7 @@ fn a_release_that_switches_the_network_is_refused_unless_its_entry_forces_it() {
     let forced = entry.replace("services/calico}}", &format!("services/calico}}, {force}}}"));
     let Upgrade { findings, blocked, notes, .. } = switched(&forced).upgrade;
     assert!(findings.is_empty() && blocked.is_empty(), "{findings:?} {blocked:?}");
-    let told = "With this upgrade the pod network changes from `cilium` to `calico`, as `force` says (tried in dev). Pods keep the network that they were started in until they are made anew. Until then";
+    let told = "With this upgrade the pod network changes from `cilium` to `calico`, as `force` says (tried in dev). Pods keep the network that they started in until they are recreated. Until then";
     assert!(notes[0].starts_with(told), "{notes:?}");
     assert_eq!(
         notes[1],

@@ -101,8 +101,7 @@ async fn a_network_that_was_switched_off_or_renamed_before_is_told_to_the_head_t
         let answer = judge(&world, "gauss/peu01").await;
         assert_eq!(answer.verdict, PreflightVerdict::Rejected, "{first}");
         let told = answer.reasons[0].line();
-        let expected =
-            "gauss/peu01/capstan.yaml:3: the pod network changes from `cilium` to `calico`: Capstan refuses this.";
+        let expected = "gauss/peu01/capstan.yaml:3: the pod network changes from `cilium` to `calico`: Capstan refuses this.";
         assert!(told.starts_with(expected), "{told}");
         world.write("gauss/peu01/capstan.yaml", &format!("{second}{FORCE}"));
         assert_eq!(judge(&world, "gauss/peu01").await.verdict, PreflightVerdict::Accepted);
@@ -139,8 +138,7 @@ async fn a_chart_that_brings_another_network_is_not_applied_either() {
         assert!(matches!(outcome.ended, Ended::Applied), "{:?}", outcome.ended);
         assert_eq!(world.live.names("HelmChartProxy"), ["cilium"]);
         let status = world.status("gauss-peu01");
-        let held =
-            "HelmChartProxy org/calico: the pod network changes from `cilium` to `calico`: Capstan refuses this.";
+        let held = "HelmChartProxy org/calico: the pod network changes from `cilium` to `calico`: Capstan refuses this.";
         assert!(status.withheld[0].starts_with(held), "{:?}", status.withheld);
         let calico = status.services.iter().find(|service| service.name == "calico").unwrap();
         assert_eq!(calico.reason.as_deref(), Some("CniSwitchRefused"));

@@ -108,7 +108,7 @@ async fn a_release_moves_through_three_waves_whatever_is_lost_between() {
     merge(&town, "a/canary").await;
     assert_eq!(open(&town), [""; 0], "it must be well for two hours");
     let (_, body) = dashboard(&town);
-    assert!(body.contains("### Campaigns\n\n- `aws/v22.0.0` through campaign `fleet`\n  - `canary`: 1 of 1 done; is verified, and must stay well until "), "{body}");
+    assert!(body.contains("### Campaigns\n\n- `aws/v22.0.0` through campaign `fleet`\n  - `canary`: 1 of 1 done; is verified, and must stay healthy until "), "{body}");
 
     // An hour later everything but GitHub is lost: the soak goes on from where it was.
     pass(&town, 3_600).await;
