@@ -137,7 +137,7 @@ fn a_folder_is_its_definitions_wherever_that_would_put_it_now_and_never_anybodys
             here,
             &edited,
             "acme/peu01",
-            "edited: acme/peu01/capstan-values.yaml:8:9: the digest does not fit",
+            "edited: acme/peu01/capstan-values.yaml:8:9: the digest does not match the values",
         ),
     ] {
         let mut files = vec![("inventory/all.yaml", inventory)];
