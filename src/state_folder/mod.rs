@@ -2,8 +2,8 @@
 //! that is whole or not there, and survives the power. Beside it lie notes for the one that follows its death: what it
 //! is at, and what proposals ask of clouds.
 //!
-//! Deliberately absent: trees and reports, which lie there too and belong to [`git`](crate::git) and
-//! [`agent_client`](crate::agent_client).
+//! Deliberately absent: trees and reports, which lie there too and belong to `capstan_git` and
+//! `capstan_agent_client`.
 
 mod lock;
 mod notes;
