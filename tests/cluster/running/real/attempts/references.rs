@@ -40,7 +40,7 @@ macro_rules! not_brought {
             $object,
             " names ",
             $named,
-            " by `",
+            " in `",
             $field,
             "`, but this folder does not have it. An overlay may name only the folder's own objects, or what base names in the same field. Add it, or name it in base"
         )
