@@ -92,7 +92,7 @@
 //! | a rule and its reason | `plan/policy`, one file a rule |
 //! | a slash-command | `plan/verbs` has its grammar and who may use it, `bot-core/commands` decides, `report/answer.rs` answers |
 //! | a tick of the dashboard | `report/dashboard/boxes.rs` writes the box, `bot-core/dashboard/ticks.rs` makes a command of it |
-//! | a field of a kind of Capstan's own | `k8s/crd` defines it, `capstan crds` prints it for `deploy/`, `reconciler/reconcile/resources` reads it |
+//! | a field of a kind of Capstan's own | `k8s/crd` defines it, `capstan crds` prints it for `deploy/`, `reconciler-core/resources` reads it |
 //! | another cloud | an adapter beside `openstack`, behind the traits of `ports/cloud.rs`; what it is asked, `live/cloud` |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign`, `bot-core/proposals` (decide), `bot/sync` (act) |
@@ -180,8 +180,8 @@
 //! # Where tests stand
 //!
 //! A folder's tests stand in its `tests.rs`, or in `tests/` where they are several; a file's at its end, in
-//! `#[cfg(test)] mod tests`, or beside it in `<file>_tests.rs` where they are long. Tests of several rooms or of a
-//! program stand in the package's `tests/suite`. A module that is a folder begins in its `mod.rs`.
+//! `#[cfg(test)] mod tests`, or beside it in `<file>_tests.rs` where they are long. Tests of several rooms stand in the
+//! package's `tests/suite`, those of the programs in `tests/bot`, `tests/cluster` and `tests/cli`. A module that is a folder begins in its `mod.rs`.
 //!
 //! # The rule
 //!

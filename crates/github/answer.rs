@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use capstan_outbound::stays_as_it_was;
+use http::header::LINK;
 use http::{HeaderMap, Method, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use octocrab::{FromResponse, GitHubError};
@@ -63,6 +64,13 @@ impl Answer {
         self.said.as_ref().map_or(0, |response| http_body::Body::size_hint(response.body()).lower())
     }
 
+    /// Whether `Link` names a next page; `None` where it names no pages at all.
+    pub(super) fn has_next_page(&self) -> Option<bool> {
+        let link = self.said.as_ref().ok()?.headers().get(LINK)?.to_str().ok()?;
+        let names = |page: &str| link.contains(&format!("rel=\"{page}\""));
+        ["first", "prev", "next", "last"].into_iter().any(names).then(|| names("next"))
+    }
+
     /// The content of a successful answer; anything else is an error.
     pub(super) async fn content<T: FromResponse>(self) -> Result<T, CodeHostError> {
         match self.said {
@@ -109,7 +117,10 @@ fn words_of(status: StatusCode) -> String {
 
 /// GitHub's words: the message, and the messages of its `errors`.
 fn message(refusal: &GitHubError) -> String {
-    let mut text = refusal.message.clone();
+    // Where `errors` is no list, octocrab gives all of the body as the message.
+    let body: Option<serde_json::Value> = serde_json::from_str(&refusal.message).ok();
+    let own = body.as_ref().and_then(|body| body.get("message")?.as_str());
+    let mut text = own.unwrap_or(&refusal.message).to_owned();
     for error in refusal.errors.iter().flatten() {
         let field = |name: &str| error.get(name).and_then(serde_json::Value::as_str);
         let detail = match (error.as_str(), field("message"), field("field"), field("code")) {
@@ -262,11 +273,27 @@ mod tests {
         }
     }
 
-    fn answer(body: &'static str) -> Answer {
+    fn answered(response: http::response::Builder, body: &'static str) -> Answer {
         let body = Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed();
-        let response = Response::builder().status(422).body(body).unwrap();
+        let response = response.body(body).unwrap();
         let answer = Answer::of("opening".to_owned(), Method::POST, response).now_or_never().unwrap();
         answer.unwrap()
+    }
+
+    fn answer(body: &'static str) -> Answer {
+        answered(Response::builder().status(422), body)
+    }
+
+    #[test]
+    fn the_next_page_is_where_a_link_says_so() {
+        let next = r#"<https://x/?page=2>; rel="next", <https://x/?page=9>; rel="last""#;
+        let last = r#"<https://x/?page=1>; rel="first", <https://x/?page=1>; rel="prev""#;
+        for (link, expected) in
+            [(next, Some(true)), (last, Some(false)), (r#"<https://x/old>; rel="deprecation""#, None)]
+        {
+            assert_eq!(answered(Response::builder().header(LINK, link), "[]").has_next_page(), expected);
+        }
+        assert_eq!(answered(Response::builder(), "[]").has_next_page(), None);
     }
 
     #[test]
@@ -279,6 +306,8 @@ mod tests {
             .message(),
             "Validation Failed: No commits between main and x: head invalid: plain"
         );
+        let single = r#"{"message": "Validation Failed", "errors": "plain"}"#;
+        assert_eq!(answer(single).message(), "Validation Failed");
         assert_eq!(answer("").message(), "Unprocessable Entity");
         let long = Box::leak(format!(r#"{{"message": "{}"}}"#, "ä".repeat(600)).into_boxed_str());
         assert_eq!(answer(long).message().chars().count(), 512);

@@ -16,7 +16,7 @@ use capstan_ports::{
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{Call, Effect, Identity};
-use super::transport::{GitHub, PER_PAGE, Paged};
+use super::transport::{GitHub, Paged};
 
 /// GitHub shows so many buttons.
 const BUTTONS: usize = 3;
@@ -34,9 +34,8 @@ struct CheckPage<T> {
 impl<T: DeserializeOwned> Paged for CheckPage<T> {
     type Item = T;
 
-    fn read(self) -> (Vec<T>, bool) {
-        let is_full = self.check_runs.len() >= PER_PAGE;
-        (self.check_runs, is_full)
+    fn items(self) -> Vec<T> {
+        self.check_runs
     }
 }
 

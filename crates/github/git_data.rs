@@ -1,10 +1,10 @@
 //! Trees, blobs and commits through the Git Data API.
 //!
-//! Blobs, and what was made, are read by hand: octocrab's blob wants a size, which GitHub describes as `null` too.
+//! Read by hand: octocrab's blob wants a size, which GitHub describes as `null` too, and its tree a `url`, which GitHub
+//! does not promise.
 
 use base64::Engine as _;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
-use octocrab::models::git::GitTree;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -18,6 +18,19 @@ use super::transport::GitHub;
 struct BlobPayload {
     content: String,
     encoding: String,
+}
+
+#[derive(Deserialize)]
+struct TreePayload {
+    tree: Vec<EntryPayload>,
+    truncated: bool,
+}
+
+#[derive(Deserialize)]
+struct EntryPayload {
+    path: String,
+    mode: String,
+    sha: String,
 }
 
 #[derive(Deserialize)]
@@ -42,7 +55,7 @@ impl GitHub {
         let call = Call::get(identity, "/repos/{owner}/{repo}/git/trees/{tree_sha}", doing.clone())
             .in_repository(repository, &["git", "trees", tree.as_str()])
             .query("recursive", "1");
-        let Some(found) = self.send(&call).await?.object_if_there::<GitTree>().await? else {
+        let Some(found) = self.send(&call).await?.object_if_there::<TreePayload>().await? else {
             return Ok(None);
         };
         if found.truncated {

@@ -197,9 +197,11 @@ impl GitHub {
             let call = call.clone().query("per_page", PER_PAGE.to_string()).query("page", page.to_string());
             let answer = self.send(&call).await?;
             self.shared.limits.judge_list(&mut bytes, answer.bytes(), &call.terms.doing)?;
-            let (found, more) = answer.content::<P>().await?.read();
+            let has_next = answer.has_next_page();
+            let found = answer.content::<P>().await?.items();
+            let goes_on = goes_on(has_next, found.len());
             all.extend(found);
-            if !more || all.last().is_some_and(&is_far_enough) {
+            if !goes_on || all.last().is_some_and(&is_far_enough) {
                 return Ok((all, true));
             }
         }
@@ -208,24 +210,25 @@ impl GitHub {
 }
 
 /// The most that GitHub puts on one.
-pub(super) const PER_PAGE: usize = 100;
+const PER_PAGE: usize = 100;
+
+/// Whether a list goes on. GitHub names the next page in `Link`; where it sends none, a full page has a successor.
+fn goes_on(has_next: Option<bool>, items: usize) -> bool {
+    has_next.unwrap_or(items >= PER_PAGE)
+}
 
 /// A page of a list.
 pub(super) trait Paged: FromResponse {
     type Item;
 
-    /// Its items, and whether another page follows.
-    fn read(self) -> (Vec<Self::Item>, bool);
+    fn items(self) -> Vec<Self::Item>;
 }
 
 impl<T: DeserializeOwned> Paged for Page<T> {
     type Item = T;
 
-    fn read(self) -> (Vec<T>, bool) {
-        // GitHub names the next page in `Link`; where it sends none, a full page has a successor.
-        let is_linked = [&self.first, &self.prev, &self.next, &self.last].into_iter().any(Option::is_some);
-        let more = if is_linked { self.next.is_some() } else { self.items.len() >= PER_PAGE };
-        (self.items, more)
+    fn items(self) -> Vec<T> {
+        self.items
     }
 }
 
@@ -251,16 +254,9 @@ mod tests {
 
     #[test]
     fn a_list_goes_on_where_a_next_page_is_linked_or_nothing_is_and_the_page_is_full() {
-        let goes_on = |[next, prev]: [Option<&str>; 2], items: usize| {
-            let mut page = Page::<u8>::default();
-            (page.next, page.prev) =
-                (next.map(|link| link.parse().unwrap()), prev.map(|link| link.parse().unwrap()));
-            page.items = vec![0; items];
-            page.read().1
-        };
-        assert!(goes_on([Some("https://x/?page=2"), None], 1));
-        assert!(!goes_on([None, Some("https://x/?page=1")], 100));
-        assert!(!goes_on([None, None], 99));
-        assert!(goes_on([None, None], 100));
+        assert!(goes_on(Some(true), 1));
+        assert!(!goes_on(Some(false), 100));
+        assert!(!goes_on(None, 99));
+        assert!(goes_on(None, 100));
     }
 }

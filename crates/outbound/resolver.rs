@@ -19,7 +19,8 @@ use crate::address::{Place, place};
 /// Where the names of a client may lead.
 #[derive(Debug, Clone)]
 pub enum Reach {
-    /// Into the Internet. These names are whoever's who runs Capstan, and lead into private networks and to this machine, too; without ports.
+    /// Into the Internet. These names are whoever's who runs Capstan, and lead into private networks and to this machine,
+    /// too; without ports.
     Internet {
         /// Such names.
         but: Vec<String>,

@@ -19,7 +19,7 @@ pub enum Requeue {
     Now,
     /// Ever more seldom: it failed.
     Retry,
-    /// At its interval, unless it is put off: it was not begun, which says nothing of how it would have ended.
+    /// At its interval, or sooner where it is asked for: it was not begun, so that its failures are what they were.
     NotBegun,
 }
 

@@ -250,6 +250,24 @@ mod tests {
     }
 
     #[test]
+    fn what_was_not_begun_forgets_no_failure() {
+        let (mut schedule, now) = (Schedule::default(), Duration::from_secs(1_000));
+        schedule.keep([&id("a")], now);
+        for (need, pause) in [
+            (Requeue::Retry, 5),
+            (Requeue::NotBegun, 3600),
+            (Requeue::Retry, 10),
+            (Requeue::Usual, 3600),
+            (Requeue::Retry, 5),
+        ] {
+            schedule.ask(&id("a"), now);
+            schedule.begin(now).unwrap();
+            schedule.end(&id("a"), need, seconds(3600), 0.5, now);
+            assert_eq!(schedule.next(), Some(now + seconds(pause)), "{need:?}");
+        }
+    }
+
+    #[test]
     fn whoever_is_changed_again_and_again_gets_turns_ever_more_seldom() {
         let (mut schedule, mut now) = (Schedule::default(), Duration::from_secs(1_000));
         schedule.keep([&id("a")], now);

@@ -28,35 +28,41 @@ pub(crate) trait Life: Send {
     fn restless(&self) -> Self::Trouble;
 }
 
-/// How a look ended.
-pub(crate) enum Lived<F: Basis> {
-    /// There is nothing to do now, by these facts.
-    Rests(F::Rest, F),
-    /// It was to stop.
-    Interrupted,
-}
+/// There is nothing to do now, by these facts.
+pub(crate) type Rested<F> = (<F as Basis>::Rest, F);
 
-/// Does whatever is to be done now; `is_over` says, before each look, whether to stop.
-pub(crate) async fn live<L: Life>(
-    life: &mut L,
-    is_over: &(dyn Fn() -> bool + Sync),
-) -> Result<Lived<L::Facts>, L::Trouble> {
+/// Does whatever is to be done now.
+pub(crate) async fn live<L: Life>(life: &mut L) -> Result<Rested<L::Facts>, L::Trouble> {
     for _ in 0..L::MOST_STEPS {
-        if is_over() {
-            return Ok(Lived::Interrupted);
-        }
-        let facts = life.gather().await?;
-        match facts.next() {
-            Next::Step(step) => life.perform(step, facts).await?,
-            Next::Rest(rest) => return Ok(Lived::Rests(rest, facts)),
+        if let Some(rested) = look(life).await? {
+            return Ok(rested);
         }
     }
     Err(life.restless())
 }
 
-/// For what is not stopped between two steps.
-pub(crate) fn never() -> bool {
-    false
+/// The same; `is_over` says, before each look, whether to stop. `None` where it stopped.
+pub(crate) async fn live_unless<L: Life>(
+    life: &mut L,
+    is_over: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<Rested<L::Facts>>, L::Trouble> {
+    for _ in 0..L::MOST_STEPS {
+        if is_over() {
+            return Ok(None);
+        }
+        if let Some(rested) = look(life).await? {
+            return Ok(Some(rested));
+        }
+    }
+    Err(life.restless())
+}
+
+async fn look<L: Life>(life: &mut L) -> Result<Option<Rested<L::Facts>>, L::Trouble> {
+    let facts = life.gather().await?;
+    match facts.next() {
+        Next::Step(step) => life.perform(step, facts).await.map(|()| None),
+        Next::Rest(rest) => Ok(Some((rest, facts))),
+    }
 }
 
 #[cfg(test)]
@@ -111,12 +117,13 @@ mod tests {
             [(0, Ok(true), 1), (3, Ok(true), 4), (4, Err("no end"), 4), (10, Err("nine"), 1)]
         {
             let mut counter = Counter { count, looks: 0 };
-            let lived =
-                live(&mut counter, &never).await.map(|lived| matches!(lived, Lived::Rests((), Count(0))));
+            let lived = live(&mut counter).await.map(|((), facts)| facts.0 == 0);
             assert_eq!((lived, counter.looks), (expected, looks), "{count}");
         }
-        let mut counter = Counter { count: 3, looks: 0 };
-        assert!(matches!(live(&mut counter, &|| true).await, Ok(Lived::Interrupted)));
-        assert_eq!(counter.looks, 0);
+        for (is_over, looks) in [(true, 0), (false, 4)] {
+            let mut counter = Counter { count: 3, looks: 0 };
+            let lived = live_unless(&mut counter, &|| is_over).await.unwrap();
+            assert_eq!((lived.is_none(), counter.looks), (is_over, looks));
+        }
     }
 }

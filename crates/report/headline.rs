@@ -1,9 +1,8 @@
-//! The first line of a pull request's text: which Kubernetes, how many machines, in which order. Bodies, checks and
-//! answers count machines through it, so that all of them show the same numbers.
+//! The first line of a pull request's text: which Kubernetes, how many machines and what they are for, in which order.
 
 use std::collections::BTreeSet;
 
-use super::markdown::one_line;
+use super::markdown::text;
 use super::values;
 use capstan_model::kinds::{is_cluster, is_control_plane, is_version};
 use capstan_model::object::ObjectId;
@@ -28,12 +27,12 @@ impl Replaced {
     pub(super) fn of<'r>(rollouts: impl IntoIterator<Item = &'r Rollout>) -> Self {
         let mut replaced = Self::default();
         for rollout in rollouts {
-            if rollout.course.effect != Effect::Replaces || rollout.loses_its_owner() {
+            if !rollout.replaces() {
                 continue;
             }
             if let Some([control_plane, workers]) = groups(rollout) {
-                replaced.control_plane = replaced.control_plane.and(counted(Some(control_plane)));
-                replaced.workers = replaced.workers.and(counted(Some(workers)));
+                replaced.control_plane = replaced.control_plane.and(MachineCount::one(Some(control_plane)));
+                replaced.workers = replaced.workers.and(MachineCount::one(Some(workers)));
                 continue;
             }
             let sort = if is_control_plane(&rollout.object) {
@@ -43,7 +42,7 @@ impl Replaced {
             } else {
                 &mut replaced.workers
             };
-            *sort = sort.and(counted(rollout.machines));
+            *sort = sort.and(MachineCount::one(rollout.machines));
         }
         replaced
     }
@@ -77,10 +76,6 @@ fn groups(rollout: &Rollout) -> Option<[u32; 2]> {
     let [control_plane, workers] = sums;
     let is_all = Some(control_plane.checked_add(workers)?) == rollout.machines;
     (!rollout.course.parts.is_empty() && is_all).then_some(sums)
-}
-
-fn counted(machines: Option<u32>) -> MachineCount {
-    MachineCount { known: machines.map_or(0, u64::from), is_more: machines.is_none() }
 }
 
 fn number(machines: MachineCount) -> String {
@@ -153,7 +148,7 @@ fn kubernetes<'u>(upgrades: impl Iterator<Item = &'u Upgrade> + Clone) -> Option
     }
     let all = |side: usize| {
         let versions: BTreeSet<&str> = steps.iter().map(|step| step[side]).collect();
-        one_line(&versions.into_iter().collect::<Vec<_>>().join(", "), 100)
+        text(&versions.into_iter().collect::<Vec<_>>().join(", "), 100)
     };
     Some(format!("Kubernetes {} → {}", all(0), all(1)))
 }
@@ -237,6 +232,10 @@ mod tests {
             let versions = change("/spec/template/spec/version", json!("v1.31.9"), json!("v1.32.7"));
             let with = Upgrade { changes: vec![versions], ..one };
             assert_eq!(first_line([&with]), Some(format!("Kubernetes v1.31.9 → v1.32.7 · {said}")));
+            let forged = change("/spec/template/spec/version", json!("v1 @a <!--"), json!("v1+rke2r1"));
+            let with = Upgrade { changes: vec![forged], ..with };
+            let first = format!("Kubernetes v1 @\u{200b}a &lt;\\!-- → v1+rke2r1 · {said}");
+            assert_eq!(first_line([&with]), Some(first), "what stands in Git is text");
         }
     }
 

@@ -3,7 +3,7 @@
 //! It names every adapter of the bot, and none of the reconciler's: the demo is built without a Kubernetes client.
 //! Settings come as values; the program reads and checks them.
 //!
-//! A room may import the rooms of this package that its line names; `tests/suite/house` reads the table.
+//! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
 //! |---|---|---|

@@ -30,9 +30,9 @@ pub(super) fn clusters(
     typed: &str,
 ) -> Result<Vec<ClusterId>, Failure> {
     for path in paths(workspace, typed) {
-        let around = known.iter().find(|id| {
-            id.as_str() == path.as_str() || is_below(path.as_str(), id.as_str()) && exists(tree, &path)
-        });
+        let is_in = |id: &&&ClusterId| is_below(path.as_str(), id.as_str()) && exists(tree, &path);
+        let own = known.iter().find(|id| id.as_str() == path.as_str());
+        let around = own.or_else(|| known.iter().find(is_in));
         let meant: Vec<ClusterId> = match around {
             Some(id) => vec![(**id).clone()],
             None => known

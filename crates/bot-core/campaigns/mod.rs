@@ -10,9 +10,7 @@ mod telling;
 #[cfg(test)]
 mod tests;
 
-pub use self::moving::{
-    Moving, by_folder, campaign_for, candidate, give, is_newer, is_of_release, note_begun, release_of,
-};
-pub use self::releases::{Obeyed, Waits, campaign_of, in_no_wave, is_urgent, moving, unnoted, waiting};
+pub use self::moving::{Moving, by_folder, candidate, give, note_begun};
+pub use self::releases::{Obeyed, Waits, in_no_wave, is_urgent, moving, unnoted, waiting};
 pub use self::standing::{Members, Place, Stand, besides, members, places};
 pub use self::telling::{standing, told};

@@ -27,7 +27,7 @@ pub struct Moving<'a> {
 }
 
 /// Whether a release is a later one of the same provider.
-pub fn is_newer(one: &ReleaseId, than: &ReleaseId) -> bool {
+pub(super) fn is_newer(one: &ReleaseId, than: &ReleaseId) -> bool {
     one.provider() == than.provider()
         && matches!((one.version(), than.version()), (Some(one), Some(than)) if one > than)
 }
@@ -45,7 +45,7 @@ pub fn note_begun(begun: &mut Vec<Load>, open: &[ClusterId], members: &[Member])
 }
 
 /// The campaign by which a release moves.
-pub fn campaign_for<'a>(planned: Planned<'a>, release: &ReleaseId) -> Option<&'a CampaignSettings> {
+pub(super) fn campaign_for<'a>(planned: Planned<'a>, release: &ReleaseId) -> Option<&'a CampaignSettings> {
     planned.settings.campaigns.iter().find(|campaign| is_of(campaign, release.as_str()))
 }
 
@@ -86,13 +86,13 @@ pub fn give(order: &GivenOrder, settings: &CampaignSettings, note: &mut Note, no
 }
 
 /// The release that a source is, where it is one.
-pub fn release_of(source: Option<&SourceId>) -> Option<ReleaseId> {
+pub(super) fn release_of(source: Option<&SourceId>) -> Option<ReleaseId> {
     let source = source.filter(|source| *source.kind() == SourceKind::RELEASE)?;
     Some(ReleaseId::from_path(source.path()))
 }
 
 /// Whether campaigns are about what a proposal brings: a release, to a cluster or a provider set.
-pub fn is_of_release(proposal: &ProposalId) -> bool {
+pub(super) fn is_of_release(proposal: &ProposalId) -> bool {
     proposal.kind == SourceKind::RELEASE
         && matches!(proposal.target.kind(), TargetKind::Cluster | TargetKind::Providers)
 }

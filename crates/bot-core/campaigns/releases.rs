@@ -37,7 +37,7 @@ pub struct Waits {
 }
 
 /// The campaign of what a target is offered.
-pub fn campaign_of<'a>(planned: Planned<'a>, place: &Place) -> Option<&'a CampaignSettings> {
+pub(super) fn campaign_of<'a>(planned: Planned<'a>, place: &Place) -> Option<&'a CampaignSettings> {
     campaign_for(planned, place.offered.as_ref()?)
 }
 

@@ -16,6 +16,7 @@ use capstan_plan::verbs::OrderWhat;
 use capstan_report::{DashboardRecord, StatusState};
 use jiff::civil::date;
 
+use super::moving::{campaign_for, is_newer, is_of_release};
 use super::*;
 use crate::commands::GivenOrder;
 use crate::effects::{Effect, FirstStatus};

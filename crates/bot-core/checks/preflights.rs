@@ -117,26 +117,27 @@ pub enum Trust {
     No(String),
     /// Nobody knows yet: why.
     NotYet(String),
-    /// It hangs on what this one may do in the repository: [`trust_in`].
-    Ask(String),
 }
 
 /// Only heads of the repository itself that somebody with write permission pushed are trusted. `pushes` are those of its
 /// branch, as far as GitHub tells them; `own` is Capstan's login.
-pub fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Trust {
+///
+/// # Errors
+/// It hangs on what this one may do in the repository: [`trust_in`].
+pub fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Result<Trust, String> {
     if !pull.head_in_repository {
-        return Trust::No("Its head stands in another repository.".to_owned());
+        return Ok(Trust::No("Its head stands in another repository.".to_owned()));
     }
     let Some(pushes) = pushes else {
-        return Trust::No("GitHub does not say who pushed its head.".to_owned());
+        return Ok(Trust::No("GitHub does not say who pushed its head.".to_owned()));
     };
     let Some(push) = pushes.iter().find(|push| push.after == pull.head) else {
-        return Trust::NotYet("GitHub does not say who pushed its head.".to_owned());
+        return Ok(Trust::NotYet("GitHub does not say who pushed its head.".to_owned()));
     };
     match &push.actor {
-        None => Trust::No("Whoever pushed its head has no account any more.".to_owned()),
-        Some(actor) if *actor == own => Trust::Yes,
-        Some(actor) => Trust::Ask(actor.clone()),
+        None => Ok(Trust::No("Whoever pushed its head has no account any more.".to_owned())),
+        Some(actor) if *actor == own => Ok(Trust::Yes),
+        Some(actor) => Err(actor.clone()),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use capstan_facts::{EarlierPullRequest, PullRequest, PullRequestState};
+use capstan_model::ids::ClusterId;
 use capstan_plan::proposal::{Decisions, Draft, ProposalId, RollBack, carrier_of};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::verbs::{Back, Command};
@@ -26,7 +27,8 @@ impl RollBacks {
     }
 }
 
-/// The proposal that is rolled back, and the merged pull request that is meant, where it is the request's own.
+/// The proposal that is rolled back, the folder that it is of, and the merged pull request that is meant, where it is the
+/// request's own.
 ///
 /// # Errors
 /// It cannot be told which one: why, as a part of a sentence.
@@ -35,11 +37,14 @@ pub fn subject_of<'r>(
     scopes: &Scopes,
     request: &'r Request,
     (command, back): (&Command, &Back),
-) -> Result<(ProposalId, Option<&'r PullRequest>), String> {
+) -> Result<(ProposalId, ClusterId, Option<&'r PullRequest>), String> {
     let subjects = facts.proposals_of(scopes, request, command);
-    let proposal = match subjects.as_slice() {
-        [only] if only.target.id().is_some() => only.clone(),
-        [] | [_] => return Err("name the cluster: this is no proposal of one".to_owned()),
+    let of_one = |proposal: &ProposalId| Some((proposal.clone(), proposal.target.id()?.clone()));
+    let (proposal, cluster) = match subjects.as_slice() {
+        [] | [_] => subjects
+            .first()
+            .and_then(of_one)
+            .ok_or_else(|| "name the cluster: this is no proposal of one".to_owned())?,
         [first, ..] => {
             return Err(format!(
                 "name the cluster, as in `rollback {}`: this pull request is of {} clusters, and each is rolled back by itself",
@@ -55,7 +60,7 @@ pub fn subject_of<'r>(
             && id.is_some_and(|id| facts.members_in(&id, pull).contains(&proposal))
     };
     let pull = request.pull.as_ref().filter(|pull| back.cluster.is_none() || is_meant(pull));
-    Ok((proposal, pull))
+    Ok((proposal, cluster, pull))
 }
 
 /// The branches on which a proposal's changes may have been brought, each with the proposal that it is of.

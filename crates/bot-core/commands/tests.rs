@@ -502,7 +502,10 @@ fn what_is_rolled_back_is_one_cluster() {
         let command = request.commands[0].as_ref().unwrap();
         let capstan_plan::verbs::Command::Rollback(back) = command else { panic!("{command:?}") };
         let found = subject_of(&facts, &case.scopes, &request, (command, back));
-        let found = found.map(|(proposal, pull)| (proposal.to_string(), pull.map(|pull| pull.number)));
+        let found = found.map(|(proposal, cluster, pull)| {
+            assert_eq!(proposal.target.id(), Some(&cluster));
+            (proposal.to_string(), pull.map(|pull| pull.number))
+        });
         let expected = expected
             .map(|(target, pull): (&str, Option<u64>)| (target.to_owned(), pull))
             .map_err(str::to_owned);

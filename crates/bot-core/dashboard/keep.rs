@@ -79,7 +79,7 @@ pub fn notices(board: &Board, ticks: &[(&Request, Vec<Answer>)], now: Timestamp)
 }
 
 /// What was decided about proposals that have no pull request to note it in.
-pub fn decisions_without_pull_request(
+pub(super) fn decisions_without_pull_request(
     planned: Planned<'_>,
     outcome: &Outcome,
 ) -> Vec<(ProposalId, Decisions)> {

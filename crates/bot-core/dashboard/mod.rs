@@ -8,8 +8,7 @@ mod ticks;
 
 pub use self::board::{Board, Standing, choose, newer_record, reading_of, record_of};
 pub use self::keep::{
-    MOST_NOTICES, decisions_without_pull_request, earlier_texts, entries, is_answered_now, is_declined,
-    is_same, notices, record,
+    MOST_NOTICES, earlier_texts, entries, is_answered_now, is_declined, is_same, notices, record,
 };
 pub use self::ticks::{
     Edited, Whose, by_others, edited, late, said_to_lost, tick_requests, whose, written_over,

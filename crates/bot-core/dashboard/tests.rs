@@ -9,6 +9,7 @@ use capstan_report::{
 };
 use jiff::SignedDuration;
 
+use super::keep::decisions_without_pull_request;
 use super::*;
 use crate::proposals::{Outcome, ProposalOutcome};
 use crate::testing::{Case, block, comment, id, key, now, tick};

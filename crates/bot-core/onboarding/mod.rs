@@ -17,6 +17,9 @@ use capstan_report::text_digest;
 
 use crate::facts::{Facts, ONBOARDING_BRANCH, Write};
 
+/// What the change is from, and under which name it is remembered that a commit was looked at.
+pub const KIND: &str = "onboarding";
+
 /// Whether people can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asking {
@@ -86,7 +89,7 @@ pub fn holds_settings(tree: &dyn Tree, text: &str) -> bool {
 pub fn commit_message(onboarding: &Onboarding, root: &TreeId) -> String {
     let change = FileChange { path: settings_path(), before: None, after: Some(onboarding.settings.clone()) };
     let plan = PlanDigest::of(&[change]);
-    let kind = SourceKind::parse("onboarding").unwrap_or(SourceKind::RELEASE);
+    let kind = SourceKind::parse(KIND).unwrap_or(SourceKind::RELEASE);
     let source = SourceState::new(SourceId::new(kind, REPOSITORY_FILE), SourceContent::parse(root.as_str()));
     format!(
         "Add {REPOSITORY_FILE}: Capstan observes this repository\n\nThe settings fit what was found; the pull request \

@@ -18,7 +18,7 @@ use crate::commands::{MOST_BYTES, Request};
 use crate::planned::Planned;
 
 /// Whether what changes these clusters is merged without a word from anybody.
-pub fn is_automatic(settings: &RepositorySettings, members: &[ProposalId]) -> bool {
+pub(super) fn is_automatic(settings: &RepositorySettings, members: &[ProposalId]) -> bool {
     let automatic = &settings.upgrade.merge.automatic;
     let is_one = |target: &Target| Glob::grants(automatic, target.path());
     !members.is_empty() && members.iter().all(|member| is_one(&member.target))

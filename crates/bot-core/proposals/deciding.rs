@@ -72,9 +72,9 @@ pub enum Need {
     /// Whether its open pull request conflicts with its base.
     Mergeable,
     /// What became of the pull request that was on that proposal's branch before.
-    Ended(ProposalId),
-    /// Whether that proposal's cluster still waits for its machines.
-    Rollout(ProposalId),
+    Ended(ProposalId, Box<EarlierPullRequest>),
+    /// Whether the clusters of these proposals still wait for their machines.
+    Rollouts(Vec<ProposalId>),
 }
 
 /// What was answered so far; what is not in it was not asked.
@@ -113,6 +113,8 @@ pub struct Carrier<'a> {
     members: &'a [ProposalId],
     wanted: &'a BTreeMap<ProposalId, Wanted>,
     earlier: &'a Earlier,
+    /// Whose changes the open pull request brings.
+    there: Vec<ProposalId>,
     /// Those whose plan wants to write where it must not, a fault of Capstan's: the others of their group go without them.
     outside: BTreeMap<ProposalId, (OutsideTarget, Wanted)>,
 }
@@ -127,7 +129,8 @@ impl<'a> Carrier<'a> {
     ) -> Self {
         let is_one = id.target.group().is_none() && wanted.contains_key(id);
         let outside = if is_one { BTreeMap::new() } else { outside(planned, members) };
-        Self { planned, id, members, wanted, earlier, outside }
+        let there = if planned.facts.is_open(id) { planned.facts.members_of(id) } else { Vec::new() };
+        Self { planned, id, members, wanted, earlier, there, outside }
     }
 
     /// Those whose plan wants to write where it must not.
@@ -156,7 +159,7 @@ impl<'a> Carrier<'a> {
             leaving: Leaving::Nobody,
         };
         let earlier = match self.earlier.of(self.id) {
-            Some((on, pull)) if !facts.is_open(self.id) => Some((ended(answers, on)?.clone(), pull)),
+            Some((on, pull)) if !facts.is_open(self.id) => Some((ended(answers, on, pull)?.clone(), pull)),
             _ => None,
         };
         Ok(DecidedPull {
@@ -176,15 +179,9 @@ impl<'a> Carrier<'a> {
     fn wish_for(&self, member: &ProposalId, decisions: &Decisions) -> Command {
         let (facts, by_command) = (self.planned.facts, self.planned.decided);
         let own = by_command.wish(member);
-        let is_of_whole = self.is_there(member) || !facts.is_open(self.id);
+        let is_of_whole = self.there.contains(member) || !facts.is_open(self.id);
         let is_asked = is_of_whole && decisions.skipped.is_none();
         if is_asked { strongest([by_command.wish(self.id), own]) } else { own }
-    }
-
-    /// Whether the open pull request brings somebody's changes.
-    fn is_there(&self, member: &ProposalId) -> bool {
-        let facts = self.planned.facts;
-        facts.is_open(self.id) && facts.members_of(self.id).contains(member)
     }
 
     fn decide_group(&self, answers: &Answers) -> Result<DecidedPull, Need> {
@@ -197,8 +194,8 @@ impl<'a> Carrier<'a> {
             members.iter().map(|member| (member, by_command.of(member))).collect();
         // Each is read once, however many it carried.
         let new = members.iter().filter(|member| may_join(facts, id, member, wanted));
-        for (on, _) in new.filter_map(|member| earlier.of(member)).chain(earlier.pulls.get_key_value(id)) {
-            ended(answers, on)?;
+        for (on, pull) in new.filter_map(|member| earlier.of(member)).chain(earlier.pulls.get_key_value(id)) {
+            ended(answers, on, pull)?;
         }
         // How those before it ended concerns whom they carried, each by itself.
         let on_branch = earlier.pulls.get(id).and_then(|pull| {
@@ -234,7 +231,7 @@ impl<'a> Carrier<'a> {
                         .and_then(|(on, _)| answers.ended.get(on))
                         .filter(|pull| pull.state != PullState::Open),
                     waits: answers.rollouts.get(one).and_then(|why| why.as_deref()),
-                    stands: if self.is_there(one) { Stands::There } else { Stands::Elsewhere },
+                    stands: if self.there.contains(one) { Stands::There } else { Stands::Elsewhere },
                     room: room(one, decisions),
                 }
             })
@@ -242,22 +239,22 @@ impl<'a> Carrier<'a> {
         let Gathered { wanted: of_group, hold, carried, left_out, leaving } =
             gather(&all, offered_by(facts, id).as_ref());
         // Who has a pull request of its own now is to be merged with that.
-        let there = facts.members_of(id);
-        let moved = there.iter().any(|member| !members.contains(member));
+        let moved = self.there.iter().any(|member| !members.contains(member));
         let leaving = if moved { Leaving::Somebody } else { leaving };
         let known = Known { wanted: &of_group, command, hold, skipped: None, leaving };
         let action = decide_one(planned, id, &known, on_branch, answers)?;
         let writes = matches!(action, Action::Open { .. } | Action::Update { .. });
         // Members that come in wait for their machines as they would outside.
-        let unasked = carried.iter().filter(|member| {
+        let is_unasked = |member: &&ProposalId| {
             may_join(facts, id, member, wanted)
                 && of_each
                     .get(*member)
                     .is_some_and(|decisions| self.wish_for(member, decisions) == Command::None)
                 && !answers.rollouts.contains_key(*member)
-        });
-        if let Some(member) = unasked.into_iter().next().filter(|_| writes) {
-            return Err(Need::Rollout(member.clone()));
+        };
+        let unasked: Vec<ProposalId> = carried.iter().filter(is_unasked).cloned().collect();
+        if writes && !unasked.is_empty() {
+            return Err(Need::Rollouts(unasked));
         }
         let told = |why| {
             // The next pull request of the branch takes the place of that one, and notes it.
@@ -311,8 +308,8 @@ pub fn keeps_its_form(planned: Planned<'_>, id: &ProposalId, answers: &Answers) 
 }
 
 /// What became of the pull request that was on a proposal's branch before.
-fn ended<'a>(answers: &'a Answers, on: &ProposalId) -> Result<&'a Pull, Need> {
-    answers.ended.get(on).ok_or_else(|| Need::Ended(on.clone()))
+fn ended<'a>(answers: &'a Answers, on: &ProposalId, pull: &EarlierPullRequest) -> Result<&'a Pull, Need> {
+    answers.ended.get(on).ok_or_else(|| Need::Ended(on.clone(), Box::new(pull.clone())))
 }
 
 /// Those whose plan wants to write where it must not.
@@ -407,7 +404,7 @@ pub const fn mergeable(now: &PullRequest) -> Mergeable {
 }
 
 /// Of several wishes the one that the others are part of.
-pub fn strongest(wishes: impl IntoIterator<Item = Command>) -> Command {
+pub(super) fn strongest(wishes: impl IntoIterator<Item = Command>) -> Command {
     let rank = |wish: &Command| match wish {
         Command::None => 0,
         Command::Offer => 1,

@@ -14,11 +14,10 @@ mod states;
 #[cfg(test)]
 mod tests;
 
-pub use self::approvals::{held_in, is_automatic, judged_pulls, pushed_by, still_decided, to_note, voice_in};
+pub use self::approvals::{held_in, judged_pulls, pushed_by, still_decided, to_note, voice_in};
 pub use self::carriers::{Arranged, Arranging, Carriers, Form, Parting, arrange, part};
 pub use self::deciding::{
     Answers, Carrier, DecidedPull, Need, Step, awaited_cluster, keeps_its_form, mergeable, reviewed,
-    strongest,
 };
 pub use self::earlier::{Earlier, as_earlier, asked_earlier, became, may_join, unbound};
 pub use self::holding::{held_by_refusals, wanted_of, without_those_that_wait};

@@ -22,6 +22,8 @@ use capstan_plan::settings::{Glob, GroupPattern, GroupSettings, MergeMethod, Mod
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Block, BlockPart, ClosedBy, DashboardRecord, Gate, ProposalState};
 
+use super::approvals::is_automatic;
+use super::deciding::strongest;
 use super::*;
 use crate::commands::Request;
 use crate::facts::Write;
@@ -70,8 +72,10 @@ fn drive(
             Need::Branch { .. } => "branch".to_owned(),
             Need::Reviewed => "reviewed".to_owned(),
             Need::Mergeable => "mergeable".to_owned(),
-            Need::Ended(on) => format!("ended {on}"),
-            Need::Rollout(member) => format!("rollout {member}"),
+            Need::Ended(on, _) => format!("ended {on}"),
+            Need::Rollouts(members) => {
+                format!("rollouts {}", members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+            }
         });
         match need {
             Need::Branch { .. } => {
@@ -81,11 +85,11 @@ fn drive(
             Need::Mergeable => {
                 answers.of_pull.mergeable = Some(told.of_pull.mergeable.unwrap_or(Mergeable::PerhapsYes));
             }
-            Need::Ended(on) => drop(answers.ended.insert(on.clone(), told.ended[&on].clone())),
-            Need::Rollout(member) => {
+            Need::Ended(on, _) => drop(answers.ended.insert(on.clone(), told.ended[&on].clone())),
+            Need::Rollouts(members) => answers.rollouts.extend(members.into_iter().map(|member| {
                 let why = told.rollouts.get(&member).cloned().flatten();
-                answers.rollouts.insert(member, why);
-            }
+                (member, why)
+            })),
         }
         assert!(asked.len() < 20, "it is asked for ever: {asked:?}");
     }
@@ -360,7 +364,7 @@ fn machines_are_asked_for_of_those_that_come_in_and_of_nobody_who_asked() {
         told.of_pull.branch = Some(written(planned, "gauss/peu01", 'a'));
         let (asked, decided) = drive(planned, GROUP, &Earlier::default(), &told);
         assert_eq!(words(&decided.action), "updates #3, writes the branch anew");
-        assert_eq!(asked.last().unwrap(), "rollout gauss/peu03");
+        assert_eq!(asked.last().unwrap(), "rollouts gauss/peu03");
     });
 }
 

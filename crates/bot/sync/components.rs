@@ -80,8 +80,21 @@ impl Run<'_> {
             return Ok(None);
         };
         let mut asked: BTreeMap<Wanted, Option<String>> = BTreeMap::new();
+        let mut unread: Vec<(Wanted, String)> = Vec::new();
         for (set, wanted) in wanted {
-            let records = self.judged_components(&set).await?;
+            let records = match self.judged_components(&set).await {
+                // What is wrong with one set's branch is not its neighbours' trouble, and without what was judged nothing
+                // is taken for it.
+                Err(error) if error.is_of_one() => {
+                    tracing::warn!(repository = %self.repository.name, set = %set, error = %error, "what was judged of components cannot be read");
+                    unread.push((
+                        wanted,
+                        format!("what its open pull request was judged with cannot be read: {error}"),
+                    ));
+                    continue;
+                }
+                records => records?,
+            };
             let record = records.get(&wanted.label()).filter(|record| record.version == wanted.version);
             let known = record.map(|record| record.sha256.clone());
             let before = asked.entry(wanted).or_default();
@@ -89,6 +102,11 @@ impl Run<'_> {
         }
         let until = *self.components.until.get_or_init(|| Instant::now() + supplier.patience());
         let mut more = supplier.supply(self.repository, hosts, asked.clone(), until).await;
+        for (wanted, why) in unread {
+            if more.of(&wanted).is_none() {
+                more.add(wanted, Supply::Missing(why));
+            }
+        }
         for (wanted, known) in asked {
             let Some(known) = known else { continue };
             if let Some(Supply::Missing(why)) = more.of(&wanted) {

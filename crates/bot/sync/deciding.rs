@@ -29,7 +29,7 @@ impl Run<'_> {
         loop {
             match carrier.decide(&answers) {
                 Step::Decided(decided) => return Ok(decided),
-                Step::Ask(need) => self.answer(planned, id, need, earlier, &mut answers).await?,
+                Step::Ask(need) => self.answer(planned, id, need, &mut answers).await?,
             }
         }
     }
@@ -44,7 +44,7 @@ impl Run<'_> {
         loop {
             match keeps_its_form(planned, id, &answers) {
                 Step::Decided(form) => return Ok(form),
-                Step::Ask(need) => self.answer(planned, id, need, &Earlier::default(), &mut answers).await?,
+                Step::Ask(need) => self.answer(planned, id, need, &mut answers).await?,
             }
         }
     }
@@ -55,7 +55,6 @@ impl Run<'_> {
         planned: Planned<'_>,
         id: &ProposalId,
         need: Need,
-        earlier: &Earlier,
         answers: &mut Answers,
     ) -> Result<(), SyncError> {
         let open = self.facts.open_proposal(id);
@@ -76,15 +75,15 @@ impl Run<'_> {
                     None => Mergeable::PerhapsYes,
                 });
             }
-            Need::Ended(on) => {
-                if let Some(pull) = earlier.pulls.get(&on) {
-                    let ended = self.earlier_facts(&on, pull).await?;
-                    answers.ended.insert(on, ended);
-                }
+            Need::Ended(on, pull) => {
+                let ended = self.earlier_facts(&on, &pull).await?;
+                answers.ended.insert(on, ended);
             }
-            Need::Rollout(member) => {
-                let why = self.rollout_of(planned, &member).await?;
-                answers.rollouts.insert(member, why);
+            Need::Rollouts(members) => {
+                for member in members {
+                    let why = self.rollout_of(planned, &member).await?;
+                    answers.rollouts.insert(member, why);
+                }
             }
         }
         Ok(())

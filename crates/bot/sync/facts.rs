@@ -1,5 +1,7 @@
 //! What GitHub, Git and the records show of a repository, read in an order that cannot mislead.
 
+use std::collections::BTreeSet;
+
 use capstan_bot_core::checks::QUEUE_PREFIX;
 use capstan_bot_core::facts::{BranchNames, Facts, Gathered};
 use capstan_model::tree::{RepoPath, Tree};
@@ -70,15 +72,19 @@ async fn branch_names(
     (base, branches, open): (&Snapshot, &[BranchHead], &[PullRequest]),
 ) -> BranchNames {
     let mut names = BranchNames { kinds: ports.planner.kinds(), long: Vec::new() };
-    let called = || branches.iter().map(|head| &head.branch).chain(open.iter().map(|pull| &pull.head_branch));
+    let own = || open.iter().filter(|pull| pull.head_in_repository);
+    let called = || branches.iter().map(|head| &head.branch).chain(own().map(|pull| &pull.head_branch));
     if called().any(|branch| names.is_unknown(branch)) {
         names.long.push(LongTargets::among(paths_of(base.tree.as_ref())));
     }
     let unknown: Vec<&BranchHead> =
         branches.iter().filter(|head| names.is_unknown(&head.branch)).take(MOST_HEADS).collect();
-    for head in unknown {
-        if let Ok(snapshot) = ports.mirror.snapshot(repository, token, &head.commit).await {
-            names.long.push(LongTargets::among(paths_of(snapshot.tree.as_ref())));
+    let mut looked_at = BTreeSet::new();
+    for head in &unknown {
+        let is_new = looked_at.insert(&head.commit) && names.is_unknown(&head.branch);
+        if is_new && let Ok(snapshot) = ports.mirror.snapshot(repository, token, &head.commit).await {
+            let long = LongTargets::among(paths_of(snapshot.tree.as_ref()));
+            names.long.push(long.only_of(unknown.iter().map(|head| head.branch.as_str())));
         }
     }
     names

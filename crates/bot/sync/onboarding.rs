@@ -12,8 +12,8 @@
 
 use capstan_bot_core::facts::ONBOARDING_BRANCH as BRANCH;
 use capstan_bot_core::onboarding::{
-    Asking, asking, closed_write, commit_message, holds_settings, limits_write, open_pull, proposal_write,
-    settings_path, was_answered,
+    Asking, KIND, asking, closed_write, commit_message, holds_settings, limits_write, open_pull,
+    proposal_write, settings_path, was_answered,
 };
 use capstan_model::tree::CommitId;
 use capstan_plan::onboarding::Onboarding;
@@ -27,9 +27,6 @@ use capstan_ports::{
     AuditEntry, CheckRecord, CreatedPullRequest, CreatedReference, MovedReference, NewPullRequest,
     NewTreeEntry, PullRequest, PullRequestEdit, PullRequestState,
 };
-
-/// Under this name it is remembered that a commit was looked at.
-const LOOKED_AT: &str = "onboarding";
 
 /// What came of writing.
 enum Asked {
@@ -140,14 +137,14 @@ impl Run<'_> {
 
     async fn was_looked_at(&self) -> Result<bool, SyncError> {
         let (id, head) = (self.repository.id, &self.facts.base.commit);
-        Ok(self.ports.records.check(id, head, LOOKED_AT).await?.is_some())
+        Ok(self.ports.records.check(id, head, KIND).await?.is_some())
     }
 
     async fn looked_at(&self) -> Result<(), SyncError> {
         let record = CheckRecord {
             repository: self.repository.id,
             head: self.facts.base.commit.clone(),
-            name: LOOKED_AT.to_owned(),
+            name: KIND.to_owned(),
             check_run: 0,
             content: String::new(),
             verdict: None,

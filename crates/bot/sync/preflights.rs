@@ -264,7 +264,6 @@ impl Run<'_> {
             Trust::Yes => (PreflightState::Asked, Standing::Asked),
             Trust::No(why) => (PreflightState::NotAsked(why.clone()), Standing::NotAsked(why)),
             Trust::NotYet(why) => return Ok((Standing::NotAsked(why), false)),
-            Trust::Ask(_) => return Ok((Standing::Unanswered, false)),
         };
         let Ok(id) = PreflightId::parse(&Ulid::generate().to_string()) else {
             return Ok((Standing::Unanswered, true));
@@ -301,8 +300,8 @@ impl Run<'_> {
         };
         let own = if pushes.is_some() { host.bot_login().await? } else { String::new() };
         let actor = match trust(pull, pushes.as_deref(), &own) {
-            Trust::Ask(actor) => actor,
-            told => return Ok(told),
+            Ok(told) => return Ok(told),
+            Err(actor) => actor,
         };
         let permission = match host.permission(self.repository, &actor).await {
             Ok(permission) => permission,

@@ -39,12 +39,9 @@ impl Run<'_> {
         asked: (&Command, &Back),
         (scopes, settings): (&Scopes, &RepositorySettings),
     ) -> Result<Result<(ProposalId, RollBack), String>, SyncError> {
-        let (proposal, meant) = match subject_of(self.facts, scopes, request, asked) {
+        let (proposal, cluster, meant) = match subject_of(self.facts, scopes, request, asked) {
             Ok(subject) => subject,
             Err(why) => return Ok(Err(why)),
-        };
-        let Some(cluster) = proposal.target.id().cloned() else {
-            return Ok(Err("name the cluster: this is no proposal of one".to_owned()));
         };
         let (number, state, branch, head) = match meant {
             Some(pull) => (pull.number, pull.state, pull.head_branch.clone(), pull.head.clone()),

@@ -24,9 +24,9 @@ pub(super) struct Pick {
     pub(super) host: usize,
 }
 
-/// What available.
+/// What is available.
 pub(super) struct Matching {
-    /// As many active ones as available, then standby where no active one lacks.
+    /// As many active ones as are available, then standby where no active one lacks.
     pub(super) picks: Vec<Pick>,
     /// Active ones that lack, by role.
     pub(super) active_lacking: Vec<usize>,

@@ -171,6 +171,16 @@ impl LongTargets {
         found
     }
 
+    /// Those whose proposals may stand on these branches. Of the heads of branches nothing else is kept: whoever may push
+    /// fills them with long paths.
+    #[must_use]
+    pub fn only_of<'b>(mut self, branches: impl IntoIterator<Item = &'b str>) -> Self {
+        let wanted: BTreeSet<&str> =
+            branches.into_iter().filter_map(|branch| Some(shortened(branch)?.1)).collect();
+        self.by_digest.retain(|known, _| wanted.contains(known.as_str()));
+        self
+    }
+
     /// The proposal that stands on a branch whose name is shortened; `None` for any other branch, and where its target is
     /// none of these.
     pub fn proposal_on(&self, branch: &str) -> Option<ProposalId> {
@@ -351,7 +361,9 @@ mod tests {
                 let branch = id.branch();
                 assert!(id.is_shortened() && branch.len() <= 244, "{branch}");
                 assert_eq!(ProposalId::of_branch(&branch), None, "{branch}");
-                assert_eq!(long.proposal_on(&branch), Some(id), "{branch}");
+                assert_eq!(long.proposal_on(&branch), Some(id.clone()), "{branch}");
+                let only = long.clone().only_of([branch.as_str(), "main"]);
+                assert_eq!((only.proposal_on(&branch), only.by_digest.len()), (Some(id), 1), "{branch}");
                 assert_eq!(LongTargets::default().proposal_on(&branch), None, "{branch}");
                 assert!(is_name_of_proposal(&branch));
                 assert!(branches.insert(branch));

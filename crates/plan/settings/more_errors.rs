@@ -149,7 +149,9 @@ fn blank(text: &mut String, span: Range<usize>, left: &str) {
             *byte = b' ';
         }
     }
-    if let Some(place) = bytes.get_mut(start..start + left.len()).filter(|_| length >= left.len()) {
+    // A line that ends stays one: what is wrong further down is told with its own line.
+    let place = bytes.get_mut(start..start + left.len()).filter(|place| !place.contains(&b'\n'));
+    if let Some(place) = place.filter(|_| length >= left.len()) {
         place.copy_from_slice(left.as_bytes());
     }
     *text = String::from_utf8(bytes).unwrap_or_default();

@@ -15,17 +15,17 @@ impl MachineCount {
     /// Machines that are replaced, or lost with their owner.
     pub fn of<'r>(rollouts: impl IntoIterator<Item = &'r Rollout>) -> Self {
         let replacing = rollouts.into_iter().filter(|rollout| rollout.course.effect == Effect::Replaces);
-        replacing.fold(Self::default(), |sum, rollout| {
-            sum.and(match rollout.machines {
-                Some(machines) => Self { known: u64::from(machines), is_more: false },
-                None => Self { known: 0, is_more: true },
-            })
-        })
+        replacing.fold(Self::default(), |sum, rollout| sum.and(Self::one(rollout.machines)))
+    }
+
+    /// Those of one owner; `None` where Git does not know how many it has.
+    pub fn one(machines: Option<u32>) -> Self {
+        Self { known: machines.map_or(0, u64::from), is_more: machines.is_none() }
     }
 
     /// Those that are replaced by new ones.
     pub fn replaced<'r>(rollouts: impl IntoIterator<Item = &'r Rollout>) -> Self {
-        Self::of(rollouts.into_iter().filter(|rollout| !rollout.loses_its_owner()))
+        Self::of(rollouts.into_iter().filter(|rollout| rollout.replaces()))
     }
 
     /// Those that go with their owner.
@@ -51,6 +51,11 @@ impl MachineCount {
 }
 
 impl Rollout {
+    /// Whether its machines are replaced by new ones.
+    pub fn replaces(&self) -> bool {
+        self.course.effect == Effect::Replaces && !self.loses_its_owner()
+    }
+
     /// Whether the object that owns the machines goes: they are lost.
     pub fn loses_its_owner(&self) -> bool {
         self.because.iter().any(capstan_model::object::FieldPath::is_root)

@@ -33,7 +33,7 @@ pub struct Remembered {
 /// # Errors
 /// It is not as this program writes it.
 pub fn read(object: &Value) -> Result<Remembered, LiveError> {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let text = |pointer: &str| text(object, pointer);
     let namespace = text("/metadata/namespace").to_owned();
     let malformed = |reason: String| LiveError::Malformed {
         doing: format!("reading {KIND} {namespace}/{}", text("/metadata/name")),
@@ -67,5 +67,5 @@ pub fn object(kind: ProviderKind, namespace: &str, name: &str) -> ApiObject {
 
 /// A text in an object, at a JSON pointer; nothing where there is none.
 pub fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    capstan_live::live_objects::text(object, pointer).unwrap_or_default()
 }

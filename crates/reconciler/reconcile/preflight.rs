@@ -27,7 +27,6 @@ use super::templates::kept_names;
 use super::underway::Subject;
 pub use capstan_reconciler_core::preflight::is_for_good;
 use capstan_reconciler_core::preflight::{Found, unrendered};
-pub use capstan_reconciler_core::reason::AWAY;
 use capstan_reconciler_core::reason::{Reason, untold};
 use capstan_reconciler_core::resources::ManagedClusterStatus;
 use capstan_reconciler_core::unwanted::Unwanted;

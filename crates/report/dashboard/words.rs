@@ -234,7 +234,7 @@ fn campaign(one: &CampaignStanding) -> String {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        text.push_str(&format!("   - it continues without {}{more}\n", named.join(", ")));
+        text.push_str(&format!("  - it continues without {}{more}\n", named.join(", ")));
     }
     let (order, words) = match one.stopped {
         Some(_) => ("resume", "`campaign resume`: it continues, and failures so far no longer count"),

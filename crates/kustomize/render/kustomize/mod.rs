@@ -4,7 +4,7 @@
 //! generators, components, transformers; and at the very end, for the whole tree at once, the hashes in
 //! generated names, the references that follow renamed objects, variables, and the order of the output. Where
 //! kustomize's behaviour surprises, it is imitated: people apply what `kubectl` prints. A differential test
-//! holds this room against the real thing (`tests/suite/kustomize`).
+//! holds this room against the real thing (`crates/plan/tests/suite/kustomize`).
 //!
 //! Deliberately absent: Helm charts, validators, plugins that are programs. They are refused by name. Remote bases are read only where the repository vendors them (see [`remote`]).
 

@@ -11,7 +11,7 @@ use capstan_reconciler_core::credentials::{
 use jiff::{SignedDuration, Timestamp};
 
 use super::life::{CredentialLife, read_secret};
-use crate::life::{Lived, live};
+use crate::life::live_unless;
 use crate::reconcile::observation::Observation;
 use crate::reconcile::ports::{Note, Tone};
 use crate::reconcile::provider_sets::applied_as;
@@ -223,8 +223,8 @@ impl Reconciliation<'_> {
                 is_new: false,
                 live: None,
             };
-            match live(&mut life, &is_over).await {
-                Ok(Lived::Rests(rest, facts)) => {
+            match live_unless(&mut life, &is_over).await {
+                Ok(Some((rest, facts))) => {
                     if let Rest::Wait { behind, .. } = &rest
                         && !behind.is_empty()
                     {
@@ -233,7 +233,7 @@ impl Reconciliation<'_> {
                     turn.new.extend(life.is_new.then_some(purpose));
                     turn.set(purpose, facts.written);
                 }
-                Ok(Lived::Interrupted) => {}
+                Ok(None) => {}
                 Err(trouble) => {
                     if trouble.is_of_cloud() {
                         known.failed(&subject.opened, now, &trouble);

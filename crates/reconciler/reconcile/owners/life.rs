@@ -88,7 +88,8 @@ impl Life for KeyLife<'_, '_> {
     type Facts = Facts;
     type Trouble = Trouble;
 
-    const MOST_STEPS: usize = 64;
+    /// Four generations, each of which is counted, bound and issued, and what a file before them takes.
+    const MOST_STEPS: usize = 16;
 
     async fn gather(&mut self) -> Result<Facts, Trouble> {
         let name = &self.subject.cluster.name;
@@ -323,13 +324,14 @@ impl KeyLife<'_, '_> {
                 Some(Requested::Open) => Ok(None),
             }
         };
-        // The last look is when the time is over.
-        let mut pauses = LOOKS.with_total_delay(Some(self.memory().patience)).build();
+        // The last look is when the time is over: what the looks themselves take counts too.
+        let until = tokio::time::Instant::now() + self.memory().patience;
+        let mut pauses = LOOKS.build();
         loop {
             if let Some(signed) = look().await? {
                 return Ok(signed);
             }
-            let Some(pause) = pauses.next() else {
+            let Some(pause) = pauses.next().filter(|_| tokio::time::Instant::now() < until) else {
                 return Err(Trouble::new(
                     TroubleKind::SignerNotServed,
                     "nobody in the cluster signs certificates of clients (signer \

@@ -1,8 +1,8 @@
 //! The key of a cluster that its owners alone can open: made inside of the cluster, encrypted here, told to the bot.
 //!
 //! *Expected flow* of one look at one cluster ([`pass`]): who the owners are ([`asked`]); the cluster's API is opened by the
-//! kubeconfig that Cluster API wrote, and the binding there and the Secret here are read; then the domain decides step by
-//! step ([`capstan_live::owners`]), and each step is performed and everything looked at again ([`life`]); what the Secret
+//! kubeconfig that Cluster API wrote, and the binding there and the Secret here are read; then the core decides step by
+//! step ([`capstan_reconciler_core::owners`]), and each step is performed and everything looked at again ([`life`]); what the Secret
 //! holds is told to the bot, to which nothing is sent that it has already.
 //!
 //! *Guarantees*: the core's. A private key is made in memory and leaves it encrypted alone ([`certificate`], [`sealed`]):

@@ -14,7 +14,7 @@ use secrecy::ExposeSecret as _;
 
 use super::asked::asked;
 use super::life::{KeyLife, Looked, Subject};
-use crate::life::{live, never};
+use crate::life::live;
 use crate::reconcile::observation::Observation;
 use crate::reconcile::ports::{Note, OwnersFile, Tone};
 use crate::reconcile::provider_sets::applied_as;
@@ -250,7 +250,7 @@ impl Reconciliation<'_> {
             binding: None,
             kept: None,
         };
-        let lived = live(&mut life, &never).await;
+        let lived = live(&mut life).await;
         let kept = life.kept;
         if let Err(trouble) = lived {
             if let Some(problem) = &trouble.of_cluster {

@@ -18,7 +18,7 @@ use super::outcome::{Done, after, refresh};
 use super::store::Store;
 use super::subject::Subject;
 use super::target::{self, Target, as_text, is_key};
-use crate::life::{Life, Lived, live, never};
+use crate::life::{Life, live};
 
 /// A lease, and whoever keeps it.
 struct LeaseLife<'a> {
@@ -64,11 +64,8 @@ pub(super) async fn resolve(
         is_taken: false,
         gone: None,
     };
-    let lived = live(&mut life, &never).await?;
+    let (rest, _) = live(&mut life).await?;
     let (is_taken, gone) = (life.is_taken, life.gone);
-    let Lived::Rests(rest, _) = lived else {
-        return Err(VaultError::new(Why::Away, "it was to stop"));
-    };
     let next = rest.until.min(after(asking.now, refresh(subject)));
     let next = group.due(asking.now).map_or(next, |due| next.min(due));
     let owner = subject.key.clone();
@@ -90,7 +87,8 @@ impl Life for LeaseLife<'_> {
     type Facts = Facts;
     type Trouble = VaultError;
 
-    const MOST_STEPS: usize = 8;
+    /// What was asked for before, and four more: each may take a lease.
+    const MOST_STEPS: usize = 5;
 
     async fn gather(&mut self) -> Result<Facts, VaultError> {
         let look = match self.asked() {

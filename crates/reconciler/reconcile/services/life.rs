@@ -13,8 +13,9 @@ use serde_json::Value;
 
 use super::facts::{Found, judge_checks, judge_objects, judge_role};
 use super::folder::{Look, apply, hindrances, look, place};
+use super::network::is_named;
 use super::pass_state::Pass;
-use crate::life::{Life, Lived, live, never};
+use crate::life::{Life, live};
 use crate::reconcile::credentials::{SECRET_INSIDE, id_inside};
 
 /// What was found of one service.
@@ -57,13 +58,8 @@ impl Pass<'_, '_> {
         };
         let (looks, missing) = (Vec::new(), Vec::new());
         let mut life = ServiceLife { pass: &mut *self, service, known, looks, missing, inventory };
-        let lived = live(&mut life, &never).await?;
-        let looks = life.looks;
-        let problems = match lived {
-            Lived::Rests(problems, _) => problems,
-            Lived::Interrupted => Vec::new(),
-        };
-        Ok(Judged { problems, looks })
+        let (problems, _) = live(&mut life).await?;
+        Ok(Judged { problems, looks: life.looks })
     }
 }
 
@@ -201,8 +197,8 @@ impl ServiceLife<'_, '_, '_> {
     fn look_at_objects(&mut self, named: &[ServiceObject]) {
         let observed = self.pass.observed;
         for one in named {
-            let means = |id: &ObjectId| id.kind == one.kind.as_str() && id.name == one.name.as_str();
-            match observed.objects.iter().find(|object| means(&object.id)) {
+            let own = std::slice::from_ref(one);
+            match observed.objects.iter().find(|object| is_named(own, &object.id)) {
                 Some(object) => self.looks.push(Look::seen(object, observed.live.get(&object.id))),
                 None => {
                     let words = format!("base brings no {} {}", one.kind, one.name);
