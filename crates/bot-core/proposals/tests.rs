@@ -344,10 +344,10 @@ fn a_group_is_opened_with_those_that_may_come() {
 #[test]
 fn machines_are_asked_for_of_those_that_come_in_and_of_nobody_who_asked() {
     for (requests, expected) in [
-        (vec![], "branch rollout gauss/peu01 rollout gauss/peu02 rollout gauss/peu03"),
+        (vec![], "branch rollouts gauss/peu01, gauss/peu02, gauss/peu03"),
         (
             vec![comment(1, "ada", None, "/capstan upgrade gauss/peu02")],
-            "branch rollout gauss/peu01 rollout gauss/peu03",
+            "branch rollouts gauss/peu01, gauss/peu03",
         ),
     ] {
         group().heard(&requests, |planned| {
