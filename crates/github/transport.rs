@@ -212,9 +212,10 @@ impl GitHub {
 /// The most that GitHub puts on one.
 const PER_PAGE: usize = 100;
 
-/// Whether a list goes on. GitHub names the next page in `Link`; where it sends none, a full page has a successor.
-fn goes_on(has_next: Option<bool>, items: usize) -> bool {
-    has_next.unwrap_or(items >= PER_PAGE)
+/// Whether a list may go on. GitHub names the next page in `Link`. A full page is asked for its successor, whatever it says:
+/// "not modified" is true of its items, and not of the pages that came since.
+const fn goes_on(has_next: Option<bool>, items: usize) -> bool {
+    matches!(has_next, Some(true)) || items >= PER_PAGE
 }
 
 /// A page of a list.
@@ -253,10 +254,11 @@ mod tests {
     }
 
     #[test]
-    fn a_list_goes_on_where_a_next_page_is_linked_or_nothing_is_and_the_page_is_full() {
+    fn a_list_goes_on_where_a_next_page_is_linked_or_the_page_is_full() {
         assert!(goes_on(Some(true), 1));
-        assert!(!goes_on(Some(false), 100));
+        assert!(!goes_on(Some(false), 99));
         assert!(!goes_on(None, 99));
+        assert!(goes_on(Some(false), 100));
         assert!(goes_on(None, 100));
     }
 }

@@ -238,6 +238,16 @@ async fn long_lists_are_read_to_the_end() {
     assert_eq!(newest.len(), 103);
     assert_eq!((newest[102].number, newest[102].head_branch.as_str()), (103, "capstan/upgrade/c102"));
     assert_eq!(fleet.github.branches(&fleet.repository, "capstan/").await.unwrap().len(), 103);
+
+    // A page that is full is "not modified" where another one has come behind it.
+    for number in 1..=101 {
+        fleet.forge.comment(NAME, 1, "alice", &format!("{number}")).unwrap();
+        if number >= 99 {
+            let since = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(10);
+            let comments = fleet.github.recent_comments(&fleet.repository, since).await.unwrap();
+            assert_eq!(comments.len(), number);
+        }
+    }
 }
 
 /// What became of a proposal before is found by its branch, past what strangers' forks call the same.
