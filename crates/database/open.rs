@@ -108,7 +108,7 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
 /// What to do with a file that is damaged.
 pub(super) const REPLACE: &str = "Stop the bot, keep the file (and those beside it that are named like it) elsewhere, and \
      import the last export into an empty database; without one, start with an empty database: everything but the audit \
-     trail and the reconcilers' enrolment is found again in GitHub and Git, see docs/database.md#a-damaged-file";
+     trail and the reconcilers' enrolment is found again in GitHub and Git, see `capstan help database#a-damaged-file`";
 
 /// Why the database cannot be opened.
 #[derive(Debug, thiserror::Error)]

@@ -316,7 +316,7 @@ mod tests {
 
 Nothing was overwritten. Look at them. If they may be lost, comment `/capstan replan` again.
 
-See `docs/commands.md#what-is-not-obeyed`.
+See `capstan help commands#what-is-not-obeyed`.
 "
         );
         assert_eq!(text.text(), expected);

@@ -369,7 +369,7 @@ mod tests {
         assert!(!Answer::default().is_refusal());
         assert_eq!(
             refused.with("\nSee #3.\n").text(),
-            "It waits. See `docs/troubleshooting.md#states-of-a-proposal`.\n\nSee #3.\n"
+            "It waits. See `capstan help troubleshooting#states-of-a-proposal`.\n\nSee #3.\n"
         );
     }
 }

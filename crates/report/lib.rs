@@ -137,7 +137,7 @@ pub use merging::{
 };
 pub use onboarding::{ONBOARDING_TITLE, first_release_command, onboarding_body, says_onboarding};
 pub use outlook::{Becomes, ChangedRelease, JudgedReleases, ReleaseOutlook, SettingsOutlook, is_offered};
-pub use pages::Refusal;
+pub use pages::{Refusal, anchor};
 pub use preflight::{PreflightAnswered, not_enrolled, preflight_answer};
 pub use rollout::{RolloutSubject, StatusState, rollout_check, rollout_status};
 pub use rollout_comment::{TransitionId, announced_in, mark_announced, news, next_news, rollout_comment};

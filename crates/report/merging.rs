@@ -191,7 +191,7 @@ fn by_whom(by: &By) -> String {
 /// That GitHub did not take a merge, in its words.
 pub fn merge_refused_in_words(reason: &str) -> String {
     let hint = if reason.contains("not accessible by integration") {
-        " The App lacks a permission for it: see `docs/install-bot.md`. Somebody with the permission can merge it on GitHub."
+        " The App lacks a permission for it: see `capstan help install-bot`. Somebody with the permission can merge it on GitHub."
     } else {
         ""
     };
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(gate.title, "1 of 2 approvals missing");
         assert_eq!(
             gate.why,
-            "It needs 2 approvals by people who may `approve` here, and 1 is missing: comment `/capstan approve`, or approve the head in a review. Approvals by people who pushed to its branch do not count. See `docs/pull-requests.md#approvals`."
+            "It needs 2 approvals by people who may `approve` here, and 1 is missing: comment `/capstan approve`, or approve the head in a review. Approvals by people who pushed to its branch do not count. See `capstan help pull-requests#approvals`."
         );
         approved.missing = 0;
         assert_eq!(approvals_gate(&approved, "/capstan"), None);
@@ -265,7 +265,7 @@ mod tests {
             (gate.title.as_str(), gate.why.as_str()),
             (
                 "changes are requested",
-                "Changes are requested on GitHub by `grace`. See `docs/pull-requests.md#approvals`."
+                "Changes are requested on GitHub by `grace`. See `capstan help pull-requests#approvals`."
             )
         );
         approved.needed = 0;
@@ -290,7 +290,7 @@ mod tests {
         );
         assert_eq!(
             merge_refused_in_words("Resource not accessible by integration"),
-            "It is not merged: GitHub refuses it. Resource not accessible by integration. The App lacks a permission for it: see `docs/install-bot.md`. Somebody with the permission can merge it on GitHub."
+            "It is not merged: GitHub refuses it. Resource not accessible by integration. The App lacks a permission for it: see `capstan help install-bot`. Somebody with the permission can merge it on GitHub."
         );
     }
 }

@@ -1,11 +1,17 @@
 //! Where people read what a rule means, and why something was refused.
 //!
-//! A page is named by its path in Capstan's repository; whoever builds may say where the book of `docs/` is published,
-//! by `CAPSTAN_DOCUMENTATION_URL`.
+//! A build may say where the book of `docs/` is published, by `CAPSTAN_DOCUMENTATION_URL`. A page is named by its address
+//! there, and else by the command that prints it.
 
 use capstan_plan::policy::About;
 
 const PUBLISHED: Option<&str> = option_env!("CAPSTAN_DOCUMENTATION_URL");
+
+/// The fragment of a heading, as GitHub and mdBook make it.
+pub fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
 
 /// Declares what is refused with the page and the heading below `docs/` that explain it: the one place that says so.
 macro_rules! refusals {
@@ -111,7 +117,12 @@ refusals! {
 }
 
 impl Refusal {
-    /// The page for those who read text: an address, or the path in Capstan's repository.
+    /// The page as `capstan help` takes it: `commands#who-may`.
+    pub fn topic(self) -> String {
+        self.place().replacen(".md", "", 1)
+    }
+
+    /// The page for those who read text: its address, or the command that prints it.
     pub fn page(self) -> String {
         page_below(PUBLISHED, self)
     }
@@ -121,7 +132,7 @@ impl Refusal {
         PUBLISHED.map(|_| self.page())
     }
 
-    /// The page in Markdown: a link, or its path as code.
+    /// The page in Markdown: a link, or the command as code.
     pub fn shown(self) -> String {
         shown_below(PUBLISHED, self)
     }
@@ -141,7 +152,7 @@ fn page_below(published: Option<&str>, refusal: Refusal) -> String {
     let place = refusal.place();
     match published {
         Some(base) => format!("{}/{}", base.trim_end_matches('/'), place.replacen(".md", ".html", 1)),
-        None => format!("docs/{place}"),
+        None => format!("capstan help {}", refusal.topic()),
     }
 }
 
@@ -180,11 +191,8 @@ pub(super) fn address(rule: &About) -> String {
 }
 
 fn head(published: Option<&str>) -> String {
-    let pages = match published {
-        Some(base) => format!("<{}/rules.html>", base.trim_end_matches('/')),
-        None => "`docs/rules/RULE.md` in Capstan's documentation".to_owned(),
-    };
-    format!("\n### Findings\n\nWhat a rule means: `capstan rules RULE`, or {pages}.\n\n")
+    let pages = published.map(|base| format!(", or <{}/rules.html>", base.trim_end_matches('/')));
+    format!("\n### Findings\n\nWhat a rule means: `capstan rules RULE`{}.\n\n", pages.unwrap_or_default())
 }
 
 fn address_below(published: Option<&str>, rule: &About) -> String {
@@ -211,24 +219,24 @@ mod tests {
             "https://kubernetes.io/releases/version-skew-policy/#supported-component-upgrade-order"
         );
         assert!(head(published).contains("or <https://docs.example.com/capstan/rules.html>.\n"));
-        assert!(head(None).contains("or `docs/rules/RULE.md` in Capstan's documentation.\n"));
+        assert!(head(None).ends_with("What a rule means: `capstan rules RULE`.\n\n"));
     }
 
     #[test]
-    fn a_refusal_is_explained_where_its_page_is_published_or_lies() {
+    fn a_refusal_is_explained_where_its_page_is_published_or_printed() {
         let published = Some("https://docs.example.com/capstan/");
         assert_eq!(
             page_below(published, Refusal::MayNot),
             "https://docs.example.com/capstan/commands.html#who-may"
         );
-        assert_eq!(page_below(None, Refusal::MayNot), "docs/commands.md#who-may");
+        assert_eq!(page_below(None, Refusal::MayNot), "capstan help commands#who-may");
         assert_eq!(
             after_below(published, Refusal::MayNot, "No.\n"),
             "No. See <https://docs.example.com/capstan/commands.html#who-may>.\n"
         );
         assert_eq!(
             after_below(None, Refusal::MayNot, "No:\n\n- this\n"),
-            "No:\n\n- this\n\nSee `docs/commands.md#who-may`.\n"
+            "No:\n\n- this\n\nSee `capstan help commands#who-may`.\n"
         );
     }
 }

@@ -382,7 +382,7 @@ fn not_made(shared: &Shared, error: &NotSetUp) -> Response {
         NotSetUp::Manifest(error @ ManifestError::Unreachable(_)) => (
             StatusCode::BAD_GATEWAY,
             format!("{error}."),
-            "Load this page again within the hour: the code is still valid. The log says more; set your proxy or CA through environment variables (docs/install-bot.md).",
+            "Load this page again within the hour: the code is still valid. The log says more; set your proxy or CA through environment variables (`capstan help install-bot`).",
             None,
         ),
         NotSetUp::Manifest(error) => (StatusCode::BAD_GATEWAY, format!("{error}."), settings, None),

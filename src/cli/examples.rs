@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _, Subcommand as _, value_parser};
 
-use super::{AnyCommand, Arguments, Service};
+use super::{Arguments, Service};
 
 /// Commands by their words, each with its examples: what is typed, and what it does.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
@@ -94,6 +94,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "show the files of a new cluster",
             ),
             ("capstan create gauss/peu02 --from aws/v21.0.0 --write", "write them"),
+        ],
+    ),
+    (
+        "help",
+        &[
+            ("capstan help inventory values", "what `capstan inventory values --help` prints"),
+            ("capstan help settings", "the page about the settings of a repository"),
+            ("capstan help commands#who-may", "one section of a page, as messages name it"),
         ],
     ),
     ("schema", &[("capstan schema", "for an editor: the JSON Schema of .capstan.yaml")]),
@@ -232,22 +240,44 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// The commands as they are parsed, with examples. A flag is shown where it works: those of a checkout are of no use to a
-/// service.
+/// Flags that a checkout has; each command shows and takes those that are of use to it.
+const OF_A_CHECKOUT: [&str; 3] = ["repo", "at", "releases"];
+
+/// Commands that read no checkout, besides services.
+const WITHOUT_A_CHECKOUT: &[&str] = &["schema", "rules", "completions", "help"];
+
+/// Commands in which releases play a part, so that a checkout of theirs is of use.
+const WITH_RELEASES: &[&str] = &["plan", "upgrade", "create", "releases", "clusters", "adopt", "campaign"];
+
+/// The commands as they are parsed, with examples.
 pub fn command() -> Command {
     let mut command = Arguments::command();
     for (words, examples) in EXAMPLES {
         command = with(command, &words.split(' ').collect::<Vec<_>>(), &told(examples));
     }
-    for service in services() {
-        command = command.mut_subcommand(service, |service| {
-            service
-                .arg(Arg::new("repo").long("repo").value_parser(value_parser!(PathBuf)).hide(true))
-                .arg(Arg::new("releases").long("releases").value_parser(value_parser!(PathBuf)).hide(true))
-                .arg(Arg::new("at").long("at").hide(true))
-        });
+    let services = services();
+    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    for name in names {
+        let useless = OF_A_CHECKOUT.into_iter().filter(|flag| !is_of_use(flag, &name, &services));
+        command = command.mut_subcommand(&name, |below| useless.fold(below, without));
     }
     command
+}
+
+fn is_of_use(flag: &str, command: &str, services: &[String]) -> bool {
+    let reads_a_checkout =
+        !WITHOUT_A_CHECKOUT.contains(&command) && !services.iter().any(|service| service == command);
+    reads_a_checkout && (flag != "releases" || WITH_RELEASES.contains(&command))
+}
+
+/// The command with a flag that nobody sees: it is parsed, so that its refusal can say why.
+fn without(command: Command, flag: &'static str) -> Command {
+    let hidden = Arg::new(flag).long(flag).global(true).hide(true);
+    command.arg(if flag == "at" { hidden } else { hidden.value_parser(value_parser!(PathBuf)) })
+}
+
+fn listed(commands: &[&str]) -> String {
+    commands.iter().map(|command| format!("`{command}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn services() -> Vec<String> {
@@ -263,17 +293,21 @@ pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Re
     let mut command = command();
     let matches = command.try_get_matches_from_mut(words).map_err(|error| without_hidden(&command, error))?;
     let arguments = Arguments::from_arg_matches(&matches)?;
-    let of_a_checkout = [
-        ("--repo", arguments.repo.is_some()),
-        ("--at", arguments.at.is_some()),
-        ("--releases", arguments.releases.is_some()),
-    ];
-    let given = of_a_checkout.iter().find(|(_, given)| *given);
-    if let (AnyCommand::Service(_), Some((flag, _))) = (&arguments.command, given) {
-        let message = format!("`{flag}` is for commands on a checkout; this one reads none");
-        return Err(command.error(ErrorKind::ArgumentConflict, message));
-    }
-    Ok(arguments)
+    let given = [arguments.repo.is_some(), arguments.at.is_some(), arguments.releases.is_some()];
+    let (name, services) = (matches.subcommand_name().unwrap_or_default(), services());
+    let useless = OF_A_CHECKOUT
+        .into_iter()
+        .zip(given)
+        .find(|(flag, given)| *given && !is_of_use(flag, name, &services));
+    let message = match useless {
+        None => return Ok(arguments),
+        Some(("releases", _)) if is_of_use("repo", name, &services) => format!(
+            "`--releases` is for {}; `{name}` looks at one repository alone. `capstan --repo DIR {name}` looks at that of the releases",
+            listed(WITH_RELEASES)
+        ),
+        Some((flag, _)) => format!("`--{flag}` is for commands on a checkout; `{name}` reads none"),
+    };
+    Err(command.error(ErrorKind::ArgumentConflict, message))
 }
 
 fn without_hidden(command: &Command, mut error: clap::Error) -> clap::Error {
@@ -344,12 +378,21 @@ mod tests {
     fn a_flag_is_shown_and_taken_where_it_works() {
         let help = |words: &[&str]| parse(words).unwrap_err().to_string();
         assert!(help(&["capstan", "plan", "--help"]).contains("--at <REV>"));
-        for service in ["serve", "reconcile", "crds"] {
+        for service in ["serve", "reconcile", "crds", "rules", "schema", "help"] {
             assert!(!help(&["capstan", service, "--help"]).contains("--at"), "{service}");
         }
-        let refused = "error: `--at` is for commands on a checkout; this one reads none";
+        let refused = "error: `--at` is for commands on a checkout; `crds` reads none";
         assert!(help(&["capstan", "--at", "main", "crds"]).starts_with(refused));
         assert!(help(&["capstan", "crds", "--at", "main"]).starts_with(refused));
+        assert!(help(&["capstan", "campaign", "simulate", "--help"]).contains("--releases <DIR>"));
+        for words in
+            [["capstan", "validate", "--help"].as_slice(), &["capstan", "providers", "render", "--help"]]
+        {
+            assert!(!help(words).contains("--releases"), "{words:?}");
+        }
+        let refused = "error: `--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters`, `adopt`, `campaign`; `validate` looks at one repository alone. `capstan --repo DIR validate` looks at that of the releases\n";
+        assert!(help(&["capstan", "validate", "--releases", "r"]).starts_with(refused));
+        assert!(help(&["capstan", "--releases", "r", "validate"]).starts_with(refused));
         assert!(help(&["capstan", "clusters", "-o", "diff"]).contains("[possible values: text, json, yaml]"));
     }
 

@@ -20,6 +20,7 @@ mod diff;
 mod examples;
 mod explain;
 mod failure;
+mod help;
 mod init;
 mod init_release;
 mod inventory;
@@ -52,7 +53,6 @@ pub use database::{database_failure, print_database_check, print_exported, print
 pub use examples::{command, parse};
 pub use failure::{Failure, Outcome};
 
-use capstan_report::Refusal;
 use context::Context;
 
 use capstan_ports::{AllowedHosts, ComponentSource, FetchError, Workspace, WorkspaceError};
@@ -84,12 +84,6 @@ pub fn run(arguments: &Offline, outside: Outside<'_>) -> ExitCode {
 }
 
 fn dispatch(arguments: &Offline, outside: Outside<'_>) -> Result<Outcome, Failure> {
-    if arguments.releases.is_some() && !arguments.command.asks_for_releases() {
-        return Err(Failure::Usage(Refusal::Usage,
-            "`--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters`, `adopt` and `campaign`: the other commands look at this repository alone. Judge the releases where they lie: `capstan --repo DIR validate`"
-                .to_owned(),
-        ));
-    }
     let context = Context { arguments, open: outside.open };
     match &arguments.command {
         Command::Plan(command) => plan::run(&context, command),
@@ -108,5 +102,6 @@ fn dispatch(arguments: &Offline, outside: Outside<'_>) -> Result<Outcome, Failur
         Command::Inventory(command) => inventory::run(&context, command),
         Command::Campaign(command) => campaign::run(&context, command),
         Command::Completions(command) => completions::run(command),
+        Command::Help(command) => help::run(command),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use capstan_report::anchor;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// A page, with what tests look at.
@@ -132,12 +133,6 @@ impl Page {
         assert!(!rows.is_empty(), "{} has no table below #{heading}", self.path);
         rows
     }
-}
-
-/// The fragment of a heading, as GitHub and mdBook make it.
-fn anchor(heading: &str) -> String {
-    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
 /// A page by its path from the root of the repository.

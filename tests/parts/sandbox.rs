@@ -46,13 +46,13 @@ impl Said {
 
     /// The page that explains what is not well: the last line of standard error.
     pub fn page(&self) -> Option<&str> {
-        self.err.lines().last()?.strip_prefix("see docs/")
+        self.err.lines().last()?.strip_prefix("see capstan help ")
     }
 
     /// Standard error without that line.
     pub fn err_before_page(&self) -> &str {
         self.page().map_or(&self.err, |page| {
-            self.err.trim_end().strip_suffix(page).unwrap().strip_suffix("see docs/").unwrap()
+            self.err.trim_end().strip_suffix(page).unwrap().strip_suffix("see capstan help ").unwrap()
         })
     }
 }

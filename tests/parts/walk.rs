@@ -85,7 +85,7 @@ impl Walk {
         let ended = fs::read_to_string(ended).unwrap();
         let (code, at) = ended.trim_end().split_once(' ').unwrap();
         self.at = PathBuf::from(at);
-        let names_its_page = said.lines().last().is_some_and(|line| line.starts_with("see docs/"));
+        let names_its_page = said.lines().last().is_some_and(|line| line.starts_with("see capstan help "));
         assert_eq!(code != "0", names_its_page, "`{command}` ended with {code}:\n{said}");
         said
     }

@@ -29,7 +29,14 @@ fn words(answer: &Answer) -> String {
     };
     format!(
         "{how}{}",
-        answer.text().lines().next().unwrap_or_default().split(" See `docs/").next().unwrap_or_default()
+        answer
+            .text()
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .split(" See `capstan help ")
+            .next()
+            .unwrap_or_default()
     )
 }
 

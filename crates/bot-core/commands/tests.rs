@@ -48,7 +48,7 @@ fn said(decided: &Decided, request: &Request) -> String {
     let one = |at: usize| {
         let answer = decided.answer(request, at).cloned().unwrap_or_default();
         let text = answer.text();
-        let text = text.split(" See `docs/").next().unwrap_or_default().trim();
+        let text = text.split(" See `capstan help ").next().unwrap_or_default().trim();
         let how = match () {
             () if answer.is_empty() => return String::new(),
             () if answer.is_refusal() => "!",

@@ -157,7 +157,7 @@ impl FromRequestParts<Site> for Visitor {
             )),
             Some(Door::Inside) => Err(NotShown::refused(
                 StatusCode::FORBIDDEN,
-                "Sign in to see pages, or open them on a loopback address: see docs/page.md",
+                "Sign in to see pages, or open them on a loopback address: see `capstan help page`",
                 &"the internal listener is not on a loopback address",
             )),
             Some(Door::Public) => signed_in(parts, site).await,

@@ -24,9 +24,10 @@ use crate::config::{ReconcileOptions, ServeOptions};
     version,
     about,
     max_term_width = 100,
+    disable_help_subcommand = true,
     after_help = "\
 Exit codes: 0 done; 1 failed (unreadable input, I/O); 2 wrong usage, or a cluster, release or path that \
-does not exist; 3 done, but findings of severity error, or conflicts that block, stand."
+does not exist; 3 done, with findings of severity error or with conflicts that block."
 )]
 pub struct Arguments {
     /// A checkout of the repository [default: the one around the working directory]
@@ -35,8 +36,7 @@ pub struct Arguments {
     /// Read this commit, branch or tag instead of the work tree
     #[arg(long, global = true, value_name = "REV")]
     pub at: Option<String>,
-    /// A checkout of the repository that holds the releases, where .capstan.yaml names another one; for
-    /// `plan`, `upgrade`, `create`, `releases`, `clusters` and `adopt`
+    /// A checkout of the repository that holds the releases, where .capstan.yaml names another one
     #[arg(long, global = true, value_name = "DIR")]
     pub releases: Option<PathBuf>,
     /// What to do.
@@ -226,6 +226,8 @@ pub enum Command {
     Campaign(Campaign),
     /// Print a completion script for a shell
     Completions(Completions),
+    /// Explain a command, or print a page of the documentation
+    Help(Help),
 }
 
 impl Command {
@@ -240,22 +242,8 @@ impl Command {
             Self::Inventory(_) => "reading the inventory",
             Self::Adopt(_) => "comparing with releases",
             Self::Create(_) | Self::Init(_) | Self::Releases(_) => "reading the repository",
-            Self::Schema(_) | Self::Rules(_) | Self::Completions(_) => "printing",
+            Self::Schema(_) | Self::Rules(_) | Self::Completions(_) | Self::Help(_) => "printing",
         }
-    }
-
-    /// Whether releases play a part, so that a checkout of theirs is of use.
-    pub(super) const fn asks_for_releases(&self) -> bool {
-        matches!(
-            self,
-            Self::Plan(_)
-                | Self::Upgrade(_)
-                | Self::Create(_)
-                | Self::Releases(_)
-                | Self::Clusters(_)
-                | Self::Adopt(_)
-                | Self::Campaign(_)
-        )
     }
 }
 
@@ -623,6 +611,14 @@ pub struct ProviderInputs {
     /// The clusterctl.yaml that the operator is started with: its `images` override images last
     #[arg(long, value_name = "FILE")]
     pub clusterctl_config: Option<PathBuf>,
+}
+
+/// `capstan help`
+#[derive(Debug, Args)]
+pub struct Help {
+    /// A command, or a page such as settings, commands#who-may or kubernetes-minor-skip; `pages` lists the pages
+    #[arg(value_name = "COMMAND|PAGE")]
+    pub words: Vec<String>,
 }
 
 /// `capstan completions`

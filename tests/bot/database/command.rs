@@ -62,7 +62,7 @@ async fn a_backup_is_made_checked_and_restored() {
     let again = capstan(&["export", "--state-dir", state, file]);
     assert_eq!(again.status.code(), Some(1));
     assert!(said(&again).contains("is there already, and is not overwritten"), "{}", said(&again));
-    assert!(said(&again).contains("see docs/database.md#check-export-import"), "{}", said(&again));
+    assert!(said(&again).contains("see capstan help database#check-export-import"), "{}", said(&again));
 
     let elsewhere = format!("sqlite://{}", folder.path().join("other.sqlite").display());
     let imported = capstan(&["import", "--database-url", &elsewhere, file]);

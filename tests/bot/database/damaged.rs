@@ -178,7 +178,7 @@ async fn a_damaged_file_is_told_with_what_to_do_and_stays_as_it_is() {
             let told = refusal(&file, name).await;
             assert!(told.starts_with(&format!("database {}: ", file.display())), "{name}: {told}");
             assert!(told.contains(says), "{name}: {told}");
-            for what_to_do in ["import the last export", "docs/database.md#a-damaged-file"] {
+            for what_to_do in ["import the last export", "capstan help database#a-damaged-file"] {
                 assert!(told.contains(what_to_do), "{name}: {told}");
             }
         }

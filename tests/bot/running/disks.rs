@@ -99,7 +99,7 @@ fn is_refused(place: &Place) {
     assert_eq!(output.status.code().filter(|code| [1, 2].contains(code)), output.status.code(), "{told}");
     assert!(output.status.code().is_some(), "it runs all the same: {told}");
     assert!(told.contains(place.state().to_str().unwrap()), "{told}");
-    assert!(told.contains("docs/troubleshooting.md#when-the-bot-starts"), "{told}");
+    assert!(told.contains("capstan help troubleshooting#when-the-bot-starts"), "{told}");
 }
 
 #[test]

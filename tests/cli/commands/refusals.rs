@@ -50,19 +50,19 @@ fn what_is_refused_names_the_page_that_explains_it() {
     let sandbox = fleet();
     let named = |arguments: &[&str]| sandbox.capstan(arguments).page().unwrap_or_default().to_owned();
     for (arguments, page) in [
-        (&["uprgade"][..], "command-line.md#flags"),
-        (&["render", "acme/a", "-o", "markdown"], "command-line.md#flags"),
-        (&["plan", "acme/c"], "troubleshooting.md#on-the-command-line"),
-        (&["plan", "--at", "nowhere"], "troubleshooting.md#on-the-command-line"),
-        (&["rules", "nothing-like-it"], "rules.md#rules"),
-        (&["create", "acme/a", "--from", "aws/v1.1.0"], "create-cluster.md#on-a-checkout"),
-        (&["serve", "--listen", "x"], "troubleshooting.md#when-the-bot-starts"),
+        (&["uprgade"][..], "command-line#flags"),
+        (&["render", "acme/a", "-o", "markdown"], "command-line#flags"),
+        (&["plan", "acme/c"], "troubleshooting#on-the-command-line"),
+        (&["plan", "--at", "nowhere"], "troubleshooting#on-the-command-line"),
+        (&["rules", "nothing-like-it"], "rules#rules"),
+        (&["create", "acme/a", "--from", "aws/v1.1.0"], "create-cluster#on-a-checkout"),
+        (&["serve", "--listen", "x"], "troubleshooting#when-the-bot-starts"),
         (&["plan", "--help"], ""),
     ] {
         assert_eq!(named(arguments), page, "{arguments:?}");
     }
     sandbox.write(".capstan.yaml", "mode: observes\n");
-    assert_eq!(named(&["plan"]), "settings.md#all-keys");
+    assert_eq!(named(&["plan"]), "settings#all-keys");
 }
 
 #[test]
