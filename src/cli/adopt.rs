@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Fai
         Format::Yaml => output::print_yaml(&elements())?,
         _ => {
             for (cluster, result) in &results {
-                output::print(&text(cluster, result, command.write))?;
+                output::print_text(&text(cluster, result, command.write))?;
             }
         }
     }

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use capstan_report::Refusal;
 
+use super::harmless::harmless;
 use capstan_ports::WorkspaceError;
 
 /// How a command that ran ended; the later ones weigh more.
@@ -61,7 +62,7 @@ impl Failure {
             Self::Failed(refusal, message) => (refusal, message, 1),
         };
         let style = clap::builder::styling::AnsiColor::Red.on_default().bold();
-        anstream::eprintln!("{style}error{style:#}: {message}");
+        anstream::eprintln!("{style}error{style:#}: {}", harmless(message));
         see(*refusal);
         ExitCode::from(code)
     }

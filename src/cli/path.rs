@@ -32,7 +32,7 @@ pub(super) fn run(
     let ways: Vec<(&ClusterId, Planned)> =
         clusters.iter().map(|cluster| (cluster, fleet.upgrade_path(cluster, target))).collect();
     let each = |say: &dyn Fn(&ClusterId, &Planned) -> String| {
-        ways.iter().try_for_each(|(cluster, told)| output::print(&say(cluster, told)))
+        ways.iter().try_for_each(|(cluster, told)| output::print_text(&say(cluster, told)))
     };
     match format {
         PlanFormat::Json => output::print_json(&elements(&ways))?,

@@ -7,6 +7,7 @@ use capstan_plan::upgrade::{self, Explanation};
 use serde_json::Value;
 
 use super::arguments::Plan;
+use super::harmless::harmless;
 use super::output::Elements;
 use super::refusal::refusal;
 use super::{Context, Failure, Outcome, PlanFormat, explain, path, progress, text};
@@ -100,9 +101,9 @@ fn said(
             Elements::written(format, element(cluster, planned, explained))
         }
         (PlanFormat::Text, Ok(upgrade)) => {
-            text::upgrade(upgrade) + &explained.map(explain::text).unwrap_or_default()
+            harmless(&(text::upgrade(upgrade) + &explained.map(explain::text).unwrap_or_default()))
         }
-        (PlanFormat::Text, Err(refused)) => text::refused(cluster, refused),
+        (PlanFormat::Text, Err(refused)) => harmless(&text::refused(cluster, refused)),
         (PlanFormat::Markdown, Ok(upgrade)) => text::markdown(upgrade, title),
         (PlanFormat::Markdown, Err(refused)) => format!("## {cluster}\n\nCannot be planned: {refused}\n\n"),
         (PlanFormat::Diff, Ok(upgrade)) => patch::unified(&upgrade.files),
