@@ -3,6 +3,7 @@
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::TreeId;
+use capstan_model::wording::in_one_line;
 use capstan_plan::inference::{Candidate, Inference, SENSIBLE_PERCENT, Verdict};
 use capstan_plan::merge::Fit;
 use serde_json::{Value, json};
@@ -54,6 +55,7 @@ const fn change((_, result): &(ClusterId, Answer)) -> Option<&FileChange> {
 }
 
 fn element(cluster: &ClusterId, result: &Answer) -> Value {
+    let cluster = in_one_line(cluster.as_str());
     let adopted = match result {
         Ok(adopted) => adopted,
         Err(refused) => return refusal(cluster, refused),
@@ -142,9 +144,10 @@ fn in_words(fit: Fit) -> String {
 }
 
 fn text(cluster: &ClusterId, result: &Answer, written: bool) -> String {
+    let cluster = in_one_line(cluster.as_str());
     let adopted = match result {
         Ok(adopted) => adopted,
-        Err(refused) => return format!("{cluster}  cannot be read: {refused}\n"),
+        Err(refused) => return format!("{cluster}  cannot be read: {}\n", in_one_line(&refused.to_string())),
     };
     let Inferred::Fits { inference, change } = adopted else {
         return format!("{cluster}  {}\n", reason(adopted).unwrap_or_default());

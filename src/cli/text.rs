@@ -352,7 +352,8 @@ pub(super) fn markdown(upgrade: &Upgrade, title: Option<&TitleTemplate>) -> Stri
     let Some(to) = &upgrade.to else {
         let notes: Vec<String> =
             upgrade.notes.iter().map(|note| capstan_report::markdown::prose(note, 1_000)).collect();
-        return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.target.path(), notes.join(" "));
+        let name = in_one_line(upgrade.target.path());
+        return format!("## {name}\n\nNothing is offered. {}\n\n", notes.join(" "));
     };
     let source = SourceState::new(to.clone(), upgrade.to_content.clone());
     let proposal = capstan_report::Proposal {

@@ -326,6 +326,7 @@ async fn a_branch_that_cannot_be_read_holds_up_its_own_set_alone() {
     let kept = open(&town, BRANCH).unwrap();
     assert_eq!((&kept.head, &kept.body), (&before.head, &before.body), "nothing is taken for it");
 
+    assert!(town.forge.count_requests(|call| call.faulted) > 0, "it was asked for");
     town.forge.clear_faults();
     town.pass(3_600);
     town.resync().await;

@@ -201,7 +201,7 @@ fn names_forge_no_line_of_text_and_move_no_cursor() {
         &["plan", "--all", "--path"],
         &["upgrade", NAME, "-o", "text"],
         &["render", &format!("{NAME}-b")],
-        &["adopt", "--all"],
+        &["adopt"],
         &["plan", &format!("{NAME}-c")],
     ] {
         let output = tally::command(env!("CARGO_BIN_EXE_capstan"))
