@@ -55,7 +55,6 @@ const fn change((_, result): &(ClusterId, Answer)) -> Option<&FileChange> {
 }
 
 fn element(cluster: &ClusterId, result: &Answer) -> Value {
-    let cluster = in_one_line(cluster.as_str());
     let adopted = match result {
         Ok(adopted) => adopted,
         Err(refused) => return refusal(cluster, refused),
