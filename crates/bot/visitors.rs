@@ -40,6 +40,8 @@ const BELIEVED: SignedDuration = SignedDuration::from_mins(3);
 const EXCHANGES_OF_ONE: usize = 4;
 /// And for all.
 const EXCHANGES: usize = 64;
+/// Sign-ins that are remembered as answered. Of one that is forgotten before its time GitHub is asked once more.
+const SPENT: usize = 10_000;
 /// People whose rights are remembered at once.
 const REMEMBERED: usize = 10_000;
 
@@ -319,6 +321,12 @@ impl Drop for Place<'_> {
         let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
         exchanges.going_on.remove(&self.state);
         if self.is_spent {
+            if exchanges.spent.len() >= SPENT
+                && let Some(first) = exchanges.spent.iter().min_by_key(|(_, until)| **until)
+            {
+                let first = first.0.clone();
+                exchanges.spent.remove(&first);
+            }
             exchanges.spent.insert(std::mem::take(&mut self.state), self.until);
         }
     }

@@ -32,7 +32,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    const UNBOUNDED: Self = Self { bytes: usize::MAX, values: usize::MAX };
+    pub(super) const UNBOUNDED: Self = Self { bytes: usize::MAX, values: usize::MAX };
 
     pub(super) fn less(self, used: Self) -> Self {
         Self { bytes: self.bytes.saturating_sub(used.bytes), values: self.values.saturating_sub(used.values) }
@@ -40,10 +40,11 @@ impl Size {
 }
 
 impl Bounds {
-    /// Of the management cluster, which whoever runs Capstan runs, too: a page of 500 objects is far below.
+    /// Of the management cluster. The operator of Capstan runs it too, but tenants write objects there: a list that is kept
+    /// whole ends before the process has no memory left. A page of 500 objects is far below.
     pub(super) const MANAGEMENT: Self = Self {
         answer: Size { bytes: 256 << 20, ..Size::UNBOUNDED },
-        list: Size::UNBOUNDED,
+        list: Size { bytes: 512 << 20, values: 8_000_000 },
         pages: usize::MAX,
         list_time: None,
         page: None,

@@ -193,6 +193,20 @@ async fn each_bound_is_kept_at_it_and_beyond_and_names_itself_and_the_server() {
     }
 }
 
+/// Tenants write objects into it: its lists end too, however many pages they have.
+#[tokio::test]
+async fn a_list_of_the_management_cluster_ends_at_its_bound_too() {
+    assert_eq!(Bounds::MANAGEMENT.list, Size { bytes: 536_870_912, values: 8_000_000 });
+    let more = "listing Node: the API server has more than 1999 values for one list, and so much is not read";
+    for (values, expected) in [(2_000, Ok(4)), (1_999, Err(more.to_owned()))] {
+        let (port, _) = stranger(|n| Says::Page(page(&numbers(500 - AROUND), n < 3))).await;
+        let config = Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
+        let mut rest = Rest::new(Client::try_from(config).unwrap(), Duration::from_secs(10));
+        rest.bounds.list.values = values;
+        assert_eq!(list(&KubeCluster::of(rest)).await, expected);
+    }
+}
+
 #[tokio::test]
 async fn the_pages_of_a_list_have_a_time_in_all() {
     let late = |_| Says::Late(Duration::from_millis(300), page(&numbers(1), true));

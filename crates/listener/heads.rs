@@ -1,26 +1,37 @@
-//! What hyper lets through in the head of a request and this server does not: lines that end in a bare line feed, which
-//! a proxy before it may read as something else than an end; and a host that is named twice, or not at all.
+//! What hyper lets through in the head of a request and this server does not, because a proxy before it may read it
+//! otherwise: lines that end in a bare line feed; a body whose length is said in two ways; and a host that is named twice,
+//! not at all, or as several.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use axum::http::header::HOST;
+use axum::http::uri::Authority;
 use axum::http::{Request, Version};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// As much of a line is kept as tells what it says of the body.
 const LINE_BYTES: usize = 128;
 
-/// Whether a request names one host: of HTTP/1.0 alone it need not name any.
+/// Whether a request names one host: of HTTP/1.0 alone it need not name any. A target that is a whole URL names the same.
 pub(super) fn names_one_host<B>(request: &Request<B>) -> bool {
-    match request.headers().get_all(HOST).iter().count() {
-        0 => request.version() < Version::HTTP_11,
-        hosts => hosts == 1,
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let target = request.uri().authority();
+    match (hosts.next(), hosts.next()) {
+        (None, _) => request.version() < Version::HTTP_11 && target.is_none(),
+        (Some(host), None) => {
+            let fits = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(byte);
+            let is_one = !host.is_empty() && host.as_bytes().iter().all(fits);
+            let is_it = |target: &Authority| target.as_str().as_bytes().eq_ignore_ascii_case(host.as_bytes());
+            is_one && target.is_none_or(is_it)
+        }
+        (Some(_), Some(_)) => false,
     }
 }
 
-/// A connection in whose heads a bare line feed is read as a byte that no head may have, so that hyper refuses it.
+/// A connection in whose heads a line feed that hyper should not take is read as a byte that no head may have, so that hyper
+/// refuses it.
 pub(super) struct Strict<S> {
     stream: S,
     reading: Reading,
@@ -42,7 +53,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Strict<S> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
         for byte in buffer.filled_mut().iter_mut().skip(before) {
-            if this.reading.take(*byte) == Taken::BareLineFeed {
+            if this.reading.take(*byte) != Taken::Well {
                 *byte = 0;
             }
         }
@@ -83,6 +94,8 @@ enum Taken {
     Well,
     /// A line feed without a carriage return before it, where lines are read.
     BareLineFeed,
+    /// The end of a head that says in two ways where the body ends: hyper believes `Transfer-Encoding`, others may not.
+    TwoLengths,
 }
 
 /// Where in its requests a connection is.
@@ -96,7 +109,7 @@ struct Reading {
     /// Whether a line of this head was read: empty ones before it are passed over.
     began: bool,
     /// What this head says of the body.
-    body_bytes: u64,
+    body_bytes: Option<u64>,
     is_chunked: bool,
 }
 
@@ -139,14 +152,17 @@ impl Reading {
             return Taken::BareLineFeed;
         }
         let line = std::mem::take(&mut self.line);
-        self.end_line(line.strip_suffix(b"\r").unwrap_or(&line));
-        Taken::Well
+        let line = line.strip_suffix(b"\r").unwrap_or(&line);
+        let ends_head = self.at == At::Head && self.began && line.is_empty();
+        let has_two = ends_head && self.is_chunked && self.body_bytes.is_some();
+        self.end_line(line);
+        if has_two { Taken::TwoLengths } else { Taken::Well }
     }
 
     fn end_line(&mut self, line: &[u8]) {
         match self.at {
             At::Head if line.is_empty() && self.began => {
-                self.at = match (self.is_chunked, self.body_bytes) {
+                self.at = match (self.is_chunked, self.body_bytes.unwrap_or_default()) {
                     (true, _) => At::ChunkSize,
                     (false, 0) => self.next_head(),
                     (false, bytes) => At::Body(bytes),
@@ -179,12 +195,12 @@ impl Reading {
         } else if name.eq_ignore_ascii_case(b"content-length") {
             // What is no number, hyper refuses.
             let bytes = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok());
-            self.body_bytes = bytes.unwrap_or(0);
+            self.body_bytes = Some(bytes.unwrap_or(0));
         }
     }
 
     fn next_head(&mut self) -> At {
-        (self.began, self.body_bytes, self.is_chunked) = (false, 0, false);
+        (self.began, self.body_bytes, self.is_chunked) = (false, None, false);
         At::Head
     }
 }
@@ -219,5 +235,24 @@ mod tests {
         }
         assert_eq!(bare(b"GET / HTTP/1.1\r\nHost: bot\n\n"), [25, 26]);
         assert_eq!(bare(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\nabc"), [48]);
+    }
+
+    #[test]
+    fn a_head_that_says_two_lengths_does_not_end() {
+        let (length, chunks) = ("content-length: 5\r\n", "Transfer-Encoding: chunked\r\n");
+        let body = "\r\n0\r\n\r\n";
+        let ends = |text: &str| {
+            let mut reading = Reading::default();
+            text.bytes().any(|byte| reading.take(byte) == Taken::TwoLengths)
+        };
+        let begins = "GET / HTTP/1.1\r\nHost: bot\r\n\r\nPOST / HTTP/1.1\r\n";
+        for both in [format!("{length}{chunks}"), format!("{chunks}{length}")] {
+            assert!(ends(&format!("{begins}{both}{body}")), "{both}");
+        }
+        for one in [length, chunks] {
+            assert!(!ends(&format!("{begins}{one}{body}")), "{one}");
+        }
+        // One of each, in two requests.
+        assert!(!ends(&format!("POST / HTTP/1.1\r\n{length}\r\n12345POST / HTTP/1.1\r\n{chunks}{body}")));
     }
 }

@@ -29,7 +29,7 @@ use sending::{Progress, Sending};
 
 /// The head of a request: far more than GitHub or any browser sends.
 const HEAD_BYTES: usize = 64 << 10;
-const NOT_ONE_HOST: &str = "A request names one host: `Host` once";
+const NOT_ONE_HOST: &str = "A request names one host: `Host` once, and the target no other";
 /// After the system gave no file handle.
 const OUT_OF_HANDLES_PAUSE: Duration = Duration::from_millis(50);
 /// How long requests under way may take to end once a shutdown began.

@@ -77,6 +77,23 @@ pub fn is_of_no_line(c: char) -> bool {
         )
 }
 
+/// Whether a character ends a line, controls a terminal, hides or reorders what is read.
+pub fn is_unfit(c: char) -> bool {
+    c.is_control() || is_invisible(c)
+}
+
+/// The text with every unfit character written out: what others named forges no line, moves no cursor and reorders nothing.
+pub fn in_one_line(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut line, c| {
+        if is_unfit(c) {
+            line.extend(c.escape_default())
+        } else {
+            line.push(c)
+        }
+        line
+    })
+}
+
 /// A text in double quotes, on one line, in which nothing hides: what messages quote that are kept or sent.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);

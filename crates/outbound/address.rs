@@ -41,8 +41,11 @@ pub(crate) fn place(address: IpAddr) -> Place {
 fn place_v4(address: Ipv4Addr) -> Place {
     match address.octets() {
         [127, ..] => Place::Machine,
-        // Alibaba's metadata service lies among the addresses that carriers share.
-        [0 | 224.., ..] | [169, 254, ..] | [100, 100, 100, 200] => Place::Link,
+        // Metadata services outside of the link: Alibaba's among the addresses that carriers share, Oracle's among those of
+        // protocols, Azure's among those of the Internet.
+        [0 | 224.., ..] | [169, 254, ..] | [100, 100, 100, 200] | [192, 0, 0, 192] | [168, 63, 129, 16] => {
+            Place::Link
+        }
         [10, ..]
         | [192, 168, ..]
         | [172, 16..=31, ..]
@@ -61,8 +64,10 @@ fn place_v6(address: Ipv6Addr) -> Place {
         place_v4(Ipv4Addr::new(a, b, c, d))
     };
     match address.segments() {
-        // The metadata service of AWS.
-        [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254] | [0xfe80..=0xfebf | 0xff00.., ..] => Place::Link,
+        // The metadata services of AWS and Google.
+        [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254]
+        | [0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254]
+        | [0xfe80..=0xfebf | 0xff00.., ..] => Place::Link,
         [0, 0, 0, 0, 0, 0, 0, 1] => Place::Machine,
         // Mapped, compatible (`::` is of these), and translated addresses.
         [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
@@ -131,6 +136,10 @@ mod tests {
             ("0.0.0.0", Place::Link),
             ("169.254.169.254", Place::Link),
             ("100.100.100.200", Place::Link),
+            ("192.0.0.192", Place::Link),
+            ("192.0.0.191", Place::Network),
+            ("168.63.129.16", Place::Link),
+            ("168.63.129.17", Place::Internet),
             ("224.0.0.1", Place::Link),
             ("255.255.255.255", Place::Link),
             ("::1", Place::Machine),
@@ -138,6 +147,8 @@ mod tests {
             ("fe80::1", Place::Link),
             ("ff02::1", Place::Link),
             ("fd00:ec2::254", Place::Link),
+            ("fd20:ce::254", Place::Link),
+            ("::ffff:168.63.129.16", Place::Link),
             ("::ffff:127.0.0.1", Place::Machine),
             ("::127.0.0.1", Place::Machine),
             ("::ffff:0:127.0.0.1", Place::Machine),

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use capstan_model::wording::is_invisible;
+use capstan_model::wording::{in_one_line, is_unfit};
 use metrics_exporter_prometheus::{
     BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
@@ -183,23 +183,6 @@ fn text_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'sta
         }
     })
     .delimited(" ")
-}
-
-/// Whether a character ends a line, controls a terminal, hides or reorders what is read.
-fn is_unfit(c: char) -> bool {
-    c.is_control() || is_invisible(c)
-}
-
-/// The text with every unfit character written out.
-fn in_one_line(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut line, c| {
-        if is_unfit(c) {
-            line.extend(c.escape_default())
-        } else {
-            line.push(c)
-        }
-        line
-    })
 }
 
 /// JSON of which every unfit character is escaped: JSON itself asks for that of the first 32 alone. Whoever parses it has

@@ -38,6 +38,36 @@ struct Sender {
     is_failing: Arc<AtomicBool>,
 }
 
+fn wrong(error: &dyn std::fmt::Display) -> TelemetryError {
+    TelemetryError::Traces(error.to_string())
+}
+
+impl Sender {
+    /// To be called in a Tokio runtime.
+    fn new(headers: &[(String, SecretString)]) -> Result<Self, TelemetryError> {
+        let mut sent_along = HeaderMap::new();
+        for (name, value) in headers {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| wrong(&error))?;
+            let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|error| wrong(&error))?;
+            value.set_sensitive(true);
+            sent_along.insert(name, value);
+        }
+        let setup = Setup {
+            agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
+            connect: PATIENCE,
+            // Whoever runs Capstan names the collector, which may lie in the same network.
+            reach: Reach::Network,
+            authorities: None,
+        };
+        Ok(Self {
+            client: Client::new(&setup).map_err(|error| wrong(&error))?,
+            runtime: Handle::try_current().map_err(|error| wrong(&error))?,
+            headers: sent_along,
+            is_failing: Arc::default(),
+        })
+    }
+}
+
 #[async_trait]
 impl HttpClient for Sender {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
@@ -80,27 +110,7 @@ impl Traces {
         endpoint: &Url,
         headers: &[(String, SecretString)],
     ) -> Result<(Self, Tracer), TelemetryError> {
-        let wrong = |error: &dyn std::fmt::Display| TelemetryError::Traces(error.to_string());
-        let mut sent_along = HeaderMap::new();
-        for (name, value) in headers {
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| wrong(&error))?;
-            let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|error| wrong(&error))?;
-            value.set_sensitive(true);
-            sent_along.insert(name, value);
-        }
-        let setup = Setup {
-            agent: concat!("capstan/", env!("CARGO_PKG_VERSION")),
-            connect: PATIENCE,
-            // Whoever runs Capstan names the collector, which may lie in the same network.
-            reach: Reach::Network,
-            authorities: None,
-        };
-        let sender = Sender {
-            client: Client::new(&setup).map_err(|error| wrong(&error))?,
-            runtime: Handle::try_current().map_err(|error| wrong(&error))?,
-            headers: sent_along,
-            is_failing: Arc::default(),
-        };
+        let sender = Sender::new(headers)?;
         let exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(sender)
@@ -123,5 +133,44 @@ impl Traces {
         if let Ok(Err(error)) = ended {
             tracing::debug!(%error, "the last traces were not taken");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
+    use http::StatusCode;
+
+    use super::*;
+
+    /// A collector's token is the collector's.
+    #[test]
+    fn a_collector_sends_nobody_elsewhere() {
+        let [collector, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let (url, elsewhere) = (collector.local_addr().unwrap(), other.local_addr().unwrap());
+        let answering = std::thread::spawn(move || {
+            let (mut stream, _) = collector.accept().unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\nspans") {
+                let mut buffer = [0; 1_024];
+                let read = stream.read(&mut buffer).unwrap();
+                request.extend_from_slice(&buffer[..read]);
+            }
+            let head = format!("HTTP/1.1 307 Elsewhere\r\nlocation: http://{elsewhere}/\r\n");
+            write!(stream, "{head}content-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+            String::from_utf8(request).unwrap()
+        });
+        let headers = [("authorization".to_owned(), SecretString::from("Bearer a"))];
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let answer = runtime.block_on(async {
+            let request = Request::post(format!("http://{url}/v1/traces")).body(Bytes::from("spans"));
+            Sender::new(&headers).unwrap().send_bytes(request.unwrap()).await.unwrap()
+        });
+        assert_eq!(answer.status(), StatusCode::TEMPORARY_REDIRECT);
+        assert!(answering.join().unwrap().contains("authorization: Bearer a\r\n"));
+        other.set_nonblocking(true).unwrap();
+        assert!(other.accept().is_err(), "it was followed there");
     }
 }

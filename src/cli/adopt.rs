@@ -3,6 +3,7 @@
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::TreeId;
+use capstan_model::wording::in_one_line;
 use capstan_plan::inference::{Candidate, Inference, SENSIBLE_PERCENT, Verdict};
 use capstan_plan::merge::Fit;
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ pub(super) fn run(context: &Context<'_>, command: &Adopt) -> Result<Outcome, Fai
         Format::Yaml => output::print_yaml(&elements())?,
         _ => {
             for (cluster, result) in &results {
-                output::print(&text(cluster, result, command.write))?;
+                output::print_text(&text(cluster, result, command.write))?;
             }
         }
     }
@@ -142,9 +143,10 @@ fn in_words(fit: Fit) -> String {
 }
 
 fn text(cluster: &ClusterId, result: &Answer, written: bool) -> String {
+    let cluster = in_one_line(cluster.as_str());
     let adopted = match result {
         Ok(adopted) => adopted,
-        Err(refused) => return format!("{cluster}  cannot be read: {refused}\n"),
+        Err(refused) => return format!("{cluster}  cannot be read: {}\n", in_one_line(&refused.to_string())),
     };
     let Inferred::Fits { inference, change } = adopted else {
         return format!("{cluster}  {}\n", reason(adopted).unwrap_or_default());

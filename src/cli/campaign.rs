@@ -55,7 +55,7 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
     let history = simulate(&settings, &participants, pace, &mut |wanted, count| github.open(wanted, count));
     let figures = github.figures();
     match command.output {
-        Format::Text => output::print(&(time_line(&settings, &history) + &within_limits(&figures)))?,
+        Format::Text => output::print_text(&(time_line(&settings, &history) + &within_limits(&figures)))?,
         Format::Json => output::print_json(&to_json(&settings, &history, &figures))?,
         Format::Yaml => output::print_yaml(&to_json(&settings, &history, &figures))?,
     }

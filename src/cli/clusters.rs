@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
     match command.output {
         Format::Text => {
             let rows: Vec<Vec<String>> = summaries.iter().map(row).collect();
-            output::print(&text::table(&["cluster", "release", "offered", "remark"], &rows))?;
+            output::print_text(&text::table(&["cluster", "release", "offered", "remark"], &rows))?;
         }
         Format::Json => output::print_json(&summaries.iter().map(to_json).collect())?,
         Format::Yaml => output::print_yaml(&summaries.iter().map(to_json).collect())?,

@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
                 let path =
                     if difference.path.is_root() { String::new() } else { format!("  {}", difference.path) };
                 let (old, new) = (value(&difference.old), value(&difference.new));
-                output::print(&format!("{}{path}\n  {old} -> {new}\n", difference.object))?;
+                output::print_text(&format!("{}{path}\n  {old} -> {new}\n", difference.object))?;
             }
         }
         Format::Json | Format::Yaml => {

@@ -11,8 +11,10 @@
 
 use std::process::ExitCode;
 
+use capstan_model::wording::in_one_line;
 use capstan_report::Refusal;
 
+use super::harmless::harmless;
 use capstan_ports::WorkspaceError;
 
 /// How a command that ran ended; the later ones weigh more.
@@ -61,7 +63,9 @@ impl Failure {
             Self::Failed(refusal, message) => (refusal, message, 1),
         };
         let style = clap::builder::styling::AnsiColor::Red.on_default().bold();
-        anstream::eprintln!("{style}error{style:#}: {message}");
+        // No message has colours of its own.
+        let lines: Vec<String> = message.split('\n').map(in_one_line).collect();
+        anstream::eprintln!("{style}error{style:#}: {}", harmless(&lines.join("\n")));
         see(*refusal);
         ExitCode::from(code)
     }

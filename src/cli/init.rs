@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
     match format {
         ChangeFormat::Json => output::print_json(&element(&onboarding, command.write))?,
         ChangeFormat::Yaml => output::print_yaml(&element(&onboarding, command.write))?,
-        _ => output::print(&in_words(&onboarding, command.write))?,
+        _ => output::print_text(&in_words(&onboarding, command.write))?,
     }
     Ok(Outcome::Done)
 }

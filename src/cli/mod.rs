@@ -20,6 +20,7 @@ mod diff;
 mod examples;
 mod explain;
 mod failure;
+mod harmless;
 mod help;
 mod init;
 mod init_release;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use super::harmless::harmless;
 use super::{Failure, ObjectFormat, PlanFormat, progress};
 
 /// Prints text as it is; colours are dropped where standard output is no terminal.
@@ -16,6 +17,11 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
     }
+}
+
+/// Prints lines for people.
+pub(super) fn print_text(text: &str) -> Result<(), Failure> {
+    print(&harmless(text))
 }
 
 /// Prints a value as indented JSON.

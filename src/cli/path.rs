@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
+use capstan_model::wording::in_one_line;
 use capstan_plan::path::{PathStep, UpgradePath, path_to_json};
 use capstan_report::Refusal;
 use capstan_report::markdown::{code, prose, prose_cell};
@@ -32,14 +33,16 @@ pub(super) fn run(
     let ways: Vec<(&ClusterId, Planned)> =
         clusters.iter().map(|cluster| (cluster, fleet.upgrade_path(cluster, target))).collect();
     let each = |say: &dyn Fn(&ClusterId, &Planned) -> String| {
-        ways.iter().try_for_each(|(cluster, told)| output::print(&say(cluster, told)))
+        ways.iter().try_for_each(|(cluster, told)| output::print_text(&say(cluster, told)))
     };
     match format {
         PlanFormat::Json => output::print_json(&elements(&ways))?,
         PlanFormat::Yaml => output::print_yaml(&elements(&ways))?,
         PlanFormat::Markdown => each(&|cluster, told| match told {
             Ok(path) => markdown(path),
-            Err(refused) => format!("## {cluster}\n\nCannot be planned: {refused}\n\n"),
+            Err(refused) => {
+                format!("## {}\n\nCannot be planned: {refused}\n\n", in_one_line(cluster.as_str()))
+            }
         })?,
         PlanFormat::Text | PlanFormat::Diff => each(&|cluster, told| match told {
             Ok(path) => in_words(path),
@@ -63,7 +66,12 @@ fn in_words(path: &UpgradePath) -> String {
     let kubernetes = path.kubernetes.as_ref().map(|version| format!("Kubernetes {version}"));
     let facts: Vec<String> = kubernetes.into_iter().chain(path.date.map(|date| date.to_string())).collect();
     let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
-    let _ = writeln!(text, "{BOLD}{}{BOLD:#}  {}{facts}", path.cluster, name(path.from.as_ref()));
+    let _ = writeln!(
+        text,
+        "{BOLD}{}{BOLD:#}  {}{facts}",
+        in_one_line(path.cluster.as_str()),
+        name(path.from.as_ref())
+    );
     for note in &path.notes {
         let _ = writeln!(text, "  {note}");
     }

@@ -1,12 +1,14 @@
 //! `capstan plan [CLUSTER…]`
 
 use capstan_model::ids::ClusterId;
+use capstan_model::wording::in_one_line;
 use capstan_plan::patch;
 use capstan_plan::settings::TitleTemplate;
 use capstan_plan::upgrade::{self, Explanation};
 use serde_json::Value;
 
 use super::arguments::Plan;
+use super::harmless::harmless;
 use super::output::Elements;
 use super::refusal::refusal;
 use super::{Context, Failure, Outcome, PlanFormat, explain, path, progress, text};
@@ -100,11 +102,13 @@ fn said(
             Elements::written(format, element(cluster, planned, explained))
         }
         (PlanFormat::Text, Ok(upgrade)) => {
-            text::upgrade(upgrade) + &explained.map(explain::text).unwrap_or_default()
+            harmless(&(text::upgrade(upgrade) + &explained.map(explain::text).unwrap_or_default()))
         }
-        (PlanFormat::Text, Err(refused)) => text::refused(cluster, refused),
+        (PlanFormat::Text, Err(refused)) => harmless(&text::refused(cluster, refused)),
         (PlanFormat::Markdown, Ok(upgrade)) => text::markdown(upgrade, title),
-        (PlanFormat::Markdown, Err(refused)) => format!("## {cluster}\n\nCannot be planned: {refused}\n\n"),
+        (PlanFormat::Markdown, Err(refused)) => {
+            format!("## {}\n\nCannot be planned: {refused}\n\n", in_one_line(cluster.as_str()))
+        }
         (PlanFormat::Diff, Ok(upgrade)) => patch::unified(&upgrade.files),
         (PlanFormat::Diff, Err(refused)) => return Said::Complained(cluster.clone(), refused.clone()),
     })

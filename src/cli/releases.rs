@@ -13,7 +13,7 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
     match command.output {
         Format::Text => {
             let rows: Vec<Vec<String>> = releases.iter().map(row).collect();
-            output::print(&text::table(&["release", "state", "kubernetes", "date", "folder"], &rows))?;
+            output::print_text(&text::table(&["release", "state", "kubernetes", "date", "folder"], &rows))?;
         }
         Format::Json => output::print_json(&releases.iter().map(to_json).collect())?,
         Format::Yaml => output::print_yaml(&releases.iter().map(to_json).collect())?,

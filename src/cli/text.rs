@@ -6,7 +6,7 @@ use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::ClusterId;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::SourceKind;
-use capstan_model::wording::count;
+use capstan_model::wording::{count, in_one_line};
 use capstan_plan::proposal::{Decisions, Drafted, PlanDigest, SidebarStanding, SourceState};
 use capstan_plan::settings::TitleTemplate;
 
@@ -113,7 +113,7 @@ fn service(text: &mut String, service: &ServiceChange) {
 }
 
 fn heading(text: &mut String, upgrade: &Upgrade) {
-    let name = upgrade.target.path();
+    let name = in_one_line(upgrade.target.path());
     let from = upgrade.from.as_ref().map_or_else(|| "(unknown release)".to_owned(), ToString::to_string);
     let is_of_inventory = upgrade.brought_by() == SourceKind::INVENTORY;
     let _ = match &upgrade.to {
@@ -150,7 +150,8 @@ pub(super) fn path_of(object: &ObjectId, path: &FieldPath) -> String {
 fn change(text: &mut String, change: &Change) {
     let path = path_of(&change.object, &change.path);
     let from = change.from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
-    let _ = writeln!(text, "    {}  {}  {from}{path}", change.place, change.object);
+    let place = in_one_line(&change.place.to_string());
+    let _ = writeln!(text, "    {place}  {}  {from}{path}", change.object);
     if !change.path.is_root() {
         let [old, new] = sides(&change.object, &change.path, [&change.old, &change.new]);
         let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
@@ -204,7 +205,8 @@ fn conflict(text: &mut String, upgrade: &Upgrade, at: usize) {
         (true, _) => "blocks until a person decides".to_owned(),
         (false, side) => taken(side, &source),
     };
-    let _ = writeln!(text, "    {}  {}  {path}", conflict.place, conflict.object);
+    let place = in_one_line(&conflict.place.to_string());
+    let _ = writeln!(text, "    {place}  {}  {path}", conflict.object);
     if let Some(disputed) = conflict.lines_in_dispute() {
         let heads = ["was".to_owned(), "the cluster has".to_owned(), format!("the {source} has{from}")];
         for (whose, lines) in heads.into_iter().zip(disputed) {
@@ -295,7 +297,8 @@ pub(super) fn finding(finding: &Finding) -> String {
         // A finding of the repository as a whole names no file.
         if place.file().is_root() { ": ".to_owned() } else { format!("{place}: ") }
     });
-    format!("{style}{word}[{}]{style:#} {}{}", finding.rule.id(), place.unwrap_or_default(), finding.message)
+    let said = in_one_line(&format!("{}{}", place.unwrap_or_default(), finding.message));
+    format!("{style}{word}[{}]{style:#} {said}", finding.rule.id())
 }
 
 /// A value in about 60 characters, without secrets.
@@ -317,8 +320,10 @@ fn sides<const N: usize>(object: &ObjectId, path: &FieldPath, values: [&Option<V
 
 /// Rows under headings, columns as wide as their widest cell.
 pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| in_one_line(cell)).collect()).collect();
     let mut widths: Vec<usize> = headings.iter().map(|heading| heading.chars().count()).collect();
-    for row in rows {
+    for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
@@ -347,7 +352,8 @@ pub(super) fn markdown(upgrade: &Upgrade, title: Option<&TitleTemplate>) -> Stri
     let Some(to) = &upgrade.to else {
         let notes: Vec<String> =
             upgrade.notes.iter().map(|note| capstan_report::markdown::prose(note, 1_000)).collect();
-        return format!("## {}\n\nNothing is offered. {}\n\n", upgrade.target.path(), notes.join(" "));
+        let name = in_one_line(upgrade.target.path());
+        return format!("## {name}\n\nNothing is offered. {}\n\n", notes.join(" "));
     };
     let source = SourceState::new(to.clone(), upgrade.to_content.clone());
     let proposal = capstan_report::Proposal {
@@ -373,18 +379,20 @@ pub(super) fn markdown(upgrade: &Upgrade, title: Option<&TitleTemplate>) -> Stri
 /// A cluster that cannot be planned.
 pub(super) fn refused(cluster: &ClusterId, refused: &Refused) -> String {
     let red = AnsiColor::Red.on_default().bold();
+    let (cluster, refused) = (in_one_line(cluster.as_str()), in_one_line(&refused.to_string()));
     format!("{BOLD}{cluster}{BOLD:#}  {red}cannot be planned{red:#}\n    {refused}\n")
 }
 
 /// The same on standard error.
 pub(super) fn complain(cluster: &ClusterId, refused: &Refused) {
     let red = AnsiColor::Red.on_default().bold();
+    let (cluster, refused) = (in_one_line(cluster.as_str()), in_one_line(&refused.to_string()));
     say!("{red}error{red:#}: {cluster} cannot be planned: {refused}");
 }
 
 /// What stands besides the diff of an upgrade, on standard error.
 pub(super) fn remark(upgrade: &Upgrade, written: bool) {
-    let name = upgrade.target.path();
+    let name = in_one_line(upgrade.target.path());
     let red = AnsiColor::Red.on_default().bold();
     let mut others = upgrade.reasons_beside_findings().peekable();
     if others.peek().is_none() && !upgrade.blocked.is_empty() {
@@ -413,7 +421,8 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
             }
             Basis::Known | Basis::Inferred => String::new(),
         };
-        say!("conflict: {}: {} {path}: {values}{kept}", item.place, item.object);
+        let place = in_one_line(&item.place.to_string());
+        say!("conflict: {place}: {} {path}: {values}{kept}", item.object);
     }
     if let Some(hint) = overwriting(upgrade) {
         say!("{name}: {hint}");

@@ -9,6 +9,7 @@ use capstan_plan::patch;
 use capstan_plan::upgrade::Explanation;
 
 use super::arguments::Upgrade;
+use super::harmless::harmless;
 use super::{ChangeFormat, Context, Failure, Outcome, explain, output, plan, text};
 use capstan_fleet::generator::Planned;
 use capstan_fleet::inventory::tell_restore;
@@ -59,7 +60,7 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
         ChangeFormat::Json => output::print_json(&elements())?,
         ChangeFormat::Yaml => output::print_yaml(&elements())?,
         ChangeFormat::Text => {
-            planned.iter().flatten().try_for_each(|upgrade| output::print(&text::upgrade(upgrade)))?;
+            planned.iter().flatten().try_for_each(|upgrade| output::print_text(&text::upgrade(upgrade)))?;
         }
     }
     say(&clusters, &planned, command.write);
@@ -68,7 +69,7 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
         explained
             .iter()
             .flatten()
-            .for_each(|explanation| anstream::eprint!("{}", explain::text(explanation)));
+            .for_each(|explanation| anstream::eprint!("{}", harmless(&explain::text(explanation))));
     }
     Ok(plan::outcome(&planned))
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use capstan_model::finding::{Finding, Severity, rules};
 use capstan_model::tree::{RepoPath, Tree};
+use capstan_model::wording::in_one_line;
 use capstan_plan::boundary::Neighbours;
 use capstan_plan::policy::{self, Scope, Snapshot};
 use capstan_plan::{layout, upgrade};
@@ -129,7 +130,7 @@ fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Resu
         FindingsFormat::Sarif => output::print_json(&sarif(findings, env!("CARGO_PKG_VERSION"))),
         FindingsFormat::Github => {
             for finding in findings {
-                output::print(&format!("{}\n", workflow_command(finding)))?;
+                output::print(&format!("{}\n", in_one_line(&workflow_command(finding))))?;
             }
             // Standard output holds commands alone.
             say!("{summary}");
@@ -137,9 +138,9 @@ fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Resu
         }
         FindingsFormat::Text => {
             for finding in findings {
-                output::print(&format!("{}\n", text::finding(finding)))?;
+                output::print_text(&format!("{}\n", text::finding(finding)))?;
             }
-            output::print(&format!("{summary}\n"))?;
+            output::print_text(&format!("{summary}\n"))?;
             if findings.is_empty() {
                 Ok(())
             } else {

@@ -133,8 +133,9 @@ impl Run<'_> {
         if let Some(pull) = self.facts.proposals.get(&proposal)
             && let Some(branch) = self.branch_facts(&proposal, Some(&pull.base)).await?
             && matches!(branch.authorship, Authorship::Capstan { .. })
-            && let Some(head) = self.snapshot(&branch.head).await?
         {
+            // What Capstan wrote is there: where it cannot be had, nobody knows what was judged.
+            let head = self.required_snapshot(&branch.head).await?;
             let settings = settings_in(head.tree.as_ref(), set);
             records = Arc::new(settings.map(|settings| settings.components).unwrap_or_default());
         }

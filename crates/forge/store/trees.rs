@@ -8,6 +8,9 @@ use gix::objs::Kind;
 use super::bare::Store;
 use super::error::StoreError;
 
+/// Files of a comparison, as many as GitHub lists of a pull request: a tree that holds itself has millions.
+const COMPARED: usize = 3_000;
+
 /// One entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
@@ -147,7 +150,7 @@ impl Store {
         Ok(())
     }
 
-    /// The files that differ between two trees; renames are a removal and an addition.
+    /// The first [`COMPARED`] files that differ between two trees; renames are a removal and an addition.
     pub(crate) fn diff(
         &self,
         before: Option<ObjectId>,
@@ -193,6 +196,9 @@ impl Store {
             right.into_iter().map(|(name, entry)| (name.clone(), left.remove(&name), Some(entry))).collect();
         pairs.extend(left.into_iter().map(|(name, entry)| (name, Some(entry), None)));
         for (name, before, after) in pairs {
+            if changes.len() >= COMPARED {
+                break;
+            }
             if before == after {
                 continue;
             }

@@ -16,6 +16,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::sync::watch::channel;
 
+use super::bounds::Size;
 use super::cluster::{KubeCluster, List, Listed};
 use super::connect::Connection;
 use super::crd::{GROUP, VERSION};
@@ -38,6 +39,9 @@ pub(super) const RECONCILE: &str = "capstan.dev/reconcile";
 /// what is kept of it.
 const PAGE: &str = "100";
 
+/// Of so many objects it is remembered what was said of them; then it is said once more.
+const REMEMBERED: usize = 1_000;
+
 const FLEET: &str = "Fleet";
 const MANAGED_CLUSTER: &str = "ManagedCluster";
 
@@ -55,9 +59,12 @@ pub struct KubeStatusStore {
 impl KubeStatusStore {
     /// The status store of a namespace; `instance` tells this process from others in events.
     pub fn new(connection: &Connection, namespace: impl Into<String>, instance: &str) -> Self {
+        let mut cluster = KubeCluster::new(connection);
+        // Only Capstan's own write here, and of each page a small part is kept.
+        cluster.rest.bounds.list = Size::UNBOUNDED;
         Self {
             rest: connection.rest.clone(),
-            cluster: KubeCluster::new(connection),
+            cluster,
             namespace: namespace.into(),
             events: Events::new(connection.rest.clone(), instance),
             told: Arc::default(),
@@ -103,6 +110,9 @@ impl KubeStatusStore {
         let note = error.to_string();
         let is_news = {
             let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.len() >= REMEMBERED {
+                told.clear();
+            }
             told.insert(object.uid.clone(), note.clone()).as_ref() != Some(&note)
         };
         if is_news {

@@ -61,4 +61,12 @@ mod tests {
         assert_eq!(lines.next().await.unwrap().unwrap(), b"two");
         assert!(lines.next().await.is_none());
     }
+
+    #[tokio::test]
+    async fn a_line_without_end_is_not_read_to_its_end() {
+        let line = |length: usize, end: &str| Body::from([vec![b'x'; length], end.into()].concat());
+        let longest = Lines::new(line(16_777_216, "\n")).next().await.unwrap().unwrap();
+        assert_eq!(longest.len(), 16_777_216);
+        assert!(Lines::new(line(16_777_217, "")).next().await.unwrap().is_err());
+    }
 }

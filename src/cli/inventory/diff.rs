@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<Outc
     }
     let difference = Difference::between(&before, &after);
     match command.output {
-        Format::Text => output::print(&told(&difference))?,
+        Format::Text => output::print_text(&told(&difference))?,
         Format::Json | Format::Yaml => print_value(&as_json(&difference), command.output)?,
     }
     Ok(outcome(&difference))

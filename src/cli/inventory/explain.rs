@@ -77,22 +77,22 @@ fn print_text(
     one: &Explained,
 ) -> Result<(), Failure> {
     let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
-    output::print(&format!("{} = {value}\n  said by {}\n", one.path, one.origin))?;
+    output::print_text(&format!("{} = {value}\n  said by {}\n", one.path, one.origin))?;
     if let Some(said) = &one.is_final {
-        output::print(&format!("  final since {said}\n"))?;
+        output::print_text(&format!("  final since {said}\n"))?;
     }
     for over in &one.overrides {
-        output::print(&format!("  overrides {} of {}\n", over.value, over.origin))?;
+        output::print_text(&format!("  overrides {} of {}\n", over.value, over.origin))?;
     }
     for read in &one.reads {
         if let Some(parts) = explain(member, values, read) {
             for part in parts {
-                output::print(&format!("  made of {} ({})\n", part.path, part.origin))?;
+                output::print_text(&format!("  made of {} ({})\n", part.path, part.origin))?;
             }
         }
     }
     for (object, placed) in placements(rendered, &one.path) {
-        output::print(&format!("  used in {} {} by {}\n", object.id, placed.path, placed.template))?;
+        output::print_text(&format!("  used in {} {} by {}\n", object.id, placed.path, placed.template))?;
     }
     Ok(())
 }
@@ -143,10 +143,10 @@ fn explain_object(
         let read: Vec<Explained> =
             placed.reads.iter().filter_map(|read| explain(member, values, read)).flatten().collect();
         if command.output == Format::Text {
-            output::print(&format!("{} {} by {}\n", object.id, placed.path, placed.template))?;
+            output::print_text(&format!("{} {} by {}\n", object.id, placed.path, placed.template))?;
             for one in &read {
                 let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
-                output::print(&format!("  {} = {value}, said by {}\n", one.path, one.origin))?;
+                output::print_text(&format!("  {} = {value}, said by {}\n", one.path, one.origin))?;
             }
         }
         let values: Vec<Value> = read.iter().map(|one| explained(survey, member, one, Vec::new())).collect();
@@ -156,7 +156,10 @@ fn explain_object(
     }
     if let Some((component, said)) = survey.component_of(member, values, &object.id, path) {
         if command.output == Format::Text {
-            output::print(&format!("{} {path} by the component {component}, named by {said}\n", object.id))?;
+            output::print_text(&format!(
+                "{} {path} by the component {component}, named by {said}\n",
+                object.id
+            ))?;
         }
         told.push(json!({
             "object": object.id, "path": path, "component": component, "origin": origin(&said),
@@ -164,7 +167,7 @@ fn explain_object(
     }
     match command.output {
         Format::Text if told.is_empty() => {
-            output::print(&format!(
+            output::print_text(&format!(
                 "{} {path} holds no value: it is the text of {}\n",
                 object.id, object.template
             ))?;
@@ -216,14 +219,14 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Out
     match command.output {
         Format::Text if has.is_empty() && overridden.is_empty() => {
             let from = command.level.as_ref().map_or_else(String::new, |level| format!(" from {level}"));
-            output::print(&format!("no cluster has `{path}`{from}\n"))?;
+            output::print_text(&format!("no cluster has `{path}`{from}\n"))?;
         }
         Format::Text => {
             for (cluster, from) in &has {
-                output::print(&format!("{cluster} has it from {from}\n"))?;
+                output::print_text(&format!("{cluster} has it from {from}\n"))?;
             }
             for (cluster, by) in &overridden {
-                output::print(&format!("{cluster} has it overridden by {by}\n"))?;
+                output::print_text(&format!("{cluster} has it overridden by {by}\n"))?;
             }
         }
         Format::Json | Format::Yaml => {

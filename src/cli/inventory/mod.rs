@@ -13,6 +13,7 @@ use capstan_inventory::values::{ClusterValues, Member};
 use capstan_model::finding::{Finding, Place, Severity};
 use capstan_model::spelling::hint;
 use capstan_model::tree::RepoPath;
+use capstan_model::wording::in_one_line;
 use capstan_report::Refusal;
 use serde_json::{Value, json};
 
@@ -117,7 +118,7 @@ fn refused(findings: &[Finding]) -> Failure {
 fn told(finding: &Finding) -> String {
     let word = if finding.severity() == Severity::Error { "error" } else { "warning" };
     let place = finding.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
-    format!("{place}{word}: {} [{}]", finding.message, finding.rule.id())
+    in_one_line(&format!("{place}{word}: {} [{}]", finding.message, finding.rule.id()))
 }
 
 /// Prints what is wrong with values to standard error.
@@ -184,7 +185,7 @@ fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
     match format {
         Format::Text => {
             let rows: Vec<Vec<String>> = rows.into_iter().map(|(row, _)| row).collect();
-            output::print(&text::table(&["definition", "levels", "release", "folder", "state"], &rows))?;
+            output::print_text(&text::table(&["definition", "levels", "release", "folder", "state"], &rows))?;
         }
         Format::Json => output::print_json(&Value::Array(all))?,
         Format::Yaml => output::print_yaml(&Value::Array(all))?,
@@ -200,7 +201,7 @@ fn values(opened: Opened<'_>, typed: &str, origins: bool, format: Format) -> Res
             let all = capstan_inventory::trace::explain(&member, &values, &Default::default());
             for one in all.unwrap_or_default() {
                 let value = one.value.map_or_else(|| "absent".to_owned(), |value| value.to_string());
-                output::print(&format!("{} = {value}  # {}\n", one.path, one.origin))?;
+                output::print_text(&format!("{} = {value}  # {}\n", one.path, one.origin))?;
             }
         }
         (true, Format::Json | Format::Yaml) => {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use capstan_model::finding::Severity;
+use capstan_model::wording::in_one_line;
 use capstan_report::Refusal;
 
 use super::super::arguments::InventoryRender;
@@ -47,7 +48,7 @@ pub(super) fn run(opened: Opened<'_>, command: &InventoryRender) -> Result<Outco
             match &command.out {
                 Some(out) => write(&out.join(&cluster).join(&file.name), &file.text)?,
                 None => {
-                    output::print(&format!("---\n# {cluster}: {}\n", file.name))?;
+                    output::print(&format!("---\n# {}: {}\n", in_one_line(&cluster), file.name))?;
                     output::print(&file.text)?;
                 }
             }

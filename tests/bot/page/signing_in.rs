@@ -2,12 +2,19 @@
 
 use std::time::Duration;
 
+use futures_util::future::select_all;
+
 use capstan_forge::{Fault, Matching, Permission, Selection, Strike};
 
 use super::world::{Ask, GITOPS, Page, SigningIn, World, session_of, target};
 
 async fn come_back(world: &World, path: &str, cookie: &str) -> Page {
     world.ask(world.public, Ask::get(path).of(Some(cookie))).await
+}
+
+/// The same from that address, as the proxy before the server notes it.
+async fn come_back_from(world: &World, address: &str, path: &str, cookie: &str) -> Page {
+    world.ask(world.public, Ask::get(path).of(Some(cookie)).with("x-forwarded-for", address)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,6 +85,32 @@ async fn whoever_did_not_begin_here_gets_no_session() {
     ] {
         assert_eq!(world.page("/", &cookie).await.status, 303, "{cookie}");
     }
+    // Made-up codes of one address, as many as GitHub is asked about at once, and somebody honest at another one.
+    let mut strangers = Vec::new();
+    for _ in 0..4 {
+        strangers.push(world.go_to_github("wim", "/").await);
+    }
+    let (back, begun) = world.go_to_github("ada", "/").await;
+    let exchange = Matching::any().path("/login/oauth/access_token");
+    world.forge.fail_next(4, exchange, Strike::Before, Fault::Hang(Duration::from_secs(600)));
+    let asked_before = asked(&world);
+    let paths: Vec<String> =
+        strangers.iter().map(|(path, _)| path.replace("code=", "code=made-up-")).collect();
+    let attack = select_all(
+        paths
+            .iter()
+            .zip(&strangers)
+            .map(|(path, (_, cookie))| Box::pin(come_back_from(&world, "203.0.113.1", path, cookie))),
+    );
+    let honest = async {
+        while asked(&world) < asked_before + 4 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        come_back_from(&world, "198.51.100.2", &back, &begun).await
+    };
+    let done = tokio::select! { (first, ..) = attack => panic!("{first:?}"), done = honest => done };
+    assert_eq!(done.status, 303, "{done:?}");
+
     // Too late.
     let (back, begun) = world.go_to_github("ada", "/").await;
     world.bench.clock.advance(Duration::from_secs(601));

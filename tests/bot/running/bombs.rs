@@ -265,6 +265,10 @@ fn keep_coming(forge: &Forge, elsewhere: u64, bot: &mut Process, place: &Place, 
 
 fn open(forge: &Forge, repository: &str, branch: &str, edits: &[Edit]) -> u64 {
     forge.commit(repository, branch, "ada", "A change", edits).unwrap();
+    open_from(forge, repository, branch)
+}
+
+fn open_from(forge: &Forge, repository: &str, branch: &str) -> u64 {
     let new = NewPull {
         title: branch.to_owned(),
         head: branch.to_owned(),
@@ -274,40 +278,57 @@ fn open(forge: &Forge, repository: &str, branch: &str, edits: &[Edit]) -> u64 {
     forge.open_pull(repository, "ada", new).unwrap()
 }
 
-/// Makes [`DEEP`]: three objects that list 640,000 files. (The forge lists what was pushed; the mirrors' own tests have
-/// one of nine objects and 35 million.)
-async fn deep(forge: &Forge) -> u64 {
-    forge.create_repository(DEEP).unwrap();
-    forge.grant(DEEP, "ada", Permission::Write).unwrap();
-    let begin = sample::repository("mode: propose\n", &[NEIGHBOUR]);
-    let parent = forge.commit(DEEP, "main", "ada", "Begin", &begin).unwrap();
+/// A commit on the default branch of a repository in which a folder is a tree that holds itself: so many folders in each
+/// other, and files in the last, so many each time.
+async fn holding_itself(
+    forge: &Forge,
+    repository: &str,
+    folder: &str,
+    (wide, deep): (usize, usize),
+) -> String {
+    let parent = forge.resolve(repository, "main").unwrap().unwrap();
     let (client, token) =
         (reqwest::Client::builder().no_proxy().build().unwrap(), forge.token_for("ada").unwrap());
     let post = async |what: &str, body: Value| {
-        let url = format!("{}/api/v3/repos/{DEEP}/git/{what}", forge.url());
+        let url = format!("{}/api/v3/repos/{repository}/git/{what}", forge.url());
         let answer = client.post(url).bearer_auth(&token).json(&body).send().await.unwrap();
         assert!(answer.status().is_success(), "{what}: {}", answer.status());
         answer.json::<Value>().await.unwrap()["sha"].clone()
     };
     let mut entry = json!({"path": "f", "mode": "100644", "type": "blob", "content": "x"});
-    for kind in ["blob", "tree"] {
-        if kind == "tree" {
-            entry = json!({"path": "d", "mode": "040000", "type": "tree", "sha": entry["sha"]});
-        }
+    for _ in 0..=deep {
         let named = |number: usize| {
             let mut named = entry.clone();
             named["path"] = json!(format!("{}{number:03}", entry["path"].as_str().unwrap()));
             named
         };
-        let entries: Vec<Value> = (0..800).map(named).collect();
-        entry["sha"] = post("trees", json!({"tree": entries})).await;
+        let entries: Vec<Value> = (0..wide).map(named).collect();
+        let tree = post("trees", json!({"tree": entries})).await;
+        entry = json!({"path": "d", "mode": "040000", "type": "tree", "sha": tree});
     }
-    let held = json!([{"path": "held", "mode": "040000", "type": "tree", "sha": entry["sha"]}]);
+    let held = json!([{"path": folder, "mode": "040000", "type": "tree", "sha": entry["sha"]}]);
     let tree = post("trees", json!({"base_tree": parent, "tree": held})).await;
     let commit =
         post("commits", json!({"message": "It holds itself", "tree": tree, "parents": [parent]})).await;
-    forge.push(DEEP, "main", commit.as_str().unwrap(), "ada").unwrap();
+    commit.as_str().unwrap().to_owned()
+}
+
+/// Makes [`DEEP`]: three objects that list 640,000 files.
+async fn deep(forge: &Forge) -> u64 {
+    forge.create_repository(DEEP).unwrap();
+    forge.grant(DEEP, "ada", Permission::Write).unwrap();
+    let begin = sample::repository("mode: propose\n", &[NEIGHBOUR]);
+    forge.commit(DEEP, "main", "ada", "Begin", &begin).unwrap();
+    let commit = holding_itself(forge, DEEP, "held", (800, 1)).await;
+    forge.push(DEEP, "main", &commit, "ada").unwrap();
     open(forge, DEEP, "mine", &[sample::machine_pool(NEIGHBOUR, "v1.21.4", 3)])
+}
+
+/// A pull request with an overlay of nine objects, twelve wide and seven deep, that list 35 million files.
+async fn deep_overlay(forge: &Forge) -> u64 {
+    let commit = holding_itself(forge, REPOSITORY, &format!("{BAD}/overlay"), (12, 7)).await;
+    forge.push(REPOSITORY, "deep", &commit, "ada").unwrap();
+    open_from(forge, REPOSITORY, "deep")
 }
 
 /// The conclusion of a pull request's check, and all that it says.
@@ -331,6 +352,7 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
     let begin = sample::repository("mode: propose\n", &[BAD, NEIGHBOUR]);
     forge.commit(REPOSITORY, "main", "ada", "Begin", &begin).unwrap();
     let deep = deep(&forge).await;
+    let deep_overlay = deep_overlay(&forge).await;
     forge.create_repository(OTHER).unwrap();
     forge.grant(OTHER, "ada", Permission::Write).unwrap();
     let other = sample::repository("mode: propose\n", &["euler/web"]);
@@ -355,6 +377,7 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
         (OTHER, elsewhere, "success", ""),
         // What holds itself is one folder, and nobody's here.
         (DEEP, deep, "success", ""),
+        (REPOSITORY, deep_overlay, "failure", "nobody can list its files"),
     ];
     all.extend(bombs.map(|(number, says)| (REPOSITORY, number, "failure", says)));
     let (mut is_answered, mut is_deep_judged, mut is_pushed_proposed) = (false, false, false);

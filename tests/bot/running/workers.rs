@@ -1,9 +1,11 @@
 //! One repository that hangs, or ends the work on it in the middle, holds no other up.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use capstan_bot::sync::Ports;
 use capstan_bot::worker::{Deadline, Heartbeats, Timely, Workforce, perform, work};
 use capstan_fleet::planner::{JudgedBy, OpenFailed, OpenFleet, Planner, PlannerFailed};
@@ -11,7 +13,7 @@ use capstan_forge::{Edit, NewPull, Permission, PullState};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::RepositorySettings;
-use capstan_ports::{Clock, Jobs};
+use capstan_ports::{ClaimedJob, Clock, DeadJob, Fate, JobRequest, Jobs, Lease, RecordsError};
 use capstan_report::JudgedCluster;
 use capstan_test_support::tally;
 use jiff::Timestamp;
@@ -95,6 +97,75 @@ impl Clock for Panicking {
     }
 }
 
+/// A queue that panics when it is asked for a job for the first time, so that who asks dies.
+struct Deadly {
+    inner: Arc<dyn Jobs>,
+    asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Jobs for Deadly {
+    async fn enqueue(&self, request: &JobRequest) -> Result<(), RecordsError> {
+        self.inner.enqueue(request).await
+    }
+
+    async fn claim(
+        &self,
+        worker: &str,
+        lease: Duration,
+        most: usize,
+    ) -> Result<Option<ClaimedJob>, RecordsError> {
+        assert!(self.asked.fetch_add(1, Ordering::SeqCst) > 0, "this queue panics once");
+        self.inner.claim(worker, lease, most).await
+    }
+
+    async fn claim_guest(
+        &self,
+        worker: &str,
+        lease: Duration,
+        most: usize,
+        but: &BTreeSet<u64>,
+    ) -> Result<Option<ClaimedJob>, RecordsError> {
+        self.inner.claim_guest(worker, lease, most, but).await
+    }
+
+    async fn heartbeat(&self, job: &ClaimedJob, lease: Duration) -> Result<Lease, RecordsError> {
+        self.inner.heartbeat(job, lease).await
+    }
+
+    async fn complete(&self, job: &ClaimedJob, look_again: Option<Timestamp>) -> Result<Lease, RecordsError> {
+        self.inner.complete(job, look_again).await
+    }
+
+    async fn fail(&self, job: &ClaimedJob, why: &str, wait: Option<Duration>) -> Result<Fate, RecordsError> {
+        self.inner.fail(job, why, wait).await
+    }
+
+    async fn put_off(&self, job: &ClaimedJob, why: &str) -> Result<Fate, RecordsError> {
+        self.inner.put_off(job, why).await
+    }
+
+    async fn put_off_for(&self, job: &ClaimedJob, why: &str, wait: Duration) -> Result<Fate, RecordsError> {
+        self.inner.put_off_for(job, why, wait).await
+    }
+
+    async fn reclaim(&self, worker: &str) -> Result<u64, RecordsError> {
+        self.inner.reclaim(worker).await
+    }
+
+    async fn dead(&self) -> Result<Vec<DeadJob>, RecordsError> {
+        self.inner.dead().await
+    }
+
+    async fn forget_deliveries(&self, before: Timestamp) -> Result<u64, RecordsError> {
+        self.inner.forget_deliveries(before).await
+    }
+
+    async fn wait_for_work(&self, at_most: Duration) {
+        self.inner.wait_for_work(at_most).await;
+    }
+}
+
 struct Office {
     heartbeats: Heartbeats,
     stop: CancellationToken,
@@ -103,7 +174,10 @@ struct Office {
 
 impl Office {
     fn open(town: &Town, ports: Ports, workforce: Workforce) -> Self {
-        let jobs: Arc<dyn Jobs> = Arc::new(town.database().clone());
+        Self::with(Arc::new(town.database().clone()), ports, workforce)
+    }
+
+    fn with(jobs: Arc<dyn Jobs>, ports: Ports, workforce: Workforce) -> Self {
         let (heartbeats, stop) = (Heartbeats::default(), CancellationToken::new());
         let working = tokio::spawn({
             let (heartbeats, stop) = (heartbeats.clone(), stop.clone());
@@ -306,14 +380,16 @@ async fn whoever_says_something_while_their_repository_is_worked_on_is_heard_at_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_takes_too_long_is_put_back_and_a_panic_is_its_jobs_alone() {
+async fn what_takes_too_long_is_put_back_a_panic_is_its_jobs_alone_and_a_dead_worker_is_replaced() {
     let town = Town::new("mode: propose\n", &["gauss/peu01"]).await;
     town.push("main", &[sample::release("v22.0.0", "v1.22.7"), Edit::write("hang", "")]);
     let hanging = Hanging::around(&town.ports().planner);
     let clock = Arc::new(Panicking { inner: town.ports().clock.clone(), asked: AtomicUsize::new(0) });
     let ports = Ports { planner: hanging.clone(), clock: clock.clone(), ..town.ports().clone() };
-    // The one worker panics, then hangs, and is there for the third try.
-    let office = Office::open(&town, ports, Workforce { workers: 1, deadline: Duration::from_secs(5) });
+    let queue = Deadly { inner: Arc::new(town.database().clone()), asked: AtomicUsize::new(0) };
+    // The one worker dies and another one takes its place, which panics at work, then hangs, and is there for the third try.
+    let office =
+        Office::with(Arc::new(queue), ports, Workforce { workers: 1, deadline: Duration::from_secs(5) });
     until("the panic", || clock.asked.load(Ordering::SeqCst) > 0).await;
     until("the hang", || {
         town.pass(60);

@@ -234,6 +234,17 @@ async fn requests_that_a_proxy_may_read_otherwise_are_refused() {
         (format!("{good}Connection: close\n\n"), 400),
         (format!("{good}Connection: close\r\n\n"), 400),
         (format!("\n{good}Connection: close\r\n\r\n"), 400),
+        // Two hosts in one line, in the target, and none.
+        ("GET /healthz HTTP/1.1\r\nHost: a, b\r\nConnection: close\r\n\r\n".to_owned(), 400),
+        ("GET /healthz HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n".to_owned(), 400),
+        ("GET /healthz HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n".to_owned(), 400),
+        ("GET http://other/healthz HTTP/1.1\r\nHost: bot\r\nConnection: close\r\n\r\n".to_owned(), 400),
+        ("GET http://x@bot/healthz HTTP/1.1\r\nHost: bot\r\nConnection: close\r\n\r\n".to_owned(), 400),
+        ("GET http://BOT/healthz HTTP/1.1\r\nHost: bot\r\nConnection: close\r\n\r\n".to_owned(), 200),
+        // Two ways to say where the body ends.
+        (format!("{good}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400),
+        (format!("{good}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"), 400),
+        (format!("{good}Content-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef"), 400),
         // What hyper refuses by itself.
         (format!("{good} folded\r\nConnection: close\r\n\r\n"), 400),
         (format!("{good}X : y\r\nConnection: close\r\n\r\n"), 400),

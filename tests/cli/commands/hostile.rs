@@ -179,6 +179,55 @@ error[unreadable-file] acme/slash/base/a%5Cb.yaml: {why}
     }
 }
 
+/// A command may run in a workflow of GitHub's, which takes lines of its log for commands, and in a terminal.
+#[test]
+fn names_forge_no_line_of_text_and_move_no_cursor() {
+    const NAME: &str = "acme/a\n::error::forged\u{1b}]0;forged\u{7}\u{1b}[8m\u{202e}";
+    const SHOWN: &str = "acme/a\\n::error::forged\\u{1b}]0;forged\\u{7}\\u{1b}[8m\\u{202e}";
+    let sandbox = Sandbox::with(&[
+        ("aws/v1.0.0/base/md.yaml", &release("v1.30.4", 2)),
+        ("aws/v1.1.0/base/md.yaml", &release("v1.31.2", 3)),
+        (&format!("{NAME}/base/md.yaml"), &workers("a", 2, "v1.30.4")),
+        (&format!("{NAME}/capstan.yaml"), RECORD),
+        (&format!("{NAME}-b/base/md.yaml"), "a: [\n"),
+        (&format!("{NAME}-b/capstan.yaml"), RECORD),
+    ]);
+    for arguments in [
+        &["validate"][..],
+        &["validate", "-o", "github"],
+        &["clusters"],
+        &["plan", "--all"],
+        &["plan", "--all", "-o", "diff"],
+        &["plan", "--all", "--path"],
+        &["upgrade", NAME, "-o", "text"],
+        &["render", &format!("{NAME}-b")],
+        &["adopt"],
+        &["plan", &format!("{NAME}-c")],
+    ] {
+        let output = tally::command(env!("CARGO_BIN_EXE_capstan"))
+            .args(arguments)
+            .env("CLICOLOR_FORCE", "1")
+            .current_dir(sandbox.repository.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        let plain = ["0", "1", "31", "32", "33"]
+            .iter()
+            .fold(said.clone(), |plain, colour| plain.replace(&format!("\u{1b}[{colour}m"), ""));
+        let is_unfit = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        assert!(!plain.contains(is_unfit), "{arguments:?}: {said:?}");
+        let command = plain.lines().find(|line| {
+            let line = line.trim_start();
+            line.starts_with("::") && !line.starts_with("::error file=acme/a%0A%3A%3Aerror")
+        });
+        assert_eq!(command, None, "{arguments:?}: {said}");
+    }
+    let told = sandbox.capstan(&["validate"]);
+    assert!(told.out.starts_with(&format!("error[invalid-yaml] {SHOWN}-b/base/md.yaml:1:4: ")), "{told:?}");
+    let told = sandbox.capstan(&["clusters"]);
+    assert_eq!(told.out.lines().count(), 3, "{told:?}");
+}
+
 #[test]
 fn validate_says_each_once_and_render_refuses_with_the_place() {
     let sandbox = fleet();

@@ -66,13 +66,28 @@ fn every_refusal_is_given_somewhere() {
     assert!(unused.is_empty(), "nobody gives {unused:?}");
 }
 
-/// What the security model says that a test holds, a test of that name holds.
+/// What the security model believes or calls is held by a test, and a test of that name is there.
 #[test]
 fn every_test_that_the_security_model_names_is_there() {
     let text = std::fs::read_to_string(root().join("docs/security.md")).unwrap();
-    let last = |line: &str| Some(line.strip_suffix("` |")?.rsplit_once('`')?.1.to_owned());
-    let named: BTreeSet<String> = text.lines().filter_map(last).filter(|name| name.contains("::")).collect();
-    assert!(named.len() >= 8, "{named:?}");
+    // Each row of a table whose last column is `held by` names one test at least.
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    let mut rows = 0;
+    for table in text.split("\n\n").filter(|table| table.starts_with("| ")) {
+        let mut lines = table.lines();
+        if !lines.next().unwrap().ends_with("| held by |") {
+            continue;
+        }
+        for row in lines.skip(1) {
+            let (_, held) = row.strip_suffix(" |").unwrap().rsplit_once(" | ").unwrap();
+            let tests = held.split('`').filter(|name| name.contains("::")).map(str::to_owned);
+            let tests: Vec<String> = tests.collect();
+            assert!(!tests.is_empty(), "no test holds {row}");
+            named.extend(tests);
+            rows += 1;
+        }
+    }
+    assert!(rows >= 40, "{rows} rows: {named:?}");
     let files: Vec<PathBuf> =
         ["crates", "src", "tests"].iter().flat_map(|folder| walk(&root().join(folder))).collect();
     let is_there = |name: &&String| {
@@ -87,6 +102,20 @@ fn every_test_that_the_security_model_names_is_there() {
     };
     let missing: Vec<&String> = named.iter().filter(|name| !is_there(name)).collect();
     assert!(missing.is_empty(), "docs/security.md names tests that are not there: {missing:#?}");
+}
+
+/// What is read of others is bounded, and a test of each bound is where the page says.
+#[test]
+fn every_test_of_a_bound_is_where_the_page_says() {
+    let text = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    let (_, table) = text.split_once("| test |\n").unwrap();
+    let rows: Vec<&str> = table.lines().skip(1).take_while(|line| line.starts_with('|')).collect();
+    assert!(rows.len() >= 11, "{rows:#?}");
+    for row in rows {
+        let (_, held) = row.strip_suffix(" |").unwrap().rsplit_once(" | ").unwrap();
+        let file = held.split('`').nth(1).unwrap_or_default();
+        assert!(root().join(file).exists() && file.contains('/'), "no test is there: {row}");
+    }
 }
 
 /// The book has every page once.
