@@ -103,6 +103,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0014_kubeconfigs.sql"),
         include_str!("../../migrations/postgres/0014_kubeconfigs.sql"),
     ),
+    (
+        15,
+        "fleet",
+        include_str!("../../migrations/sqlite/0015_fleet.sql"),
+        include_str!("../../migrations/postgres/0015_fleet.sql"),
+    ),
 ];
 
 /// What to do with a file that is damaged.

@@ -101,11 +101,14 @@ pub use management_cluster::{
 pub use mirror::{Mirror, MirrorError};
 pub use missed_deliveries::{DeliveryAttempt, DeliveryLog, MissedDeliveries, Redelivery};
 pub use pages::{
-    Again, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Extent, PageRecords, Part,
-    ShownAudit, ShownDelivery, ShownMerge, ShownRepository, ShownTarget, Sight,
+    Again, AuditFilter, ClusterFilter, ClusterOrder, DeliveryFilter, DeliveryOutcome, Extent, PageRecords,
+    Part, ShownAudit, ShownDelivery, ShownMerge, ShownRepository, ShownRolling, ShownTarget, Sight, SortKey,
+    VersionShare,
 };
 pub use queue::{Cause, ClaimedJob, DeadJob, Fate, JobRequest, Jobs, Lease};
-pub use records::{CampaignLimits, CampaignRecord, CampaignTarget, Records, RecordsError};
+pub use records::{
+    CampaignLimits, CampaignRecord, CampaignTarget, FleetFacts, Records, RecordsError, WavePlace,
+};
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};
 pub use tree_source::{SourceError, SourceTree, TreeSource};

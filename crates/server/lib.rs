@@ -197,13 +197,17 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
     let api = agents.clone().map(|agents| agents::routes(agents, bodies_of_agents)).unwrap_or_default();
     let mut public =
         public_router().with_state(shared.clone()).merge(api).merge(of_people).fallback(answer::not_found);
+    if site.visitors.is_some() {
+        public = public.layer(from_fn_with_state((site.clone(), Door::Public), pages::framed));
+    }
     if let Some(agents) = agents {
         public = public.layer(from_fn_with_state(agents, kubeconfigs::give));
     }
     let internal = metrics_router()
         .with_state(shared.clone())
-        .merge(pages::routes(site, inside))
-        .fallback(answer::not_found);
+        .merge(pages::routes(site.clone(), inside))
+        .fallback(answer::not_found)
+        .layer(from_fn_with_state((site, inside), pages::framed));
     let metrics = metrics_router().with_state(shared).fallback(answer::not_found);
     let grants = |connections| Grants {
         connections,

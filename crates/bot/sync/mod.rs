@@ -26,6 +26,7 @@ mod earlier;
 mod elsewhere;
 mod error;
 mod facts;
+mod fleet_facts;
 mod heads;
 mod inline;
 mod kubeconfigs;
@@ -73,6 +74,7 @@ use self::elsewhere::Elsewhere;
 pub use self::elsewhere::{Consumers, notify_consumers};
 pub use self::error::SyncError;
 use self::facts::{Loaded, load};
+use self::fleet_facts::fleet_facts;
 use self::pauses::Pauses;
 use super::agents::Reconcilers;
 use super::wave_webhooks::WaveWebhooks;
@@ -517,6 +519,7 @@ impl Run<'_> {
                     at: named(plan.and_then(|plan| plan.from.as_ref())),
                     offered: named(plan.and_then(|plan| plan.to.as_ref())),
                     hold: by_command.or_else(by_settings),
+                    facts: fleet_facts(planned, proposal),
                 }
             });
             CampaignRecord { kind: kind.clone(), source: source.clone(), limits, targets: targets.collect() }

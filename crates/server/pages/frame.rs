@@ -6,6 +6,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{Html as HtmlAnswer, IntoResponse, Response};
+use capstan_model::wording::count;
 use capstan_report::{Mood, ProposalState};
 use jiff::Timestamp;
 
@@ -24,8 +25,11 @@ const PAGES: &[(&str, &str)] = &[
     ("/queue", "Queue"),
     ("/deliveries", "Deliveries"),
     ("/audit", "Audit"),
-    ("/reconcilers", "Reconcilers"),
+    (RECONCILERS, "Reconcilers"),
 ];
+
+/// Reconcilers belong to no repository: only people at this machine see them.
+const RECONCILERS: &str = "/reconcilers";
 
 #[derive(Template)]
 #[template(
@@ -118,10 +122,7 @@ pub(super) fn page(
     let now = site.clock.now();
     let all = |visitor: &Visitor| matches!(visitor, Visitor::Local { .. });
     let pages = match visitor {
-        // Reconcilers belong to no repository.
-        Some(visitor) => {
-            PAGES.iter().copied().filter(|page| page.0 != "/reconcilers" || all(visitor)).collect()
-        }
+        Some(visitor) => PAGES.iter().copied().filter(|page| page.0 != RECONCILERS || all(visitor)).collect(),
         None => Vec::new(),
     };
     let framed = Html::of(content).and_then(|content| {
@@ -139,6 +140,38 @@ pub(super) fn page(
         Ok(html) => (headers("'self'"), HtmlAnswer(html)).into_response(),
         Err(error) => unavailable(&error),
     }
+}
+
+/// Which pages the bar of an error leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ways {
+    /// All of them.
+    All,
+    /// Those of people who sign in.
+    OfPeople,
+    /// None.
+    None,
+}
+
+/// The page of an error and its headers; `None` where it cannot be made.
+pub(super) fn error_page(
+    site: &Site,
+    ways: Ways,
+    title: &str,
+    content: &impl Template,
+) -> Option<(String, [(HeaderName, String); 5])> {
+    let pages = match ways {
+        Ways::All => PAGES.to_vec(),
+        Ways::OfPeople => PAGES.iter().copied().filter(|page| page.0 != RECONCILERS).collect(),
+        Ways::None => Vec::new(),
+    };
+    let content = Html::of(content).ok()?;
+    let frame = Frame {
+        pages,
+        is_dry_run: site.mode == Mode::DryRun,
+        ..Frame::plain(title, content, site.clock.now())
+    };
+    Some((frame.render().ok()?, headers("'self'")))
 }
 
 /// A page that nobody signs in for and that leads nowhere; its forms go to `forms` alone, in the words of a content
@@ -194,6 +227,18 @@ pub(super) fn minute(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
+/// How long ago something was, in one word and a number: `3 days`.
+pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
+    let minutes = now.duration_since(then).as_mins().max(0);
+    let (number, one, many) = match minutes {
+        0 => return "a moment".to_owned(),
+        1..60 => (minutes, "minute", "minutes"),
+        60..1440 => (minutes / 60, "hour", "hours"),
+        _ => (minutes / 1440, "day", "days"),
+    };
+    count(usize::try_from(number).unwrap_or_default(), one, many)
+}
+
 /// How a state is coloured; one that is not known asks nothing of anybody.
 pub(super) fn mood(word: &str) -> &'static str {
     of(ProposalState::parse(word).map_or(Mood::Waits, ProposalState::mood))
@@ -212,6 +257,23 @@ pub(super) const fn of(mood: Mood) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_told_in_its_largest_unit() {
+        let now: Timestamp = "2026-11-29T12:00:00Z".parse().unwrap();
+        for (then, expected) in [
+            ("2026-11-29T12:00:00Z", "a moment"),
+            ("2026-11-29T12:05:00Z", "a moment"),
+            ("2026-11-29T11:59:00Z", "1 minute"),
+            ("2026-11-29T11:00:30Z", "59 minutes"),
+            ("2026-11-29T11:00:00Z", "1 hour"),
+            ("2026-11-28T12:01:00Z", "23 hours"),
+            ("2026-11-28T12:00:00Z", "1 day"),
+            ("2025-11-29T12:00:00Z", "365 days"),
+        ] {
+            assert_eq!(ago(then.parse().unwrap(), now), expected, "{then}");
+        }
+    }
 
     /// A record may hold the word of another version.
     #[test]

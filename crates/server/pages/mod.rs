@@ -8,9 +8,12 @@
 mod access;
 mod audit;
 mod cluster;
+mod columns;
 mod deliveries;
+mod errors;
 mod fleet;
 mod frame;
+mod overview;
 mod prose;
 mod query;
 mod queue;
@@ -32,6 +35,7 @@ use capstan_listener::answer::Refusal;
 use capstan_ports::{Clock, PageRecords};
 
 pub(super) use self::access::{Door, names_this_machine};
+pub(super) use self::errors::framed;
 pub(super) use self::frame::plain_page;
 pub(super) use self::query::Fields;
 

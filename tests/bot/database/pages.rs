@@ -40,6 +40,7 @@ async fn fill(bench: &Bench) {
             at: Some("aws/v21.0.0".to_owned()),
             offered: None,
             hold: (state == "held").then(|| "On hold by `ada` until 2026-12-01: audit.".to_owned()),
+            facts: capstan_ports::FleetFacts::default(),
         };
         let campaign = CampaignRecord {
             kind: SourceKind::RELEASE,
@@ -63,6 +64,7 @@ async fn clusters_are_narrowed_and_what_may_not_be_seen_is_left_out() {
             text: text.to_owned(),
             state: state.to_owned(),
             repository: repository.to_owned(),
+            ..ClusterFilter::default()
         };
         let cases: [(&Sight, ClusterFilter, &[&str]); 14] = [
             (&all, filter("", "", ""), &["gauss/peu01", "gauss/peu_2", "noether/Vault"]),

@@ -13,13 +13,22 @@ fn clusters(body: &str) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_live_in_the_address() {
     let world = World::start(SigningIn::Not).await.with_a_fleet().await;
-    let all = ["euler/web", "gauss/peu01", "gauss/peu02", "gauss/peu03", "noether/vault"];
-    let cases: [(&str, &[&str]); 13] = [
+    // What needs somebody comes first.
+    let all = ["gauss/peu02", "gauss/peu01", "euler/web", "gauss/peu03", "noether/vault"];
+    let by_name = ["euler/web", "gauss/peu01", "gauss/peu02", "gauss/peu03", "noether/vault"];
+    let cases: [(&str, &[&str]); 20] = [
         ("/", &all),
         ("/?q=&state=&repository=&page=", &all),
         ("/?state=held", &["euler/web"]),
-        ("/?q=PEU0", &["gauss/peu01", "gauss/peu02", "gauss/peu03"]),
-        ("/?q=peu+v22", &["gauss/peu01", "gauss/peu02", "gauss/peu03"]),
+        ("/?q=PEU0", &["gauss/peu02", "gauss/peu01", "gauss/peu03"]),
+        ("/?q=peu+v22", &["gauss/peu02", "gauss/peu01", "gauss/peu03"]),
+        ("/?sort=cluster", &by_name),
+        ("/?sort=cluster&state=current", &["gauss/peu03", "noether/vault"]),
+        ("/?sort=-cluster", &["noether/vault", "gauss/peu03", "gauss/peu02", "gauss/peu01", "euler/web"]),
+        ("/?sort=kubernetes&q=gauss", &["gauss/peu01", "gauss/peu02", "gauss/peu03"]),
+        ("/?sort=-kubernetes&q=gauss", &["gauss/peu03", "gauss/peu02", "gauss/peu01"]),
+        ("/?kubernetes=v1.31.10", &["gauss/peu02"]),
+        ("/?sort=%27%3B+DROP+TABLE+jobs", &all),
         ("/?q=audit", &["euler/web"]),
         ("/?q=olga+freeze", &["gauss/peu01"]),
         ("/?q=gauss&state=blocked", &["gauss/peu02"]),
@@ -43,6 +52,70 @@ async fn filters_live_in_the_address() {
     page.has("<option selected>blocked</option>");
     page.has(r#"href="/?q=gauss&#38;state=current""#);
     page.has("<b>1</b> proposed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_table_has_what_says_something_and_versions_are_spread_over_a_bar() {
+    let world = World::start(SigningIn::Not).await.with_a_fleet().await;
+    let page = world.local("/").await;
+    for expected in [
+        // Sorted by need, and a press turns it round.
+        r#"<th role="columnheader" scope="col" aria-sort="ascending"><a href="/?sort=-need">State</a></th>"#,
+        r#"<th role="columnheader" scope="col"><a href="/?sort=kubernetes">Kubernetes</a></th>"#,
+        r#"<td role="cell" data-label="Kubernetes" class="step">v1.31.9 <span class="to">→ v1.32.7</span></td>"#,
+        r#"<td role="cell" data-label="Kubernetes" class="step">v1.32.7</td>"#,
+        r#"<td role="cell" data-label="Release" class="step">aws/v21.0.0 <span class="to">→ aws/v22.0.0</span></td>"#,
+        r#"<td role="cell" data-label="Since"><time datetime="2026-11-21T12:00:00Z">a moment</time></td>"#,
+        r#"<td role="cell" data-label="Wave">canary</td>"#,
+        r#"<td role="cell" data-label="Machines"><span class="mood-waits">8 to replace</span></td>"#,
+        // The bar, and the same as text.
+        r#"<rect class="share-0" x="0" width="200" height="10"/><rect class="share-1" x="200" width="200" height="10"/>"#,
+        r#"<a href="/?kubernetes=v1.31.10">v1.31.10</a> <span class="quiet">1 cluster</span>"#,
+        r#"not known <span class="quiet">2 clusters</span>"#,
+        "No reconciler reports machines that are being replaced.",
+        r#"<li><a href="/" aria-current="true">What needs somebody first</a></li>"#,
+    ] {
+        page.has(expected);
+    }
+    // Nobody there has anything in these.
+    let few = world.local("/?state=current&repository=acme/secret").await;
+    for column in ["Kubernetes", "Wave", "Machines", "Proposal", "Check", "Hold"] {
+        few.lacks(&format!("data-label=\"{column}\""));
+        few.lacks(&format!(">{column}</a></th>"));
+    }
+    let by_customer = world.local("/?sort=cluster").await;
+    by_customer.has(r#"scope="rowgroup" colspan="10">euler in acme/gitops</th>"#);
+    by_customer.has(r#"scope="rowgroup" colspan="10">noether in acme/secret</th>"#);
+    let by_wave = world.local("/?sort=wave").await;
+    assert_eq!(clusters(&by_wave.body)[0], "gauss/peu01");
+    by_wave.has(r#"scope="rowgroup" colspan="10">Wave canary</th>"#);
+    by_wave.has(r#"scope="rowgroup" colspan="10">In no wave</th>"#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_has_the_frame_for_a_browser_and_is_plain_for_a_program() {
+    let world = World::start(SigningIn::Not).await;
+    let html = "text/html,application/xhtml+xml";
+    for (path, status, title, sentence) in [
+        ("/nothing", 404, "Not found", "There is nothing here."),
+        ("/clusters/acme/gitops/none", 404, "Not found", "There is nothing here."),
+        ("/logout", 404, "Not found", "There is nothing here."),
+        ("/queue/1/look", 405, "This did not work", "This address does not answer such a request."),
+    ] {
+        let page = world.ask(world.internal, Ask::get(path).with("accept", html)).await;
+        assert_eq!(page.status, status, "{path}");
+        page.has(&format!("<h1>{title}</h1>"));
+        page.has(&format!("<p>{sentence}</p>"));
+        page.has(r#"<nav aria-label="Pages">"#);
+        assert!(page.policy.starts_with("default-src 'none'; style-src 'sha256-"), "{}", page.policy);
+        let plain = world.local(path).await;
+        assert_eq!(plain.status, status, "{path}");
+        plain.lacks("<");
+    }
+    // Through the public listener there are no pages here, and nothing says that there might be.
+    let page = world.ask(world.public, Ask::get("/nothing").with("accept", html)).await;
+    assert_eq!(page.status, 404);
+    page.lacks("<");
 }
 
 #[tokio::test(flavor = "multi_thread")]
