@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use capstan_model::source::SourceKind;
 
-use super::{Database, read, transaction};
-use capstan_ports::{CampaignRecord, CampaignTarget, FleetFacts};
+use super::{Database, corrupt, failed, read, transaction};
+use capstan_ports::{CampaignProgress, CampaignRecord, CampaignTarget, FleetFacts, RecordsError};
 
 /// With more rows to write than so many all are written anew.
 const FEW: usize = 256;
 /// Rows of one statement.
 const ROWS: usize = 256;
 
-/// What tells rows of a repository apart: target and kind of source.
+/// What tells rows of a repository apart: target and kind of source, or campaign and release.
 type Key = (String, String);
 /// State, reason, source, what is offered, who holds it; versions of Kubernetes, wave and its place, machines.
 type Said = (
@@ -212,6 +212,67 @@ impl Database {
                         .push_bind(since);
                 });
                 insert.build().execute(&mut *tx).await?;
+            }
+        });
+        Ok(())
+    }
+}
+
+impl Database {
+    /// Makes what is stored of how far a repository's campaigns are this; writes only what differs.
+    pub(super) async fn keep_progress(
+        &self,
+        repository: u64,
+        progress: &[CampaignProgress],
+    ) -> Result<(), RecordsError> {
+        const DOING: &str = "saving how far campaigns are";
+        let repository = repository.cast_signed();
+        let mut wanted = BTreeMap::new();
+        for one in progress {
+            let text = serde_json::to_string(one).map_err(|error| corrupt(DOING, error))?;
+            wanted.insert((one.campaign.clone(), one.release.clone()), text);
+        }
+        let known: Vec<(String, String, String)> = read!(self, pool => sqlx::query_as(
+            "SELECT campaign, release, progress FROM moving_campaigns WHERE repository = $1",
+        )
+        .bind(repository)
+        .fetch_all(pool)
+        .await)
+        .map_err(failed(DOING))?;
+        let known: BTreeMap<(String, String), String> =
+            known.into_iter().map(|(campaign, release, text)| ((campaign, release), text)).collect();
+        if known == wanted {
+            return Ok(());
+        }
+        self.write_progress(repository, &known, &wanted).await.map_err(failed(DOING))
+    }
+
+    async fn write_progress(
+        &self,
+        repository: i64,
+        known: &BTreeMap<Key, String>,
+        wanted: &BTreeMap<Key, String>,
+    ) -> Result<(), sqlx::Error> {
+        transaction!(self, tx => {
+            for (campaign, release) in known.keys().filter(|key| !wanted.contains_key(*key)) {
+                sqlx::query("DELETE FROM moving_campaigns WHERE repository = $1 AND campaign = $2 AND release = $3")
+                    .bind(repository)
+                    .bind(campaign)
+                    .bind(release)
+                    .execute(&mut *tx)
+                    .await?;
+            }
+            for (key, text) in wanted.iter().filter(|(key, text)| known.get(*key) != Some(*text)) {
+                sqlx::query(
+                    "INSERT INTO moving_campaigns (repository, campaign, release, progress) VALUES ($1, $2, $3, $4)
+                     ON CONFLICT (repository, campaign, release) DO UPDATE SET progress = excluded.progress",
+                )
+                .bind(repository)
+                .bind(&key.0)
+                .bind(&key.1)
+                .bind(text)
+                .execute(&mut *tx)
+                .await?;
             }
         });
         Ok(())

@@ -109,6 +109,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0015_fleet.sql"),
         include_str!("../../migrations/postgres/0015_fleet.sql"),
     ),
+    (
+        16,
+        "campaigns",
+        include_str!("../../migrations/sqlite/0016_campaigns.sql"),
+        include_str!("../../migrations/postgres/0016_campaigns.sql"),
+    ),
 ];
 
 /// What to do with a file that is damaged.

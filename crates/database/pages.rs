@@ -13,9 +13,10 @@ use super::jobs::{ENQUEUE, REVIVE};
 use super::preflights::from_json;
 use super::{Database, corrupt, failed, read, timestamp, transaction};
 use capstan_ports::{
-    Again, Agent, AuditFilter, Cause, ClusterFilter, ClusterOrder, DeliveryFilter, DeliveryOutcome,
-    Enrolment, Extent, FleetJob, JobState, PageRecords, Part, RecordsError, ShownAudit, ShownDelivery,
-    ShownMerge, ShownRepository, ShownRolling, ShownTarget, Sight, SortKey, VersionShare,
+    Again, Agent, AuditFilter, CampaignProgress, Cause, ClusterFilter, ClusterOrder, DeliveryFilter,
+    DeliveryOutcome, Enrolment, Extent, FleetJob, JobState, PageRecords, Part, RecordsError, ShownAudit,
+    ShownCampaign, ShownDelivery, ShownMerge, ShownRepository, ShownRolling, ShownTarget, Sight, SortKey,
+    VersionShare,
 };
 
 type RepositoryRow =
@@ -353,6 +354,21 @@ impl PageRecords for Database {
             Ok(ShownRolling { repository_name, target, report: from_json::<RolloutReport>(DOING, &report)? })
         };
         Ok(part(rows.into_iter().map(one).collect::<Result<_, RecordsError>>()?, extent))
+    }
+
+    async fn moving_campaigns(&self, sight: &Sight) -> Result<Vec<ShownCampaign>, RecordsError> {
+        const DOING: &str = "reading how far campaigns are";
+        let seen = Condition::seen(sight, "m.repository");
+        let sql = format!(
+            "SELECT j.name, m.progress FROM moving_campaigns m JOIN jobs j ON j.repository = m.repository{}
+             ORDER BY j.name, m.campaign, m.release LIMIT 200",
+            seen.sql
+        );
+        let rows: Vec<(String, String)> = rows!(self, sql, seen, DOING)?;
+        let one = |(repository_name, text): (String, String)| {
+            Ok(ShownCampaign { repository_name, progress: from_json::<CampaignProgress>(DOING, &text)? })
+        };
+        rows.into_iter().map(one).collect()
     }
 
     async fn target(

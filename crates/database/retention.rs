@@ -12,6 +12,7 @@ use capstan_ports::{KeptRepository, RecordsError, Retention};
 pub(super) const OF_A_REPOSITORY: &[&str] = &[
     "DELETE FROM campaign_targets WHERE repository = $1",
     "DELETE FROM campaigns WHERE repository = $1",
+    "DELETE FROM moving_campaigns WHERE repository = $1",
     "DELETE FROM proposals WHERE repository = $1",
     "DELETE FROM checks WHERE repository = $1",
     "DELETE FROM answered_comments WHERE repository = $1",
@@ -66,6 +67,7 @@ pub(super) const COUNTS: &[(&str, &str)] = &[
     ("kubeconfigs", "SELECT COUNT(*) FROM kubeconfigs"),
     ("last_looks", "SELECT COUNT(*) FROM last_looks"),
     ("leases", "SELECT COUNT(*) FROM leases"),
+    ("moving_campaigns", "SELECT COUNT(*) FROM moving_campaigns"),
     ("preflights", "SELECT COUNT(*) FROM preflights"),
     ("proposals", "SELECT COUNT(*) FROM proposals"),
     ("redeliveries", "SELECT COUNT(*) FROM redeliveries"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use capstan_facts::Agent;
+use capstan_facts::{Agent, CampaignProgress};
 use capstan_live::agent::{Progress, RolloutReport};
 use jiff::Timestamp;
 
@@ -183,6 +183,15 @@ pub struct ShownTarget {
     pub rollout: Option<RolloutReport>,
 }
 
+/// A release that moves through a campaign of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownCampaign {
+    /// `owner/name`.
+    pub repository_name: String,
+    /// How far it is.
+    pub progress: CampaignProgress,
+}
+
 /// A repository and how its work goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownRepository {
@@ -351,6 +360,8 @@ pub trait PageRecords: Send + Sync {
     ) -> Result<Vec<VersionShare>, RecordsError>;
     /// The clusters whose machines are being replaced or got stuck at that: those that are stuck first, then by name.
     async fn rolling(&self, sight: &Sight, extent: Extent) -> Result<Part<ShownRolling>, RecordsError>;
+    /// The releases that move through campaigns, by repository, campaign and release; at most 200.
+    async fn moving_campaigns(&self, sight: &Sight) -> Result<Vec<ShownCampaign>, RecordsError>;
     /// One target as each kind of source finds it; `repository` is `owner/name`.
     async fn target(
         &self,

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_facts::{Arrivals, AuditEntry, CheckRecord, KnownDashboard, ProposalRecord, RefusedWrite};
+use capstan_facts::{
+    Arrivals, AuditEntry, CampaignProgress, CheckRecord, KnownDashboard, ProposalRecord, RefusedWrite,
+};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
@@ -128,6 +130,9 @@ pub trait Records: Send + Sync {
     async fn save_dashboard(&self, known: &KnownDashboard) -> Result<(), RecordsError>;
     /// Replaces the campaigns of a repository.
     async fn save_campaigns(&self, repository: u64, campaigns: &[CampaignRecord])
+    -> Result<(), RecordsError>;
+    /// Replaces how far releases are in the campaigns of a repository.
+    async fn save_progress(&self, repository: u64, progress: &[CampaignProgress])
     -> Result<(), RecordsError>;
     /// Appends to the audit trail.
     async fn audit(&self, entry: &AuditEntry) -> Result<(), RecordsError>;

@@ -525,7 +525,8 @@ impl Run<'_> {
             CampaignRecord { kind: kind.clone(), source: source.clone(), limits, targets: targets.collect() }
         };
         let campaigns: Vec<CampaignRecord> = outcome.sources.iter().map(campaign).collect();
-        Ok(self.ports.records.save_campaigns(self.repository.id, &campaigns).await?)
+        self.ports.records.save_campaigns(self.repository.id, &campaigns).await?;
+        Ok(self.ports.records.save_progress(self.repository.id, &outcome.campaigns.progress).await?)
     }
 
     /// Whether GitHub knows nothing of a pull request any more that was listed when the run began: what cannot

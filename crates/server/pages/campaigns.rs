@@ -356,7 +356,10 @@ fn history(progress: &CampaignProgress, now: Timestamp) -> History {
     };
     let stop = progress.stopped.as_ref();
     History {
-        events: stop.map(|stop| Event { at: stop.at, what: Happening::Stopped(stop.why.clone()) }).into_iter().collect(),
+        events: stop
+            .map(|stop| Event { at: stop.at, what: Happening::Stopped(stop.why.clone()) })
+            .into_iter()
+            .collect(),
         samples: times.into_iter().map(sample).collect(),
         ended: None,
         standstill: Vec::new(),
@@ -486,17 +489,15 @@ mod tests {
             release(&progress(), "acme/gitops", "https://github.com/acme/gitops", at("2026-11-29T12:00:00Z"));
         assert_eq!((shown.state, shown.mood), ("under way", "open"));
         assert_eq!(shown.freezes, ["2026-12-01 00:00 UTC to 2026-12-02 00:00 UTC: the <audit>"]);
-        assert_eq!(
-            shown.skipped,
-            [("gauss/lab".to_owned(), "/clusters/acme/gitops/gauss/lab".to_owned())]
-        );
+        assert_eq!(shown.skipped, [("gauss/lab".to_owned(), "/clusters/acme/gitops/gauss/lab".to_owned())]);
         assert_eq!(
             shown.waves[1].state.to_string(),
             "is under way; the pull request of <code>gauss/&lt;b&gt;</code> is not merged"
         );
         assert_eq!(shown.waves[1].windows, ["0 9 * * MON-FRI for 8h (UTC)"]);
         assert_eq!((shown.clusters[0].wave.as_str(), shown.clusters[0].state), ("all", "open"));
-        let later = release(&progress(), "acme/gitops", "https://github.com/acme/gitops", at("2026-12-02T00:00:00Z"));
+        let later =
+            release(&progress(), "acme/gitops", "https://github.com/acme/gitops", at("2026-12-02T00:00:00Z"));
         assert_eq!(later.freezes, Vec::<String>::new());
     }
 }

@@ -22,6 +22,7 @@ const STYLE: &str = include_str!("page.css");
 /// The pages that the bar leads to: address, name.
 const PAGES: &[(&str, &str)] = &[
     ("/", "Fleet"),
+    ("/campaigns", "Campaigns"),
     ("/queue", "Queue"),
     ("/deliveries", "Deliveries"),
     ("/audit", "Audit"),

@@ -1,4 +1,4 @@
-//! Pages for people: the fleet, a cluster, the queue, deliveries, the audit trail, reconcilers.
+//! Pages for people: the fleet, a cluster, campaigns, the queue, deliveries, the audit trail, reconcilers.
 //!
 //! They are made here as HTML, work without JavaScript, and show only what whoever looks may see: what that is, and what
 //! a form must carry, stands in [`access`]. Filters live in the address.
@@ -7,6 +7,7 @@
 
 mod access;
 mod audit;
+mod campaigns;
 mod cluster;
 mod columns;
 mod deliveries;
@@ -77,6 +78,8 @@ pub(super) fn routes(site: Site, door: Door) -> Router {
     let pages = Router::new()
         .route("/", get(fleet::show))
         .route("/clusters/{owner}/{name}/{*target}", get(cluster::show))
+        .route("/campaigns", get(campaigns::list))
+        .route("/campaigns/{owner}/{name}/{campaign}", get(campaigns::show))
         .route("/queue", get(queue::show))
         .route("/queue/{repository}/look", post(queue::look))
         .route("/deliveries", get(deliveries::show))

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use capstan_model::version::KubernetesVersion;
-use capstan_ports::{CampaignTarget, FleetFacts, WavePlace};
+use capstan_ports::{CampaignTarget, FleetFacts, Records as _, WavePlace};
 use serde_json::json;
 
+use super::campaigns::progress;
 use super::reconcilers::enrol;
 use super::webdriver::Browser;
 use super::world::{SigningIn, World, target};
@@ -21,7 +22,7 @@ const STICKS_OUT: &str = "
     const wide = document.documentElement.clientWidth;
     const out = [...document.querySelectorAll('body *')].filter(one => {
         const box = one.getBoundingClientRect();
-        const hidden = one.closest('.skip') || one.closest('.sr, caption') || one.closest('thead') && innerWidth <= 1200;
+        const hidden = one.closest('.skip') || one.closest('.sr, caption, .scroll') || one.closest('thead') && innerWidth <= 1200;
         return !hidden && box.width > 0 && (box.right > wide + 1 || box.left < -1);
     });
     return [document.documentElement.scrollWidth > wide, out.map(one => one.outerHTML.slice(0, 160))];";
@@ -207,10 +208,13 @@ async fn the_pages_work_in_a_browser() {
     let failing = world.bench.database.clone();
     fail_once(&failing, "GitHub does not answer: `GET /repos/acme/gitops/branches/main` (502)").await;
 
+    world.bench.database.save_progress(world.gitops, &[progress()]).await.unwrap();
     let cluster = format!("/clusters/acme/gitops/{name}");
     let pages = [
         ("fleet", "/"),
         ("cluster", cluster.as_str()),
+        ("campaigns", "/campaigns"),
+        ("campaign", "/campaigns/acme/gitops/fleet%20%3C1%3E"),
         ("queue", "/queue"),
         ("deliveries", "/deliveries"),
         ("audit", "/audit"),

@@ -590,6 +590,9 @@ impl Records for World {
         self.state().campaign = rows.collect();
         Ok(())
     }
+    async fn save_progress(&self, _: u64, _: &[capstan_ports::CampaignProgress]) -> Result<(), RecordsError> {
+        Ok(())
+    }
     async fn audit(&self, _: &AuditEntry) -> Result<(), RecordsError> {
         Ok(())
     }
