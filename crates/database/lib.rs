@@ -14,6 +14,7 @@ mod budget;
 mod campaigns;
 mod check;
 mod deliveries;
+mod details;
 mod fleet;
 mod intact;
 mod jobs;

@@ -1,11 +1,11 @@
 //! What the pages show: long lists, narrowed and a part at a time.
 //!
-//! What somebody may not see is left out by the statements themselves, so that no page can forget it. Two are without:
-//! `merges` and `repository_of` answer whoever asks, so their callers find out first what may be seen.
+//! What somebody may not see is left out by the statements themselves, so that no page can forget it. Three are without:
+//! `merges`, `details` and `repository_of` answer whoever asks, so their callers find out first what may be seen.
 
 use async_trait::async_trait;
 use capstan_live::agent::{Progress, RolloutReport, RolloutState};
-use capstan_report::ProposalState;
+use capstan_report::{ProposalState, TargetDetail};
 use sqlx::{AssertSqlSafe, ColumnIndex, Decode, FromRow, Row, Type};
 use ulid::Ulid;
 
@@ -383,6 +383,24 @@ impl PageRecords for Database {
         let sql = format!("{TARGET_COLUMNS}{TARGETS}{CHECK}{} ORDER BY t.source_kind", condition.sql);
         let rows: Vec<TargetRow> = rows!(self, sql, condition, DOING)?;
         rows.into_iter().map(|row| target(DOING, row)).collect()
+    }
+
+    async fn details(
+        &self,
+        repository: u64,
+        target: &str,
+    ) -> Result<Vec<(String, TargetDetail)>, RecordsError> {
+        const DOING: &str = "reading what upgrades are about";
+        let sql = "SELECT source_kind, detail FROM target_details WHERE repository = $1 AND target = $2
+                   ORDER BY source_kind";
+        let rows: Vec<(String, String)> = read!(self, pool => sqlx::query_as(sql)
+            .bind(repository.cast_signed())
+            .bind(storable(target))
+            .fetch_all(pool)
+            .await)
+        .map_err(failed(DOING))?;
+        let one = |(kind, text): (String, String)| Ok((kind, from_json::<TargetDetail>(DOING, &text)?));
+        rows.into_iter().map(one).collect()
     }
 
     async fn merges(&self, repository: u64, target: &str) -> Result<Vec<ShownMerge>, RecordsError> {

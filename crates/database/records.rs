@@ -11,6 +11,8 @@ use capstan_plan::proposal::ProposalId;
 use ulid::Ulid;
 
 use super::{Database, corrupt, failed, read, timestamp, write};
+use capstan_report::TargetDetail;
+
 use capstan_ports::{
     Arrivals, AuditEntry, CampaignProgress, CampaignRecord, CheckRecord, CheckVerdict, KnownDashboard,
     ProposalRecord, Records, RecordsError, RefusedWrite,
@@ -278,6 +280,14 @@ impl Records for Database {
         campaigns: &[CampaignRecord],
     ) -> Result<(), RecordsError> {
         self.keep_campaigns(repository, campaigns).await.map_err(failed("saving campaigns"))
+    }
+
+    async fn save_details(
+        &self,
+        repository: u64,
+        details: &[(ProposalId, TargetDetail)],
+    ) -> Result<(), RecordsError> {
+        self.keep_details(repository, details).await
     }
 
     async fn save_progress(

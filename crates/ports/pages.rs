@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use capstan_facts::{Agent, CampaignProgress};
 use capstan_live::agent::{Progress, RolloutReport};
+use capstan_report::TargetDetail;
 use jiff::Timestamp;
 
 use super::{FleetJob, RecordsError};
@@ -369,6 +370,12 @@ pub trait PageRecords: Send + Sync {
         repository: &str,
         target: &str,
     ) -> Result<Vec<ShownTarget>, RecordsError>;
+    /// What the upgrades of a target are about, by kind of source.
+    async fn details(
+        &self,
+        repository: u64,
+        target: &str,
+    ) -> Result<Vec<(String, TargetDetail)>, RecordsError>;
     /// The merges that changed a cluster, newest first, at most 20.
     async fn merges(&self, repository: u64, target: &str) -> Result<Vec<ShownMerge>, RecordsError>;
     /// Deliveries, newest first.

@@ -13,7 +13,7 @@ use capstan_model::tree::CommitId;
 use capstan_model::version::KubernetesVersion;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
-use capstan_report::ProposalState;
+use capstan_report::{ProposalState, TargetDetail};
 
 /// What sources of one kind offer to the targets of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,6 +134,12 @@ pub trait Records: Send + Sync {
     /// Replaces how far releases are in the campaigns of a repository.
     async fn save_progress(&self, repository: u64, progress: &[CampaignProgress])
     -> Result<(), RecordsError>;
+    /// Replaces what the upgrades of a repository's targets are about.
+    async fn save_details(
+        &self,
+        repository: u64,
+        details: &[(ProposalId, TargetDetail)],
+    ) -> Result<(), RecordsError>;
     /// Appends to the audit trail.
     async fn audit(&self, entry: &AuditEntry) -> Result<(), RecordsError>;
 }

@@ -1,5 +1,6 @@
 //! What an upgrade is about, in short: what the page of a cluster shows of it.
 
+use capstan_model::finding::Severity;
 use capstan_plan::upgrade::{
     Conflict, Effect, MachineCount, Rollout, ServiceChange, ServiceCourse, Side, Upgrade, whole_of,
 };
@@ -55,8 +56,8 @@ pub struct DetailedConflict {
 pub struct DetailedFinding {
     /// The rule.
     pub rule: String,
-    /// `error` or `warning`.
-    pub severity: String,
+    /// How bad.
+    pub severity: Severity,
     /// What was found, and what to do.
     pub message: String,
     /// Where, if there is a file to blame.
@@ -101,7 +102,7 @@ impl TargetDetail {
                 .take(LISTED)
                 .map(|finding| DetailedFinding {
                     rule: finding.rule.id().to_owned(),
-                    severity: finding.severity().as_str().to_owned(),
+                    severity: finding.severity(),
                     message: finding.message.clone(),
                     place: finding.place.as_ref().map(|place| one_line(&place.to_string(), NAME)),
                 })
@@ -179,7 +180,8 @@ mod tests {
         assert!(detail.diff.contains("\n-v1.16.8\n+v1.21.4\n"), "{}", detail.diff);
         assert!(!detail.diff.contains("```"), "{}", detail.diff);
         assert_eq!(detail.more_changes, 0);
-        let rollouts: Vec<_> = detail.rollouts.iter().map(|one| (one.machines, one.becomes.as_str())).collect();
+        let rollouts: Vec<_> =
+            detail.rollouts.iter().map(|one| (one.machines, one.becomes.as_str())).collect();
         assert_eq!(rollouts, [(Some(5), "replaced")]);
         assert!(!detail.is_empty());
         let nothing = Upgrade::nothing(upgrade().target);

@@ -62,7 +62,7 @@ use capstan_model::source::{SourceId, SourceKind};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::Mode;
-use capstan_report::{BlockKey, ProposalState, hold_in_words};
+use capstan_report::{BlockKey, ProposalState, TargetDetail, hold_in_words};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
@@ -526,7 +526,12 @@ impl Run<'_> {
         };
         let campaigns: Vec<CampaignRecord> = outcome.sources.iter().map(campaign).collect();
         self.ports.records.save_campaigns(self.repository.id, &campaigns).await?;
-        Ok(self.ports.records.save_progress(self.repository.id, &outcome.campaigns.progress).await?)
+        let (records, repository) = (&self.ports.records, self.repository.id);
+        records.save_progress(repository, &outcome.campaigns.progress).await?;
+        let told = outcome.told().filter_map(|(proposal, _)| Some((proposal, planned.plan_of(proposal)?)));
+        let details = told.map(|(proposal, upgrade)| (proposal.clone(), TargetDetail::of(upgrade)));
+        let details: Vec<_> = details.filter(|(_, detail)| !detail.is_empty()).collect();
+        Ok(records.save_details(repository, &details).await?)
     }
 
     /// Whether GitHub knows nothing of a pull request any more that was listed when the run began: what cannot

@@ -11,6 +11,7 @@ mod campaigns;
 mod cluster;
 mod columns;
 mod deliveries;
+mod detail;
 mod errors;
 mod fleet;
 mod frame;

@@ -590,6 +590,13 @@ impl Records for World {
         self.state().campaign = rows.collect();
         Ok(())
     }
+    async fn save_details(
+        &self,
+        _: u64,
+        _: &[(ProposalId, capstan_report::TargetDetail)],
+    ) -> Result<(), RecordsError> {
+        Ok(())
+    }
     async fn save_progress(&self, _: u64, _: &[capstan_ports::CampaignProgress]) -> Result<(), RecordsError> {
         Ok(())
     }
