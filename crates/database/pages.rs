@@ -282,6 +282,22 @@ impl PageRecords for Database {
         rows.into_iter().map(repository).collect()
     }
 
+    async fn stamp(&self, sight: &Sight) -> Result<String, RecordsError> {
+        let seen = Condition::seen(sight, "j.repository");
+        // PostgreSQL adds up to another type.
+        let sql = format!(
+            "SELECT COUNT(*), CAST(COALESCE(SUM(j.requested + j.started + j.attempts), 0) AS BIGINT),
+                MAX(j.finished_at_ms),
+                MAX((SELECT MAX(s.taken_at_ms) FROM standings s WHERE s.repository = j.repository))
+             FROM jobs j{}",
+            seen.sql
+        );
+        let rows: Vec<(i64, i64, Option<i64>, Option<i64>)> =
+            rows!(self, sql, seen, "reading whether anything is new")?;
+        let (jobs, requests, finished, reported) = rows.into_iter().next().unwrap_or_default();
+        Ok(format!("{jobs}-{requests}-{}-{}", finished.unwrap_or_default(), reported.unwrap_or_default()))
+    }
+
     async fn states(
         &self,
         sight: &Sight,
@@ -360,13 +376,16 @@ impl PageRecords for Database {
         const DOING: &str = "reading how far campaigns are";
         let seen = Condition::seen(sight, "m.repository");
         let sql = format!(
-            "SELECT j.name, m.progress FROM moving_campaigns m JOIN jobs j ON j.repository = m.repository{}
+            "SELECT j.name, d.issue, m.progress
+             FROM moving_campaigns m JOIN jobs j ON j.repository = m.repository
+             LEFT JOIN dashboards d ON d.repository = m.repository{}
              ORDER BY j.name, m.campaign, m.release LIMIT 200",
             seen.sql
         );
-        let rows: Vec<(String, String)> = rows!(self, sql, seen, DOING)?;
-        let one = |(repository_name, text): (String, String)| {
-            Ok(ShownCampaign { repository_name, progress: from_json::<CampaignProgress>(DOING, &text)? })
+        let rows: Vec<(String, Option<i64>, String)> = rows!(self, sql, seen, DOING)?;
+        let one = |(repository_name, issue, text): (String, Option<i64>, String)| {
+            let progress = from_json::<CampaignProgress>(DOING, &text)?;
+            Ok(ShownCampaign { repository_name, dashboard: issue.map(i64::cast_unsigned), progress })
         };
         rows.into_iter().map(one).collect()
     }

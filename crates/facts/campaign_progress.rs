@@ -15,6 +15,8 @@ pub struct CampaignProgress {
     pub campaign: String,
     /// The release: `aws/v22.0.0`.
     pub release: String,
+    /// What commands begin with in its repository.
+    pub prefix: String,
     /// Why it does not continue; `None` while it does.
     pub stopped: Option<Stop>,
     /// The clusters that it continues without.

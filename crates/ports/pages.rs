@@ -189,6 +189,8 @@ pub struct ShownTarget {
 pub struct ShownCampaign {
     /// `owner/name`.
     pub repository_name: String,
+    /// The dashboard issue, where there is one: people stop and resume campaigns there.
+    pub dashboard: Option<u64>,
     /// How far it is.
     pub progress: CampaignProgress,
 }
@@ -343,6 +345,8 @@ pub enum Again {
 pub trait PageRecords: Send + Sync {
     /// The repositories, by name.
     async fn shown_repositories(&self, sight: &Sight) -> Result<Vec<ShownRepository>, RecordsError>;
+    /// A few letters that are others once what somebody sees may be something else.
+    async fn stamp(&self, sight: &Sight) -> Result<String, RecordsError>;
     /// How many targets are in which state; the filter's own state narrows nothing here.
     async fn states(&self, sight: &Sight, filter: &ClusterFilter)
     -> Result<Vec<(String, u64)>, RecordsError>;

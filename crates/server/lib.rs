@@ -44,7 +44,7 @@ use capstan_bot::worker::Heartbeats;
 use capstan_listener as listener;
 use capstan_listener::{Grants, answer};
 use capstan_ports::{Clock, FleetView, PageRecords};
-use pages::{Door, Site};
+use pages::{Door, Site, Streams};
 use signature::Secrets;
 use writer::Writer;
 
@@ -177,6 +177,7 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
         bodies: bodies.clone(),
         clock: Arc::clone(&parts.clock),
     };
+    let stop = CancellationToken::new();
     let site = Site {
         records: parts.pages,
         visitors: parts.visitors,
@@ -186,6 +187,7 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
         local_token: random_text().unwrap_or_default().into(),
         bodies,
         mode: parts.mode,
+        streams: Streams::until(stop.clone()),
     };
     let inside = match listeners.internal.local_addr() {
         Ok(address) if address.ip().is_loopback() => Door::Loopback,
@@ -214,7 +216,6 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
         head_timeout: intake.header_timeout,
         send_timeout: intake.send_timeout,
     };
-    let stop = CancellationToken::new();
     let serving = async {
         tokio::join!(
             listener::serve(listeners.public, public, grants(intake.connections), stop.clone()),

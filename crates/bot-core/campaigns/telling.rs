@@ -87,6 +87,7 @@ pub fn progress(
     CampaignProgress {
         campaign: settings.name.clone(),
         release: release.to_string(),
+        prefix: prefix.to_owned(),
         stopped: decision.stopped.clone(),
         skipped: note.memory.skipped.clone(),
         calendar: settings.calendar(),

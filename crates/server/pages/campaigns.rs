@@ -71,7 +71,7 @@ struct ListedCampaign {
 {% for one in releases %}
 <section aria-labelledby="release-{{ loop.index }}">
   <h2 id="release-{{ loop.index }}">{{ one.release }}</h2>
-  <p><span class="badge mood-{{ one.mood }}">{{ one.state }}</span>{% if let Some(stopped) = one.stopped %} since {{ stopped.0 }}: {{ stopped.1 }} A comment <code>{{ stopped.2 }}</code> on the dashboard issue continues it.{% endif %}</p>
+  <p><span class="badge mood-{{ one.mood }}">{{ one.state }}</span>{% if let Some(stopped) = one.stopped %} since {{ stopped.0 }}: {{ stopped.1 }}{% endif %} A comment <code>{{ one.command }}</code> on {% if let Some(dashboard) = dashboard %}<a href="{{ dashboard }}">the dashboard issue</a>{% else %}the dashboard issue{% endif %} {% if one.stopped.is_some() %}continues{% else %}stops{% endif %} it.</p>
   {% if !one.skipped.is_empty() %}<p>It continues without {% for skipped in one.skipped %}{% if !loop.first %}, {% endif %}<a href="{{ skipped.1 }}">{{ skipped.0 }}</a>{% endfor %}.</p>{% endif %}
   <div class="scroll" role="region" tabindex="0" aria-label="Time line of {{ one.release }}">{{ one.picture }}</div>
   <p class="quiet key"><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="done" width="10" height="10"/></svg>done <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="window" width="10" height="10"/></svg>a window is open <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="freeze" width="10" height="10"/></svg>frozen</p>
@@ -120,6 +120,8 @@ struct ListedCampaign {
 struct CampaignContent {
     repository: String,
     repository_url: String,
+    /// The address of the dashboard issue.
+    dashboard: Option<String>,
     releases: Vec<ShownRelease>,
 }
 
@@ -128,8 +130,10 @@ struct ShownRelease {
     release: String,
     state: &'static str,
     mood: &'static str,
-    /// Since when it is stopped, why, and the command that continues it.
-    stopped: Option<(String, Html, String)>,
+    /// Since when it is stopped, and why.
+    stopped: Option<(String, Html)>,
+    /// The command that stops it, or continues it.
+    command: String,
     /// Names and addresses.
     skipped: Vec<(String, String)>,
     picture: Html,
@@ -163,7 +167,7 @@ pub(super) async fn list(visitor: Visitor, State(site): State<Site>) -> Response
         Err(error) => return unavailable(&error),
     };
     let content = ListContent { rows: campaigns.iter().map(listed).collect() };
-    page(&site, Some(&visitor), &Titled { title: "Campaigns", here: "/campaigns" }, &content)
+    page(&site, Some(&visitor), &Titled { title: "Campaigns", here: "/campaigns", stamp: None }, &content)
 }
 
 pub(super) async fn show(
@@ -182,6 +186,7 @@ async fn shown(
     repository: &str,
     campaign: &str,
 ) -> Result<Response, RecordsError> {
+    let stamp = site.records.stamp(&visitor.sight()).await?;
     let all = site.records.moving_campaigns(&visitor.sight()).await?;
     let is_wanted = |one: &&ShownCampaign| {
         one.repository_name.eq_ignore_ascii_case(repository) && one.progress.campaign == campaign
@@ -194,10 +199,16 @@ async fn shown(
     };
     let content = CampaignContent {
         repository: first.repository_name.clone(),
+        dashboard: first.dashboard.map(|issue| format!("{repository_url}/issues/{issue}")),
         releases: wanted.iter().map(release).collect(),
         repository_url: repository_url.clone(),
     };
-    Ok(page(site, Some(visitor), &Titled { title: campaign, here: "/campaigns" }, &content))
+    Ok(page(
+        site,
+        Some(visitor),
+        &Titled { title: campaign, here: "/campaigns", stamp: Some(stamp) },
+        &content,
+    ))
 }
 
 fn listed(one: &ShownCampaign) -> ListedCampaign {
@@ -271,10 +282,13 @@ fn release(
         release: progress.release.clone(),
         state,
         mood,
-        stopped: progress.stopped.as_ref().map(|stop| {
-            let resume = format!("/capstan campaign resume of {}", progress.campaign);
-            (minute(stop.at), words(&stop.why), resume)
-        }),
+        stopped: progress.stopped.as_ref().map(|stop| (minute(stop.at), words(&stop.why))),
+        command: format!(
+            "{} campaign {} of {}",
+            progress.prefix,
+            if progress.stopped.is_some() { "resume" } else { "stop" },
+            progress.campaign
+        ),
         skipped: progress.skipped.iter().map(|one| (one.to_string(), cluster_url(one.as_str()))).collect(),
         picture: Html::made(time_line(progress, now)),
         waves: progress.waves.iter().enumerate().map(wave).collect(),
@@ -407,6 +421,7 @@ mod tests {
         CampaignProgress {
             campaign: "fleet".to_owned(),
             release: "aws/v22.0.0".to_owned(),
+            prefix: "/capstan".to_owned(),
             stopped: None,
             skipped: BTreeSet::from([id("gauss/lab")]),
             calendar: Calendar {

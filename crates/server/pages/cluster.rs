@@ -211,6 +211,7 @@ async fn shown(
     fields: &Fields,
 ) -> Result<Response, RecordsError> {
     let sight = visitor.sight();
+    let stamp = site.records.stamp(&sight).await?;
     let targets = site.records.target(&sight, repository, name).await?;
     let Some(first) = targets.first() else { return Ok(not_there()) };
     let merges = site.records.merges(first.repository, name).await?;
@@ -240,7 +241,7 @@ async fn shown(
         pager: Pager::new(Paged::newest_first("its history"), at, part.items.len(), part.more, None, link),
         repository_url,
     };
-    Ok(page(site, Some(visitor), &Titled { title: name, here: "" }, &content))
+    Ok(page(site, Some(visitor), &Titled { title: name, here: "", stamp: Some(stamp) }, &content))
 }
 
 fn stands<'a>(site: &Site, target: &'a ShownTarget, details: &[(String, TargetDetail)]) -> Stands<'a> {

@@ -100,7 +100,7 @@ const VIEWS: [(&str, SortKey); 3] = [
     {% for row in group.rows %}
     <tr role="row">
       <th role="rowheader" scope="row"><a href="{{ row.url }}">{{ row.name }}</a>{% if several %}<span class="quiet">{{ row.repository }}</span>{% endif %}</th>
-      {% for heading in headings %}{% if heading.name == "State" %}<td role="cell" data-label="State" class="state"><span class="badge mood-{{ row.mood }}">{{ row.state }}</span> <span class="reason">{{ row.reason }}</span></td>
+      {% for heading in headings %}{% if heading.name == "State" %}<td role="cell" data-label="State"><div class="said"><span class="badge mood-{{ row.mood }}">{{ row.state }}</span> <span class="reason">{{ row.reason }}</span></div></td>
       {% else if heading.name == "Kubernetes" %}<td role="cell" data-label="Kubernetes" class="step">{% if let Some(now) = row.kubernetes %}{{ now }}{% else %}<span class="quiet">not known</span>{% endif %}{% if let Some(then) = row.kubernetes_offered %} <span class="to">→ {{ then }}</span>{% endif %}</td>
       {% else if heading.name == "Release" %}<td role="cell" data-label="Release" class="step">{{ row.at }}{% if let Some(to) = row.to %} <span class="to">→ {{ to }}</span>{% endif %}</td>
       {% else if heading.name == "Since" %}<td role="cell" data-label="Since">{% if let Some(since) = row.since %}<time datetime="{{ since.0 }}">{{ since.1 }}</time>{% else %}<span class="quiet">not known</span>{% endif %}</td>
@@ -218,6 +218,8 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
     let order = filter.order;
     let sort = order_in_address(order);
     let (sight, at) = (visitor.sight(), extent(fields.page(), PER_PAGE));
+    // First: what changes meanwhile is seen then.
+    let stamp = site.records.stamp(&sight).await?;
     let repositories = site.records.shown_repositories(&sight).await?;
     let tally = site.records.states(&sight, &filter).await?;
     let targets = site.records.targets(&sight, &filter, at).await?;
@@ -280,7 +282,7 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
         }),
         filter: &filter,
     };
-    Ok(page(site, Some(visitor), &Titled { title: "The fleet", here: "/" }, &content))
+    Ok(page(site, Some(visitor), &Titled { title: "The fleet", here: "/", stamp: Some(stamp) }, &content))
 }
 
 /// Puts rows that follow one another and belong together under one heading.

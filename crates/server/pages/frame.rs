@@ -16,8 +16,11 @@ use super::prose::Html;
 use crate::Mode;
 use capstan_listener::answer::Refusal;
 
-/// Styles stand in the page itself and are allowed by their hash; everything else is forbidden.
+/// Styles stand in the page itself and are allowed by their hash; what is not allowed so is forbidden.
 const STYLE: &str = include_str!("page.css");
+
+/// Renews a page that is open. It stands in the page itself, too, and is allowed by its hash, where a page has it.
+const SCRIPT: &str = include_str!("live.js");
 
 /// The pages that the bar leads to: address, name.
 const PAGES: &[(&str, &str)] = &[
@@ -45,7 +48,7 @@ const RECONCILERS: &str = "/reconcilers";
 <link rel="icon" href="data:,">
 <style>{{ style|safe }}</style>
 </head>
-<body>
+<body{% if let Some(stamp) = stamp %} data-stamp="{{ stamp }}"{% endif %}>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar">
   <p class="brand">Capstan</p>
@@ -69,14 +72,18 @@ const RECONCILERS: &str = "/reconcilers";
 <h1>{{ title }}</h1>
 {{ content }}
 </main>
-<footer class="quiet">Capstan {{ version }}, <time datetime="{{ now }}">{{ minute }}</time></footer>
-</body>
+<footer class="quiet">Capstan {{ version }}, <time datetime="{{ now }}">{{ minute }}</time>{% if stamp.is_some() %} <span id="renewed" role="status"></span>{% endif %}</footer>
+{% if stamp.is_some() %}<script>{{ script|safe }}</script>
+{% endif %}</body>
 </html>
 "##
 )]
 struct Frame<'a> {
     title: &'a str,
     style: &'static str,
+    script: &'static str,
+    /// How the records were, on a page that renews itself.
+    stamp: Option<&'a str>,
     pages: Vec<(&'static str, &'static str)>,
     here: &'a str,
     login: Option<&'a str>,
@@ -93,6 +100,8 @@ impl<'a> Frame<'a> {
         Self {
             title,
             style: STYLE,
+            script: SCRIPT,
+            stamp: None,
             pages: Vec::new(),
             here: "",
             login: None,
@@ -111,6 +120,8 @@ pub(super) struct Titled<'a> {
     pub(super) title: &'a str,
     /// The address of the page in the bar that it belongs to.
     pub(super) here: &'a str,
+    /// How the records were before the page was made, where it is to renew itself.
+    pub(super) stamp: Option<String>,
 }
 
 /// A page for somebody; `None` for whoever has not signed in.
@@ -133,12 +144,14 @@ pub(super) fn page(
             login: visitor.and_then(Visitor::login),
             form_token: visitor.map_or("", Visitor::form_token),
             is_dry_run: site.mode == Mode::DryRun,
+            stamp: titled.stamp.as_deref(),
             ..Frame::plain(titled.title, content, now)
         };
         frame.render()
     });
+    let renewing = if titled.stamp.is_some() { Renewing::Yes } else { Renewing::No };
     match framed {
-        Ok(html) => (headers("'self'"), HtmlAnswer(html)).into_response(),
+        Ok(html) => (headers("'self'", renewing), HtmlAnswer(html)).into_response(),
         Err(error) => unavailable(&error),
     }
 }
@@ -172,7 +185,7 @@ pub(super) fn error_page(
         is_dry_run: site.mode == Mode::DryRun,
         ..Frame::plain(title, content, site.clock.now())
     };
-    Some((frame.render().ok()?, headers("'self'")))
+    Some((frame.render().ok()?, headers("'self'", Renewing::No)))
 }
 
 /// A page that nobody signs in for and that leads nowhere; its forms go to `forms` alone, in the words of a content
@@ -185,7 +198,7 @@ pub(crate) fn plain_page(
     content: &impl Template,
 ) -> Response {
     match Html::of(content).and_then(|content| Frame::plain(title, content, now).render()) {
-        Ok(html) => (status, headers(forms), HtmlAnswer(html)).into_response(),
+        Ok(html) => (status, headers(forms, Renewing::No), HtmlAnswer(html)).into_response(),
         Err(error) => unavailable(&error),
     }
 }
@@ -201,11 +214,22 @@ pub(super) fn not_there() -> Response {
     Refusal::new(StatusCode::NOT_FOUND, "There is nothing here").into_response()
 }
 
-fn headers(forms: &str) -> [(HeaderName, String); 5] {
+/// Whether a page renews itself: then it runs its script and asks this server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Renewing {
+    Yes,
+    No,
+}
+
+fn headers(forms: &str, renewing: Renewing) -> [(HeaderName, String); 5] {
+    let script = match renewing {
+        Renewing::Yes => format!(" script-src 'sha256-{}'; connect-src 'self';", hash_of(SCRIPT)),
+        Renewing::No => String::new(),
+    };
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action {forms}; \
+        "default-src 'none'; style-src 'sha256-{}';{script} img-src data:; base-uri 'none'; form-action {forms}; \
          frame-ancestors 'none'",
-        style_hash()
+        hash_of(STYLE)
     );
     [
         (CONTENT_SECURITY_POLICY, policy),
@@ -217,9 +241,10 @@ fn headers(forms: &str) -> [(HeaderName, String); 5] {
     ]
 }
 
-fn style_hash() -> String {
+/// As a content security policy names what it allows.
+fn hash_of(text: &str) -> String {
     use base64::Engine;
-    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, STYLE.as_bytes());
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
     base64::engine::general_purpose::STANDARD.encode(digest)
 }
 

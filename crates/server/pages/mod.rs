@@ -8,6 +8,7 @@
 mod access;
 mod audit;
 mod campaigns;
+mod changes;
 mod cluster;
 mod columns;
 mod deliveries;
@@ -37,6 +38,7 @@ use capstan_listener::answer::Refusal;
 use capstan_ports::{Clock, PageRecords};
 
 pub(super) use self::access::{Door, names_this_machine};
+pub(super) use self::changes::Streams;
 pub(super) use self::errors::framed;
 pub(super) use self::frame::plain_page;
 pub(super) use self::query::Fields;
@@ -58,6 +60,8 @@ pub(super) struct Site {
     pub(super) bodies: Bodies,
     /// Whether what is shown is done.
     pub(super) mode: Mode,
+    /// What open pages hear from.
+    pub(super) streams: Streams,
 }
 
 impl Site {
@@ -81,6 +85,7 @@ pub(super) fn routes(site: Site, door: Door) -> Router {
         .route("/clusters/{owner}/{name}/{*target}", get(cluster::show))
         .route("/campaigns", get(campaigns::list))
         .route("/campaigns/{owner}/{name}/{campaign}", get(campaigns::show))
+        .route("/changes", get(changes::show))
         .route("/queue", get(queue::show))
         .route("/queue/{repository}/look", post(queue::look))
         .route("/deliveries", get(deliveries::show))

@@ -259,6 +259,17 @@ async fn the_pages_work_in_a_browser() {
     assert!(said.iter().all(|line| line.contains("status of 404")), "{said:?}");
     browser.go(&format!("{base}/")).await;
 
+    // Where JavaScript is, what changes is seen without loading the page again, and what somebody opened stays open.
+    browser.resize(1440, 900).await;
+    browser.click("details summary").await;
+    world.campaign(world.gitops, twelve().split_off(9)).await;
+    world.know(world.gitops, "acme/gitops").await;
+    browser.until("document.querySelectorAll('tbody th[scope=row]').length === 3").await;
+    browser.until("document.querySelector('details').open").await;
+    browser
+        .until("document.getElementById('renewed').textContent === 'The page was renewed just now.'")
+        .await;
+
     // Signing out.
     browser.click(".who button").await;
     browser.until("document.title === 'Sign in · Capstan'").await;

@@ -41,6 +41,7 @@ pub(super) fn progress() -> CampaignProgress {
     CampaignProgress {
         campaign: "fleet <1>".to_owned(),
         release: "aws/v22.0.0".to_owned(),
+        prefix: "/capstan".to_owned(),
         stopped: Some(Stop {
             at: "2026-11-21T11:00:00Z".parse().unwrap(),
             why: "of `gauss/peu02` its rollout is stuck.".to_owned(),
@@ -87,7 +88,7 @@ async fn a_campaign_has_a_page_with_its_waves_and_what_waits() {
     for expected in [
         "<h1>fleet &#60;1&#62;</h1>",
         "since 2026-11-21 11:00 UTC: of <code>gauss/peu02</code> its rollout is stuck.",
-        "<code>/capstan campaign resume of fleet &#60;1&#62;</code>",
+        "A comment <code>/capstan campaign resume of fleet &#60;1&#62;</code> on the dashboard issue continues it.",
         r#"It continues without <a href="/clusters/acme/gitops/gauss/lab">gauss/lab</a>."#,
         "<span>2 of 2 done</span>",
         "<span>0 of 3 done, 1 failed, 1 open</span>",

@@ -1,8 +1,16 @@
 //! Filters, parts of long lists, what is escaped, and what one cluster's page tells.
 
-use capstan_report::ProposalState;
+use capstan_live::agent::{RolloutReport, RolloutState};
+use capstan_model::finding::Severity;
+use capstan_model::target::Target;
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::ProposalId;
+use capstan_ports::{Records as _, RolloutRecords as _};
+use capstan_report::{DetailedFinding, ProposalState, TargetDetail};
 
+use super::reconcilers::enrol;
 use super::world::{Ask, GITOPS, SigningIn, World, target};
+use crate::agents::report;
 
 /// The clusters that a page names, in its order.
 fn clusters(body: &str) -> Vec<String> {
@@ -93,6 +101,43 @@ async fn the_table_has_what_says_something_and_versions_are_spread_over_a_bar() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_rolls_is_above_the_table_and_its_machines_are_on_its_page() {
+    let world = World::start(SigningIn::Not).await.with_a_fleet().await;
+    let (database, agent) = (&world.bench.database, enrol(&world).await);
+    let applied = CommitId::parse(&"c".repeat(40)).unwrap();
+    let rolls = report("gauss/peu01", &applied, RolloutState::Rolling, 1);
+    let done = RolloutReport { wanted: 5, ..report("gauss/peu03", &applied, RolloutState::Done, 5) };
+    database.take_reports(world.gitops, &agent, "prod", &[rolls, done]).await.unwrap();
+    let finding = DetailedFinding {
+        rule: "kubernetes-minor-skip".to_owned(),
+        severity: Severity::Error,
+        message: "`v1.31.9` to `v1.33.1` skips <b>minors.".to_owned(),
+        place: None,
+    };
+    let detail = TargetDetail { findings: vec![finding], ..TargetDetail::default() };
+    let proposal = ProposalId::of_release(Target::parse("gauss/peu01").unwrap());
+    database.save_details(world.gitops, &[(proposal.clone(), detail)]).await.unwrap();
+
+    let page = world.local("/").await;
+    page.has("<li><a href=\"/clusters/acme/gitops/gauss/peu01\">gauss/peu01</a> <span class=\"mood-open\">rolling, 1 of 2 machines are new</span></li>");
+    page.lacks("<li><a href=\"/clusters/acme/gitops/gauss/peu03\">");
+    page.has("data-label=\"Machines\"><span class=\"mood-open\">rolling, 1 of 2 machines</span></td>");
+    page.has("data-label=\"Machines\"><span class=\"mood-good\">5</span></td>");
+    let page = world.local("/clusters/acme/gitops/gauss/peu01").await;
+    page.has("<caption>Machines: 1 old, 1 new</caption>");
+    page.has("data-label=\"Age\"><span class=\"mood-waits\">old</span></td>");
+    let place = |name: &str| page.body.find(&format!("scope=\"row\">{name}</th>")).unwrap();
+    assert!(place("peu01-mp-0-old") < place("peu01-mp-0-new"));
+    page.has("<span class=\"badge mood-bad\">error</span> <code>kubernetes-minor-skip</code> <code>v1.31.9</code> to <code>v1.33.1</code> skips &lt;b&gt;minors.");
+    page.has("<dt>Kubernetes</dt><dd>v1.31.9 → v1.32.7</dd>");
+    page.has("<dt>Wave</dt><dd>canary</dd>");
+    // What a run says no more is not shown any more.
+    database.save_details(world.gitops, &[(proposal, TargetDetail::default())]).await.unwrap();
+    world.local("/clusters/acme/gitops/gauss/peu01").await.lacks("kubernetes-minor-skip");
+    database.save_details(world.gitops, &[]).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_fails_has_the_frame_for_a_browser_and_is_plain_for_a_program() {
     let world = World::start(SigningIn::Not).await;
     let html = "text/html,application/xhtml+xml";
@@ -142,7 +187,7 @@ async fn a_large_fleet_is_shown_a_hundred_at_a_time() {
 async fn what_others_wrote_is_text_and_markdown_is_shown_as_what_it_means() {
     let world = World::start(SigningIn::Not).await.with_a_fleet().await;
     let page = world.local("/?q=%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E").await;
-    page.lacks("<script");
+    page.lacks("<script>alert");
     let page = world.local("/").await;
     page.has("One field of <code>&lt;b&gt;peu02</code> conflicts.");
     let pull = format!(
@@ -157,7 +202,13 @@ async fn what_others_wrote_is_text_and_markdown_is_shown_as_what_it_means() {
     page.has("data-label=\"Hold\"><span class=\"quiet\">none</span></td>");
     assert!(page.policy.starts_with("default-src 'none'; style-src 'sha256-"), "{}", page.policy);
     assert!(page.policy.contains("form-action 'self'; frame-ancestors 'none'"), "{}", page.policy);
-    page.lacks("<script");
+    assert!(page.policy.contains("; script-src 'sha256-"), "{}", page.policy);
+    // A page that does not renew itself runs nothing.
+    let audit = world.local("/audit").await;
+    assert!(!audit.policy.contains("script-src"), "{}", audit.policy);
+    audit.lacks("<script");
+    assert_eq!(page.body.matches("<script").count(), 1, "{}", page.body);
+    page.has("<script>(() => {");
     page.lacks("style=\"");
 }
 

@@ -597,7 +597,7 @@ impl Records for World {
     ) -> Result<(), RecordsError> {
         Ok(())
     }
-    async fn save_progress(&self, _: u64, _: &[capstan_ports::CampaignProgress]) -> Result<(), RecordsError> {
+    async fn save_progress(&self, _: u64, _: &[CampaignProgress]) -> Result<(), RecordsError> {
         Ok(())
     }
     async fn audit(&self, _: &AuditEntry) -> Result<(), RecordsError> {
