@@ -1,8 +1,12 @@
-//! How far campaigns are: of each target a row, of which a run writes those that are others now.
+//! How far campaigns are, and what the upgrades of their targets are about: of each target a row, of which a run writes those
+//! that are others now.
 
 use std::collections::BTreeMap;
 
+use capstan_model::digest::sha256;
 use capstan_model::source::SourceKind;
+use capstan_plan::proposal::ProposalId;
+use capstan_report::TargetDetail;
 
 use super::{Database, corrupt, failed, read, transaction};
 use capstan_ports::{CampaignProgress, CampaignRecord, CampaignTarget, FleetFacts, RecordsError};
@@ -11,6 +15,8 @@ use capstan_ports::{CampaignProgress, CampaignRecord, CampaignTarget, FleetFacts
 const FEW: usize = 256;
 /// Rows of one statement.
 const ROWS: usize = 256;
+
+const DETAILS: &str = "saving what upgrades are about";
 
 /// What tells rows of a repository apart: target and kind of source, or campaign and release.
 type Key = (String, String);
@@ -42,7 +48,7 @@ type Row = (
     Option<i64>,
 );
 /// Since when a target is in its state, by its state.
-type Held = BTreeMap<Key, (String, Option<i64>)>;
+type StatesSince = BTreeMap<Key, (String, Option<i64>)>;
 /// Kind of source, source, limits of open ones and of an hour.
 type Head = (String, String, Option<i64>, Option<i64>);
 
@@ -163,7 +169,7 @@ impl Database {
             .bind(repository)
             .fetch_all(&mut *tx)
             .await?;
-            let held: Held = held
+            let held: StatesSince = held
                 .into_iter()
                 .map(|(target, kind, state, since)| ((target, kind), (state, since)))
                 .collect();
@@ -270,6 +276,69 @@ impl Database {
                 .bind(repository)
                 .bind(&key.0)
                 .bind(&key.1)
+                .bind(text)
+                .execute(&mut *tx)
+                .await?;
+            }
+        });
+        Ok(())
+    }
+
+    pub(super) async fn keep_details(
+        &self,
+        repository: u64,
+        details: &[(ProposalId, TargetDetail)],
+    ) -> Result<(), RecordsError> {
+        let repository = repository.cast_signed();
+        let mut wanted: BTreeMap<Key, (String, String)> = BTreeMap::new();
+        for (proposal, detail) in details {
+            let text = serde_json::to_string(detail).map_err(|error| corrupt(DETAILS, error))?;
+            let key = (proposal.target.to_string(), proposal.kind.as_str().to_owned());
+            wanted.insert(key, (sha256(&text), text));
+        }
+        let known: Vec<(String, String, String)> = read!(self, pool => sqlx::query_as(
+            "SELECT target, source_kind, digest FROM target_details WHERE repository = $1",
+        )
+        .bind(repository)
+        .fetch_all(pool)
+        .await)
+        .map_err(failed(DETAILS))?;
+        let known: BTreeMap<Key, String> =
+            known.into_iter().map(|(target, kind, digest)| ((target, kind), digest)).collect();
+        let gone: Vec<&Key> = known.keys().filter(|key| !wanted.contains_key(*key)).collect();
+        wanted.retain(|key, (digest, _)| known.get(key) != Some(digest));
+        if wanted.is_empty() && gone.is_empty() {
+            return Ok(());
+        }
+        self.write_details(repository, &wanted, &gone).await.map_err(failed(DETAILS))
+    }
+
+    async fn write_details(
+        &self,
+        repository: i64,
+        wanted: &BTreeMap<Key, (String, String)>,
+        gone: &[&Key],
+    ) -> Result<(), sqlx::Error> {
+        transaction!(self, tx => {
+            for (target, kind) in gone {
+                sqlx::query("DELETE FROM target_details WHERE repository = $1 AND target = $2 AND source_kind = $3")
+                    .bind(repository)
+                    .bind(target)
+                    .bind(kind)
+                    .execute(&mut *tx)
+                    .await?;
+            }
+            for ((target, kind), (digest, text)) in wanted {
+                sqlx::query(
+                    "INSERT INTO target_details (repository, target, source_kind, digest, detail)
+                     VALUES ($1, $2, $3, $4, $5)
+                     ON CONFLICT (repository, target, source_kind) DO UPDATE SET
+                         digest = excluded.digest, detail = excluded.detail",
+                )
+                .bind(repository)
+                .bind(target)
+                .bind(kind)
+                .bind(digest)
                 .bind(text)
                 .execute(&mut *tx)
                 .await?;

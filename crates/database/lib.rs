@@ -14,7 +14,6 @@ mod budget;
 mod campaigns;
 mod check;
 mod deliveries;
-mod details;
 mod fleet;
 mod intact;
 mod jobs;

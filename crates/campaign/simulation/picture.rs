@@ -43,17 +43,35 @@ pub fn picture(settings: &CampaignSettings, history: &History) -> String {
     drawing.svg("xmlns=\"http://www.w3.org/2000/svg\"", STYLE, &settings.name, &heading)
 }
 
-/// A picture of a campaign that goes on: what happened up to `now`, and what its calendar says up to the end of `span`.
-/// The page that it stands in has the colours of its classes. `totals` are the clusters of each wave.
-pub fn picture_until_now(
-    (name, calendar): (&str, &Calendar),
-    history: &History,
-    span: (Timestamp, Timestamp),
-    (now, totals): (Timestamp, &[u32]),
-) -> String {
-    let drawing =
-        Drawing { calendar, history, first: span.0, last: span.1, until: now, totals: Some(totals) };
-    drawing.svg("class=\"time-line\"", "", &format!("Time line of campaign {name}"), "")
+/// A campaign that goes on.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeLine<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its windows and freezes.
+    pub calendar: &'a Calendar,
+    /// What happened.
+    pub history: &'a History,
+    /// What the picture shows.
+    pub span: (Timestamp, Timestamp),
+    /// Where what happened ends.
+    pub now: Timestamp,
+    /// The clusters of each wave.
+    pub totals: &'a [u32],
+}
+
+/// A picture of a campaign that goes on: what happened up to now, and what its calendar says beyond. The page that it stands
+/// in has the colours of its classes.
+pub fn picture_until_now(line: &TimeLine<'_>) -> String {
+    let drawing = Drawing {
+        calendar: line.calendar,
+        history: line.history,
+        first: line.span.0,
+        last: line.span.1,
+        until: line.now,
+        totals: Some(line.totals),
+    };
+    drawing.svg("class=\"time-line\"", "", &format!("Time line of campaign {}", line.name), "")
 }
 
 struct Drawing<'a> {

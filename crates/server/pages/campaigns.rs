@@ -4,7 +4,7 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use capstan_campaign::simulation::{Event, Happening, History, Sample, picture_until_now};
+use capstan_campaign::simulation::{Event, Happening, History, Sample, TimeLine, picture_until_now};
 use capstan_campaign::time::{Calendar, open_times};
 use capstan_ports::{
     CampaignProgress, MovingCluster, MovingStage, RecordsError, ShownCampaign, WaveProgress,
@@ -331,7 +331,14 @@ fn time_line(progress: &CampaignProgress, now: Timestamp) -> String {
     let last = soaks.chain(opens).chain([after(now, COMING)]).max().unwrap_or(now);
     let last = last.min(after(now, LONGEST));
     let totals: Vec<u32> = progress.waves.iter().map(|wave| wave.clusters).collect();
-    picture_until_now((&progress.campaign, &progress.calendar), &history, (first, last), (now, &totals))
+    picture_until_now(&TimeLine {
+        name: &progress.campaign,
+        calendar: &progress.calendar,
+        history: &history,
+        span: (first, last),
+        now,
+        totals: &totals,
+    })
 }
 
 /// The end of a wave's next window, within the time that a picture may show.

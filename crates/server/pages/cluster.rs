@@ -13,11 +13,12 @@ use super::Site;
 use super::access::Visitor;
 use super::audit::Row as Entry;
 use super::detail::UpgradeDetail;
-use super::fleet::{Row, folder_url, row};
+use super::fleet::folder_url;
 use super::frame::{Titled, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{Fields, Paged, Pager, extent, page_address, path};
 use super::queue;
+use super::row::{Row, row};
 use capstan_ports::{AuditFilter, RecordsError, ShownMerge, ShownTarget, Sight};
 
 const PER_PAGE: u32 = 50;

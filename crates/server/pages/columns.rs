@@ -2,7 +2,7 @@
 
 use capstan_ports::{ClusterOrder, SortKey};
 
-use super::fleet::Row;
+use super::row::Row;
 
 /// The order of a page whose address names none.
 const USUAL: ClusterOrder = ClusterOrder { key: SortKey::Need, is_reversed: false };

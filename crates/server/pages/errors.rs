@@ -22,7 +22,7 @@ use super::frame::{Ways, error_page};
 {% endif %}<p><a class="button" href="/">Go to the fleet</a></p>
 "##
 )]
-struct Failed<'a> {
+struct FailedPage<'a> {
     sentence: &'a str,
     id: Option<&'a str>,
 }
@@ -50,7 +50,7 @@ pub(crate) async fn framed(
         None if status == StatusCode::METHOD_NOT_ALLOWED => "This address does not answer such a request",
         None => return answer,
     };
-    let content = Failed { sentence, id: note.as_ref().map(|note| note.id.as_str()) };
+    let content = FailedPage { sentence, id: note.as_ref().map(|note| note.id.as_str()) };
     let Some((page, headers)) = error_page(&site, ways, title(status), &content) else { return answer };
     // Whatever else the answer has stays: cookies that it takes back, the id of the request.
     let (mut parts, _) = answer.into_parts();
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn an_error_says_what_is_wrong_and_where_to_go() {
-        let content = Failed { sentence: "There is <nothing> here", id: Some("01J") };
+        let content = FailedPage { sentence: "There is <nothing> here", id: Some("01J") };
         assert_eq!(
             content.render().unwrap(),
             "<p>There is &#60;nothing&#62; here.</p>\n\

@@ -21,6 +21,7 @@ mod prose;
 mod query;
 mod queue;
 mod reconcilers;
+mod row;
 mod sign_in;
 
 use std::sync::Arc;
