@@ -109,9 +109,8 @@ mod tests {
     fn a_column_in_which_no_row_says_anything_is_not_shown() {
         let row = Row { target: "gauss/peu01", repository: "acme/gitops", ..Row::default() };
         let order = ClusterOrder { key: SortKey::Wave, is_reversed: false };
-        let link = |order: ClusterOrder| order_in_address(order);
         let names = |rows: &[Row<'_>]| -> Vec<&str> {
-            headings(rows, order, link).into_iter().map(|heading| heading.name).collect()
+            headings(rows, order, order_in_address).into_iter().map(|heading| heading.name).collect()
         };
         assert_eq!(names(std::slice::from_ref(&row)), ["Cluster", "State"]);
         let with = Row { wave: Some("canary"), proposal: Some((String::new(), 12)), ..Row::default() };

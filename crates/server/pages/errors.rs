@@ -107,7 +107,7 @@ mod tests {
     fn an_error_says_what_is_wrong_and_where_to_go() {
         let content = FailedPage { sentence: "There is <nothing> here", id: Some("01J") };
         assert_eq!(
-            content.render().unwrap(),
+            content.render().unwrap().trim_end(),
             "<p>There is &#60;nothing&#62; here.</p>\n\
              <p class=\"quiet\">Request <code>01J</code>: the log of the bot says more under this id.</p>\n\
              <p><a class=\"button\" href=\"/\">Go to the fleet</a></p>"
