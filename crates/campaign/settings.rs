@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::facts::Failure;
-use super::time::{Freeze, Period, Window, ZoneName};
+use super::time::{Calendar, Freeze, Period, WaveCalendar, Window, ZoneName};
 
 /// How releases move through the fleet: wave by wave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -226,6 +226,17 @@ pub struct StopOn {
 }
 
 impl CampaignSettings {
+    /// When its waves may begin.
+    pub fn calendar(&self) -> Calendar {
+        let wave =
+            |wave: &WaveSettings| WaveCalendar { name: wave.name.clone(), windows: wave.windows.clone() };
+        Calendar {
+            time_zone: self.time_zone.clone(),
+            freezes: self.freezes.clone(),
+            waves: self.waves.iter().map(wave).collect(),
+        }
+    }
+
     /// Whether a wave tells clusters apart by more than their folders.
     pub fn reads_clusters(&self) -> bool {
         let by_cluster =

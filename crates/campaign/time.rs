@@ -246,6 +246,27 @@ impl Serialize for Moment {
     }
 }
 
+/// When the waves of a campaign may begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Calendar {
+    /// The zone of windows and freezes.
+    pub time_zone: ZoneName,
+    /// Times in which nothing begins.
+    pub freezes: Vec<Freeze>,
+    /// The waves, in their order.
+    pub waves: Vec<WaveCalendar>,
+}
+
+/// When a wave may begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaveCalendar {
+    /// Its name.
+    pub name: String,
+    /// Its windows; without any it may always.
+    pub windows: Vec<Window>,
+}
+
 /// Whether something may be begun now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opening {
@@ -289,6 +310,37 @@ pub fn opening(windows: &[Window], freezes: &[Freeze], zone: &ZoneName, now: Tim
     Opening::Shut { until: None, freeze: why }
 }
 
+/// When windows are open within a span, the first `most` times; windows that meet count as one.
+pub fn open_times(
+    windows: &[Window],
+    zone: &ZoneName,
+    (from, until): (Timestamp, Timestamp),
+    most: usize,
+) -> Vec<(Timestamp, Timestamp)> {
+    let mut times: Vec<(Timestamp, Timestamp)> = Vec::new();
+    for window in windows {
+        let mut at = window.duration.before(from);
+        for _ in 0..most {
+            let Some(begins) = window.cron.next(zone, at).filter(|begins| *begins < until) else { break };
+            let ends = window.duration.after(begins).min(until);
+            if ends > from {
+                times.push((begins.max(from), ends));
+            }
+            at = begins;
+        }
+    }
+    times.sort_unstable();
+    let mut joined: Vec<(Timestamp, Timestamp)> = Vec::new();
+    for (begins, ends) in times {
+        match joined.last_mut() {
+            Some((_, end)) if begins <= *end => *end = ends.max(*end),
+            _ => joined.push((begins, ends)),
+        }
+    }
+    joined.truncate(most);
+    joined
+}
+
 fn window(windows: &[Window], zone: &ZoneName, now: Timestamp) -> Opening {
     if windows.is_empty() {
         return Opening::Open(None);
@@ -321,6 +373,34 @@ mod tests {
 
     fn office() -> Window {
         Window { cron: Cron::parse("0 9 * * MON-FRI").unwrap(), duration: Period::parse("8h").unwrap() }
+    }
+
+    #[test]
+    fn windows_are_open_from_day_to_day_and_join_where_they_meet() {
+        let times = |windows: &[Window], from: &str, until: &str, most: usize| -> Vec<String> {
+            let times = open_times(windows, &berlin(), (at(from), at(until)), most);
+            times.into_iter().map(|(from, until)| format!("{from} {until}")).collect()
+        };
+        // From Friday 12:00 in Berlin to Tuesday 10:00: cut off at both ends, and nothing at the weekend.
+        assert_eq!(
+            times(&[office()], "2026-11-27T11:00:00Z", "2026-12-01T09:00:00Z", 10),
+            [
+                "2026-11-27T11:00:00Z 2026-11-27T16:00:00Z",
+                "2026-11-30T08:00:00Z 2026-11-30T16:00:00Z",
+                "2026-12-01T08:00:00Z 2026-12-01T09:00:00Z",
+            ]
+        );
+        assert_eq!(
+            times(&[office()], "2026-11-28T00:00:00Z", "2026-12-31T00:00:00Z", 1),
+            ["2026-11-30T08:00:00Z 2026-11-30T16:00:00Z"]
+        );
+        let evening =
+            Window { cron: Cron::parse("0 17 * * MON").unwrap(), duration: Period::parse("2h").unwrap() };
+        assert_eq!(
+            times(&[office(), evening], "2026-11-30T00:00:00Z", "2026-12-01T00:00:00Z", 10),
+            ["2026-11-30T08:00:00Z 2026-11-30T18:00:00Z"]
+        );
+        assert_eq!(times(&[], "2026-11-30T00:00:00Z", "2026-12-01T00:00:00Z", 10), Vec::<String>::new());
     }
 
     fn freeze(from: &str, until: &str) -> Freeze {

@@ -103,6 +103,24 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0014_kubeconfigs.sql"),
         include_str!("../../migrations/postgres/0014_kubeconfigs.sql"),
     ),
+    (
+        15,
+        "fleet",
+        include_str!("../../migrations/sqlite/0015_fleet.sql"),
+        include_str!("../../migrations/postgres/0015_fleet.sql"),
+    ),
+    (
+        16,
+        "campaigns",
+        include_str!("../../migrations/sqlite/0016_campaigns.sql"),
+        include_str!("../../migrations/postgres/0016_campaigns.sql"),
+    ),
+    (
+        17,
+        "target details",
+        include_str!("../../migrations/sqlite/0017_target_details.sql"),
+        include_str!("../../migrations/postgres/0017_target_details.sql"),
+    ),
 ];
 
 /// What to do with a file that is damaged.

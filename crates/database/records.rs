@@ -11,9 +11,11 @@ use capstan_plan::proposal::ProposalId;
 use ulid::Ulid;
 
 use super::{Database, corrupt, failed, read, timestamp, write};
+use capstan_report::TargetDetail;
+
 use capstan_ports::{
-    Arrivals, AuditEntry, CampaignRecord, CheckRecord, CheckVerdict, KnownDashboard, ProposalRecord, Records,
-    RecordsError, RefusedWrite,
+    Arrivals, AuditEntry, CampaignProgress, CampaignRecord, CheckRecord, CheckVerdict, KnownDashboard,
+    ProposalRecord, Records, RecordsError, RefusedWrite,
 };
 
 /// Writes that were refused and that nobody has tried for so long are forgotten.
@@ -278,6 +280,22 @@ impl Records for Database {
         campaigns: &[CampaignRecord],
     ) -> Result<(), RecordsError> {
         self.keep_campaigns(repository, campaigns).await.map_err(failed("saving campaigns"))
+    }
+
+    async fn save_details(
+        &self,
+        repository: u64,
+        details: &[(ProposalId, TargetDetail)],
+    ) -> Result<(), RecordsError> {
+        self.keep_details(repository, details).await
+    }
+
+    async fn save_progress(
+        &self,
+        repository: u64,
+        progress: &[CampaignProgress],
+    ) -> Result<(), RecordsError> {
+        self.keep_progress(repository, progress).await
     }
 
     async fn audit(&self, entry: &AuditEntry) -> Result<(), RecordsError> {

@@ -164,11 +164,11 @@ impl Database {
             for (report, text) in reports.iter().zip(texts) {
                 let newer = sqlx::query(
                     "INSERT INTO standings (repository, cluster, management_cluster, name, report_id, report, taken_at_ms,
-                                            agent)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                                            agent, state)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
                      ON CONFLICT (repository, cluster, management_cluster) DO UPDATE SET
                          name = excluded.name, report_id = excluded.report_id, report = excluded.report,
-                         taken_at_ms = excluded.taken_at_ms, agent = excluded.agent
+                         taken_at_ms = excluded.taken_at_ms, agent = excluded.agent, state = excluded.state
                      WHERE standings.agent <> excluded.agent OR standings.report_id < excluded.report_id",
                 )
                 .bind(repository)
@@ -179,6 +179,7 @@ impl Database {
                 .bind(text)
                 .bind(now_ms)
                 .bind(agent.id.as_str())
+                .bind(report.state.as_str())
                 .execute(&mut *tx)
                 .await?
                 .rows_affected();

@@ -10,6 +10,7 @@
 //! | [`agents`] | reconcilers that enrolled, and what they reported last | nothing |
 //! | [`arrivals`] | what people did on GitHub, as deliveries told it | nothing |
 //! | [`hints`] | what deliveries named | `arrivals` |
+//! | [`campaign_progress`] | how far a release is in a campaign, for pages | nothing |
 //! | [`check_run`] | check runs and commit statuses | nothing |
 //! | [`comment`] | comments, reactions, and what their authors may do | nothing |
 //! | [`issue`] | issues | nothing |
@@ -22,6 +23,7 @@
 
 mod agents;
 mod arrivals;
+mod campaign_progress;
 mod check_run;
 mod comment;
 mod hints;
@@ -35,6 +37,7 @@ mod snapshot;
 
 pub use agents::{Agent, ClusterStanding, PreflightRecord};
 pub use arrivals::{Arrivals, Press, Ticks};
+pub use campaign_progress::{CampaignProgress, MovingCluster, MovingStage, WaveProgress};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CommitStatus, NewCheckRun};
 pub use comment::{Comment, Permission, PlacedComment, Reaction};
 pub use hints::{CommentHint, Hints};

@@ -32,10 +32,20 @@ impl Refusal {
     }
 }
 
+/// What a refusal says, beside the answer itself: who shows pages puts it into one.
+#[derive(Debug, Clone)]
+pub struct RefusalNote {
+    /// The sentence, without its full stop.
+    pub sentence: &'static str,
+    /// The id of the request.
+    pub id: String,
+}
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let id = self.id.to_string();
         let mut response = text(self.status, format!("{}. Request {id}.\n", self.sentence));
+        response.extensions_mut().insert(RefusalNote { sentence: self.sentence, id: id.clone() });
         if let Ok(value) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(REQUEST_ID, value);
         }

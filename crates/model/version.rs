@@ -114,6 +114,14 @@ impl KubernetesVersion {
         &self.text
     }
 
+    /// A number that grows with major, minor and patch, for lists: versions that differ in their suffix share it.
+    pub fn rank(&self) -> u64 {
+        let number = |part: u64| part.min(99_999);
+        number(self.minor.major) * 10_000_000_000
+            + number(self.minor.minor) * 100_000
+            + number(self.patch.unwrap_or_default())
+    }
+
     /// Whether this one is older or newer; `None` where that cannot be told (`1.30` and `1.30.2`).
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         match self.minor.cmp(&other.minor) {

@@ -70,13 +70,13 @@ pub use agents::{
 pub use app_manifest::{AppKeeper, AppManifests, CreatedApp, ManifestError};
 pub use budgets::{Budgets, Kept, KeptBudget};
 pub use capstan_facts::{
-    ANNOTATIONS_PER_CALL, Agent, Arrivals, AuditEntry, BranchHead, CheckConclusion, CheckRecord, CheckRun,
-    CheckState, CheckVerdict, ClusterStanding, Comment, CommentHint, CommitStatus, CommitTrailers,
-    CreatedPullRequest, EarlierPullRequest, Hints, Issue, IssueEdit, IssueState, IssueText, KnownDashboard,
-    MergeAnswer, MergeCall, MergeQueueState, NewCheckRun, NewIssue, NewPullRequest, Permission,
-    PlacedComment, PreflightRecord, Press, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState,
-    Reaction, RefusedWrite, Repository, RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace,
-    TextEdit, Ticks,
+    ANNOTATIONS_PER_CALL, Agent, Arrivals, AuditEntry, BranchHead, CampaignProgress, CheckConclusion,
+    CheckRecord, CheckRun, CheckState, CheckVerdict, ClusterStanding, Comment, CommentHint, CommitStatus,
+    CommitTrailers, CreatedPullRequest, EarlierPullRequest, Hints, Issue, IssueEdit, IssueState, IssueText,
+    KnownDashboard, MergeAnswer, MergeCall, MergeQueueState, MovingCluster, MovingStage, NewCheckRun,
+    NewIssue, NewPullRequest, Permission, PlacedComment, PreflightRecord, Press, ProposalRecord, PullRequest,
+    PullRequestEdit, PullRequestState, Reaction, RefusedWrite, Repository, RepositoryName, ReviewDecision,
+    SidebarPart, Snapshot, StackPlace, TextEdit, Ticks, WaveProgress,
 };
 pub use cloud::{
     CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
@@ -101,11 +101,14 @@ pub use management_cluster::{
 pub use mirror::{Mirror, MirrorError};
 pub use missed_deliveries::{DeliveryAttempt, DeliveryLog, MissedDeliveries, Redelivery};
 pub use pages::{
-    Again, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Extent, PageRecords, Part,
-    ShownAudit, ShownDelivery, ShownMerge, ShownRepository, ShownTarget, Sight,
+    Again, AuditFilter, ClusterFilter, ClusterOrder, DeliveryFilter, DeliveryOutcome, Extent, PageRecords,
+    Part, ShownAudit, ShownCampaign, ShownDelivery, ShownMerge, ShownRepository, ShownRolling, ShownTarget,
+    Sight, SortKey, VersionShare,
 };
 pub use queue::{Cause, ClaimedJob, DeadJob, Fate, JobRequest, Jobs, Lease};
-pub use records::{CampaignLimits, CampaignRecord, CampaignTarget, Records, RecordsError};
+pub use records::{
+    CampaignLimits, CampaignRecord, CampaignTarget, FleetFacts, Records, RecordsError, WavePlace,
+};
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};
 pub use tree_source::{SourceError, SourceTree, TreeSource};

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use capstan_facts::Agent;
+use capstan_facts::{Agent, CampaignProgress};
 use capstan_live::agent::{Progress, RolloutReport};
+use capstan_report::TargetDetail;
 use jiff::Timestamp;
 
 use super::{FleetJob, RecordsError};
@@ -46,7 +47,7 @@ pub struct Part<T> {
     pub more: bool,
 }
 
-/// What narrows the list of clusters; empty texts narrow nothing.
+/// What narrows the list of clusters, and its order; empty texts narrow nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClusterFilter {
     /// Words that all stand in its name, its repository, its releases, its reason or its hold.
@@ -55,6 +56,93 @@ pub struct ClusterFilter {
     pub state: String,
     /// `owner/name`.
     pub repository: String,
+    /// Exactly that version of Kubernetes.
+    pub kubernetes: String,
+    /// In which order they come.
+    pub order: ClusterOrder,
+}
+
+/// What orders the list of clusters. Those that say nothing of it come last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum SortKey {
+    /// What needs somebody first, then by repository and name.
+    Need,
+    /// Repository and name.
+    #[default]
+    Cluster,
+    /// The version of Kubernetes.
+    Kubernetes,
+    /// Its release.
+    Release,
+    /// Since when it is in its state.
+    Since,
+    /// Its wave.
+    Wave,
+    /// How many machines its offer replaces.
+    Machines,
+    /// The number of its proposal.
+    Proposal,
+    /// The conclusion of its check.
+    Check,
+}
+
+impl SortKey {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Need,
+        Self::Cluster,
+        Self::Kubernetes,
+        Self::Release,
+        Self::Since,
+        Self::Wave,
+        Self::Machines,
+        Self::Proposal,
+        Self::Check,
+    ];
+
+    /// The word for it in an address.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Need => "need",
+            Self::Cluster => "cluster",
+            Self::Kubernetes => "kubernetes",
+            Self::Release => "release",
+            Self::Since => "since",
+            Self::Wave => "wave",
+            Self::Machines => "machines",
+            Self::Proposal => "proposal",
+            Self::Check => "check",
+        }
+    }
+}
+
+/// How the list of clusters is ordered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClusterOrder {
+    /// By what.
+    pub key: SortKey,
+    /// The greatest first.
+    pub is_reversed: bool,
+}
+
+/// How many clusters have a version of Kubernetes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionShare {
+    /// The version; `None` where it is not known.
+    pub version: Option<String>,
+    /// How many.
+    pub clusters: u64,
+}
+
+/// A cluster whose machines are being replaced, or got stuck at that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownRolling {
+    /// `owner/name`.
+    pub repository_name: String,
+    /// `gauss/peu01`
+    pub target: String,
+    /// What its reconciler reported last.
+    pub report: RolloutReport,
 }
 
 /// A cluster, or whatever else receives change, as one kind of source finds it.
@@ -78,12 +166,33 @@ pub struct ShownTarget {
     pub offered: Option<String>,
     /// Who holds it back, why, and until when, with Markdown's backticks in it.
     pub hold: Option<String>,
+    /// Since when it is in its state, where that is known.
+    pub since: Option<Timestamp>,
+    /// The version of Kubernetes that it has.
+    pub kubernetes: Option<String>,
+    /// The one that its offer brings, where that is another.
+    pub kubernetes_offered: Option<String>,
+    /// Its wave.
+    pub wave: Option<String>,
+    /// How many machines its offer replaces.
+    pub machines: Option<u64>,
     /// Number of its proposal.
     pub pull_request: Option<u64>,
     /// Conclusion and title of the check on what Capstan wrote last.
     pub check: Option<(String, String)>,
     /// What its reconciler reported last.
     pub rollout: Option<RolloutReport>,
+}
+
+/// A release that moves through a campaign of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownCampaign {
+    /// `owner/name`.
+    pub repository_name: String,
+    /// The dashboard issue, where there is one: people stop and resume campaigns there.
+    pub dashboard: Option<u64>,
+    /// How far it is.
+    pub progress: CampaignProgress,
 }
 
 /// A repository and how its work goes.
@@ -236,16 +345,28 @@ pub enum Again {
 pub trait PageRecords: Send + Sync {
     /// The repositories, by name.
     async fn shown_repositories(&self, sight: &Sight) -> Result<Vec<ShownRepository>, RecordsError>;
+    /// A few letters that are others once what somebody sees may be something else.
+    async fn stamp(&self, sight: &Sight) -> Result<String, RecordsError>;
     /// How many targets are in which state; the filter's own state narrows nothing here.
     async fn states(&self, sight: &Sight, filter: &ClusterFilter)
     -> Result<Vec<(String, u64)>, RecordsError>;
-    /// Targets by repository and name.
+    /// Targets in the order that the filter names; what is equal, by repository and name.
     async fn targets(
         &self,
         sight: &Sight,
         filter: &ClusterFilter,
         extent: Extent,
     ) -> Result<Vec<ShownTarget>, RecordsError>;
+    /// How many clusters have which version of Kubernetes; a cluster counts once, whatever kinds of source it has.
+    async fn versions(
+        &self,
+        sight: &Sight,
+        filter: &ClusterFilter,
+    ) -> Result<Vec<VersionShare>, RecordsError>;
+    /// The clusters whose machines are being replaced or got stuck at that: those that are stuck first, then by name.
+    async fn rolling(&self, sight: &Sight, extent: Extent) -> Result<Part<ShownRolling>, RecordsError>;
+    /// The releases that move through campaigns, by repository, campaign and release; at most 200.
+    async fn moving_campaigns(&self, sight: &Sight) -> Result<Vec<ShownCampaign>, RecordsError>;
     /// One target as each kind of source finds it; `repository` is `owner/name`.
     async fn target(
         &self,
@@ -253,6 +374,12 @@ pub trait PageRecords: Send + Sync {
         repository: &str,
         target: &str,
     ) -> Result<Vec<ShownTarget>, RecordsError>;
+    /// What the upgrades of a target are about, by kind of source.
+    async fn details(
+        &self,
+        repository: u64,
+        target: &str,
+    ) -> Result<Vec<(String, TargetDetail)>, RecordsError>;
     /// The merges that changed a cluster, newest first, at most 20.
     async fn merges(&self, repository: u64, target: &str) -> Result<Vec<ShownMerge>, RecordsError>;
     /// Deliveries, newest first.

@@ -4,13 +4,16 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use capstan_facts::{Arrivals, AuditEntry, CheckRecord, KnownDashboard, ProposalRecord, RefusedWrite};
+use capstan_facts::{
+    Arrivals, AuditEntry, CampaignProgress, CheckRecord, KnownDashboard, ProposalRecord, RefusedWrite,
+};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
+use capstan_model::version::KubernetesVersion;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
-use capstan_report::ProposalState;
+use capstan_report::{ProposalState, TargetDetail};
 
 /// What sources of one kind offer to the targets of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +52,30 @@ pub struct CampaignTarget {
     pub offered: Option<String>,
     /// Who holds it back, why, and until when, as a sentence.
     pub hold: Option<String>,
+    /// What the fleet is sorted and grouped by.
+    pub facts: FleetFacts,
+}
+
+/// What the fleet is sorted and grouped by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FleetFacts {
+    /// The version of Kubernetes that a target has, where that is known.
+    pub kubernetes: Option<KubernetesVersion>,
+    /// The one that its offer brings, where that is another.
+    pub kubernetes_offered: Option<KubernetesVersion>,
+    /// Its wave, where a campaign puts it in one.
+    pub wave: Option<WavePlace>,
+    /// How many machines the offer replaces, where Git says so.
+    pub machines: Option<u32>,
+}
+
+/// A wave of a campaign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WavePlace {
+    /// Its place among the waves: 0 is the first.
+    pub place: usize,
+    /// Its name.
+    pub name: String,
 }
 
 /// The records cannot be read or written.
@@ -104,6 +131,15 @@ pub trait Records: Send + Sync {
     /// Replaces the campaigns of a repository.
     async fn save_campaigns(&self, repository: u64, campaigns: &[CampaignRecord])
     -> Result<(), RecordsError>;
+    /// Replaces how far releases are in the campaigns of a repository.
+    async fn save_progress(&self, repository: u64, progress: &[CampaignProgress])
+    -> Result<(), RecordsError>;
+    /// Replaces what the upgrades of a repository's targets are about.
+    async fn save_details(
+        &self,
+        repository: u64,
+        details: &[(ProposalId, TargetDetail)],
+    ) -> Result<(), RecordsError>;
     /// Appends to the audit trail.
     async fn audit(&self, entry: &AuditEntry) -> Result<(), RecordsError>;
 }

@@ -46,6 +46,7 @@ pub(crate) fn upgrade() -> Upgrade {
         rest: Rest::default(),
         to_content: SourceContent::parse(&"a".repeat(40)),
         kubernetes: KubernetesVersion::parse("v1.22.5"),
+        kubernetes_now: None,
         basis: Basis::Known,
         files: vec![FileChange { path: file(), before: Some("a".to_owned()), after: Some("b".to_owned()) }],
         changes: vec![change("/spec/template/spec/version", json!("v1.16.8"), json!("v1.21.4"))],

@@ -92,6 +92,7 @@ mod tests {
             rest: Rest::default(),
             to_content: None,
             kubernetes: None,
+            kubernetes_now: None,
             basis,
             files: vec![],
             changes: vec![],

@@ -16,12 +16,27 @@ const LINES: usize = 12;
 
 /// The changes of an upgrade as a diff of at most `budget` bytes, in a fence; nothing where it changes nothing.
 pub(super) fn changes(upgrade: &Upgrade, budget: usize) -> String {
+    let (text, left) = plain(upgrade, budget);
+    if text.is_empty() {
+        return match left {
+            0 => String::new(),
+            left => format!("\n{}.\n", count(left, "change", "changes")),
+        };
+    }
+    let fence = "`".repeat(3.max(longest_run(&text) + 1));
+    let more = match left {
+        0 => String::new(),
+        left => format!("\n… and {}.\n", count(left, "more change", "more changes")),
+    };
+    format!("\n{fence}diff\n{text}{fence}\n{more}")
+}
+
+/// The same as lines, and how many changes have no room among them.
+pub(super) fn plain(upgrade: &Upgrade, budget: usize) -> (String, usize) {
     let origins = values::brought(upgrade).map(|values| values.origins.as_slice()).unwrap_or_default();
     let of = |at: usize| origins.get(at).map(Vec::as_slice).unwrap_or_default();
     let parts: Vec<String> =
         upgrade.changes.iter().enumerate().map(|(at, change)| one(change, of(at))).collect();
-    let longest = parts.iter().map(|part| longest_run(part)).max().unwrap_or_default();
-    let fence = "`".repeat(3.max(longest + 1));
     let mut text = String::new();
     let mut file = None;
     let mut shown = 0;
@@ -39,17 +54,7 @@ pub(super) fn changes(upgrade: &Upgrade, budget: usize) -> String {
         file = Some(change.place.file());
         shown += 1;
     }
-    if shown == 0 {
-        return match parts.len() {
-            0 => String::new(),
-            left => format!("\n{}.\n", count(left, "change", "changes")),
-        };
-    }
-    let more = match parts.len() - shown {
-        0 => String::new(),
-        left => format!("\n… and {}.\n", count(left, "more change", "more changes")),
-    };
-    format!("\n{fence}diff\n{text}{fence}\n{more}")
+    (text, parts.len() - shown)
 }
 
 fn one(change: &Change, origins: &[ValueOrigin]) -> String {

@@ -27,6 +27,7 @@
 //! | [`values`] | what is said of a proposal that the inventory brings | `markdown`, `tables` |
 //! | [`step`] | where an upgrade leads, in words | `values` |
 //! | [`field_diff`] | changes of fields as a diff | `markdown`, `tables`, `values` |
+//! | [`target_detail`] | what an upgrade is about, for the page of a cluster | `excerpt`, `field_diff`, `markdown` |
 //! | [`title`] | titles of proposals | `markdown`, `values` |
 //! | [`headline`] | what an upgrade does, in one line | `markdown`, `values` |
 //! | [`head_lines`] | where a line of a merge stands in the head | nothing |
@@ -90,6 +91,7 @@ mod standing;
 mod state;
 mod step;
 mod tables;
+mod target_detail;
 mod title;
 mod values;
 mod workflow_command;
@@ -150,5 +152,6 @@ pub use standing::{
 pub use state::{Mood, ProposalState};
 pub use step::step_in_words;
 pub use tables::{becomes, origins_in_words};
+pub use target_detail::{DetailedConflict, DetailedFinding, DetailedRollout, DetailedService, TargetDetail};
 pub use title::proposal_title;
 pub use workflow_command::workflow_command;

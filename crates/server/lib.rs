@@ -44,7 +44,7 @@ use capstan_bot::worker::Heartbeats;
 use capstan_listener as listener;
 use capstan_listener::{Grants, answer};
 use capstan_ports::{Clock, FleetView, PageRecords};
-use pages::{Door, Site};
+use pages::{Door, Site, Streams};
 use signature::Secrets;
 use writer::Writer;
 
@@ -177,6 +177,7 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
         bodies: bodies.clone(),
         clock: Arc::clone(&parts.clock),
     };
+    let stop = CancellationToken::new();
     let site = Site {
         records: parts.pages,
         visitors: parts.visitors,
@@ -186,6 +187,7 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
         local_token: random_text().unwrap_or_default().into(),
         bodies,
         mode: parts.mode,
+        streams: Streams::until(stop.clone()),
     };
     let inside = match listeners.internal.local_addr() {
         Ok(address) if address.ip().is_loopback() => Door::Loopback,
@@ -197,20 +199,23 @@ pub async fn serve(listeners: Listeners, parts: Parts, shutdown: impl Future<Out
     let api = agents.clone().map(|agents| agents::routes(agents, bodies_of_agents)).unwrap_or_default();
     let mut public =
         public_router().with_state(shared.clone()).merge(api).merge(of_people).fallback(answer::not_found);
+    if site.visitors.is_some() {
+        public = public.layer(from_fn_with_state((site.clone(), Door::Public), pages::framed));
+    }
     if let Some(agents) = agents {
         public = public.layer(from_fn_with_state(agents, kubeconfigs::give));
     }
     let internal = metrics_router()
         .with_state(shared.clone())
-        .merge(pages::routes(site, inside))
-        .fallback(answer::not_found);
+        .merge(pages::routes(site.clone(), inside))
+        .fallback(answer::not_found)
+        .layer(from_fn_with_state((site, inside), pages::framed));
     let metrics = metrics_router().with_state(shared).fallback(answer::not_found);
     let grants = |connections| Grants {
         connections,
         head_timeout: intake.header_timeout,
         send_timeout: intake.send_timeout,
     };
-    let stop = CancellationToken::new();
     let serving = async {
         tokio::join!(
             listener::serve(listeners.public, public, grants(intake.connections), stop.clone()),

@@ -10,7 +10,7 @@ mod telling;
 #[cfg(test)]
 mod tests;
 
-pub use self::moving::{Moving, by_folder, candidate, give, note_begun};
+pub use self::moving::{Moving, by_folder, candidate, give, note_begun, wave_in};
 pub use self::releases::{Obeyed, Waits, in_no_wave, is_urgent, moving, unnoted, waiting};
 pub use self::standing::{Members, Place, Stand, besides, members, places};
-pub use self::telling::{standing, told};
+pub use self::telling::{progress, standing, told};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use capstan_campaign::facts::{Load, Member, Note, Stop};
-use capstan_campaign::membership::{Candidate, is_of};
-use capstan_campaign::settings::CampaignSettings;
+use capstan_campaign::membership::{Candidate, is_of, wave_of};
+use capstan_campaign::settings::{CampaignSettings, WaveSettings};
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::source::{SourceId, SourceKind};
 use capstan_model::target::TargetKind;
@@ -47,6 +47,15 @@ pub fn note_begun(begun: &mut Vec<Load>, open: &[ClusterId], members: &[Member])
 /// The campaign by which a release moves.
 pub(super) fn campaign_for<'a>(planned: Planned<'a>, release: &ReleaseId) -> Option<&'a CampaignSettings> {
     planned.settings.campaigns.iter().find(|campaign| is_of(campaign, release.as_str()))
+}
+
+/// The wave of a proposal's target, with its place: of the campaign by which what it is offered moves, else what it has.
+pub fn wave_in<'a>(planned: Planned<'a>, proposal: &ProposalId) -> Option<(usize, &'a WaveSettings)> {
+    let upgrade = planned.plan_of(proposal).filter(|_| is_of_release(proposal))?;
+    let mut releases = [&upgrade.to, &upgrade.from].into_iter().filter_map(|one| release_of(one.as_ref()));
+    let campaign = releases.find_map(|release| campaign_for(planned, &release))?;
+    let place = wave_of(campaign, &candidate(planned, proposal.target.id()?))?;
+    campaign.waves.get(place).map(|wave| (place, wave))
 }
 
 /// What waves tell a cluster apart by of which nothing but its folder is known.

@@ -1,15 +1,23 @@
 //! What is said of campaigns.
 
+use std::collections::BTreeMap;
+
 use capstan_campaign::decision::{Decision, WaveState};
 use capstan_campaign::facts::{Member, Note, Standing};
-use capstan_campaign::settings::WaveSettings;
-use capstan_facts::{AuditEntry, CommitStatus};
+use capstan_campaign::settings::{CampaignSettings, WaveSettings};
+use capstan_facts::{AuditEntry, CampaignProgress, CommitStatus, MovingCluster, MovingStage, WaveProgress};
 use capstan_model::tree::CommitId;
+use capstan_model::wording::sentence;
 use capstan_report::{CampaignStanding, Fingerprint, Refusal, StatusState};
+
+use jiff::Timestamp;
 
 use super::moving::Moving;
 use crate::effects::{Effect, FirstStatus, StatusOf, status_text};
 use crate::proposals::Campaigns;
+
+/// So many clusters that are not done are listed.
+const LISTED: usize = 500;
 
 /// How a release stands, for people.
 pub fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Member]) -> CampaignStanding {
@@ -20,13 +28,7 @@ pub fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Member]) ->
         of_wave.filter(|member| !done || matches!(member.standing, Standing::Done { .. })).count()
     };
     let wave = |(at, (wave, state)): (usize, (&WaveSettings, &WaveState))| {
-        let words = match state {
-            WaveState::Waits { why } => why.clone(),
-            WaveState::Entered { waits: None } => "is under way".to_owned(),
-            WaveState::Entered { waits: Some(what) } => format!("is under way; {what}"),
-            WaveState::Soaking { until } => format!("is verified, and must stay healthy until {until}"),
-            WaveState::Ended { .. } => "has ended".to_owned(),
-        };
+        let words = wave_in_words(state);
         let done = match count(at, false) {
             0 => "no cluster is in it".to_owned(),
             all => format!("{} of {all} done", count(at, true)),
@@ -39,6 +41,96 @@ pub fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Member]) ->
         stopped: decision.stopped.as_ref().map(|stop| format!("since {}: {}", stop.at, stop.why)),
         waves: moving.settings.waves.iter().zip(&decision.waves).enumerate().map(wave).collect(),
         skipped: moving.note.memory.skipped.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// The same in detail. `prefix` is what commands begin with.
+pub fn progress(
+    moving: &Moving<'_>,
+    decision: &Decision,
+    members: &[Member],
+    prefix: &str,
+) -> CampaignProgress {
+    let Moving { settings, release, note } = moving;
+    let counted: Vec<&Member> =
+        members.iter().filter(|member| !note.memory.skipped.contains(&member.cluster)).collect();
+    let waves = decision.waves.iter().enumerate().map(|(at, state)| {
+        let own = counted.iter().filter(|member| member.wave == at);
+        let mut done: BTreeMap<Timestamp, u32> = BTreeMap::new();
+        let mut done_undated = 0;
+        for member in own.clone() {
+            match member.standing {
+                Standing::Done { at } if at == Timestamp::MIN => done_undated += 1,
+                Standing::Done { at } => *done.entry(whole_minute(at)).or_default() += 1,
+                _ => {}
+            }
+        }
+        WaveProgress {
+            state: wave_in_words(state),
+            is_entered: !matches!(state, WaveState::Waits { .. }),
+            soaks_until: match state {
+                WaveState::Soaking { until } => Some(*until),
+                _ => None,
+            },
+            clusters: u32::try_from(own.count()).unwrap_or(u32::MAX),
+            done_undated,
+            done: done.into_iter().collect(),
+        }
+    });
+    let mut clusters: Vec<MovingCluster> =
+        counted.iter().filter_map(|member| moving_cluster(member, settings, decision, prefix)).collect();
+    clusters.sort_by(|one, other| {
+        (one.wave, one.stage, &one.cluster).cmp(&(other.wave, other.stage, &other.cluster))
+    });
+    let left_out = clusters.len().saturating_sub(LISTED);
+    clusters.truncate(LISTED);
+    CampaignProgress {
+        campaign: settings.name.clone(),
+        release: release.to_string(),
+        prefix: prefix.to_owned(),
+        stopped: decision.stopped.clone(),
+        skipped: note.memory.skipped.clone(),
+        calendar: settings.calendar(),
+        waves: waves.collect(),
+        clusters,
+        left_out,
+    }
+}
+
+/// A cluster that is not done, with what it waits for.
+fn moving_cluster(
+    member: &Member,
+    settings: &CampaignSettings,
+    decision: &Decision,
+    prefix: &str,
+) -> Option<MovingCluster> {
+    let (stage, why) = match &member.standing {
+        Standing::Done { .. } => return None,
+        Standing::Failed { how, .. } => (MovingStage::Failed, format!("{}.", sentence(how.words()))),
+        Standing::Merged => (MovingStage::Rolling, String::new()),
+        Standing::Open => (MovingStage::Open, "Its pull request is not merged.".to_owned()),
+        Standing::Behind | Standing::Barred(_) => {
+            let why = decision.why_waiting(member, settings, prefix);
+            (MovingStage::Waiting, why.map(|why| sentence(&why)).unwrap_or_default())
+        }
+    };
+    let Member { cluster, wave, machines, .. } = member;
+    Some(MovingCluster { cluster: cluster.clone(), wave: *wave, machines: *machines, stage, why })
+}
+
+/// Pages show no seconds.
+fn whole_minute(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second().div_euclid(60) * 60).unwrap_or(at)
+}
+
+/// How a wave stands, as the predicate of a sentence.
+fn wave_in_words(state: &WaveState) -> String {
+    match state {
+        WaveState::Waits { why } => why.clone(),
+        WaveState::Entered { waits: None } => "is under way".to_owned(),
+        WaveState::Entered { waits: Some(what) } => format!("is under way; {what}"),
+        WaveState::Soaking { until } => format!("is verified, and must stay healthy until {until}"),
+        WaveState::Ended { .. } => "has ended".to_owned(),
     }
 }
 

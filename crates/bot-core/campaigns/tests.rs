@@ -502,6 +502,18 @@ fn how_a_campaign_stands_is_told_wave_by_wave() {
             waves,
             [("canary", "1 of 1 done; is under way"), ("rest", "0 of 1 done; waits for canary")]
         );
+        let told = progress(&moving, &decision(&[], Some(by_person())), &members, "/capstan");
+        let waves: Vec<(u32, u32, &str)> =
+            told.waves.iter().map(|wave| (wave.clusters, wave.done_clusters(), wave.state.as_str())).collect();
+        assert_eq!(waves, [(1, 1, "is under way"), (1, 0, "waits for canary")]);
+        let names: Vec<&str> = told.calendar.waves.iter().map(|wave| wave.name.as_str()).collect();
+        assert_eq!(names, ["canary", "rest"]);
+        let [waiting] = told.clusters.as_slice() else { panic!("{:?}", told.clusters) };
+        assert_eq!((waiting.cluster.as_str(), waiting.stage.as_str()), ("gauss/peu02", "waiting"));
+        assert_eq!(
+            waiting.why,
+            "Campaign `prod` is stopped since 2026-03-02T12:00:00Z: `ada` stopped it. `/capstan campaign resume` continues it."
+        );
     });
 }
 

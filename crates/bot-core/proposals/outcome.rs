@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capstan_campaign::facts::{Note, Stop};
-use capstan_facts::PullRequest;
+use capstan_facts::{CampaignProgress, PullRequest};
 use capstan_model::finding::Finding;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
@@ -79,6 +79,8 @@ pub struct Campaigns {
     pub notes: Vec<Note>,
     /// The same for people.
     pub standings: Vec<CampaignStanding>,
+    /// The same in detail, for the pages.
+    pub progress: Vec<CampaignProgress>,
     /// When time alone changes something.
     pub look_again: Option<Timestamp>,
     /// Campaigns that were stopped now: their releases, and why.

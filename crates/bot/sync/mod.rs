@@ -26,6 +26,7 @@ mod earlier;
 mod elsewhere;
 mod error;
 mod facts;
+mod fleet_facts;
 mod heads;
 mod inline;
 mod kubeconfigs;
@@ -61,7 +62,7 @@ use capstan_model::source::{SourceId, SourceKind};
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::Mode;
-use capstan_report::{BlockKey, ProposalState, hold_in_words};
+use capstan_report::{BlockKey, ProposalState, TargetDetail, hold_in_words};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
@@ -73,6 +74,7 @@ use self::elsewhere::Elsewhere;
 pub use self::elsewhere::{Consumers, notify_consumers};
 pub use self::error::SyncError;
 use self::facts::{Loaded, load};
+use self::fleet_facts::fleet_facts;
 use self::pauses::Pauses;
 use super::agents::Reconcilers;
 use super::wave_webhooks::WaveWebhooks;
@@ -517,12 +519,19 @@ impl Run<'_> {
                     at: named(plan.and_then(|plan| plan.from.as_ref())),
                     offered: named(plan.and_then(|plan| plan.to.as_ref())),
                     hold: by_command.or_else(by_settings),
+                    facts: fleet_facts(planned, proposal),
                 }
             });
             CampaignRecord { kind: kind.clone(), source: source.clone(), limits, targets: targets.collect() }
         };
         let campaigns: Vec<CampaignRecord> = outcome.sources.iter().map(campaign).collect();
-        Ok(self.ports.records.save_campaigns(self.repository.id, &campaigns).await?)
+        self.ports.records.save_campaigns(self.repository.id, &campaigns).await?;
+        let (records, repository) = (&self.ports.records, self.repository.id);
+        records.save_progress(repository, &outcome.campaigns.progress).await?;
+        let told = outcome.told().filter_map(|(proposal, _)| Some((proposal, planned.plan_of(proposal)?)));
+        let details = told.map(|(proposal, upgrade)| (proposal.clone(), TargetDetail::of(upgrade)));
+        let details: Vec<_> = details.filter(|(_, detail)| !detail.is_empty()).collect();
+        Ok(records.save_details(repository, &details).await?)
     }
 
     /// Whether GitHub knows nothing of a pull request any more that was listed when the run began: what cannot

@@ -9,7 +9,7 @@ mod picture;
 mod tests;
 mod text;
 
-pub use picture::picture;
+pub use picture::{TimeLine, picture, picture_until_now};
 pub use text::time_line;
 
 use std::cmp::Reverse;

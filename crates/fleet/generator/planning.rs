@@ -257,6 +257,7 @@ impl Offered {
         notes.extend(offer.notes.iter().cloned());
         Upgrade {
             from: offer.from.as_ref().map(SourceId::from),
+            kubernetes_now: self.reading.standing.kubernetes.clone(),
             rest: match &offer.outcome {
                 Outcome::Nothing(reason) => reason.rest(),
                 Outcome::Step(_) => Rest::default(),
@@ -391,6 +392,7 @@ impl<'a> Step<'a> {
             let (unknown, unread) = self.offered.unknown_release(conditions, contents);
             let brought = self.offered.reading.standing.brought_by(sources.release);
             planned.upgrade.kubernetes = brought.cloned();
+            planned.upgrade.kubernetes_now.clone_from(&self.offered.reading.standing.kubernetes);
             planned.upgrade.notes.extend(offer.notes.iter().cloned());
             planned.upgrade.notes.extend(self.note_of_past(contents));
             for finding in &cluster.findings {

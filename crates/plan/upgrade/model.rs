@@ -33,6 +33,9 @@ pub struct Upgrade {
     pub to_content: Option<SourceContent>,
     /// The version of Kubernetes that the source offered brings; `None` where it says none, or is no release.
     pub kubernetes: Option<KubernetesVersion>,
+    /// The version of Kubernetes that the target has; `None` where nothing says it.
+    #[serde(default)]
+    pub kubernetes_now: Option<KubernetesVersion>,
     /// How well the old source is known.
     pub basis: Basis,
     /// Whole new contents; empty for an upgrade that blocks.
@@ -74,6 +77,7 @@ impl Upgrade {
             rest: Rest::default(),
             to_content: None,
             kubernetes: None,
+            kubernetes_now: None,
             basis: Basis::Known,
             files: Vec::new(),
             changes: Vec::new(),

@@ -170,6 +170,7 @@ impl Done {
             to: Some(request.new.id().clone()),
             to_content: request.new.content(),
             kubernetes: None,
+            kubernetes_now: None,
             rest: Rest::default(),
             basis,
             files: Vec::new(),

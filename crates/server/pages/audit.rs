@@ -101,7 +101,7 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
         ),
         filter: &filter,
     };
-    Ok(page(site, Some(visitor), &Titled { title: "Audit", here: "/audit" }, &content))
+    Ok(page(site, Some(visitor), &Titled { title: "Audit", here: "/audit", stamp: None }, &content))
 }
 
 /// An entry for a table.

@@ -6,16 +6,19 @@ use std::collections::BTreeSet;
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
-use capstan_report::ProposalState;
+use capstan_live::agent::{KubeconfigPlace, MachineAge, RolloutReport};
+use capstan_report::{ProposalState, TargetDetail};
 
 use super::Site;
 use super::access::Visitor;
 use super::audit::Row as Entry;
-use super::fleet::{Row, folder_url, row};
+use super::detail::UpgradeDetail;
+use super::fleet::folder_url;
 use super::frame::{Titled, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{Fields, Paged, Pager, extent, page_address, path};
 use super::queue;
+use super::row::{Row, row};
 use capstan_ports::{AuditFilter, RecordsError, ShownMerge, ShownTarget, Sight};
 
 const PER_PAGE: u32 = 50;
@@ -30,11 +33,16 @@ const PER_PAGE: u32 = 50;
   <p><span class="badge mood-{{ one.row.mood }}">{{ one.row.state }}</span> {{ one.meaning }}</p>
   <p class="reason">{{ one.row.reason }}</p>
   <dl class="facts">
+    {% if let Some(kubernetes) = one.row.kubernetes %}<dt>Kubernetes</dt><dd>{{ kubernetes }}{% if let Some(then) = one.row.kubernetes_offered %} → {{ then }}{% endif %}</dd>{% endif %}
     <dt>Release</dt><dd>{{ one.row.at }}</dd>
     <dt>Offered</dt><dd>{{ one.row.offered }}</dd>
     <dt>Proposal</dt><dd>{% if let Some(proposal) = one.row.proposal %}<a href="{{ proposal.0 }}">#{{ proposal.1 }}</a>{% else %}none{% endif %}</dd>
     <dt>Check</dt><dd>{% if let Some(check) = one.row.check %}<span class="mood-{{ check.0 }}">{{ check.1 }}</span>{% else %}none{% endif %}</dd>
+    {% if let Some(wave) = one.row.wave %}<dt>Wave</dt><dd>{{ wave }}</dd>{% endif %}
+    {% if let Some(since) = one.row.since %}<dt>Since</dt><dd><time datetime="{{ since.0 }}">{{ since.1 }}</time></dd>{% endif %}
+    {% if let Some(hold) = one.row.hold %}<dt>Hold</dt><dd>{{ hold }}</dd>{% endif %}
   </dl>
+  {% if let Some(detail) = one.detail %}{{ detail }}{% endif %}
 </section>
 {% endfor %}
 {% if let Some(work) = work %}
@@ -54,14 +62,34 @@ const PER_PAGE: u32 = 50;
   <p><span class="mood-{{ rollout.mood }}">{{ rollout.state }}</span>, reported {{ rollout.at }}{% if let Some(words) = rollout.words %}: {{ words }}{% endif %}</p>
   {% if !rollout.reasons.is_empty() %}<ul>{% for reason in rollout.reasons %}<li>{{ reason }}</li>{% endfor %}</ul>{% endif %}
   {% if !rollout.machines.is_empty() %}
-  <details><summary>{{ rollout.machines.len() }} {% if rollout.machines.len() == 1 %}machine{% else %}machines{% endif %}</summary>
-    <ul>{% for machine in rollout.machines %}<li>{{ machine }}</li>{% endfor %}</ul>
-  </details>
+  <table class="cards" role="table">
+    <caption>Machines: {{ rollout.ages }}</caption>
+    <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Machine</th><th role="columnheader" scope="col">Owner</th><th role="columnheader" scope="col">State</th><th role="columnheader" scope="col">Age</th></tr></thead>
+    <tbody role="rowgroup">
+      {% for machine in rollout.machines %}
+      <tr role="row">
+        <th role="rowheader" scope="row">{{ machine.name }}</th>
+        <td role="cell" data-label="Owner"><span>{{ machine.owner }}</span></td>
+        <td role="cell" data-label="State">{{ machine.state }}</td>
+        <td role="cell" data-label="Age"><span class="mood-{{ machine.mood }}">{{ machine.age }}</span></td>
+      </tr>
+      {% endfor %}
+    </tbody>
+  </table>
+  {% if rollout.left_out > 0 %}<p>{{ rollout.left_out }} more machines are not named.</p>{% endif %}
   {% endif %}
   {% else %}
   <p>No reconciler has reported on it.</p>
   {% endif %}
 </section>
+{% if let Some(key) = key %}
+<section aria-labelledby="key">
+  <h2 id="key">Key of its owners</h2>
+  <p><code>{{ key.file }}</code>, {{ key.place }}{% if let Some(until) = key.until %}, valid until {{ until }}{% endif %}. SHA-256 <span class="id">{{ key.sha256 }}</span></p>
+  {% if !key.owners.is_empty() %}<p>Encrypted to:</p>
+  <ul>{% for owner in key.owners %}<li>{{ owner.0 }} <span class="id">{{ owner.1 }}</span></li>{% endfor %}</ul>{% endif %}
+</section>
+{% endif %}
 {% if !merges.is_empty() %}
 <section aria-labelledby="merges">
   <h2 id="merges">Merges</h2>
@@ -112,7 +140,8 @@ struct Content<'a> {
     folder_url: String,
     standings: Vec<Stands<'a>>,
     work: Option<queue::Row<'a>>,
-    rollout: Option<Rollout>,
+    rollout: Option<Rollout<'a>>,
+    key: Option<OwnersKey>,
     merges: Vec<Merge>,
     entries: Vec<Entry<'a>>,
     pager: Pager,
@@ -122,15 +151,37 @@ struct Stands<'a> {
     kind: &'a str,
     row: Row<'a>,
     meaning: &'static str,
+    detail: Option<Html>,
 }
 
-struct Rollout {
+struct Rollout<'a> {
     mood: &'static str,
     state: String,
     at: String,
     words: Option<Html>,
     reasons: Vec<Html>,
-    machines: Vec<String>,
+    machines: Vec<ShownMachine<'a>>,
+    /// How many are old and new.
+    ages: String,
+    left_out: u32,
+}
+
+struct ShownMachine<'a> {
+    name: &'a str,
+    owner: &'a str,
+    state: &'a str,
+    age: &'static str,
+    mood: &'static str,
+}
+
+/// The file in which owners find a key.
+struct OwnersKey {
+    file: &'static str,
+    place: &'static str,
+    until: Option<String>,
+    sha256: String,
+    /// Names and fingerprints.
+    owners: Vec<(String, String)>,
 }
 
 struct Merge {
@@ -161,9 +212,11 @@ async fn shown(
     fields: &Fields,
 ) -> Result<Response, RecordsError> {
     let sight = visitor.sight();
+    let stamp = site.records.stamp(&sight).await?;
     let targets = site.records.target(&sight, repository, name).await?;
     let Some(first) = targets.first() else { return Ok(not_there()) };
     let merges = site.records.merges(first.repository, name).await?;
+    let details = site.records.details(first.repository, name).await?;
     // Whoever sees one of its clusters sees the repository.
     let own = Sight::Repositories(BTreeSet::from([first.repository]));
     let repositories = site.records.shown_repositories(&own).await?;
@@ -180,23 +233,29 @@ async fn shown(
     let content = Content {
         repository: &first.repository_name,
         folder_url: folder_url(&site.web_url, &first.repository_name, name),
-        standings: targets.iter().map(|target| stands(site, target)).collect(),
+        standings: targets.iter().map(|target| stands(site, target, &details)).collect(),
         work: repositories.first().map(|repository| queue::row(site, visitor, repository)),
         rollout: rollout(site, first, &repository_url),
+        key: first.rollout.as_ref().and_then(owners_key),
         merges: merges.iter().map(|one| merge(one, &repository_url)).collect(),
         entries: part.items.iter().map(|entry| super::audit::row(site, entry)).collect(),
         pager: Pager::new(Paged::newest_first("its history"), at, part.items.len(), part.more, None, link),
         repository_url,
     };
-    Ok(page(site, Some(visitor), &Titled { title: name, here: "" }, &content))
+    Ok(page(site, Some(visitor), &Titled { title: name, here: "", stamp: Some(stamp) }, &content))
 }
 
-fn stands<'a>(site: &Site, target: &'a ShownTarget) -> Stands<'a> {
+fn stands<'a>(site: &Site, target: &'a ShownTarget, details: &[(String, TargetDetail)]) -> Stands<'a> {
     let meaning = ProposalState::parse(&target.state).map_or("", ProposalState::meaning);
-    Stands { kind: &target.kind, row: row(site, target), meaning }
+    let detail = details.iter().find(|(kind, _)| *kind == target.kind).map(|(_, detail)| detail);
+    let detail = detail.and_then(|detail| {
+        let repository = site.repository_url(&target.repository_name);
+        Html::of(&UpgradeDetail::of(detail, &target.kind, &repository)).ok()
+    });
+    Stands { kind: &target.kind, row: row(site, target), meaning, detail }
 }
 
-fn rollout(site: &Site, target: &ShownTarget, repository: &str) -> Option<Rollout> {
+fn rollout<'a>(site: &Site, target: &'a ShownTarget, repository: &str) -> Option<Rollout<'a>> {
     let report = target.rollout.as_ref()?;
     let (mood, state) = row(site, target).rollout?;
     Some(Rollout {
@@ -205,10 +264,47 @@ fn rollout(site: &Site, target: &ShownTarget, repository: &str) -> Option<Rollou
         at: minute(report.observed_at),
         words: report.words.as_ref().map(|words| prose(&words.to_string(), Some(repository))),
         reasons: report.reasons.iter().map(|reason| prose(&reason.sentence(), Some(repository))).collect(),
-        machines: report
-            .machines
+        machines: machines(report),
+        ages: ages_in_words(report),
+        left_out: report.machines_left_out,
+    })
+}
+
+/// The machines, those that are yet to be replaced first.
+fn machines(report: &RolloutReport) -> Vec<ShownMachine<'_>> {
+    let of_age = |age: MachineAge, word: &'static str, mood: &'static str| {
+        report.machines.iter().filter(move |machine| machine.age == age).map(move |machine| ShownMachine {
+            name: machine.name.as_str(),
+            owner: machine.owner.as_str(),
+            state: machine.state.as_str(),
+            age: word,
+            mood,
+        })
+    };
+    of_age(MachineAge::Old, "old", "waits").chain(of_age(MachineAge::New, "new", "good")).collect()
+}
+
+/// `2 old, 3 new`
+fn ages_in_words(report: &RolloutReport) -> String {
+    let count = |age: MachineAge| report.machines.iter().filter(|machine| machine.age == age).count();
+    format!("{} old, {} new", count(MachineAge::Old), count(MachineAge::New))
+}
+
+/// What is known of the key of a cluster's owners.
+fn owners_key(report: &RolloutReport) -> Option<OwnersKey> {
+    let key = report.kubeconfig.as_ref()?;
+    Some(OwnersKey {
+        file: key.form.file_name(),
+        place: match key.place {
+            KubeconfigPlace::Bot => "at the bot",
+            KubeconfigPlace::Git => "at the bot and in the folder of the cluster",
+        },
+        until: key.expires_at.map(minute),
+        sha256: key.sha256.clone(),
+        owners: key
+            .recipients
             .iter()
-            .map(|machine| format!("{}, {} of {}", machine.name, machine.state, machine.owner))
+            .map(|one| (one.name.to_string(), one.fingerprint.to_string()))
             .collect(),
     })
 }

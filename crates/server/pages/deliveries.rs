@@ -111,7 +111,7 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
         form_token: visitor.form_token(),
         filter: &filter,
     };
-    Ok(page(site, Some(visitor), &Titled { title: "Deliveries", here: "/deliveries" }, &content))
+    Ok(page(site, Some(visitor), &Titled { title: "Deliveries", here: "/deliveries", stamp: None }, &content))
 }
 
 /// Mood and words of an outcome.

@@ -1,27 +1,36 @@
-//! `GET /`: all clusters that somebody may see, narrowed by words, state and repository, a hundred at a time.
+//! `GET /`: all clusters that somebody may see, what needs somebody first: narrowed by words, state, repository and version
+//! of Kubernetes, ordered by a column, a hundred at a time.
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use capstan_live::agent::RolloutState;
-use capstan_model::source::SourceKind;
-use capstan_model::wording::count_of;
-use capstan_report::{Mood, ProposalState};
+use capstan_report::ProposalState;
 use url::Url;
 
 use super::Site;
 use super::access::Visitor;
+use super::columns::{Heading, group_of, headings, order_in_address, order_of};
 use super::frame::{Titled, mood, of, page, unavailable};
-use super::prose::{Html, prose};
-use super::query::{Fields, Paged, Pager, extent, page_address, path};
+use super::overview::Overview;
+use super::query::{Fields, Paged, Pager, address, extent, page_address, path};
 use super::queue::{Trouble, troubled};
-use capstan_ports::{CheckConclusion, ClusterFilter, RecordsError, ShownTarget};
+use super::row::{Row, row};
+use capstan_ports::{ClusterFilter, ClusterOrder, RecordsError, SortKey};
 
 const PER_PAGE: u32 = 100;
 /// More repositories than these are written into a field, not chosen from a list.
 const CHOSEN: usize = 100;
 /// Repositories in trouble that the page names.
 const NAMED: usize = 5;
+/// Clusters that roll now and that the page names.
+const ROLLING: u32 = 4;
+
+/// The orders that the page offers by name.
+const VIEWS: [(&str, SortKey); 3] = [
+    ("What needs somebody first", SortKey::Need),
+    ("By customer", SortKey::Cluster),
+    ("By wave", SortKey::Wave),
+];
 
 #[derive(Template)]
 #[template(
@@ -35,6 +44,8 @@ const NAMED: usize = 5;
   <p><a href="/queue">{% if more_troubled > 0 %}{{ more_troubled }} more in the queue{% else %}The queue{% endif %}</a></p>
 </section>
 {% endif %}
+{% if let Some(overview) = overview %}{{ overview }}{% endif %}
+<div class="controls">
 <form class="filters" method="get" action="/" role="search" aria-label="Clusters">
   <label>Search <input type="search" name="q" value="{{ filter.text }}" placeholder="cluster, release, reason"></label>
   <label>State
@@ -53,8 +64,10 @@ const NAMED: usize = 5;
     </select>
     {% endif %}
   </label>
+  {% if !filter.kubernetes.is_empty() %}<label>Kubernetes <input name="kubernetes" value="{{ filter.kubernetes }}"></label>{% endif %}
+  {% if !sort.is_empty() %}<input type="hidden" name="sort" value="{{ sort }}">{% endif %}
   <button>Show</button>
-  {% if narrowed %}<a href="/">Show all</a>{% endif %}
+  {% if narrowed %}<a href="{{ everything }}">Show all</a>{% endif %}
 </form>
 {% if !tally.is_empty() %}
 <nav class="tally" aria-label="States">
@@ -63,28 +76,40 @@ const NAMED: usize = 5;
   </ul>
 </nav>
 {% endif %}
+</div>
 {% if repositories.is_empty() %}
 <p>Capstan knows no repository yet{% if local %}. Install its GitHub App on one; it appears here within a few minutes{% else %} that you can read{% endif %}.</p>
-{% else if rows.is_empty() %}
-<p>{% if narrowed %}No cluster matches. <a href="/">Show all</a>.{% else %}Capstan offers nothing to any cluster.{% endif %}</p>
+{% else if groups.is_empty() %}
+<p>{% if narrowed %}No cluster matches. <a href="{{ everything }}">Show all</a>.{% else %}Capstan offers nothing to any cluster.{% endif %}</p>
 {% else %}
-<table class="cards" role="table">
+<nav class="views" aria-label="Order">
+  <ul>
+    {% for view in views %}<li><a href="{{ view.1 }}"{% if view.2 %} aria-current="true"{% endif %}>{{ view.0 }}</a></li>{% endfor %}
+  </ul>
+</nav>
+<table class="cards sorts" role="table">
   <caption>Clusters {{ pager.shown }}</caption>
-  <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Cluster</th><th role="columnheader" scope="col">Release</th><th role="columnheader" scope="col">Offered</th><th role="columnheader" scope="col">State</th><th role="columnheader" scope="col">Proposal</th><th role="columnheader" scope="col">Check</th><th role="columnheader" scope="col">Hold</th><th role="columnheader" scope="col">Rollout</th></tr></thead>
+  <thead role="rowgroup"><tr role="row">{% for heading in headings %}<th role="columnheader" scope="col"{% if let Some(sorted) = heading.sorted %} aria-sort="{{ sorted }}"{% endif %}>{% if let Some(url) = heading.url %}<a href="{{ url }}">{{ heading.name }}</a>{% else %}{{ heading.name }}{% endif %}</th>{% endfor %}</tr></thead>
+  {% for group in groups %}
   <tbody role="rowgroup">
-    {% for row in rows %}
+    {% if let Some(name) = group.name %}<tr class="group" role="row"><th role="rowheader" scope="rowgroup" colspan="{{ headings.len() }}">{{ name }}</th></tr>{% endif %}
+    {% for row in group.rows %}
     <tr role="row">
-      <th role="rowheader" scope="row"><a href="{{ row.url }}">{{ row.name }}</a><span class="quiet">{{ row.repository }}</span></th>
-      <td role="cell" data-label="Release">{{ row.at }}</td>
-      <td role="cell" data-label="Offered">{{ row.offered }}</td>
-      <td role="cell" data-label="State"><span class="badge mood-{{ row.mood }}">{{ row.state }}</span><span class="reason">{{ row.reason }}</span></td>
-      <td role="cell" data-label="Proposal">{% if let Some(proposal) = row.proposal %}<a href="{{ proposal.0 }}">#{{ proposal.1 }}</a>{% else %}<span class="quiet">none</span>{% endif %}</td>
-      <td role="cell" data-label="Check">{% if let Some(check) = row.check %}<span class="mood-{{ check.0 }}">{{ check.1 }}</span>{% else %}<span class="quiet">none</span>{% endif %}</td>
-      <td role="cell" data-label="Hold">{% if let Some(hold) = row.hold %}{{ hold }}{% else %}<span class="quiet">none</span>{% endif %}</td>
-      <td role="cell" data-label="Rollout">{% if let Some(rollout) = row.rollout %}<span class="mood-{{ rollout.0 }}">{{ rollout.1 }}</span>{% else %}<span class="quiet">not reported</span>{% endif %}</td>
+      <th role="rowheader" scope="row"><a href="{{ row.url }}">{{ row.name }}</a>{% if several %}<span class="quiet">{{ row.repository }}</span>{% endif %}</th>
+      {% for heading in headings %}{% if heading.name == "State" %}<td role="cell" data-label="State"><div class="said"><span class="badge mood-{{ row.mood }}">{{ row.state }}</span> <span class="reason">{{ row.reason }}</span></div></td>
+      {% else if heading.name == "Kubernetes" %}<td role="cell" data-label="Kubernetes" class="step">{% if let Some(now) = row.kubernetes %}{{ now }}{% else %}<span class="quiet">not known</span>{% endif %}{% if let Some(then) = row.kubernetes_offered %} <span class="to">→ {{ then }}</span>{% endif %}</td>
+      {% else if heading.name == "Release" %}<td role="cell" data-label="Release" class="step">{{ row.at }}{% if let Some(to) = row.to %} <span class="to">→ {{ to }}</span>{% endif %}</td>
+      {% else if heading.name == "Since" %}<td role="cell" data-label="Since">{% if let Some(since) = row.since %}<time datetime="{{ since.0 }}">{{ since.1 }}</time>{% else %}<span class="quiet">not known</span>{% endif %}</td>
+      {% else if heading.name == "Wave" %}<td role="cell" data-label="Wave">{% if let Some(wave) = row.wave %}{{ wave }}{% else %}<span class="quiet">none</span>{% endif %}</td>
+      {% else if heading.name == "Machines" %}<td role="cell" data-label="Machines">{% if let Some(machines) = row.machines %}<span class="mood-{{ machines.0 }}">{{ machines.1 }}</span>{% else %}<span class="quiet">none</span>{% endif %}</td>
+      {% else if heading.name == "Proposal" %}<td role="cell" data-label="Proposal">{% if let Some(proposal) = row.proposal %}<a href="{{ proposal.0 }}">#{{ proposal.1 }}</a>{% else %}<span class="quiet">none</span>{% endif %}</td>
+      {% else if heading.name == "Check" %}<td role="cell" data-label="Check" class="check">{% if let Some(check) = row.check %}<span class="mood-{{ check.0 }}">{{ check.1 }}</span>{% else %}<span class="quiet">none</span>{% endif %}</td>
+      {% else if heading.name == "Hold" %}<td role="cell" data-label="Hold">{% if let Some(hold) = row.hold %}{{ hold }}{% else %}<span class="quiet">none</span>{% endif %}</td>
+      {% endif %}{% endfor %}
     </tr>
     {% endfor %}
   </tbody>
+  {% endfor %}
 </table>
 {{ pager }}
 {% endif %}
@@ -107,8 +132,24 @@ struct Content<'a> {
     repositories: Vec<(&'a str, bool)>,
     chosen: usize,
     tally: Vec<Tallied<'a>>,
-    rows: Vec<Row<'a>>,
+    overview: Option<Overview>,
+    /// As the address has it.
+    sort: &'a str,
+    /// Without filters, in the same order.
+    everything: String,
+    /// Name, address, and whether the list is in that order.
+    views: Vec<(&'static str, String, bool)>,
+    headings: Vec<Heading>,
+    groups: Vec<ListedTogether<'a>>,
+    /// Whether clusters of several repositories may be among them.
+    several: bool,
     pager: Pager,
+}
+
+/// Rows under a heading, where the order has such.
+struct ListedTogether<'a> {
+    name: Option<String>,
+    rows: Vec<Row<'a>>,
 }
 
 struct Meaning {
@@ -125,26 +166,6 @@ struct Tallied<'a> {
     current: bool,
 }
 
-/// A cluster in a table.
-pub(super) struct Row<'a> {
-    pub(super) name: String,
-    pub(super) url: String,
-    pub(super) repository: &'a str,
-    pub(super) at: &'a str,
-    pub(super) offered: String,
-    pub(super) state: &'a str,
-    pub(super) mood: &'static str,
-    pub(super) reason: Html,
-    /// Address and number.
-    pub(super) proposal: Option<(String, u64)>,
-    /// Mood and words.
-    pub(super) check: Option<(&'static str, String)>,
-    /// Who holds it back, why, and until when.
-    pub(super) hold: Option<Html>,
-    /// Likewise.
-    pub(super) rollout: Option<(&'static str, String)>,
-}
-
 pub(super) async fn show(visitor: Visitor, State(site): State<Site>, RawQuery(query): RawQuery) -> Response {
     let fields = Fields::parse(&query.unwrap_or_default());
     shown(&site, &visitor, &fields).await.unwrap_or_else(|error| unavailable(&error))
@@ -155,18 +176,32 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
         text: fields.text("q"),
         state: fields.text("state").to_lowercase(),
         repository: fields.text("repository"),
+        kubernetes: fields.text("kubernetes"),
+        order: order_of(&fields.text("sort")),
     };
+    let order = filter.order;
+    let sort = order_in_address(order);
     let (sight, at) = (visitor.sight(), extent(fields.page(), PER_PAGE));
+    // First: what changes meanwhile is seen then.
+    let stamp = site.records.stamp(&sight).await?;
     let repositories = site.records.shown_repositories(&sight).await?;
     let tally = site.records.states(&sight, &filter).await?;
     let targets = site.records.targets(&sight, &filter, at).await?;
+    let versions = site.records.versions(&sight, &filter).await?;
+    let rolling = site.records.rolling(&sight, extent(1, ROLLING)).await?;
     let matching = |state: &str| filter.state.is_empty() || state == filter.state;
     let total = tally.iter().filter(|(state, _)| matching(state)).map(|(_, count)| count).sum();
-    let link = |state: &str, page: u64| {
-        let fields =
-            [("q", filter.text.as_str()), ("state", state), ("repository", filter.repository.as_str())];
+    let link = |state: &str, sort: &str, page: u64| {
+        let fields = [
+            ("q", filter.text.as_str()),
+            ("state", state),
+            ("repository", filter.repository.as_str()),
+            ("kubernetes", filter.kubernetes.as_str()),
+            ("sort", sort),
+        ];
         page_address("/", &fields, page)
     };
+    let in_order = |order: ClusterOrder| link(&filter.state, &order_in_address(order), 1);
     let tallied = |(state, count): &(String, u64)| (state.clone(), *count);
     let mut ordered: Vec<(String, u64)> = tally.iter().map(tallied).collect();
     ordered.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| a.cmp(b)));
@@ -174,10 +209,16 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
     let more_troubled = trouble.len().saturating_sub(NAMED);
     trouble.truncate(NAMED);
     let more = at.skip + (targets.len() as u64) < total;
+    let rows: Vec<Row<'_>> = targets.iter().map(|target| row(site, target)).collect();
+    let headings = headings(&rows, order, in_order);
+    let view = |(name, key): (&'static str, SortKey)| {
+        let view = ClusterOrder { key, is_reversed: false };
+        (name, in_order(view), key == order.key)
+    };
     let content = Content {
         troubled: trouble,
         more_troubled,
-        narrowed: filter != ClusterFilter::default(),
+        narrowed: filter != ClusterFilter { order, ..ClusterFilter::default() },
         local: visitor.login().is_none(),
         states: ProposalState::ALL.map(meaning),
         repositories: repositories
@@ -189,101 +230,43 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
             .iter()
             .map(|(word, count)| {
                 let current = *word == filter.state;
-                let url = link(if current { "" } else { word }, 1);
+                let url = link(if current { "" } else { word }, &sort, 1);
                 Tallied { word, count: *count, mood: mood(word), url, current }
             })
             .collect(),
-        rows: targets.iter().map(|target| row(site, target)).collect(),
+        overview: (!repositories.is_empty()).then(|| Overview::of(&versions, &rolling, site.clock.now())),
+        sort: &sort,
+        everything: address("/", &[("sort", &sort)]),
+        views: VIEWS.map(view).to_vec(),
+        headings,
+        groups: listed(rows, order),
+        several: repositories.len() > 1,
         pager: Pager::new(Paged::sorted("clusters"), at, targets.len(), more, Some(total), |page| {
-            link(&filter.state, page)
+            link(&filter.state, &sort, page)
         }),
         filter: &filter,
     };
-    Ok(page(site, Some(visitor), &Titled { title: "The fleet", here: "/" }, &content))
+    Ok(page(site, Some(visitor), &Titled { title: "The fleet", here: "/", stamp: Some(stamp) }, &content))
 }
 
-/// A cluster for a table.
-pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
-    let repository = site.repository_url(&target.repository_name);
-    Row {
-        name: if target.kind == SourceKind::RELEASE.as_str() {
-            target.target.clone()
-        } else {
-            format!("{} ({})", target.target, target.kind)
-        },
-        url: path(&["clusters", &target.repository_name, &target.target]),
-        repository: &target.repository_name,
-        at: target.at.as_deref().unwrap_or("unknown"),
-        offered: offered(target),
-        state: &target.state,
-        mood: mood(&target.state),
-        reason: prose(&target.reason, Some(&repository)),
-        proposal: target.pull_request.map(|number| (format!("{repository}/pull/{number}"), number)),
-        check: target.check.as_ref().map(|(conclusion, title)| {
-            (mood_of_check(conclusion), format!("{}: {title}", conclusion.replace('_', " ")))
-        }),
-        hold: target.hold.as_ref().map(|hold| prose(hold, Some(&repository))),
-        rollout: target.rollout.as_ref().map(|report| {
-            let mood = match report.state {
-                RolloutState::Done => "good",
-                RolloutState::Stuck | RolloutState::Refused => "bad",
-                RolloutState::Rolling => "open",
-                RolloutState::Waiting | RolloutState::Unknown => "waits",
-            };
-            let machines = if report.wanted > 0 {
-                let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-                let of = count_of(number(report.ready), number(report.wanted), "machine", "machines");
-                format!("{}, {of}", report.state.as_str())
-            } else {
-                report.state.as_str().to_owned()
-            };
-            (mood, machines)
-        }),
+/// Puts rows that follow one another and belong together under one heading.
+fn listed(rows: Vec<Row<'_>>, order: ClusterOrder) -> Vec<ListedTogether<'_>> {
+    let mut groups: Vec<ListedTogether<'_>> = Vec::new();
+    for row in rows {
+        let name = group_of(&row, order);
+        match groups.last_mut() {
+            Some(group) if group.name == name => group.rows.push(row),
+            _ => groups.push(ListedTogether { name, rows: vec![row] }),
+        }
     }
-}
-
-/// How the conclusion of a check is coloured; one that is not known as one that stands against it.
-fn mood_of_check(conclusion: &str) -> &'static str {
-    of(match CheckConclusion::parse(conclusion) {
-        Some(CheckConclusion::Success) => Mood::Good,
-        Some(CheckConclusion::Neutral) => Mood::Waits,
-        Some(CheckConclusion::Failure | CheckConclusion::ActionRequired) | None => Mood::Bad,
-    })
+    groups
 }
 
 const fn meaning(state: ProposalState) -> Meaning {
     Meaning { word: state.as_str(), mood: of(state.mood()), meaning: state.meaning() }
 }
 
-/// What there is for a target: where that is the source that it has, what else of it.
-fn offered(target: &ShownTarget) -> String {
-    match &target.offered {
-        None => "nothing".to_owned(),
-        Some(offered) if target.at.as_ref() != Some(offered) => offered.clone(),
-        Some(offered) if target.kind == SourceKind::RELEASE.as_str() => format!("{offered} as it is now"),
-        Some(_) => "other values".to_owned(),
-    }
-}
-
 /// What a repository's folder is called on GitHub.
 pub(super) fn folder_url(web: &Url, repository: &str, target: &str) -> String {
     format!("{}{}", web.as_str().trim_end_matches('/'), path(&[repository, "tree/HEAD", target]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_check_is_coloured_by_its_conclusion() {
-        for (conclusion, expected) in [
-            ("success", "good"),
-            ("neutral", "waits"),
-            ("failure", "bad"),
-            ("action_required", "bad"),
-            ("of_tomorrow", "bad"),
-        ] {
-            assert_eq!(mood_of_check(conclusion), expected, "{conclusion}");
-        }
-    }
 }

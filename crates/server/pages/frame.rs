@@ -6,6 +6,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{Html as HtmlAnswer, IntoResponse, Response};
+use capstan_model::wording::count;
 use capstan_report::{Mood, ProposalState};
 use jiff::Timestamp;
 
@@ -15,17 +16,24 @@ use super::prose::Html;
 use crate::Mode;
 use capstan_listener::answer::Refusal;
 
-/// Styles stand in the page itself and are allowed by their hash; everything else is forbidden.
+/// Styles stand in the page itself and are allowed by their hash; what is not allowed so is forbidden.
 const STYLE: &str = include_str!("page.css");
+
+/// Renews a page that is open. It stands in the page itself, too, and is allowed by its hash, where a page has it.
+const SCRIPT: &str = include_str!("live.js");
 
 /// The pages that the bar leads to: address, name.
 const PAGES: &[(&str, &str)] = &[
     ("/", "Fleet"),
+    ("/campaigns", "Campaigns"),
     ("/queue", "Queue"),
     ("/deliveries", "Deliveries"),
     ("/audit", "Audit"),
-    ("/reconcilers", "Reconcilers"),
+    (RECONCILERS, "Reconcilers"),
 ];
+
+/// Reconcilers belong to no repository: only people at this machine see them.
+const RECONCILERS: &str = "/reconcilers";
 
 #[derive(Template)]
 #[template(
@@ -40,7 +48,7 @@ const PAGES: &[(&str, &str)] = &[
 <link rel="icon" href="data:,">
 <style>{{ style|safe }}</style>
 </head>
-<body>
+<body{% if let Some(stamp) = stamp %} data-stamp="{{ stamp }}"{% endif %}>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar">
   <p class="brand">Capstan</p>
@@ -64,14 +72,18 @@ const PAGES: &[(&str, &str)] = &[
 <h1>{{ title }}</h1>
 {{ content }}
 </main>
-<footer class="quiet">Capstan {{ version }}, <time datetime="{{ now }}">{{ minute }}</time></footer>
-</body>
+<footer class="quiet">Capstan {{ version }}, <time datetime="{{ now }}">{{ minute }}</time>{% if stamp.is_some() %} <span id="renewed" role="status"></span>{% endif %}</footer>
+{% if stamp.is_some() %}<script>{{ script|safe }}</script>
+{% endif %}</body>
 </html>
 "##
 )]
 struct Frame<'a> {
     title: &'a str,
     style: &'static str,
+    script: &'static str,
+    /// How the records were, on a page that renews itself.
+    stamp: Option<&'a str>,
     pages: Vec<(&'static str, &'static str)>,
     here: &'a str,
     login: Option<&'a str>,
@@ -88,6 +100,8 @@ impl<'a> Frame<'a> {
         Self {
             title,
             style: STYLE,
+            script: SCRIPT,
+            stamp: None,
             pages: Vec::new(),
             here: "",
             login: None,
@@ -106,6 +120,8 @@ pub(super) struct Titled<'a> {
     pub(super) title: &'a str,
     /// The address of the page in the bar that it belongs to.
     pub(super) here: &'a str,
+    /// How the records were before the page was made, where it is to renew itself.
+    pub(super) stamp: Option<String>,
 }
 
 /// A page for somebody; `None` for whoever has not signed in.
@@ -118,10 +134,7 @@ pub(super) fn page(
     let now = site.clock.now();
     let all = |visitor: &Visitor| matches!(visitor, Visitor::Local { .. });
     let pages = match visitor {
-        // Reconcilers belong to no repository.
-        Some(visitor) => {
-            PAGES.iter().copied().filter(|page| page.0 != "/reconcilers" || all(visitor)).collect()
-        }
+        Some(visitor) => PAGES.iter().copied().filter(|page| page.0 != RECONCILERS || all(visitor)).collect(),
         None => Vec::new(),
     };
     let framed = Html::of(content).and_then(|content| {
@@ -131,14 +144,48 @@ pub(super) fn page(
             login: visitor.and_then(Visitor::login),
             form_token: visitor.map_or("", Visitor::form_token),
             is_dry_run: site.mode == Mode::DryRun,
+            stamp: titled.stamp.as_deref(),
             ..Frame::plain(titled.title, content, now)
         };
         frame.render()
     });
+    let renewing = if titled.stamp.is_some() { Renewing::Yes } else { Renewing::No };
     match framed {
-        Ok(html) => (headers("'self'"), HtmlAnswer(html)).into_response(),
+        Ok(html) => (headers("'self'", renewing), HtmlAnswer(html)).into_response(),
         Err(error) => unavailable(&error),
     }
+}
+
+/// Which pages the bar of an error leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ways {
+    /// All of them.
+    All,
+    /// Those of people who sign in.
+    OfPeople,
+    /// None.
+    None,
+}
+
+/// The page of an error and its headers; `None` where it cannot be made.
+pub(super) fn error_page(
+    site: &Site,
+    ways: Ways,
+    title: &str,
+    content: &impl Template,
+) -> Option<(String, [(HeaderName, String); 5])> {
+    let pages = match ways {
+        Ways::All => PAGES.to_vec(),
+        Ways::OfPeople => PAGES.iter().copied().filter(|page| page.0 != RECONCILERS).collect(),
+        Ways::None => Vec::new(),
+    };
+    let content = Html::of(content).ok()?;
+    let frame = Frame {
+        pages,
+        is_dry_run: site.mode == Mode::DryRun,
+        ..Frame::plain(title, content, site.clock.now())
+    };
+    Some((frame.render().ok()?, headers("'self'", Renewing::No)))
 }
 
 /// A page that nobody signs in for and that leads nowhere; its forms go to `forms` alone, in the words of a content
@@ -151,7 +198,7 @@ pub(crate) fn plain_page(
     content: &impl Template,
 ) -> Response {
     match Html::of(content).and_then(|content| Frame::plain(title, content, now).render()) {
-        Ok(html) => (status, headers(forms), HtmlAnswer(html)).into_response(),
+        Ok(html) => (status, headers(forms, Renewing::No), HtmlAnswer(html)).into_response(),
         Err(error) => unavailable(&error),
     }
 }
@@ -167,11 +214,22 @@ pub(super) fn not_there() -> Response {
     Refusal::new(StatusCode::NOT_FOUND, "There is nothing here").into_response()
 }
 
-fn headers(forms: &str) -> [(HeaderName, String); 5] {
+/// Whether a page renews itself: then it runs its script and asks this server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Renewing {
+    Yes,
+    No,
+}
+
+fn headers(forms: &str, renewing: Renewing) -> [(HeaderName, String); 5] {
+    let script = match renewing {
+        Renewing::Yes => format!(" script-src 'sha256-{}'; connect-src 'self';", hash_of(SCRIPT)),
+        Renewing::No => String::new(),
+    };
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action {forms}; \
+        "default-src 'none'; style-src 'sha256-{}';{script} img-src data:; base-uri 'none'; form-action {forms}; \
          frame-ancestors 'none'",
-        style_hash()
+        hash_of(STYLE)
     );
     [
         (CONTENT_SECURITY_POLICY, policy),
@@ -183,15 +241,28 @@ fn headers(forms: &str) -> [(HeaderName, String); 5] {
     ]
 }
 
-fn style_hash() -> String {
+/// As a content security policy names what it allows.
+fn hash_of(text: &str) -> String {
     use base64::Engine;
-    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, STYLE.as_bytes());
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
     base64::engine::general_purpose::STANDARD.encode(digest)
 }
 
 /// `2026-11-21 13:05 UTC`
 pub(super) fn minute(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// How long ago something was, in one word and a number: `3 days`.
+pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
+    let minutes = now.duration_since(then).as_mins().max(0);
+    let (number, one, many) = match minutes {
+        0 => return "a moment".to_owned(),
+        1..60 => (minutes, "minute", "minutes"),
+        60..1440 => (minutes / 60, "hour", "hours"),
+        _ => (minutes / 1440, "day", "days"),
+    };
+    count(usize::try_from(number).unwrap_or_default(), one, many)
 }
 
 /// How a state is coloured; one that is not known asks nothing of anybody.
@@ -212,6 +283,23 @@ pub(super) const fn of(mood: Mood) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_told_in_its_largest_unit() {
+        let now: Timestamp = "2026-11-29T12:00:00Z".parse().unwrap();
+        for (then, expected) in [
+            ("2026-11-29T12:00:00Z", "a moment"),
+            ("2026-11-29T12:05:00Z", "a moment"),
+            ("2026-11-29T11:59:00Z", "1 minute"),
+            ("2026-11-29T11:00:30Z", "59 minutes"),
+            ("2026-11-29T11:00:00Z", "1 hour"),
+            ("2026-11-28T12:01:00Z", "23 hours"),
+            ("2026-11-28T12:00:00Z", "1 day"),
+            ("2025-11-29T12:00:00Z", "365 days"),
+        ] {
+            assert_eq!(ago(then.parse().unwrap(), now), expected, "{then}");
+        }
+    }
 
     /// A record may hold the word of another version.
     #[test]

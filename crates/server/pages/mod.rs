@@ -1,4 +1,4 @@
-//! Pages for people: the fleet, a cluster, the queue, deliveries, the audit trail, reconcilers.
+//! Pages for people: the fleet, a cluster, campaigns, the queue, deliveries, the audit trail, reconcilers.
 //!
 //! They are made here as HTML, work without JavaScript, and show only what whoever looks may see: what that is, and what
 //! a form must carry, stands in [`access`]. Filters live in the address.
@@ -7,14 +7,21 @@
 
 mod access;
 mod audit;
+mod campaigns;
+mod changes;
 mod cluster;
+mod columns;
 mod deliveries;
+mod detail;
+mod errors;
 mod fleet;
 mod frame;
+mod overview;
 mod prose;
 mod query;
 mod queue;
 mod reconcilers;
+mod row;
 mod sign_in;
 
 use std::sync::Arc;
@@ -32,6 +39,8 @@ use capstan_listener::answer::Refusal;
 use capstan_ports::{Clock, PageRecords};
 
 pub(super) use self::access::{Door, names_this_machine};
+pub(super) use self::changes::Streams;
+pub(super) use self::errors::framed;
 pub(super) use self::frame::plain_page;
 pub(super) use self::query::Fields;
 
@@ -52,6 +61,8 @@ pub(super) struct Site {
     pub(super) bodies: Bodies,
     /// Whether what is shown is done.
     pub(super) mode: Mode,
+    /// What open pages hear from.
+    pub(super) streams: Streams,
 }
 
 impl Site {
@@ -73,6 +84,9 @@ pub(super) fn routes(site: Site, door: Door) -> Router {
     let pages = Router::new()
         .route("/", get(fleet::show))
         .route("/clusters/{owner}/{name}/{*target}", get(cluster::show))
+        .route("/campaigns", get(campaigns::list))
+        .route("/campaigns/{owner}/{name}/{campaign}", get(campaigns::show))
+        .route("/changes", get(changes::show))
         .route("/queue", get(queue::show))
         .route("/queue/{repository}/look", post(queue::look))
         .route("/deliveries", get(deliveries::show))

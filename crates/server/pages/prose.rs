@@ -24,6 +24,11 @@ impl Html {
         template.render().map(Self)
     }
 
+    /// What was made as HTML elsewhere, of texts that were escaped there.
+    pub(super) const fn made(html: String) -> Self {
+        Self(html)
+    }
+
     fn text(&mut self, text: &str) {
         for character in text.chars() {
             match character {

@@ -80,7 +80,7 @@ pub(super) async fn show(visitor: Visitor, State(site): State<Site>) -> Response
         rows: repositories.iter().map(|repository| row(&site, &visitor, repository)).collect(),
         form_token: visitor.form_token(),
     };
-    page(&site, Some(&visitor), &Titled { title: "Queue and budget", here: "/queue" }, &content)
+    page(&site, Some(&visitor), &Titled { title: "Queue and budget", here: "/queue", stamp: None }, &content)
 }
 
 pub(super) fn row<'a>(site: &Site, visitor: &Visitor, repository: &'a ShownRepository) -> Row<'a> {

@@ -58,7 +58,7 @@ pub(super) async fn show(visitor: Visitor, State(site): State<Site>) -> Response
         Err(error) => return unavailable(&error),
     };
     let content = Content { rows: agents.iter().map(row).collect() };
-    page(&site, Some(&visitor), &Titled { title: "Reconcilers", here: "/reconcilers" }, &content)
+    page(&site, Some(&visitor), &Titled { title: "Reconcilers", here: "/reconcilers", stamp: None }, &content)
 }
 
 fn row(agent: &Agent) -> Row<'_> {

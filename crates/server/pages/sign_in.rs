@@ -40,7 +40,7 @@ pub(super) async fn show(State(site): State<Site>, RawQuery(query): RawQuery) ->
     }
     let fields = Fields::parse(&query.unwrap_or_default());
     let content = Content { begin: address("/login/github", &[("next", here(fields.whole("next")))]) };
-    page(&site, None, &Titled { title: "Sign in", here: "" }, &content)
+    page(&site, None, &Titled { title: "Sign in", here: "", stamp: None }, &content)
 }
 
 pub(super) async fn begin(State(site): State<Site>, RawQuery(query): RawQuery) -> Response {

@@ -142,6 +142,7 @@ fn campaign(state: &str) -> CampaignRecord {
         at: Some("aws/v1.0.0".to_owned()),
         offered: None,
         hold: None,
+        facts: capstan_ports::FleetFacts::default(),
     };
     CampaignRecord {
         kind: SourceKind::parse("release").unwrap(),

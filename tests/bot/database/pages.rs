@@ -6,10 +6,11 @@ use std::time::Duration;
 use capstan_bot::intake::{DeliveryStore as _, Reading, read_delivery};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
+use capstan_model::version::KubernetesVersion;
 use capstan_ports::{
     Again, AuditFilter, CampaignLimits, CampaignRecord, CampaignTarget, Cause, Clock as _, ClusterFilter,
-    DeliveryFilter, DeliveryOutcome, Extent, JobRequest, Jobs as _, PageRecords as _, Records as _,
-    RepositoryName, Sight,
+    ClusterOrder, DeliveryFilter, DeliveryOutcome, Extent, FleetFacts, JobRequest, Jobs as _,
+    PageRecords as _, Records as _, RepositoryName, Sight, SortKey, WavePlace,
 };
 use capstan_report::ProposalState;
 
@@ -40,6 +41,7 @@ async fn fill(bench: &Bench) {
             at: Some("aws/v21.0.0".to_owned()),
             offered: None,
             hold: (state == "held").then(|| "On hold by `ada` until 2026-12-01: audit.".to_owned()),
+            facts: FleetFacts::default(),
         };
         let campaign = CampaignRecord {
             kind: SourceKind::RELEASE,
@@ -63,6 +65,7 @@ async fn clusters_are_narrowed_and_what_may_not_be_seen_is_left_out() {
             text: text.to_owned(),
             state: state.to_owned(),
             repository: repository.to_owned(),
+            ..ClusterFilter::default()
         };
         let cases: [(&Sight, ClusterFilter, &[&str]); 14] = [
             (&all, filter("", "", ""), &["gauss/peu01", "gauss/peu_2", "noether/Vault"]),
@@ -172,6 +175,106 @@ async fn a_delivery_says_what_became_of_it_and_is_replayed() {
         assert_eq!(records.deliveries(&other, &DeliveryFilter::default(), ALL).await.unwrap().items, []);
         let target = AuditFilter { target: Some("gauss/peu01".to_owned()), ..AuditFilter::default() };
         assert_eq!(audit(&all, target).await, BTreeSet::new());
+    })
+    .await;
+}
+
+/// Path, state, version of Kubernetes, wave with its place.
+type Row<'a> = (&'a str, &'a str, Option<&'a str>, Option<(usize, &'a str)>);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fleet_is_sorted_counted_and_says_since_when() {
+    each_engine(async |bench| {
+        let records = &bench.database;
+        let name = RepositoryName::parse("acme/gitops").unwrap();
+        let request = JobRequest { repository: ONE, installation: 7, name, cause: Cause::Start };
+        records.enqueue(&request).await.unwrap();
+        let one = |(path, state, version, wave): Row<'_>| CampaignTarget {
+            target: Target::parse(path).unwrap(),
+            state: ProposalState::parse(state).unwrap(),
+            reason: String::new(),
+            at: None,
+            offered: None,
+            hold: None,
+            facts: FleetFacts {
+                kubernetes: version.and_then(KubernetesVersion::parse),
+                kubernetes_offered: None,
+                wave: wave.map(|(place, name)| WavePlace { place, name: name.to_owned() }),
+                machines: wave.map(|(place, _)| u32::try_from(place).unwrap() + 3),
+            },
+        };
+        let save = async |rows: &[Row<'_>]| {
+            let kind = SourceKind::RELEASE;
+            let targets = rows.iter().map(|row| one(*row)).collect();
+            let campaign = CampaignRecord { kind, source: String::new(), limits: None, targets };
+            records.save_campaigns(ONE, &[campaign]).await.unwrap();
+        };
+        let noon = bench.clock.now();
+        save(&[
+            ("a/1", "current", Some("v1.31.10"), Some((1, "all"))),
+            ("a/2", "blocked", Some("v1.31.9"), Some((0, "canary"))),
+            ("b/3", "proposed", None, None),
+        ])
+        .await;
+        let in_order = async |key, is_reversed| {
+            let order = ClusterOrder { key, is_reversed };
+            let filter = ClusterFilter { order, ..ClusterFilter::default() };
+            let shown = records.targets(&Sight::Everything, &filter, ALL).await.unwrap();
+            shown.into_iter().map(|one| one.target).collect::<Vec<_>>().join(" ")
+        };
+        for (key, forward, reversed) in [
+            (SortKey::Need, "a/2 b/3 a/1", "a/1 b/3 a/2"),
+            (SortKey::Cluster, "a/1 a/2 b/3", "b/3 a/2 a/1"),
+            // What is not known comes last, either way.
+            (SortKey::Kubernetes, "a/2 a/1 b/3", "a/1 a/2 b/3"),
+            (SortKey::Wave, "a/2 a/1 b/3", "a/1 a/2 b/3"),
+            (SortKey::Machines, "a/2 a/1 b/3", "a/1 a/2 b/3"),
+            (SortKey::Since, "a/1 a/2 b/3", "a/1 a/2 b/3"),
+            (SortKey::Release, "a/1 a/2 b/3", "a/1 a/2 b/3"),
+            (SortKey::Proposal, "a/1 a/2 b/3", "a/1 a/2 b/3"),
+            (SortKey::Check, "a/1 a/2 b/3", "a/1 a/2 b/3"),
+        ] {
+            assert_eq!(
+                (in_order(key, false).await, in_order(key, true).await),
+                (forward.to_owned(), reversed.to_owned()),
+                "{key:?}"
+            );
+        }
+        let mut versions = records.versions(&Sight::Everything, &ClusterFilter::default()).await.unwrap();
+        versions.sort_by(|a, b| a.version.cmp(&b.version));
+        let versions: Vec<_> = versions.iter().map(|one| (one.version.as_deref(), one.clusters)).collect();
+        assert_eq!(versions, [(None, 1), (Some("v1.31.10"), 1), (Some("v1.31.9"), 1)]);
+        let nobody = Sight::Repositories(BTreeSet::new());
+        assert_eq!(records.versions(&nobody, &ClusterFilter::default()).await.unwrap(), []);
+        assert_eq!(records.rolling(&nobody, ALL).await.unwrap().items, []);
+
+        // A state that stays keeps its beginning, however the rows are written.
+        let stamp = records.stamp(&Sight::Everything).await.unwrap();
+        let since = async || {
+            let shown = records.targets(&Sight::Everything, &ClusterFilter::default(), ALL).await.unwrap();
+            shown.into_iter().map(|one| one.since.unwrap()).collect::<Vec<_>>()
+        };
+        bench.clock.advance(Duration::from_secs(60));
+        let later = bench.clock.now();
+        save(&[
+            ("a/1", "current", Some("v1.32.0"), None),
+            ("a/2", "proposed", Some("v1.31.9"), None),
+            ("b/3", "proposed", None, None),
+        ])
+        .await;
+        assert_eq!(since().await, [noon, later, noon]);
+        let campaign = CampaignRecord {
+            kind: SourceKind::RELEASE,
+            source: "another".to_owned(),
+            limits: None,
+            targets: ["a/1", "a/2"].map(|path| one((path, "proposed", None, None))).into(),
+        };
+        bench.clock.advance(Duration::from_secs(60));
+        records.save_campaigns(ONE, &[campaign]).await.unwrap();
+        assert_eq!(since().await, [bench.clock.now(), later]);
+        assert_eq!(records.stamp(&Sight::Everything).await.unwrap(), stamp);
+        records.enqueue(&request).await.unwrap();
+        assert_ne!(records.stamp(&Sight::Everything).await.unwrap(), stamp);
     })
     .await;
 }

@@ -176,6 +176,7 @@ async fn of_a_campaign_what_was_saved_last_is_read() {
             at: Some("aws/v1.0.0".to_owned()),
             offered: None,
             hold: hold.map(str::to_owned),
+            facts: capstan_ports::FleetFacts::default(),
         };
         let mut campaign = CampaignRecord {
             kind: SourceKind::parse("release").unwrap(),
@@ -232,6 +233,7 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
                     at: None,
                     offered: None,
                     hold: None,
+                    facts: capstan_ports::FleetFacts::default(),
                 })
                 .collect(),
         };
@@ -269,6 +271,11 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
             at: None,
             offered: None,
             hold: None,
+            since: Some(bench.clock.now()),
+            kubernetes: None,
+            kubernetes_offered: None,
+            wave: None,
+            machines: None,
             pull_request: None,
             check: None,
             rollout: None,

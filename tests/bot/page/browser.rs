@@ -1,9 +1,14 @@
 //! The pages in a real Chromium: signing in, narrowing, opening, replaying; at the widths of a telephone and of a desk,
 //! light and dark; by keyboard; without a word on the console.
 
-use capstan_ports::CampaignTarget;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use capstan_model::version::KubernetesVersion;
+use capstan_ports::{CampaignTarget, FleetFacts, Records as _, WavePlace};
 use serde_json::json;
 
+use super::campaigns::progress;
 use super::reconcilers::enrol;
 use super::webdriver::Browser;
 use super::world::{SigningIn, World, target};
@@ -17,7 +22,7 @@ const STICKS_OUT: &str = "
     const wide = document.documentElement.clientWidth;
     const out = [...document.querySelectorAll('body *')].filter(one => {
         const box = one.getBoundingClientRect();
-        const hidden = one.closest('.skip') || one.closest('thead') && innerWidth <= 1056;
+        const hidden = one.closest('.skip') || one.closest('.sr, caption, .scroll') || one.closest('thead') && innerWidth <= 1200;
         return !hidden && box.width > 0 && (box.right > wide + 1 || box.left < -1);
     });
     return [document.documentElement.scrollWidth > wide, out.map(one => one.outerHTML.slice(0, 160))];";
@@ -58,6 +63,25 @@ const UNSAID: &str = "
     wrong.push(...ids.filter((id, at) => ids.indexOf(id) !== at));
     return wrong;";
 
+/// What axe-core finds against a page.
+const VIOLATIONS: &str = "
+    return axe.run(document).then(found => found.violations.map(one =>
+        one.id + ': ' + one.help + ': ' + one.nodes.map(node => node.html.slice(0, 160)).join(' ')));";
+
+/// axe-core's program, as `tests/fetch-axe` fetches it; without it that is not looked at, which is said once.
+fn axe() -> Option<&'static str> {
+    static AXE: OnceLock<Option<String>> = OnceLock::new();
+    let read = || {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/axe/axe.min.js");
+        let axe = std::fs::read_to_string(&file).ok();
+        if axe.is_none() {
+            println!("SKIPPED: there is no {}: run tests/fetch-axe", file.display());
+        }
+        axe
+    };
+    AXE.get_or_init(read).as_deref()
+}
+
 /// Nothing is cut off, nothing is faint, nothing is unsaid, and the ground is that of the scheme.
 pub(super) async fn assert_sound(browser: &Browser, scheme: &str, what: &str) {
     assert_eq!(browser.script(STICKS_OUT).await, json!([false, []]), "{what}");
@@ -66,10 +90,13 @@ pub(super) async fn assert_sound(browser: &Browser, scheme: &str, what: &str) {
     let ground = browser.script("return getComputedStyle(document.documentElement).backgroundColor;").await;
     let expected = if scheme == "dark" { "rgb(20, 23, 27)" } else { "rgb(255, 255, 255)" };
     assert_eq!(ground, json!(expected), "{what}");
+    if let Some(axe) = axe() {
+        assert_eq!(browser.script(&format!("{axe};\n{VIOLATIONS}")).await, json!([]), "{what}");
+    }
 }
 
-/// The widths of a telephone, a tablet, a small and a large desk, each light and dark.
-pub(super) const VIEWS: [(u32, u32, &str); 8] = [
+/// The widths of a telephone, a tablet, a small and two large desks, each light and dark.
+pub(super) const VIEWS: [(u32, u32, &str); 10] = [
     (360, 1700, "light"),
     (360, 1700, "dark"),
     (768, 1000, "light"),
@@ -78,6 +105,8 @@ pub(super) const VIEWS: [(u32, u32, &str); 8] = [
     (1060, 900, "dark"),
     (1280, 900, "light"),
     (1280, 900, "dark"),
+    (1440, 900, "light"),
+    (1440, 900, "dark"),
 ];
 
 /// The page that this machine alone is shown: who enrolled, with a name as long as they may be.
@@ -179,10 +208,13 @@ async fn the_pages_work_in_a_browser() {
     let failing = world.bench.database.clone();
     fail_once(&failing, "GitHub does not answer: `GET /repos/acme/gitops/branches/main` (502)").await;
 
+    world.bench.database.save_progress(world.gitops, &[progress()]).await.unwrap();
     let cluster = format!("/clusters/acme/gitops/{name}");
     let pages = [
         ("fleet", "/"),
         ("cluster", cluster.as_str()),
+        ("campaigns", "/campaigns"),
+        ("campaign", "/campaigns/acme/gitops/fleet%20%3C1%3E"),
         ("queue", "/queue"),
         ("deliveries", "/deliveries"),
         ("audit", "/audit"),
@@ -198,12 +230,93 @@ async fn the_pages_work_in_a_browser() {
         }
     }
 
+    // Twelve clusters fit one screen.
+    world.campaign(world.gitops, twelve()).await;
+    browser.resize(1440, 900).await;
+    for (scheme, sort) in [("light", ""), ("dark", ""), ("light", "?sort=wave"), ("light", "?sort=-since")] {
+        browser.prefer(scheme).await;
+        browser.go(&format!("{base}/{sort}")).await;
+        browser.until("document.querySelectorAll('tbody th[scope=row]').length === 12").await;
+        assert_sound(&browser, scheme, &format!("twelve clusters, {scheme} {sort}")).await;
+        browser.photograph(&format!("twelve-{scheme}{}", sort.replace(['?', '='], "-"))).await;
+        if sort.is_empty() {
+            let bottom = "return document.querySelector('table').getBoundingClientRect().bottom <= 900;";
+            assert_eq!(browser.script(bottom).await, json!(true), "the table ends below the screen");
+        }
+    }
+
+    // What is not there has the frame, too.
+    for (width, height, scheme) in VIEWS {
+        browser.resize(width, height).await;
+        browser.prefer(scheme).await;
+        browser.go(&format!("{base}/clusters/acme/gitops/none/none")).await;
+        browser.until("document.querySelector('h1').textContent === 'Not found'").await;
+        assert_sound(&browser, scheme, &format!("what is not there at {width} px, {scheme}")).await;
+    }
+    browser.photograph("not-found").await;
+    // The console says that, and nothing else.
+    let said = browser.console().await;
+    assert!(said.iter().all(|line| line.contains("status of 404")), "{said:?}");
+    browser.go(&format!("{base}/")).await;
+
+    // Where JavaScript is, what changes is seen without loading the page again, and what somebody opened stays open.
+    browser.resize(1440, 900).await;
+    browser.click("details summary").await;
+    world.campaign(world.gitops, twelve().split_off(9)).await;
+    world.know(world.gitops, "acme/gitops").await;
+    browser.until("document.querySelectorAll('tbody th[scope=row]').length === 3").await;
+    browser.until("document.querySelector('details').open").await;
+    browser
+        .until("document.getElementById('renewed').textContent === 'The page was renewed just now.'")
+        .await;
+
     // Signing out.
     browser.click(".who button").await;
     browser.until("document.title === 'Sign in · Capstan'").await;
     browser.go(&format!("{base}/")).await;
     browser.until("document.title === 'Sign in · Capstan'").await;
     assert_eq!(browser.console().await, Vec::<String>::new());
+}
+
+/// A fleet of three customers, in a campaign of two waves.
+fn twelve() -> Vec<CampaignTarget> {
+    let states = [
+        (
+            "gauss/peu01",
+            "blocked",
+            "One field of `MachineDeployment default/peu01-md-0` conflicts with the release.",
+        ),
+        ("gauss/peu02", "proposed", "#12 offers `aws/v22.0.0`."),
+        (
+            "gauss/peu03",
+            "waiting",
+            "Wave `all` of campaign `fleet` waits for wave `canary`: `gauss/peu02` is not rolled out.",
+        ),
+        ("gauss/peu04", "current", ""),
+        ("euler/web", "held", "The overlay holds upgrades back until 2026-12-01: audit."),
+        ("euler/api", "approved", "#13 is approved."),
+        ("euler/batch", "current", ""),
+        ("euler/search", "current", ""),
+        ("noether/vault", "unplannable", "`base/cluster.yaml` cannot be read."),
+        ("noether/edge", "waiting", "5 proposals were opened within an hour."),
+        ("noether/lab", "current", ""),
+        ("noether/test", "current", ""),
+    ];
+    let one = |(place, (path, state, reason)): (usize, (&str, &str, &str))| {
+        let is_current = state == "current";
+        let offered = (!is_current).then_some("aws/v22.0.0");
+        let at = if is_current { "aws/v22.0.0" } else { "aws/v21.0.0" };
+        let version = |text: &str| KubernetesVersion::parse(text);
+        let wave = if place % 3 == 0 { (0, "canary") } else { (1, "all") };
+        let facts = FleetFacts {
+            kubernetes: version(if is_current { "v1.32.7" } else { "v1.31.9" }),
+            kubernetes_offered: version("v1.32.7").filter(|_| !is_current),
+            wave: Some(WavePlace { place: wave.0, name: wave.1.to_owned() }),
+            machines: (!is_current).then_some(8),
+        };
+        CampaignTarget { facts, ..target(path, state, reason, at, offered) }
+    };
+    states.into_iter().enumerate().map(one).collect()
 }
 
 async fn fail_once(database: &capstan_database::Database, why: &str) {

@@ -1,8 +1,16 @@
 //! Filters, parts of long lists, what is escaped, and what one cluster's page tells.
 
-use capstan_report::ProposalState;
+use capstan_live::agent::{RolloutReport, RolloutState};
+use capstan_model::finding::Severity;
+use capstan_model::target::Target;
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::ProposalId;
+use capstan_ports::{Records as _, RolloutRecords as _};
+use capstan_report::{DetailedFinding, ProposalState, TargetDetail};
 
+use super::reconcilers::enrol;
 use super::world::{Ask, GITOPS, SigningIn, World, target};
+use crate::agents::report;
 
 /// The clusters that a page names, in its order.
 fn clusters(body: &str) -> Vec<String> {
@@ -13,13 +21,22 @@ fn clusters(body: &str) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_live_in_the_address() {
     let world = World::start(SigningIn::Not).await.with_a_fleet().await;
-    let all = ["euler/web", "gauss/peu01", "gauss/peu02", "gauss/peu03", "noether/vault"];
-    let cases: [(&str, &[&str]); 13] = [
+    // What needs somebody comes first.
+    let all = ["gauss/peu02", "gauss/peu01", "euler/web", "gauss/peu03", "noether/vault"];
+    let by_name = ["euler/web", "gauss/peu01", "gauss/peu02", "gauss/peu03", "noether/vault"];
+    let cases: [(&str, &[&str]); 20] = [
         ("/", &all),
         ("/?q=&state=&repository=&page=", &all),
         ("/?state=held", &["euler/web"]),
-        ("/?q=PEU0", &["gauss/peu01", "gauss/peu02", "gauss/peu03"]),
-        ("/?q=peu+v22", &["gauss/peu01", "gauss/peu02", "gauss/peu03"]),
+        ("/?q=PEU0", &["gauss/peu02", "gauss/peu01", "gauss/peu03"]),
+        ("/?q=peu+v22", &["gauss/peu02", "gauss/peu01", "gauss/peu03"]),
+        ("/?sort=cluster", &by_name),
+        ("/?sort=cluster&state=current", &["gauss/peu03", "noether/vault"]),
+        ("/?sort=-cluster", &["noether/vault", "gauss/peu03", "gauss/peu02", "gauss/peu01", "euler/web"]),
+        ("/?sort=kubernetes&q=gauss", &["gauss/peu01", "gauss/peu02", "gauss/peu03"]),
+        ("/?sort=-kubernetes&q=gauss", &["gauss/peu03", "gauss/peu02", "gauss/peu01"]),
+        ("/?kubernetes=v1.31.10", &["gauss/peu02"]),
+        ("/?sort=%27%3B+DROP+TABLE+jobs", &all),
         ("/?q=audit", &["euler/web"]),
         ("/?q=olga+freeze", &["gauss/peu01"]),
         ("/?q=gauss&state=blocked", &["gauss/peu02"]),
@@ -46,6 +63,107 @@ async fn filters_live_in_the_address() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_table_has_what_says_something_and_versions_are_spread_over_a_bar() {
+    let world = World::start(SigningIn::Not).await.with_a_fleet().await;
+    let page = world.local("/").await;
+    for expected in [
+        // Sorted by need, and a press turns it round.
+        r#"<th role="columnheader" scope="col" aria-sort="ascending"><a href="/?sort=-need">State</a></th>"#,
+        r#"<th role="columnheader" scope="col"><a href="/?sort=kubernetes">Kubernetes</a></th>"#,
+        r#"<td role="cell" data-label="Kubernetes" class="step">v1.31.9 <span class="to">→ v1.32.7</span></td>"#,
+        r#"<td role="cell" data-label="Kubernetes" class="step">v1.32.7</td>"#,
+        r#"<td role="cell" data-label="Release" class="step">aws/v21.0.0 <span class="to">→ aws/v22.0.0</span></td>"#,
+        r#"<td role="cell" data-label="Since"><time datetime="2026-11-21T12:00:00Z">a moment</time></td>"#,
+        r#"<td role="cell" data-label="Wave">canary</td>"#,
+        r#"<td role="cell" data-label="Machines"><span class="mood-waits">8 to replace</span></td>"#,
+        // The bar, and the same as text.
+        r#"<rect class="share-0" x="0" width="200" height="10"/><rect class="share-1" x="200" width="200" height="10"/>"#,
+        r#"<a href="/?kubernetes=v1.31.10">v1.31.10</a> <span class="quiet">1 cluster</span>"#,
+        r#"not known <span class="quiet">2 clusters</span>"#,
+        "No reconciler reports machines that are being replaced.",
+        r#"<li><a href="/" aria-current="true">What needs somebody first</a></li>"#,
+    ] {
+        page.has(expected);
+    }
+    // Nobody there has anything in these.
+    let few = world.local("/?state=current&repository=acme/secret").await;
+    for column in ["Kubernetes", "Wave", "Machines", "Proposal", "Check", "Hold"] {
+        few.lacks(&format!("data-label=\"{column}\""));
+        few.lacks(&format!(">{column}</a></th>"));
+    }
+    let by_customer = world.local("/?sort=cluster").await;
+    by_customer.has(r#"scope="rowgroup" colspan="10">euler in acme/gitops</th>"#);
+    by_customer.has(r#"scope="rowgroup" colspan="10">noether in acme/secret</th>"#);
+    let by_wave = world.local("/?sort=wave").await;
+    assert_eq!(clusters(&by_wave.body)[0], "gauss/peu01");
+    by_wave.has(r#"scope="rowgroup" colspan="10">Wave canary</th>"#);
+    by_wave.has(r#"scope="rowgroup" colspan="10">In no wave</th>"#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_rolls_is_above_the_table_and_its_machines_are_on_its_page() {
+    let world = World::start(SigningIn::Not).await.with_a_fleet().await;
+    let (database, agent) = (&world.bench.database, enrol(&world).await);
+    let applied = CommitId::parse(&"c".repeat(40)).unwrap();
+    let rolls = report("gauss/peu01", &applied, RolloutState::Rolling, 1);
+    let done = RolloutReport { wanted: 5, ..report("gauss/peu03", &applied, RolloutState::Done, 5) };
+    database.take_reports(world.gitops, &agent, "prod", &[rolls, done]).await.unwrap();
+    let finding = DetailedFinding {
+        rule: "kubernetes-minor-skip".to_owned(),
+        severity: Severity::Error,
+        message: "`v1.31.9` to `v1.33.1` skips <b>minors.".to_owned(),
+        place: None,
+    };
+    let detail = TargetDetail { findings: vec![finding], ..TargetDetail::default() };
+    let proposal = ProposalId::of_release(Target::parse("gauss/peu01").unwrap());
+    database.save_details(world.gitops, &[(proposal.clone(), detail)]).await.unwrap();
+
+    let page = world.local("/").await;
+    page.has("<li><a href=\"/clusters/acme/gitops/gauss/peu01\">gauss/peu01</a> <span class=\"mood-open\">rolling, 1 of 2 machines are new</span></li>");
+    page.lacks("<li><a href=\"/clusters/acme/gitops/gauss/peu03\">");
+    page.has("data-label=\"Machines\"><span class=\"mood-open\">rolling, 1 of 2 machines</span></td>");
+    page.has("data-label=\"Machines\"><span class=\"mood-good\">5</span></td>");
+    let page = world.local("/clusters/acme/gitops/gauss/peu01").await;
+    page.has("<caption>Machines: 1 old, 1 new</caption>");
+    page.has("data-label=\"Age\"><span class=\"mood-waits\">old</span></td>");
+    let place = |name: &str| page.body.find(&format!("scope=\"row\">{name}</th>")).unwrap();
+    assert!(place("peu01-mp-0-old") < place("peu01-mp-0-new"));
+    page.has("<span class=\"badge mood-bad\">error</span> <code>kubernetes-minor-skip</code> <code>v1.31.9</code> to <code>v1.33.1</code> skips &lt;b&gt;minors.");
+    page.has("<dt>Kubernetes</dt><dd>v1.31.9 → v1.32.7</dd>");
+    page.has("<dt>Wave</dt><dd>canary</dd>");
+    // What a run says no more is not shown any more.
+    database.save_details(world.gitops, &[(proposal, TargetDetail::default())]).await.unwrap();
+    world.local("/clusters/acme/gitops/gauss/peu01").await.lacks("kubernetes-minor-skip");
+    database.save_details(world.gitops, &[]).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_has_the_frame_for_a_browser_and_is_plain_for_a_program() {
+    let world = World::start(SigningIn::Not).await;
+    let html = "text/html,application/xhtml+xml";
+    for (path, status, title, sentence) in [
+        ("/nothing", 404, "Not found", "There is nothing here."),
+        ("/clusters/acme/gitops/none", 404, "Not found", "There is nothing here."),
+        ("/logout", 404, "Not found", "There is nothing here."),
+        ("/queue/1/look", 405, "This did not work", "This address does not answer such a request."),
+    ] {
+        let page = world.ask(world.internal, Ask::get(path).with("accept", html)).await;
+        assert_eq!(page.status, status, "{path}");
+        page.has(&format!("<h1>{title}</h1>"));
+        page.has(&format!("<p>{sentence}</p>"));
+        page.has(r#"<nav aria-label="Pages">"#);
+        assert!(page.policy.starts_with("default-src 'none'; style-src 'sha256-"), "{}", page.policy);
+        let plain = world.local(path).await;
+        assert_eq!(plain.status, status, "{path}");
+        plain.lacks("<");
+    }
+    // Through the public listener there are no pages here, and nothing says that there might be.
+    let page = world.ask(world.public, Ask::get("/nothing").with("accept", html)).await;
+    assert_eq!(page.status, 404);
+    page.lacks("<");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_large_fleet_is_shown_a_hundred_at_a_time() {
     let world = World::start(SigningIn::Not).await;
     world.know(world.gitops, GITOPS).await;
@@ -69,7 +187,7 @@ async fn a_large_fleet_is_shown_a_hundred_at_a_time() {
 async fn what_others_wrote_is_text_and_markdown_is_shown_as_what_it_means() {
     let world = World::start(SigningIn::Not).await.with_a_fleet().await;
     let page = world.local("/?q=%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E").await;
-    page.lacks("<script");
+    page.lacks("<script>alert");
     let page = world.local("/").await;
     page.has("One field of <code>&lt;b&gt;peu02</code> conflicts.");
     let pull = format!(
@@ -84,7 +202,13 @@ async fn what_others_wrote_is_text_and_markdown_is_shown_as_what_it_means() {
     page.has("data-label=\"Hold\"><span class=\"quiet\">none</span></td>");
     assert!(page.policy.starts_with("default-src 'none'; style-src 'sha256-"), "{}", page.policy);
     assert!(page.policy.contains("form-action 'self'; frame-ancestors 'none'"), "{}", page.policy);
-    page.lacks("<script");
+    assert!(page.policy.contains("; script-src 'sha256-"), "{}", page.policy);
+    // A page that does not renew itself runs nothing.
+    let audit = world.local("/audit").await;
+    assert!(!audit.policy.contains("script-src"), "{}", audit.policy);
+    audit.lacks("<script");
+    assert_eq!(page.body.matches("<script").count(), 1, "{}", page.body);
+    page.has("<script>(() => {");
     page.lacks("style=\"");
 }
 

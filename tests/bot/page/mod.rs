@@ -9,6 +9,7 @@
 
 mod access;
 mod browser;
+mod campaigns;
 mod fleet;
 mod reconcilers;
 mod replay;

@@ -11,7 +11,7 @@ const ID: &str = "01J9ZQ3Z4X6M8N0P2R4S6T8V0W";
 const UID: &str = "6f1c2d3e-0000-4000-8000-00000000000a";
 
 /// Invites a reconciler as `ada@bot`, and has it enrol.
-pub(super) async fn enrol(world: &World) {
+pub(super) async fn enrol(world: &World) -> Agent {
     let (database, now) = (&world.bench.database, world.bench.clock.now());
     let invitation = Invitation {
         hash: "hash of the code".to_owned(),
@@ -32,6 +32,7 @@ pub(super) async fn enrol(world: &World) {
         revoked_at: None,
     };
     assert_eq!(database.enrol(&invitation.hash, &agent).await.unwrap(), Enrolled::Yes);
+    agent
 }
 
 #[tokio::test(flavor = "multi_thread")]

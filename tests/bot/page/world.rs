@@ -18,10 +18,11 @@ use capstan_github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
+use capstan_model::version::KubernetesVersion;
 use capstan_plan::proposal::ProposalId;
 use capstan_ports::{
     AuditEntry, CampaignLimits, CampaignRecord, CampaignTarget, Cause, CheckRecord, CheckVerdict, Clock as _,
-    JobRequest, Jobs as _, ProposalRecord, Records as _, RepositoryName,
+    FleetFacts, JobRequest, Jobs as _, ProposalRecord, Records as _, RepositoryName, WavePlace,
 };
 use capstan_report::ProposalState;
 use capstan_server::{self as server, Listeners, Parts, Probe};
@@ -309,7 +310,13 @@ impl World {
             "aws/v21.0.0",
             Some("aws/v22.0.0"),
         );
-        let targets = vec![
+        let facts = |now: &str, then: Option<&str>, wave: Option<&str>| FleetFacts {
+            kubernetes: KubernetesVersion::parse(now),
+            kubernetes_offered: then.and_then(KubernetesVersion::parse),
+            wave: wave.map(|name| WavePlace { place: 0, name: name.to_owned() }),
+            machines: then.map(|_| 8),
+        };
+        let mut targets = vec![
             held(target("euler/web", "held", audit, "aws/v21.0.0", None), audit),
             held(approved, "On hold by `olga` until 2026-12-24: the <b>freeze."),
             target(
@@ -327,6 +334,9 @@ impl World {
                 None,
             ),
         ];
+        targets[1].facts = facts("v1.31.9", Some("v1.32.7"), Some("canary"));
+        targets[2].facts = facts("v1.31.10", Some("v1.32.7"), None);
+        targets[3].facts = facts("v1.32.7", None, None);
         self.campaign(self.gitops, targets).await;
         self.campaign(
             self.secret,
@@ -395,5 +405,6 @@ pub(super) fn target(
         at: Some(at.to_owned()),
         offered: offered.map(str::to_owned),
         hold: None,
+        facts: FleetFacts::default(),
     }
 }

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::campaigns::{
     Moving, Obeyed, Place, Waits, besides, give, in_no_wave, is_urgent, members, moving, note_begun, places,
-    standing, unnoted, waiting,
+    progress, standing, unnoted, waiting,
 };
 use capstan_bot_core::facts::Scopes;
 use capstan_bot_core::planned::Planned;
@@ -148,6 +148,8 @@ impl Run<'_> {
         let again = again.into_iter().flatten().min();
         obeyed.campaigns.look_again = again;
         obeyed.campaigns.standings.push(standing(moving, &decision, &members));
+        let prefix = planned.settings.commands.prefix.as_str();
+        obeyed.campaigns.progress.push(progress(moving, &decision, &members, prefix));
         obeyed.campaigns.notes.push(moving.note.clone());
         Ok(())
     }

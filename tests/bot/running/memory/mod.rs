@@ -590,6 +590,16 @@ impl Records for World {
         self.state().campaign = rows.collect();
         Ok(())
     }
+    async fn save_details(
+        &self,
+        _: u64,
+        _: &[(ProposalId, capstan_report::TargetDetail)],
+    ) -> Result<(), RecordsError> {
+        Ok(())
+    }
+    async fn save_progress(&self, _: u64, _: &[CampaignProgress]) -> Result<(), RecordsError> {
+        Ok(())
+    }
     async fn audit(&self, _: &AuditEntry) -> Result<(), RecordsError> {
         Ok(())
     }

@@ -134,6 +134,7 @@ fn nothing(target: &Target) -> Upgrade {
         rest: Rest::default(),
         to_content: None,
         kubernetes: None,
+        kubernetes_now: None,
         basis: Basis::Known,
         files: vec![],
         changes: vec![],

@@ -1,0 +1,23 @@
+//! What the fleet page sorts and groups clusters by.
+
+use capstan_bot_core::campaigns::wave_in;
+use capstan_bot_core::planned::Planned;
+use capstan_plan::proposal::ProposalId;
+use capstan_plan::upgrade::MachineCount;
+use capstan_ports::{FleetFacts, WavePlace};
+
+/// Both versions of Kubernetes, the wave and the machines of a proposal's target.
+pub(super) fn fleet_facts(planned: Planned<'_>, proposal: &ProposalId) -> FleetFacts {
+    let wave = wave_in(planned, proposal).map(|(place, wave)| WavePlace { place, name: wave.name.clone() });
+    let Some(upgrade) = planned.plan_of(proposal) else {
+        return FleetFacts { wave, ..FleetFacts::default() };
+    };
+    let now = &upgrade.kubernetes_now;
+    let machines = MachineCount::replaced(&upgrade.rollouts).exactly().filter(|_| upgrade.to.is_some());
+    FleetFacts {
+        kubernetes: now.clone(),
+        kubernetes_offered: upgrade.kubernetes.clone().filter(|offered| now.as_ref() != Some(offered)),
+        wave,
+        machines: machines.map(|machines| u32::try_from(machines).unwrap_or(u32::MAX)),
+    }
+}

@@ -1,0 +1,190 @@
+//! What an upgrade is about, in short: what the page of a cluster shows of it.
+
+use capstan_model::finding::Severity;
+use capstan_plan::upgrade::{
+    Conflict, Effect, MachineCount, Rollout, ServiceChange, ServiceCourse, Side, Upgrade, whole_of,
+};
+use serde::{Deserialize, Serialize};
+
+use super::excerpt::{Excerpt, excerpts};
+use super::field_diff;
+use super::markdown::one_line;
+
+/// Bytes of the diff.
+const DIFF: usize = 16_000;
+/// Conflicts and findings that are listed.
+const LISTED: usize = 50;
+/// Characters of a value.
+const VALUE: usize = 200;
+/// Characters of a name or a place.
+const NAME: usize = 300;
+
+/// What an upgrade does to a target.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetDetail {
+    /// Changes of fields, each line with its sign.
+    pub diff: String,
+    /// Changes beyond those.
+    pub more_changes: usize,
+    /// What both sides changed.
+    pub conflicts: Vec<DetailedConflict>,
+    /// What rules say.
+    pub findings: Vec<DetailedFinding>,
+    /// Conflicts and findings beyond those.
+    pub more: usize,
+    /// Who loses machines or gets new ones, in their order.
+    pub rollouts: Vec<DetailedRollout>,
+    /// What becomes of services.
+    pub services: Vec<DetailedService>,
+}
+
+/// A conflict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DetailedConflict {
+    /// Object and field.
+    pub what: String,
+    /// The old release's value, the cluster's and the new release's, as far as they may be shown.
+    pub sides: [String; 3],
+    /// What becomes of it, as a sentence.
+    pub settled: String,
+    /// Whether the upgrade is held up by it.
+    pub blocks: bool,
+}
+
+/// A finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DetailedFinding {
+    /// The rule.
+    pub rule: String,
+    /// How bad.
+    pub severity: Severity,
+    /// What was found, and what to do.
+    pub message: String,
+    /// Where, if there is a file to blame.
+    pub place: Option<String>,
+}
+
+/// The machines of one owner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DetailedRollout {
+    /// The owner.
+    pub owner: String,
+    /// How many machines; `None` where Git does not say it.
+    pub machines: Option<u32>,
+    /// `replaced` or `deleted`.
+    pub becomes: String,
+}
+
+/// A service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DetailedService {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: String,
+    /// What becomes of it, with its versions.
+    pub becomes: String,
+}
+
+impl TargetDetail {
+    /// Of an upgrade.
+    pub fn of(upgrade: &Upgrade) -> Self {
+        let (diff, more_changes) = field_diff::plain(upgrade, DIFF);
+        let listed = upgrade.conflicts.len().min(LISTED) + upgrade.findings.len().min(LISTED);
+        let replacing = |rollout: &&Rollout| rollout.course.effect == Effect::Replaces;
+        Self {
+            diff,
+            more_changes,
+            conflicts: upgrade.conflicts.iter().take(LISTED).map(|one| conflict(one, upgrade)).collect(),
+            findings: upgrade
+                .findings
+                .iter()
+                .take(LISTED)
+                .map(|finding| DetailedFinding {
+                    rule: finding.rule.id().to_owned(),
+                    severity: finding.severity(),
+                    message: finding.message.clone(),
+                    place: finding.place.as_ref().map(|place| one_line(&place.to_string(), NAME)),
+                })
+                .collect(),
+            more: upgrade.conflicts.len() + upgrade.findings.len() - listed,
+            rollouts: upgrade.rollouts.iter().filter(replacing).map(rollout).collect(),
+            services: upgrade.services.iter().map(service).collect(),
+        }
+    }
+
+    /// Whether there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn conflict(conflict: &Conflict, upgrade: &Upgrade) -> DetailedConflict {
+    let field = if conflict.path.is_root() {
+        whole_of(&conflict.object).to_owned()
+    } else {
+        conflict.path.to_string()
+    };
+    let in_dispute = conflict.lines_in_dispute();
+    let sides = in_dispute.as_ref().map_or_else(|| conflict.sides(), |sides| sides.each_ref());
+    let values = sides.map(Option::as_ref);
+    let mut shown = excerpts(&conflict.object, &conflict.path, &values, VALUE).into_iter();
+    let side = |value: Option<_>| match (value, shown.next().flatten()) {
+        (Some(_), _) if conflict.path.is_root() => "present".to_owned(),
+        (Some(_), Some(Excerpt { text, .. })) => text,
+        _ => "absent".to_owned(),
+    };
+    let kind = upgrade.brought_by();
+    let settled = match (conflict.blocks, conflict.kept) {
+        (true, _) => "It blocks the upgrade.".to_owned(),
+        (false, Side::Cluster) => "The cluster's value is kept.".to_owned(),
+        (false, Side::Release) => format!("The {kind}'s value is taken."),
+    };
+    DetailedConflict {
+        what: one_line(&format!("{} {field}", conflict.object), NAME),
+        sides: values.map(side),
+        settled,
+        blocks: conflict.blocks,
+    }
+}
+
+fn rollout(rollout: &Rollout) -> DetailedRollout {
+    DetailedRollout {
+        owner: one_line(&rollout.object.to_string(), NAME),
+        machines: MachineCount::one(rollout.machines).exactly().and_then(|count| u32::try_from(count).ok()),
+        becomes: if rollout.loses_its_owner() { "deleted" } else { "replaced" }.to_owned(),
+    }
+}
+
+fn service(service: &ServiceChange) -> DetailedService {
+    let version = |version: &Option<String>| version.clone().unwrap_or_else(|| "no version".to_owned());
+    DetailedService {
+        name: service.name.clone(),
+        role: service.role.to_string(),
+        becomes: match service.course {
+            ServiceCourse::Add => format!("added, {}", version(&service.to)),
+            ServiceCourse::Modify => format!("{} → {}", version(&service.from), version(&service.to)),
+            ServiceCourse::Remove => format!("removed, was {}", version(&service.from)),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::tests::upgrade;
+
+    #[test]
+    fn an_upgrade_is_shown_with_its_changes_conflicts_findings_and_machines() {
+        let detail = TargetDetail::of(&upgrade());
+        assert!(detail.diff.contains("\n-v1.16.8\n+v1.21.4\n"), "{}", detail.diff);
+        assert!(!detail.diff.contains("```"), "{}", detail.diff);
+        assert_eq!(detail.more_changes, 0);
+        let rollouts: Vec<_> =
+            detail.rollouts.iter().map(|one| (one.machines, one.becomes.as_str())).collect();
+        assert_eq!(rollouts, [(Some(5), "replaced")]);
+        assert!(!detail.is_empty());
+        let nothing = Upgrade::nothing(upgrade().target);
+        assert!(TargetDetail::of(&nothing).is_empty());
+    }
+}

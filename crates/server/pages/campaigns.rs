@@ -1,0 +1,525 @@
+//! `GET /campaigns`, and a page for each campaign: its waves with their progress, which clusters wait for what, and its
+//! windows and freezes on a time line.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use capstan_campaign::simulation::{Event, Happening, History, Sample, TimeLine, picture_until_now};
+use capstan_campaign::time::{Calendar, open_times};
+use capstan_ports::{
+    CampaignProgress, MovingCluster, MovingStage, RecordsError, ShownCampaign, WaveProgress,
+};
+use jiff::{SignedDuration, Timestamp};
+
+use super::Site;
+use super::access::Visitor;
+use super::frame::{Titled, minute, not_there, page, unavailable};
+use super::prose::{Html, prose};
+use super::query::path;
+
+/// The time line shows at least so much of the past and of what comes.
+const PAST: SignedDuration = SignedDuration::from_hours(24);
+const COMING: SignedDuration = SignedDuration::from_hours(24 * 7);
+/// It goes back no further than that.
+const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 60);
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r##"<p>A campaign moves a release through the clusters of a repository, wave by wave.</p>
+{% if rows.is_empty() %}
+<p>No release moves through a campaign now.</p>
+{% else %}
+<table class="cards" role="table">
+  <caption>Releases that move through campaigns</caption>
+  <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Campaign</th><th role="columnheader" scope="col">Release</th><th role="columnheader" scope="col">State</th><th role="columnheader" scope="col">Wave</th><th role="columnheader" scope="col">Done</th></tr></thead>
+  <tbody role="rowgroup">
+    {% for row in rows %}
+    <tr role="row">
+      <th role="rowheader" scope="row"><a href="{{ row.url }}">{{ row.name }}</a><span class="quiet">{{ row.repository }}</span></th>
+      <td role="cell" data-label="Release">{{ row.release }}</td>
+      <td role="cell" data-label="State"><span class="badge mood-{{ row.mood }}">{{ row.state }}</span></td>
+      <td role="cell" data-label="Wave">{{ row.wave }}</td>
+      <td role="cell" data-label="Done">{{ row.done }} of {{ row.clusters }}</td>
+    </tr>
+    {% endfor %}
+  </tbody>
+</table>
+{% endif %}
+"##
+)]
+struct ListContent {
+    rows: Vec<ListedCampaign>,
+}
+
+struct ListedCampaign {
+    name: String,
+    url: String,
+    repository: String,
+    release: String,
+    state: &'static str,
+    mood: &'static str,
+    wave: String,
+    done: u32,
+    clusters: u32,
+}
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r##"<p class="quiet"><a href="{{ repository_url }}">{{ repository }}</a></p>
+{% for one in releases %}
+<section aria-labelledby="release-{{ loop.index }}">
+  <h2 id="release-{{ loop.index }}">{{ one.release }}</h2>
+  <p><span class="badge mood-{{ one.mood }}">{{ one.state }}</span>{% if let Some(stopped) = one.stopped %} since {{ stopped.0 }}: {{ stopped.1 }}{% endif %} A comment <code>{{ one.command }}</code> on {% if let Some(dashboard) = dashboard %}<a href="{{ dashboard }}">the dashboard issue</a>{% else %}the dashboard issue{% endif %} {% if one.stopped.is_some() %}continues{% else %}stops{% endif %} it.</p>
+  {% if !one.skipped.is_empty() %}<p>It continues without {% for skipped in one.skipped %}{% if !loop.first %}, {% endif %}<a href="{{ skipped.1 }}">{{ skipped.0 }}</a>{% endfor %}.</p>{% endif %}
+  <div class="scroll" role="region" tabindex="0" aria-label="Time line of {{ one.release }}">{{ one.picture }}</div>
+  <p class="quiet key"><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="done" width="10" height="10"/></svg>done <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="window" width="10" height="10"/></svg>a window is open <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="freeze" width="10" height="10"/></svg>frozen</p>
+  <table class="cards" role="table">
+    <caption>Waves of {{ one.release }}</caption>
+    <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Wave</th><th role="columnheader" scope="col">Progress</th><th role="columnheader" scope="col">State</th><th role="columnheader" scope="col">Windows</th></tr></thead>
+    <tbody role="rowgroup">
+      {% for wave in one.waves %}
+      <tr role="row">
+        <th role="rowheader" scope="row">{{ wave.name }}</th>
+        <td role="cell" data-label="Progress"><svg class="progress" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="rest" width="100" height="6"/><rect class="done" width="{{ wave.percent }}" height="6"/></svg><span>{{ wave.progress }}</span></td>
+        <td role="cell" data-label="State"><span>{{ wave.state }}</span></td>
+        <td role="cell" data-label="Windows">{% if wave.windows.is_empty() %}<span class="quiet">always open</span>{% else %}<ul class="plain">{% for window in wave.windows %}<li>{{ window }}</li>{% endfor %}</ul>{% endif %}</td>
+      </tr>
+      {% endfor %}
+    </tbody>
+  </table>
+  {% if !one.freezes.is_empty() %}
+  <h3>Freezes</h3>
+  <ul>{% for freeze in one.freezes %}<li>{{ freeze }}</li>{% endfor %}</ul>
+  {% endif %}
+  {% if one.clusters.is_empty() %}
+  <p>Every cluster of it is done.</p>
+  {% else %}
+  <table class="cards" role="table">
+    <caption>Clusters of {{ one.release }} that are not done</caption>
+    <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Cluster</th><th role="columnheader" scope="col">Wave</th><th role="columnheader" scope="col">State</th><th role="columnheader" scope="col">What it waits for</th><th role="columnheader" scope="col">Machines</th></tr></thead>
+    <tbody role="rowgroup">
+      {% for cluster in one.clusters %}
+      <tr role="row">
+        <th role="rowheader" scope="row"><a href="{{ cluster.url }}">{{ cluster.name }}</a></th>
+        <td role="cell" data-label="Wave">{{ cluster.wave }}</td>
+        <td role="cell" data-label="State"><span class="badge mood-{{ cluster.mood }}">{{ cluster.state }}</span></td>
+        <td role="cell" data-label="What it waits for"><span>{{ cluster.why }}</span></td>
+        <td role="cell" data-label="Machines">{{ cluster.machines }}</td>
+      </tr>
+      {% endfor %}
+    </tbody>
+  </table>
+  {% if one.left_out > 0 %}<p>{{ one.left_out }} more are not done.</p>{% endif %}
+  {% endif %}
+</section>
+{% endfor %}
+"##
+)]
+struct CampaignContent {
+    repository: String,
+    repository_url: String,
+    /// The address of the dashboard issue.
+    dashboard: Option<String>,
+    releases: Vec<ShownRelease>,
+}
+
+/// A release that moves through the campaign.
+struct ShownRelease {
+    release: String,
+    state: &'static str,
+    mood: &'static str,
+    /// Since when it is stopped, and why.
+    stopped: Option<(String, Html)>,
+    /// The command that stops it, or continues it.
+    command: String,
+    /// Names and addresses.
+    skipped: Vec<(String, String)>,
+    picture: Html,
+    waves: Vec<ShownWave>,
+    freezes: Vec<String>,
+    clusters: Vec<ShownCluster>,
+    left_out: usize,
+}
+
+struct ShownWave {
+    name: String,
+    percent: u32,
+    progress: String,
+    state: Html,
+    windows: Vec<String>,
+}
+
+struct ShownCluster {
+    name: String,
+    url: String,
+    wave: String,
+    state: &'static str,
+    mood: &'static str,
+    why: Html,
+    machines: String,
+}
+
+pub(super) async fn list(visitor: Visitor, State(site): State<Site>) -> Response {
+    let campaigns = match site.records.moving_campaigns(&visitor.sight()).await {
+        Ok(campaigns) => campaigns,
+        Err(error) => return unavailable(&error),
+    };
+    let content = ListContent { rows: campaigns.iter().map(listed).collect() };
+    page(&site, Some(&visitor), &Titled { title: "Campaigns", here: "/campaigns", stamp: None }, &content)
+}
+
+pub(super) async fn show(
+    visitor: Visitor,
+    State(site): State<Site>,
+    Path((owner, name, campaign)): Path<(String, String, String)>,
+) -> Response {
+    shown(&site, &visitor, &format!("{owner}/{name}"), &campaign)
+        .await
+        .unwrap_or_else(|error| unavailable(&error))
+}
+
+async fn shown(
+    site: &Site,
+    visitor: &Visitor,
+    repository: &str,
+    campaign: &str,
+) -> Result<Response, RecordsError> {
+    let stamp = site.records.stamp(&visitor.sight()).await?;
+    let all = site.records.moving_campaigns(&visitor.sight()).await?;
+    let is_wanted = |one: &&ShownCampaign| {
+        one.repository_name.eq_ignore_ascii_case(repository) && one.progress.campaign == campaign
+    };
+    let wanted: Vec<&ShownCampaign> = all.iter().filter(is_wanted).collect();
+    let Some(first) = wanted.first() else { return Ok(not_there()) };
+    let repository_url = site.repository_url(&first.repository_name);
+    let release = |one: &&ShownCampaign| {
+        release(&one.progress, &one.repository_name, &repository_url, site.clock.now())
+    };
+    let content = CampaignContent {
+        repository: first.repository_name.clone(),
+        dashboard: first.dashboard.map(|issue| format!("{repository_url}/issues/{issue}")),
+        releases: wanted.iter().map(release).collect(),
+        repository_url: repository_url.clone(),
+    };
+    Ok(page(
+        site,
+        Some(visitor),
+        &Titled { title: campaign, here: "/campaigns", stamp: Some(stamp) },
+        &content,
+    ))
+}
+
+fn listed(one: &ShownCampaign) -> ListedCampaign {
+    let progress = &one.progress;
+    let (state, mood) = state(progress);
+    let done = progress.waves.iter().map(WaveProgress::done_clusters).sum();
+    let at = progress.waves.iter().position(|wave| wave.done_clusters() < wave.clusters);
+    let names = progress.calendar.waves.iter().map(|wave| wave.name.as_str());
+    ListedCampaign {
+        name: progress.campaign.clone(),
+        url: path(&["campaigns", &one.repository_name, &progress.campaign]),
+        repository: one.repository_name.clone(),
+        release: progress.release.clone(),
+        state,
+        mood,
+        wave: at.and_then(|at| names.clone().nth(at)).unwrap_or("all are done").to_owned(),
+        done,
+        clusters: progress.waves.iter().map(|wave| wave.clusters).sum(),
+    }
+}
+
+fn state(progress: &CampaignProgress) -> (&'static str, &'static str) {
+    match &progress.stopped {
+        Some(_) => ("stopped", "bad"),
+        None if progress.waves.iter().all(|wave| wave.done_clusters() >= wave.clusters) => ("done", "good"),
+        None => ("under way", "open"),
+    }
+}
+
+fn release(
+    progress: &CampaignProgress,
+    repository: &str,
+    repository_url: &str,
+    now: Timestamp,
+) -> ShownRelease {
+    let (state, mood) = state(progress);
+    let words = |text: &str| prose(text, Some(repository_url));
+    let wave_name = |at: usize| progress.calendar.waves.get(at).map_or("", |wave| wave.name.as_str());
+    let cluster_url = |cluster: &str| path(&["clusters", repository, cluster]);
+    let cluster = |one: &MovingCluster| ShownCluster {
+        name: one.cluster.to_string(),
+        url: cluster_url(one.cluster.as_str()),
+        wave: wave_name(one.wave).to_owned(),
+        state: one.stage.as_str(),
+        mood: match one.stage {
+            MovingStage::Failed => "bad",
+            MovingStage::Rolling | MovingStage::Open => "open",
+            MovingStage::Waiting => "waits",
+        },
+        why: words(&one.why),
+        machines: one.machines.map_or_else(|| "not known".to_owned(), |machines| machines.to_string()),
+    };
+    let calendar = &progress.calendar;
+    let wave = |(at, wave): (usize, &WaveProgress)| {
+        let windows = calendar.waves.get(at).map(|wave| wave.windows.as_slice()).unwrap_or_default();
+        let zone = calendar.time_zone.as_str();
+        ShownWave {
+            name: wave_name(at).to_owned(),
+            percent: percent(wave),
+            progress: wave_in_words(progress, at, wave),
+            state: words(&wave.state),
+            windows: windows
+                .iter()
+                .map(|window| format!("{} for {} ({zone})", window.cron, window.duration))
+                .collect(),
+        }
+    };
+    let zone = &calendar.time_zone;
+    let freezes = calendar.freezes.iter().filter(|freeze| freeze.until.within(zone) > now);
+    ShownRelease {
+        release: progress.release.clone(),
+        state,
+        mood,
+        stopped: progress.stopped.as_ref().map(|stop| (minute(stop.at), words(&stop.why))),
+        command: format!(
+            "{} campaign {} of {}",
+            progress.prefix,
+            if progress.stopped.is_some() { "resume" } else { "stop" },
+            progress.campaign
+        ),
+        skipped: progress.skipped.iter().map(|one| (one.to_string(), cluster_url(one.as_str()))).collect(),
+        picture: Html::made(time_line(progress, now)),
+        waves: progress.waves.iter().enumerate().map(wave).collect(),
+        freezes: freezes
+            .map(|freeze| {
+                let (from, until) = (freeze.from.within(zone), freeze.until.within(zone));
+                format!("{} to {}: {}", minute(from), minute(until), freeze.reason)
+            })
+            .collect(),
+        clusters: progress.clusters.iter().map(cluster).collect(),
+        left_out: progress.left_out,
+    }
+}
+
+fn percent(wave: &WaveProgress) -> u32 {
+    wave.done_clusters().saturating_mul(100).checked_div(wave.clusters).unwrap_or(100)
+}
+
+/// `3 of 8 done, 1 rolling, 2 open`
+fn wave_in_words(progress: &CampaignProgress, at: usize, wave: &WaveProgress) -> String {
+    if wave.clusters == 0 {
+        return "no cluster is in it".to_owned();
+    }
+    let mut words = format!("{} of {} done", wave.done_clusters(), wave.clusters);
+    for stage in [MovingStage::Failed, MovingStage::Rolling, MovingStage::Open] {
+        let count = progress.clusters.iter().filter(|one| one.wave == at && one.stage == stage).count();
+        if count > 0 {
+            words.push_str(&format!(", {count} {}", stage.as_str()));
+        }
+    }
+    words
+}
+
+/// What is known of a campaign's past, and its calendar for the days that come, as a picture.
+fn time_line(progress: &CampaignProgress, now: Timestamp) -> String {
+    let history = history(progress, now);
+    let first = history.samples.first().map_or(now, |sample| sample.at);
+    let soaks = progress.waves.iter().filter_map(|wave| wave.soaks_until);
+    let opens = progress.calendar.waves.iter().filter_map(|wave| next_opening(&progress.calendar, wave, now));
+    let last = soaks.chain(opens).chain([after(now, COMING)]).max().unwrap_or(now);
+    let last = last.min(after(now, LONGEST));
+    let totals: Vec<u32> = progress.waves.iter().map(|wave| wave.clusters).collect();
+    picture_until_now(&TimeLine {
+        name: &progress.campaign,
+        calendar: &progress.calendar,
+        history: &history,
+        span: (first, last),
+        now,
+        totals: &totals,
+    })
+}
+
+/// The end of a wave's next window, within the time that a picture may show.
+fn next_opening(
+    calendar: &Calendar,
+    wave: &capstan_campaign::time::WaveCalendar,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let span = (now, after(now, LONGEST));
+    open_times(&wave.windows, &calendar.time_zone, span, 1).first().map(|(_, end)| *end)
+}
+
+fn after(moment: Timestamp, duration: SignedDuration) -> Timestamp {
+    moment.checked_add(duration).unwrap_or(Timestamp::MAX)
+}
+
+/// The clusters that were done at each moment, as far as anybody says when.
+fn history(progress: &CampaignProgress, now: Timestamp) -> History {
+    let dated = progress.waves.iter().flat_map(|wave| &wave.done).map(|(at, _)| *at);
+    let stopped = progress.stopped.as_ref().map(|stop| stop.at);
+    let earliest = dated.clone().chain(stopped).chain([after(now, -PAST)]).min().unwrap_or(now);
+    let first = earliest.max(after(now, -LONGEST));
+    let mut times: Vec<Timestamp> = dated.chain([first, now]).filter(|at| *at >= first).collect();
+    times.sort_unstable();
+    times.dedup();
+    let done_at = |wave: &WaveProgress, at: Timestamp| {
+        let dated = wave.done.iter().filter(|(done, _)| *done <= at);
+        dated.fold(wave.done_undated, |sum, (_, count)| sum.saturating_add(*count))
+    };
+    let sample = |at: Timestamp| Sample {
+        at,
+        open: 0,
+        rolling: 0,
+        machines: 0,
+        done: progress.waves.iter().map(|wave| done_at(wave, at)).collect(),
+    };
+    let stop = progress.stopped.as_ref();
+    History {
+        events: stop
+            .map(|stop| Event { at: stop.at, what: Happening::Stopped(stop.why.clone()) })
+            .into_iter()
+            .collect(),
+        samples: times.into_iter().map(sample).collect(),
+        ended: None,
+        standstill: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use capstan_campaign::facts::Stop;
+    use capstan_campaign::time::{Cron, Freeze, Moment, Period, WaveCalendar, Window, ZoneName};
+    use capstan_model::ids::ClusterId;
+    use capstan_model::tree::RepoPath;
+
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn id(path: &str) -> ClusterId {
+        ClusterId::new(RepoPath::parse(path).unwrap())
+    }
+
+    fn wave(clusters: u32, done_undated: u32, done: &[(&str, u32)]) -> WaveProgress {
+        WaveProgress {
+            state: "is under way; the pull request of `gauss/<b>` is not merged".to_owned(),
+            is_entered: true,
+            soaks_until: None,
+            clusters,
+            done_undated,
+            done: done.iter().map(|(time, count)| (at(time), *count)).collect(),
+        }
+    }
+
+    fn progress() -> CampaignProgress {
+        let office =
+            Window { cron: Cron::parse("0 9 * * MON-FRI").unwrap(), duration: Period::parse("8h").unwrap() };
+        let freeze = Freeze {
+            from: Moment::parse("2026-12-01").unwrap(),
+            until: Moment::parse("2026-12-02").unwrap(),
+            reason: "the <audit>".to_owned(),
+        };
+        CampaignProgress {
+            campaign: "fleet".to_owned(),
+            release: "aws/v22.0.0".to_owned(),
+            prefix: "/capstan".to_owned(),
+            stopped: None,
+            skipped: BTreeSet::from([id("gauss/lab")]),
+            calendar: Calendar {
+                time_zone: ZoneName::parse("UTC").unwrap(),
+                freezes: vec![freeze],
+                waves: vec![
+                    WaveCalendar { name: "canary".to_owned(), windows: Vec::new() },
+                    WaveCalendar { name: "all".to_owned(), windows: vec![office] },
+                ],
+            },
+            waves: vec![
+                wave(2, 0, &[("2026-11-28T10:00:00Z", 1), ("2026-11-28T15:00:00Z", 1)]),
+                wave(4, 1, &[]),
+            ],
+            clusters: vec![MovingCluster {
+                cluster: id("gauss/peu01"),
+                wave: 1,
+                machines: Some(8),
+                stage: MovingStage::Open,
+                why: String::new(),
+            }],
+            left_out: 0,
+        }
+    }
+
+    #[test]
+    fn the_past_is_what_was_done_at_each_moment() {
+        let history = history(&progress(), at("2026-11-29T12:00:00Z"));
+        let samples: Vec<(String, Vec<u32>)> =
+            history.samples.into_iter().map(|sample| (sample.at.to_string(), sample.done)).collect();
+        let sample = |time: &str, done: &[u32]| (time.to_owned(), done.to_vec());
+        assert_eq!(
+            samples,
+            [
+                sample("2026-11-28T10:00:00Z", &[1, 1]),
+                sample("2026-11-28T15:00:00Z", &[2, 1]),
+                sample("2026-11-29T12:00:00Z", &[2, 1]),
+            ]
+        );
+    }
+
+    #[test]
+    fn windows_freezes_and_a_stop_are_on_the_time_line_and_nothing_is_unescaped() {
+        let why = "of `gauss/peu02` its rollout is stuck.".to_owned();
+        let stopped = Some(Stop { at: at("2026-11-29T09:00:00Z"), why, by_person: false });
+        let progress = CampaignProgress { stopped, ..progress() };
+        let svg = time_line(&progress, at("2026-11-29T12:00:00Z"));
+        for (what, count) in [
+            // Monday to Friday of the coming week, and Friday the 27th is past.
+            ("class=\"window\"", 5),
+            ("class=\"freeze\"", 1),
+            ("<title>Frozen from 2026-12-01 00:00 to 2026-12-02 00:00: the &lt;audit&gt;</title>", 1),
+            ("<title>Open from 2026-11-30 09:00 to 2026-11-30 17:00</title>", 1),
+            ("class=\"stop\"", 1),
+            ("class=\"now\"", 1),
+            (">2 of 2</text>", 1),
+            (">1 of 4</text>", 1),
+            ("<style>", 0),
+            ("style=", 0),
+            ("<audit>", 0),
+        ] {
+            assert_eq!(svg.matches(what).count(), count, "{what} in {svg}");
+        }
+    }
+
+    #[test]
+    fn a_wave_says_how_far_its_clusters_are() {
+        let progress = progress();
+        let words = |at: usize| wave_in_words(&progress, at, &progress.waves[at]);
+        assert_eq!(words(0), "2 of 2 done");
+        assert_eq!(words(1), "1 of 4 done, 1 open");
+        assert_eq!(wave_in_words(&progress, 1, &wave(0, 0, &[])), "no cluster is in it");
+        assert_eq!((percent(&progress.waves[0]), percent(&progress.waves[1])), (100, 25));
+        assert_eq!(percent(&wave(0, 0, &[])), 100);
+    }
+
+    #[test]
+    fn a_release_is_shown_with_what_waits_and_what_is_frozen() {
+        let shown =
+            release(&progress(), "acme/gitops", "https://github.com/acme/gitops", at("2026-11-29T12:00:00Z"));
+        assert_eq!((shown.state, shown.mood), ("under way", "open"));
+        assert_eq!(shown.freezes, ["2026-12-01 00:00 UTC to 2026-12-02 00:00 UTC: the <audit>"]);
+        assert_eq!(shown.skipped, [("gauss/lab".to_owned(), "/clusters/acme/gitops/gauss/lab".to_owned())]);
+        assert_eq!(
+            shown.waves[1].state.to_string(),
+            "is under way; the pull request of <code>gauss/&lt;b&gt;</code> is not merged"
+        );
+        assert_eq!(shown.waves[1].windows, ["0 9 * * MON-FRI for 8h (UTC)"]);
+        assert_eq!((shown.clusters[0].wave.as_str(), shown.clusters[0].state), ("all", "open"));
+        let later =
+            release(&progress(), "acme/gitops", "https://github.com/acme/gitops", at("2026-12-02T00:00:00Z"));
+        assert_eq!(later.freezes, Vec::<String>::new());
+    }
+}
