@@ -21,15 +21,14 @@ pub(super) fn judge(
     extent: Extent,
     schemas: &Schemas,
 ) -> Result<(Vec<ConversionStep>, Vec<Note>), Refusals> {
-    let text = |object: &Node, key: &str| object.text_at(key).unwrap_or_default().to_owned();
-    let kind = text(now, "kind");
-    let definition =
-        |object| schemas.definitions(&kind, &text(object, "apiVersion")).next().map(|(found, _)| found);
-    let Some(newer) = definition(now) else { return Ok(Default::default()) };
+    let kind = now.text_at("kind").unwrap_or_default();
+    let definition = |version: &str| schemas.definitions(kind, version).map(|(found, _)| found).next();
+    let version = |object: &Node| object.text_at("apiVersion").unwrap_or_default().to_owned();
+    let Some(newer) = definition(&version(now)) else { return Ok((Vec::new(), Vec::new())) };
     let mut judge = Judge {
         was,
         steps,
-        older: definition(was),
+        older: definition(&version(was)),
         extent,
         refused: Vec::new(),
         added: Vec::new(),
@@ -53,7 +52,7 @@ struct Judge<'a> {
     notes: Vec<Note>,
 }
 
-impl<'a> Judge<'a> {
+impl Judge<'_> {
     fn origin(&self, path: &FieldPath) -> FieldPath {
         before(self.steps, path)
     }
@@ -224,7 +223,7 @@ impl<'a> Judge<'a> {
                 continue;
             }
             let at = path.key(name);
-            let said = |value: Option<&str>| value.map_or("nothing".to_owned(), |value| format!("`{value}`"));
+            let said = |value: Option<&str>| value.map_or_else(|| "nothing".to_owned(), |value| format!("`{value}`"));
             let (before, after) = (said(was.default.as_deref()), said(now.default.as_deref()));
             let filled_in = format!(
                 "where nothing is said, the older version fills in {before}, and the newer one {after}"
