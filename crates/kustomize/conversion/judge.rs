@@ -223,7 +223,9 @@ impl Judge<'_> {
                 continue;
             }
             let at = path.key(name);
-            let said = |value: Option<&str>| value.map_or_else(|| "nothing".to_owned(), |value| format!("`{value}`"));
+            let said = |value: Option<&str>| {
+                value.map_or_else(|| "nothing".to_owned(), |value| format!("`{value}`"))
+            };
             let (before, after) = (said(was.default.as_deref()), said(now.default.as_deref()));
             let filled_in = format!(
                 "where nothing is said, the older version fills in {before}, and the newer one {after}"

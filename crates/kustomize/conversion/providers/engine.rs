@@ -141,9 +141,59 @@ impl<'a> Run<'a> {
             Rule::Wins(winner, loser) => {
                 let (winner, loser) = (at(winner), at(loser));
                 if self.object.at(&winner).is_some_and(says_something) && self.found(&loser).is_some() {
-                    let why =
-                    format!("the newer version has the opposite at {to}, and what this becomes is not known here");
-                self.refuse(&field, why, advice);
+                    let name = winner.to_string();
+                    self.note(
+                        &loser,
+                        format!("{name} counts in the older version, so this has no effect and goes"),
+                    );
+                    self.step(Remove { at: loser });
+                }
+            }
+            Rule::Pairs(field, [name, value]) => {
+                let item = |entry: &Entry| {
+                    Some(Node::mapping([(name, Node::string(&entry.key)), (value, own(&entry.value))]))
+                };
+                self.list(&at(field), item);
+            }
+            Rule::Named(field, name) => {
+                let item = |entry: &Entry| {
+                    let mut item = match &entry.value.kind {
+                        NodeKind::Mapping(_) => own(&entry.value),
+                        _ if entry.value.is_null() => Node::new(NodeKind::Mapping(Vec::new())),
+                        _ => return None,
+                    };
+                    if let NodeKind::Mapping(entries) = &mut item.kind {
+                        let named = Node::string(&entry.key);
+                        entries.insert(0, Entry { key: name.to_owned(), key_span: 0..0, value: named });
+                    }
+                    Some(item)
+                };
+                self.list(&at(field), item);
+            }
+            Rule::Split(field) => self.split(&at(field)),
+            Rule::Only(field, keys) => {
+                let place = at(field);
+                let entries = self.object.at(&place).and_then(Node::as_mapping).unwrap_or_default();
+                let gone: Vec<FieldPath> = entries
+                    .iter()
+                    .filter(|entry| !keys.contains(&entry.key.as_str()))
+                    .map(|entry| place.key(&entry.key))
+                    .collect();
+                gone.into_iter().for_each(|at| self.step(Remove { at }));
+            }
+            Rule::Group(from, to) => {
+                let (from, to) = (at(from), at(to));
+                let Some(node) = self.found(&from) else { return };
+                match reference_steps(&from, &node, Version::GroupOnly, &|key| REFERENCE.contains(&key)) {
+                    Ok(steps) => {
+                        steps.into_iter().for_each(|step| self.step(step));
+                        if from != to {
+                            self.go(&from, &to);
+                        }
+                    }
+                    Err(refusal) => {
+                        let Refusal { field, why, advice, .. } = *refusal;
+                        self.refuse(&field, why, advice);
                     }
                 }
             }
@@ -296,9 +346,8 @@ impl<'a> Run<'a> {
             }
             Some(Reading::Null) => self.go(from, to),
             _ => {
-                let name = to.steps().last().map(ToString::to_string).unwrap_or_default();
                 let why = format!(
-                    "the newer version has the opposite, {name}, and what this becomes is not known here"
+                    "the newer version has the opposite at {to}, and what this becomes is not known here"
                 );
                 self.refuse(
                     from,
