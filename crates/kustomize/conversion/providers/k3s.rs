@@ -9,23 +9,15 @@ use capstan_model::object::FieldPath;
 pub(super) const PLANES: Table = Table {
     group: "controlplane.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
-    parts: &[
-        Part {
-            at: &[("KThreesControlPlane", "spec"), ("KThreesControlPlaneTemplate", "spec.template.spec")],
-            rules: &[
-                Move("infrastructureTemplate", "machineTemplate.infrastructureRef"),
-                Move("nodeDrainTimeout", "machineTemplate.nodeDrainTimeout"),
-                Move("upgradeAfter", "rolloutAfter"),
-            ],
-        },
-        Part {
-            at: &[
-                ("KThreesControlPlane", "spec.kthreesConfigSpec"),
-                ("KThreesControlPlaneTemplate", "spec.template.spec.kthreesConfigSpec"),
-            ],
-            rules: &[Hand(cloud_provider)],
-        },
-    ],
+    parts: &[Part {
+        at: &[("KThreesControlPlane", "spec"), ("KThreesControlPlaneTemplate", "spec.template.spec")],
+        rules: &[
+            Move("infrastructureTemplate", "machineTemplate.infrastructureRef"),
+            Move("nodeDrainTimeout", "machineTemplate.nodeDrainTimeout"),
+            Move("upgradeAfter", "rolloutAfter"),
+            Hand(of_plane),
+        ],
+    }],
 };
 
 pub(super) const CONFIGS: Table = Table {
@@ -36,6 +28,10 @@ pub(super) const CONFIGS: Table = Table {
         rules: &[Hand(cloud_provider)],
     }],
 };
+
+fn of_plane(run: &mut Run<'_>, base: &FieldPath) {
+    cloud_provider(run, &base.key("kthreesConfigSpec"));
+}
 
 /// What one switch decides in the older version are two more fields in the newer one.
 fn cloud_provider(run: &mut Run<'_>, base: &FieldPath) {

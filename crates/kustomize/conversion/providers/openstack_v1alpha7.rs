@@ -148,7 +148,7 @@ const FILTER: &[Rule] = &[
 fn cluster_identity(run: &mut Run<'_>, base: &FieldPath) {
     identity(run, base);
     let is_named = |run: &Run<'_>, key| run.object.at(&below(base, key)).is_some_and(says_something);
-    if run.is_whole() && !is_named(run, "identityRef") {
+    if run.is_whole() && !is_named(run, "identityRef") && !is_named(run, "cloudName") {
         let advice = "name the Secret with the cloud's credential: `identityRef: {name: …, cloudName: …}`";
         run.refuse(&base.key("identityRef"), "v1beta1 requires the identity of a cluster", advice);
     }
