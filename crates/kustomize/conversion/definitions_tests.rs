@@ -1,6 +1,6 @@
 //! Kinds of other providers, by what their definitions show of two versions.
 
-use crate::conversion::{apply, convert, convert_or_all};
+use crate::conversion::{Extent, apply, convert, convert_or_all};
 use crate::schema::{SchemaFile, Schemas};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::{Node, YamlFile};
@@ -111,7 +111,8 @@ fn all_fields_of_another_shape_are_told_and_templates_are_taken_as_what_they_bec
         "a: {type: string}, mode: {type: string, enum: [x]}",
     );
     let object = rack("{a: 1, b: two, mode: '${MODE}'}");
-    let (first, others) = convert_or_all(&object, "metal.example.org/v2", &schemas).unwrap_err();
+    let (first, others) =
+        convert_or_all(&object, "metal.example.org/v2", Extent::Whole, &schemas).unwrap_err();
     let fields: Vec<String> = [*first].iter().chain(&others).map(|why| why.field.to_string()).collect();
     assert_eq!(fields, ["/spec/a", "/spec/b"]);
 }
