@@ -8,6 +8,17 @@ use capstan_yaml::Node;
 pub struct Conversion {
     /// The steps; none where the object stands in that version already.
     pub steps: Vec<ConversionStep>,
+    /// What a plan must say of them: where silence or a default means another thing in the newer version.
+    pub notes: Vec<Note>,
+}
+
+/// What a plan says of a field that a conversion wrote or took out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Note {
+    /// Where the field was; where it comes, of one that was not there.
+    pub field: FieldPath,
+    /// Why, without a full stop.
+    pub text: String,
 }
 
 /// One step. Mappings that a step leaves empty go with it; those that it needs are made.

@@ -14,7 +14,7 @@ use crate::merge::cluster_objects::Base;
 use crate::merge::convert::{Obstacle, Why};
 use crate::merge::converted::Converted;
 use crate::templates::references;
-use capstan_kustomize::conversion::{Conversion, ConversionStep, Unconvertible};
+use capstan_kustomize::conversion::{Conversion, ConversionStep, Note, Unconvertible};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_model::wording::sentence;
@@ -56,10 +56,24 @@ pub(super) fn conversions(
                 reason: Reason::Release,
             });
         }
+        for note in &converted.conversion.notes {
+            say_note(context, *object, converted, note, said);
+        }
     }
     for obstacle in obstacles {
         say_obstacle(context, obstacle, said);
     }
+}
+
+/// Where a conversion wrote or took out what a person should look at.
+fn say_note(context: Context<'_>, object: usize, converted: &Converted, note: &Note, said: &mut Said) {
+    let id = &context.base.objects[object].id;
+    let line = line_before(context.base, object, converted, &note.field);
+    let place = Place::line_of(context.base.file_of(object).path.clone(), line).at_first_column();
+    let message = format!("{} of {id}: {}.", note.field, note.text);
+    said.findings.push(
+        Finding::new(rules::API_VERSION_LEAVES_FIELD, message).place(place).object(id).path(&note.field),
+    );
 }
 
 fn line_before(base: &Base, object: usize, converted: &Converted, path: &FieldPath) -> u32 {

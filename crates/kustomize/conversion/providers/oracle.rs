@@ -1,0 +1,53 @@
+//! Cluster API Provider OCI, v1beta1 to v1beta2
+//! (<https://github.com/oracle/cluster-api-provider-oci/blob/main/api/v1beta1/conversion.go>).
+
+use super::engine::{Run, own, says_something};
+use super::rule::Rule::{self, Hand, In, Move};
+use super::rule::{Part, Table};
+use crate::conversion::step::ConversionStep::{Remove, Replace};
+use capstan_model::object::FieldPath;
+use capstan_yaml::Node;
+
+pub(super) const TABLE: Table = Table {
+    group: "infrastructure.cluster.x-k8s.io",
+    versions: ("v1beta1", "v1beta2"),
+    parts: &[
+        Part {
+            at: &[
+                ("OCICluster", "spec"),
+                ("OCIClusterTemplate", "spec.template.spec"),
+                ("OCIManagedCluster", "spec"),
+            ],
+            rules: &[In("networkSpec.vcn", NETWORK)],
+        },
+        Part {
+            at: &[("OCIMachine", "spec"), ("OCIMachineTemplate", "spec.template.spec")],
+            rules: &[Hand(group)],
+        },
+        Part { at: &[("OCIManagedControlPlane", "spec")], rules: &[] },
+    ],
+};
+
+const NETWORK: &[Rule] = &[
+    Move("internetGatewayId", "internetGateway.id"),
+    Move("natGatewayId", "natGateway.id"),
+    Move("serviceGatewayId", "serviceGateway.id"),
+    Move("privateRouteTableId", "routeTable.privateRouteTableId"),
+    Move("publicRouteTableId", "routeTable.publicRouteTableId"),
+    Move("networkSecurityGroups", "networkSecurityGroup.list"),
+];
+
+/// A machine's security group is one of several.
+fn group(run: &mut Run<'_>, base: &FieldPath) {
+    let (place, names) = (base.key("nsgName"), base.key("networkDetails").key("nsgNames"));
+    let Some(node) = run.object.at(&place).filter(|node| says_something(node)).map(own) else {
+        return run.step(Remove { at: place });
+    };
+    if run.object.at(&names).is_some_and(says_something) {
+        run.note(&place, "`networkDetails.nsgNames` counts, so this has no effect and goes");
+        return run.step(Remove { at: place });
+    }
+    run.step(Remove { at: names.clone() });
+    run.step(Replace { at: place.clone(), value: Node::sequence([node]) });
+    run.go(&place, &names);
+}
