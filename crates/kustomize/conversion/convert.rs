@@ -14,6 +14,8 @@ use capstan_yaml::Node;
 pub enum Extent {
     /// All of it: what is absent is absent in the cluster.
     Whole,
+    /// All of it but for what the newer version requires, which comes from elsewhere.
+    Lacking,
     /// A part, such as a patch or a release's fragment: what is absent may be elsewhere.
     Part,
 }
@@ -105,9 +107,10 @@ fn steps(
         done.notes.extend(notes);
         return Ok(done.conversion());
     };
+    let is_older = matches!(version(from), "v1alpha3" | "v1alpha4") || from == older::IPAM;
     match (version(from), version(to)) {
         ("v1beta1", "v1beta2") => {}
-        ("v1alpha3" | "v1alpha4", "v1beta1" | "v1beta2") => {
+        (_, "v1beta1" | "v1beta2") if is_older => {
             done.all(older::steps(&done.object, kind));
             older::known(&done.object, name, beta1)?;
             if to.ends_with("v1beta1") {

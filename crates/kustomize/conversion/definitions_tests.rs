@@ -340,3 +340,17 @@ fn a_default_that_changes_is_written_out_as_it_was() {
     let said = rack("{mode: soft, count: 3, kept: false, free: y}");
     assert!(convert(&said, "metal.example.org/v2", &schemas).unwrap().notes.is_empty());
 }
+
+/// The older version's Go types write an empty list as none at all.
+#[test]
+fn an_empty_list_goes_where_the_newer_version_takes_none() {
+    let tags = |more: &str| format!("tags: {{type: array{more}, items: {{type: string}}}}");
+    let schemas = schemas("room: {type: string}, ", &tags(""), &tags(", minItems: 1"));
+    let mut object = rack("{room: north, tags: []}");
+    let conversion = convert(&object, "metal.example.org/v2", &schemas).unwrap();
+    apply(&mut object, &conversion);
+    assert_eq!(object.value()["spec"], rack("{room: north}").value()["spec"]);
+    // In a patch it takes out what is there.
+    let part = convert_or_all(&rack("{tags: []}"), "metal.example.org/v2", Extent::Part, &schemas);
+    assert_eq!(part.unwrap_err().0.field.to_string(), "/spec/tags");
+}

@@ -2,7 +2,8 @@
 //! new, items that its keys do not tell apart, a default that changed. What the older version asks in the same way is
 //! not the conversion's matter.
 //!
-//! A default that changed is written out as it was, since silence would mean another thing.
+//! A default that changed is written out as it was, since silence would mean another thing. An empty list goes where the
+//! newer version takes none.
 //!
 //! Deliberately absent: rules by expressions (`x-kubernetes-validations`), which the server asks.
 
@@ -84,6 +85,17 @@ impl Judge<'_> {
                 "remove the field, or bring the object to the newer version by hand",
             );
         }
+        // The older version's Go types write an empty list as none at all.
+        let refuses_none =
+            |schema: &Schema| schema.limits.as_ref().is_some_and(|limits| !limits.items.holds(0));
+        let was_refused = self.older.and_then(|older| older.at(&origin)).is_some_and(refuses_none);
+        let is_refused = refuses_none(schema) && !was_refused;
+        let is_required =
+            newer.limits.as_ref().is_some_and(|limits| limits.required.iter().any(|own| **own == *key));
+        let is_empty = node.as_sequence().is_some_and(<[Node]>::is_empty);
+        if is_empty && is_refused && !is_required && self.extent != Extent::Part {
+            return self.added.push(ConversionStep::Remove { at: path.clone() });
+        }
         self.value(path, node, schema);
     }
 
@@ -124,7 +136,7 @@ impl Judge<'_> {
                 for entry in entries {
                     self.field(path, &entry.key, &entry.value, newer);
                 }
-                if let Some(older) = older.filter(|_| self.extent == Extent::Whole) {
+                if let Some(older) = older.filter(|_| self.extent != Extent::Part) {
                     self.defaults(path, node, older, newer);
                 }
             }

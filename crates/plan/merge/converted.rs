@@ -144,14 +144,15 @@ pub(crate) fn steps_to(
             }
             Err(refused) => refused,
         };
+        let less = if extent == Extent::Whole { Extent::Lacking } else { Extent::Part };
         // Of other kinds definitions say no more than whether two versions are alike.
         if !is_known(&first.kind, &first.from, version) || first.field.is_root() {
             return None;
         }
         for why in [*first].into_iter().chain(others) {
             if why.value.is_none() {
-                // A field that the newer version needs: the next look goes without what only whole objects need.
-                extent = Extent::Part;
+                // A field that the newer version needs: the next look goes without.
+                extent = less;
                 fields.push(why);
                 continue;
             }

@@ -96,7 +96,7 @@ fn say_obstacle(context: Context<'_>, Obstacle { object, why }: Obstacle, said: 
             let line = converted.map(|converted| line_before(context.base, object, converted, &why.field));
             let was = converted.map_or_else(|| context.base.node(object), |converted| &converted.was);
             let stays = why.value.clone().map(|value| hide_in(was, &why.field, value));
-            let message = unconvertible(&id, &why);
+            let message = unconvertible(&id, &why, stays.as_ref());
             said.blocked.push(message.clone());
             said.conflicts.push(Conflict {
                 object: id.clone(),
@@ -183,9 +183,16 @@ pub(super) fn follow_versions(
 }
 
 /// A field that keeps an object from its version, in a sentence, and what to do in another.
-pub(super) fn unconvertible(id: &ObjectId, why: &Unconvertible) -> String {
+///
+/// A question names the value too, which may be hidden.
+pub(super) fn unconvertible(id: &ObjectId, why: &Unconvertible, value: Option<&Value>) -> String {
+    let value = match value.filter(|_| why.asks) {
+        Some(Value::String(text)) => format!(" ({text})"),
+        Some(Value::Number(number)) => format!(" ({number})"),
+        _ => String::new(),
+    };
     let Unconvertible { field, from, to, why, advice, .. } = why;
-    format!("{field} of {id} cannot be brought from {from} to {to}: {why}. {}.", sentence(advice))
+    format!("{field}{value} of {id} cannot be brought from {from} to {to}: {why}. {}.", sentence(advice))
 }
 
 /// What the steps do to one field, taken together.

@@ -168,7 +168,7 @@ pub(super) fn foreign_fields(context: Context<'_>, merged: &MergedObject, draft:
         }
         match refused.iter().find(|why| !why.field.is_root() && path.starts_with(&why.field)) {
             Some(why) => {
-                let message = unconvertible(&id, why);
+                let message = unconvertible(&id, why, None);
                 said.blocked.push(message.clone());
                 let at = foreign.at.unwrap_or(cluster.span.start);
                 let rule = rules::API_VERSION_LEAVES_FIELD;

@@ -38,6 +38,11 @@ impl<'a> Run<'a> {
 
     /// Whether what is absent in the object is absent in the cluster.
     pub(super) fn is_whole(&self) -> bool {
+        self.extent != Extent::Part
+    }
+
+    /// Whether what the newer version requires has to be there.
+    pub(super) fn is_complete(&self) -> bool {
         self.extent == Extent::Whole
     }
 
@@ -135,6 +140,7 @@ impl<'a> Run<'a> {
                     self.go(&from, &at(to));
                 }
             }
+            Rule::Append(from, to) => self.append(&at(from), &at(to)),
             Rule::Not(from, to) => self.not(&at(from), &at(to)),
             Rule::Seconds(from, to, short) => self.seconds(&at(from), &at(to), short),
             Rule::Wrap(field, within) => self.wrap(&at(field), within),
@@ -220,6 +226,7 @@ impl<'a> Run<'a> {
                     self.step(Remove { at: place });
                 }
             }
+            Rule::Say(what) => self.note(base, what),
             Rule::Empty(field) => {
                 let place = at(field);
                 if self.is_whole() && self.object.at(&place).is_some_and(|node| !says_something(node)) {
@@ -279,14 +286,14 @@ impl<'a> Run<'a> {
             }
             Rule::Required(field, advice) => {
                 let place = at(field);
-                if self.is_whole() && self.object.at(&place).is_none_or(is_empty) {
+                if self.is_complete() && self.object.at(&place).is_none_or(is_empty) {
                     let why = "the newer version requires this field, and the object does not have it";
                     self.refuse(&place, why, advice);
                 }
             }
             Rule::AskAbsent(field, why, advice) => {
                 let place = at(field);
-                if self.is_whole() && self.object.at(&place).is_none_or(is_empty) {
+                if self.is_complete() && self.object.at(&place).is_none_or(is_empty) {
                     self.ask(&place, why, advice);
                 }
             }
@@ -334,6 +341,14 @@ impl<'a> Run<'a> {
         let value = own(&document.root);
         self.step(Remove { at: place.clone() });
         self.step(Add { at: place.clone(), value });
+    }
+
+    fn append(&mut self, from: &FieldPath, to: &FieldPath) {
+        let Some(node) = self.found(from) else { return };
+        let Some(first) = self.object.at(to).and_then(Node::as_sequence) else { return self.go(from, to) };
+        let items = first.iter().chain(node.as_sequence().unwrap_or_default()).map(own).collect::<Vec<_>>();
+        self.step(Replace { at: to.clone(), value: Node::sequence(items) });
+        self.step(Remove { at: from.clone() });
     }
 
     fn not(&mut self, from: &FieldPath, to: &FieldPath) {

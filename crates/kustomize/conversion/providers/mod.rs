@@ -14,8 +14,11 @@
 //! with both meanings and what to write; it is refused by name.
 
 mod alike;
+mod aws;
+mod cloudstack;
 mod engine;
 mod hetzner;
+mod ibm;
 mod in_cluster;
 mod k0smotron;
 mod k3s;
@@ -62,10 +65,20 @@ const TABLES: &[&Table] = &[
     &k3s::CONFIGS,
     &in_cluster::TABLE,
     &oracle::TABLE,
+    &cloudstack::OLD,
+    &cloudstack::TABLE,
+    &aws::INFRASTRUCTURE,
+    &aws::PLANES,
+    &aws::CONFIGS,
     &scaleway::TABLE,
+    &ibm::VPC,
+    &ibm::POWER_VS,
     &alike::KAMAJI,
     &alike::AZURE,
     &alike::TALOS,
+    &alike::HARVESTER,
+    &alike::AGENT,
+    &alike::EXTENSIONS,
 ];
 
 /// The tables that lead from one version of a kind to another, in order.

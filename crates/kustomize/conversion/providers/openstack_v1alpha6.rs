@@ -2,7 +2,7 @@
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-openstack/blob/main/docs/book/src/topics/crd-changes/v1alpha6-to-v1alpha7.md>).
 
 use super::engine::{Run, own, says_something};
-use super::rule::Rule::{self, Drop, Each, Empty, Hand, In, Leave, Move};
+use super::rule::Rule::{self, Append, Drop, Each, Empty, Hand, In, Leave, Move, Wrap};
 use super::rule::{Part, Table};
 use crate::conversion::step::ConversionStep::{Add, Remove, Replace};
 use capstan_model::object::FieldPath;
@@ -35,7 +35,8 @@ const MACHINE: &[Rule] = &[
         "ports",
         &[
             Each("securityGroupFilters", GROUP),
-            Hand(port_groups),
+            Each("securityGroups", &[Wrap("", "id")]),
+            Append("securityGroups", "securityGroupFilters"),
             Drop("tenantId"),
             Drop("projectId"),
             Hand(profile),
@@ -66,22 +67,6 @@ fn filter(run: &mut Run<'_>, base: &FieldPath) {
         }
     }
     run.step(Remove { at: place });
-}
-
-/// Security groups of a port by their ids.
-fn port_groups(run: &mut Run<'_>, base: &FieldPath) {
-    let (ids, filters) = (base.key("securityGroups"), base.key("securityGroupFilters"));
-    let Some(node) = run.object.at(&ids).filter(|node| !node.is_null()).cloned() else { return };
-    let named = node.as_sequence().unwrap_or_default().iter().map(|id| Node::mapping([("id", own(id))]));
-    let mut items: Vec<Node> =
-        run.object.at(&filters).and_then(Node::as_sequence).unwrap_or_default().iter().map(own).collect();
-    items.extend(named);
-    if run.object.at(&filters).is_some() {
-        run.step(Replace { at: filters, value: Node::sequence(items) });
-        return run.step(Remove { at: ids });
-    }
-    run.step(Replace { at: ids.clone(), value: Node::sequence(items) });
-    run.go(&ids, &filters);
 }
 
 /// Of a port's profile v1alpha7 has two entries, as booleans.

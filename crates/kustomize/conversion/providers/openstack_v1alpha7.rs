@@ -148,17 +148,27 @@ const FILTER: &[Rule] = &[
 fn cluster_identity(run: &mut Run<'_>, base: &FieldPath) {
     identity(run, base);
     let is_named = |run: &Run<'_>, key| run.object.at(&below(base, key)).is_some_and(says_something);
-    if run.is_whole() && !is_named(run, "identityRef") && !is_named(run, "cloudName") {
+    if run.is_complete() && !is_named(run, "identityRef") && !is_named(run, "cloudName") {
         let advice = "name the Secret with the cloud's credential: `identityRef: {name: …, cloudName: …}`";
         run.refuse(&base.key("identityRef"), "v1beta1 requires the identity of a cluster", advice);
     }
 }
 
-/// A Secret and the cloud in it: v1beta1 wants both or none.
+/// A machine's cloud is one of its own Secret; without one it is made as its cluster says.
 fn machine_identity(run: &mut Run<'_>, base: &FieldPath) {
+    let is_named = |run: &Run<'_>, key| run.object.at(&below(base, key)).is_some_and(says_something);
+    if run.is_whole() && is_named(run, "cloudName") && !is_named(run, "identityRef.name") {
+        let cloud = base.key("cloudName");
+        run.note(
+            &cloud,
+            "v1alpha7 reads it beside the name of a Secret alone, so this has no effect and goes",
+        );
+        run.step(Remove { at: cloud });
+    }
     identity(run, base);
 }
 
+/// A Secret and the cloud in it: v1beta1 wants both or none.
 fn identity(run: &mut Run<'_>, base: &FieldPath) {
     let (reference, cloud) = (base.key("identityRef"), base.key("cloudName"));
     let text = |run: &Run<'_>, path: &FieldPath| run.object.at(path).is_some_and(says_something);

@@ -2,7 +2,7 @@
 //! (<https://github.com/oracle/cluster-api-provider-oci/blob/main/api/v1beta1/conversion.go>).
 
 use super::engine::{Run, own, says_something};
-use super::rule::Rule::{self, Hand, In, Move};
+use super::rule::Rule::{self, Hand, In, Move, Silent};
 use super::rule::{Part, Table};
 use crate::conversion::step::ConversionStep::{Remove, Replace};
 use capstan_model::object::FieldPath;
@@ -17,6 +17,7 @@ pub(super) const TABLE: Table = Table {
                 ("OCICluster", "spec"),
                 ("OCIClusterTemplate", "spec.template.spec"),
                 ("OCIManagedCluster", "spec"),
+                ("OCIManagedClusterTemplate", "spec.template.spec"),
             ],
             rules: &[In("networkSpec.vcn", NETWORK)],
         },
@@ -24,7 +25,29 @@ pub(super) const TABLE: Table = Table {
             at: &[("OCIMachine", "spec"), ("OCIMachineTemplate", "spec.template.spec")],
             rules: &[Hand(group)],
         },
-        Part { at: &[("OCIManagedControlPlane", "spec")], rules: &[] },
+        Part {
+            at: &[("OCIMachinePool", "spec")],
+            rules: &[In(
+                "instanceConfiguration",
+                &[Silent(
+                    "isPvEncryptionInTransitEnabled",
+                    "true",
+                    "where nothing is said, v1beta1 encrypts, and v1beta2 fills in nothing: the old meaning is written out",
+                )],
+            )],
+        },
+        Part {
+            at: &[
+                ("OCIClusterIdentity", "spec"),
+                ("OCIMachinePoolMachine", "spec"),
+                ("OCIManagedControlPlane", "spec"),
+                ("OCIManagedControlPlaneTemplate", "spec.template.spec"),
+                ("OCIManagedMachinePool", "spec"),
+                ("OCIManagedMachinePoolTemplate", "spec.template.spec"),
+                ("OCIVirtualMachinePool", "spec"),
+            ],
+            rules: &[],
+        },
     ],
 };
 

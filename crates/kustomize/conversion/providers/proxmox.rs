@@ -131,7 +131,7 @@ fn target(run: &mut Run<'_>, base: &FieldPath) {
 
 fn source(run: &mut Run<'_>, base: &FieldPath) {
     let has = |key: &str| run.object.at(&base.key(key)).is_some_and(says_something);
-    if run.is_whole() && !has("sourceNode") && !has("templateSelector") {
+    if run.is_complete() && !has("sourceNode") && !has("templateSelector") {
         let why = "v1alpha2 requires `sourceNode` with a `templateID`, or `templateSelector`";
         run.refuse(&base.key("sourceNode"), why, "write the node that has the template");
     }

@@ -7,7 +7,7 @@ use super::engine::Run;
 use capstan_model::object::FieldPath;
 
 /// The changes of one provider between two versions.
-pub(super) struct Table {
+pub(in crate::conversion) struct Table {
     /// The API group.
     pub(super) group: &'static str,
     /// The versions, older first.
@@ -33,6 +33,8 @@ pub(super) enum Rule {
     Each(&'static str, &'static [Rule]),
     /// A value goes elsewhere as it is.
     Move(&'static str, &'static str),
+    /// The items of a list go behind those of another one.
+    Append(&'static str, &'static str),
     /// A boolean goes elsewhere, and says the opposite there.
     Not(&'static str, &'static str),
     /// A duration goes elsewhere, as whole seconds.
@@ -57,6 +59,8 @@ pub(super) enum Rule {
     Drop(&'static str),
     /// It means nothing in the newer version, and the plan says why.
     Leave(&'static str, &'static str),
+    /// Nothing changes here, and the plan says what has to be done besides.
+    Say(&'static str),
     /// It goes where it holds nothing, which the newer version refuses.
     Empty(&'static str),
     /// `false` and `0` say nothing in the older version.

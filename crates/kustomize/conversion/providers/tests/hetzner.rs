@@ -27,7 +27,7 @@ fn clusters_machines_and_hosts() {
     case("HetznerBareMetalHost").written(
         "spec",
         &[(
-            "{serverID: 1, consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: M, name: m, namespace: n}}",
+            "{serverID: 1, consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: M, name: m, namespace: nn}}",
             "{serverID: 1, consumerRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: M, name: m}}",
         )],
     );

@@ -47,8 +47,8 @@ fn hosted_control_planes() {
             ("kineDataSourceURL: u", "storage: {type: kine, kine: {dataSourceURL: u}}"),
             ("kineDataSourceSecretName: s", "storage: {type: kine, kine: {dataSourceSecretName: s}}"),
             (
-                "kubeconfigRef: {name: k, namespace: n}",
-                "remoteHostCluster: {kubeconfigRef: {name: k, namespace: n}}, storage: {type: etcd}",
+                "kubeconfigRef: {name: k, namespace: nn}",
+                "remoteHostCluster: {kubeconfigRef: {name: k, namespace: nn}}, storage: {type: etcd}",
             ),
         ] {
             let (before, after) = (format!("{{{rest}, {before}}}"), format!("{{{rest}, {after}}}"));

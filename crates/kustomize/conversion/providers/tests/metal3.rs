@@ -41,8 +41,8 @@ fn machines() {
     let rows = [
         ("{image: {url: u, format: qcow2}}", "{image: {url: u, diskFormat: qcow2}}"),
         (
-            "{dataTemplate: {name: d, namespace: n, apiVersion: v, kind: k, uid: u, fieldPath: f, resourceVersion: r}}",
-            "{dataTemplate: {name: d, namespace: n}}",
+            "{dataTemplate: {name: d, namespace: nn, apiVersion: v, kind: k, uid: u, fieldPath: f, resourceVersion: r}}",
+            "{dataTemplate: {name: d, namespace: nn}}",
         ),
     ];
     case("Metal3Machine").written("spec", &rows);
@@ -90,8 +90,8 @@ fn data() {
             ),
             // What another part of the name has stays.
             (
-                "{networkData: {networks: {ipv4: [{id: n, ipAddressFromIPPool: p, fromPoolRef: {name: q}}]}}}",
-                "{networkData: {networks: {ipv4: [{id: n, ipAddressFromIPPool: p, fromPoolRef: {name: q}}]}}}",
+                "{networkData: {networks: {ipv4: [{id: nn, ipAddressFromIPPool: p, fromPoolRef: {name: q}}]}}}",
+                "{networkData: {networks: {ipv4: [{id: nn, ipAddressFromIPPool: p, fromPoolRef: {name: q}}]}}}",
             ),
         ],
     );

@@ -1,6 +1,9 @@
 //! Every row of the providers' tables, by example: each expected object and message was written by hand from the
 //! providers' own conversions.
 
+mod accounted;
+mod clouds;
+mod fuzzed;
 mod hetzner;
 mod k0smotron;
 mod metal3;

@@ -221,8 +221,8 @@ fn machines_of_v1alpha7() {
             "additionalBlockDevices: [{name: d, sizeGiB: 1, storage: {type: Volume, volume: {type: ssd, availabilityZone: {from: Machine}}}}]".to_owned(),
         ),
         (
-            "ports: [{securityGroupFilters: [{name: g}], hostId: h, allowedAddressPairs: [{ipAddress: 10.0.0.1}], network: {name: n}, fixedIPs: [{subnet: {name: s}}]}]".to_owned(),
-            "ports: [{securityGroups: [{filter: {name: g}}], hostID: h, allowedAddressPairs: [{ipAddress: 10.0.0.1}], network: {filter: {name: n}}, fixedIPs: [{subnet: {filter: {name: s}}}]}]".to_owned(),
+            "ports: [{securityGroupFilters: [{name: g}], hostId: h, allowedAddressPairs: [{ipAddress: 10.0.0.1}], network: {name: nn}, fixedIPs: [{subnet: {name: s}}]}]".to_owned(),
+            "ports: [{securityGroups: [{filter: {name: g}}], hostID: h, allowedAddressPairs: [{ipAddress: 10.0.0.1}], network: {filter: {name: nn}}, fixedIPs: [{subnet: {filter: {name: s}}}]}]".to_owned(),
         ),
         ("securityGroups: [{name: g}]".to_owned(), "securityGroups: [{filter: {name: g}}]".to_owned()),
     ] {
@@ -234,6 +234,14 @@ fn machines_of_v1alpha7() {
     case.said(
         "spec.template.spec",
         &[(&format!("{{image: ubuntu, {image}}}"), &format!("{{{is}}}"), &["/spec/template/spec/image"])],
+    );
+    case.said(
+        "spec.template.spec",
+        &[("{image: i, cloudName: c}", "{image: {filter: {name: i}}}", &["/spec/template/spec/cloudName"])],
+    );
+    case.refused(
+        "spec.template.spec",
+        &[("{image: i, identityRef: {kind: Secret, name: s}}", "/spec/template/spec/identityRef")],
     );
     case.asked(
         "spec.template.spec",
@@ -250,7 +258,6 @@ fn machines_of_v1alpha7() {
                 "/spec/template/spec/ports/0/allowedAddressPairs/0/ipAddress",
             ),
             ("{image: i, rootVolume: {diskSize: 0}}", "/spec/template/spec/rootVolume/diskSize"),
-            ("{image: i, cloudName: c}", "/spec/template/spec/cloudName"),
         ],
     );
 }
@@ -277,7 +284,7 @@ fn machines_of_v1alpha6() {
         case.written("spec", &[(&before, &after)]);
     }
     case.said("spec", &[("{image: i, subnet: s}", &format!("{{{is}}}"), &["/spec/subnet"])]);
-    case.asked("spec", &[("{image: i, networks: [{filter: {name: n}}]}", "/spec/networks/0")]);
+    case.asked("spec", &[("{image: i, networks: [{filter: {name: nn}}]}", "/spec/networks/0")]);
     case.refused("spec", &[("{image: i, ports: [{profile: {other: x}}]}", "/spec/ports/0/profile/other")]);
     let who = "identityRef: {name: s, kind: Secret}, cloudName: c";
     let routers = format!("{{{who}, externalRouterIPs: [{{subnet: {{uuid: {ID}}}}}]}}");

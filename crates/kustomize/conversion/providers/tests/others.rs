@@ -75,8 +75,8 @@ fn oracle_and_scaleway() {
     oracle("OCICluster").written(
         "spec.networkSpec.vcn",
         &[(
-            "{internetGatewayId: i, natGatewayId: n, serviceGatewayId: s, privateRouteTableId: p, publicRouteTableId: q, networkSecurityGroups: [{name: g}]}",
-            "{internetGateway: {id: i}, natGateway: {id: n}, serviceGateway: {id: s}, routeTable: {privateRouteTableId: p, publicRouteTableId: q}, networkSecurityGroup: {list: [{name: g}]}}",
+            "{internetGatewayId: i, natGatewayId: nn, serviceGatewayId: s, privateRouteTableId: p, publicRouteTableId: q, networkSecurityGroups: [{name: g}]}",
+            "{internetGateway: {id: i}, natGateway: {id: nn}, serviceGateway: {id: s}, routeTable: {privateRouteTableId: p, publicRouteTableId: q}, networkSecurityGroup: {list: [{name: g}]}}",
         )],
     );
     oracle("OCIMachine").written("spec", &[("{nsgName: g}", "{networkDetails: {nsgNames: [g]}}")]);
@@ -88,6 +88,18 @@ fn oracle_and_scaleway() {
             &["/spec/nsgName"],
         )],
     );
+    oracle("OCIMachinePool").written(
+        "spec.instanceConfiguration",
+        &[("{isPvEncryptionInTransitEnabled: false}", "{isPvEncryptionInTransitEnabled: false}")],
+    );
+    oracle("OCIMachinePool").said(
+        "spec.instanceConfiguration",
+        &[(
+            "{shape: s}",
+            "{shape: s, isPvEncryptionInTransitEnabled: true}",
+            &["/spec/instanceConfiguration/isPvEncryptionInTransitEnabled"],
+        )],
+    );
     let scaleway = Case {
         kind: "ScalewayCluster",
         group: "infrastructure.cluster.x-k8s.io",
@@ -96,14 +108,14 @@ fn oracle_and_scaleway() {
     scaleway.written(
         "spec.network",
         &[(
-            "{controlPlaneLoadBalancer: {private: true}, controlPlanePrivateDNS: {name: n}}",
-            "{controlPlaneLoadBalancer: {private: true}, controlPlaneDNS: {name: n}}",
+            "{controlPlaneLoadBalancer: {private: true}, controlPlanePrivateDNS: {name: nn}}",
+            "{controlPlaneLoadBalancer: {private: true}, controlPlaneDNS: {name: nn}}",
         )],
     );
     scaleway.refused(
         "spec.network",
         &[(
-            "{controlPlaneLoadBalancer: {private: true}, controlPlaneDNS: {name: n, domain: d.org}}",
+            "{controlPlaneLoadBalancer: {private: true}, controlPlaneDNS: {name: nn, domain: d.org}}",
             "/spec/network/controlPlaneDNS",
         )],
     );
@@ -112,10 +124,32 @@ fn oracle_and_scaleway() {
 #[test]
 fn kinds_of_which_the_version_alone_changes() {
     for (kind, group, from, to, place) in [
-        ("KamajiControlPlane", "controlplane.cluster.x-k8s.io", "v1alpha1", "v1alpha2", "spec"),
         ("AzureASOManagedCluster", "infrastructure.cluster.x-k8s.io", "v1alpha1", "v1beta1", "spec"),
         ("TalosConfigTemplate", "bootstrap.cluster.x-k8s.io", "v1alpha3", "v1beta1", "spec.template.spec"),
+        ("HarvesterCluster", "infrastructure.cluster.x-k8s.io", "v1alpha1", "v1beta1", "spec"),
+        ("AgentMachineTemplate", "capi-provider.agent-install.openshift.io", "v1alpha1", "v1beta1", "spec"),
+        ("ExtensionConfig", "runtime.cluster.x-k8s.io", "v1alpha1", "v1beta2", "spec"),
+        ("EKSConfig", "bootstrap.cluster.x-k8s.io", "v1beta1", "v1beta2", "spec"),
     ] {
         Case { kind, group, versions: (from, to) }.written(place, &[("{a: b}", "{a: b}")]);
     }
+    let kamaji = Case {
+        kind: "KamajiControlPlane",
+        group: "controlplane.cluster.x-k8s.io",
+        versions: ("v1alpha1", "v1alpha2"),
+    };
+    kamaji.said("spec", &[("{a: b}", "{a: b}", &["/spec"])]);
+    let harvester = Case {
+        kind: "HarvesterMachineTemplate",
+        group: "infrastructure.cluster.x-k8s.io",
+        versions: ("v1alpha1", "v1beta1"),
+    };
+    harvester.written(
+        "spec.template.spec",
+        &[("{volumes: [{volumeType: image}]}", "{volumes: [{volumeType: image}]}")],
+    );
+    harvester.refused(
+        "spec.template.spec",
+        &[("{volumes: [{volumeType: disk}]}", "/spec/template/spec/volumes/0/volumeType")],
+    );
 }

@@ -6,7 +6,7 @@ fn case(kind: &'static str) -> Case {
 
 #[test]
 fn machines() {
-    let source = "sourceNode: n, templateID: 1";
+    let source = "sourceNode: nn, templateID: 1";
     let net0 = "{name: net0, defaultIPv4: true, defaultIPv6: true, bridge: vmbr1, model: virtio}";
     let pool =
         |name: &str| format!("{{apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: {name}}}");

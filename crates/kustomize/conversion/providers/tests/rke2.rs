@@ -35,7 +35,7 @@ fn control_planes() {
     ] {
         plane("RKE2ControlPlane").written("spec", &[(&format!("{{{version}, {before}}}"), &is(&spec))]);
     }
-    let other = reference.replace("name: m,", "name: n,");
+    let other = reference.replace("name: m,", "name: nn,");
     plane("RKE2ControlPlane").refused(
         "spec",
         &[

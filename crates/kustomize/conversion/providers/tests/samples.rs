@@ -8,7 +8,7 @@ use capstan_model::tree::RepoPath;
 use capstan_yaml::{Node, NodeKind, YamlFile};
 
 /// Folders of definitions, and the version to which their kinds go.
-const MOVES: &[(&str, &str, &str)] = &[
+pub(super) const MOVES: &[(&str, &str, &str)] = &[
     ("openstack/crd-v0.10.0", "v1alpha6", "v1beta1"),
     ("openstack/crd-v0.10.0", "v1alpha7", "v1beta1"),
     ("openstack/crd-main", "v1beta1", "v1beta2"),
@@ -22,6 +22,12 @@ const MOVES: &[(&str, &str, &str)] = &[
     ("ipam-in-cluster/crd-v1.0.3", "v1alpha1", "v1alpha2"),
     ("oci/crd-v0.24.0", "v1beta1", "v1beta2"),
     ("scaleway/v0.2.2", "v1alpha1", "v1alpha2"),
+    ("cloudstack/crd-v0.6.1", "v1beta1", "v1beta2"),
+    ("cloudstack/crd-v0.6.1", "v1beta2", "v1beta3"),
+    ("aws/crd-v2.11.1", "v1beta1", "v1beta2"),
+    ("ibmcloud/crd-main", "v1beta1", "v1beta2"),
+    ("ibmcloud/crd-main", "v1beta2", "v1beta3"),
+    ("harvester/v0.10.1", "v1alpha1", "v1beta1"),
     ("azure-aso/crd-v1.26.0", "v1alpha1", "v1beta1"),
 ];
 

@@ -34,6 +34,24 @@ fn the_state_of_an_object_goes() {
     );
 }
 
+/// A claim's cluster is a label in v1alpha1, and a field besides later.
+#[test]
+fn a_claim_of_an_address_names_its_cluster() {
+    let claim = |version: &str, more: &str| {
+        read(&format!(
+            "{{apiVersion: ipam.cluster.x-k8s.io/{version}, kind: IPAddressClaim, metadata: {{name: x, labels: {{cluster.x-k8s.io/cluster-name: c}}}}, spec: {{poolRef: {{apiGroup: ipam.cluster.x-k8s.io, kind: InClusterIPPool, name: p}}{more}}}}}"
+        ))
+    };
+    for version in ["v1beta1", "v1beta2"] {
+        let object = claim("v1alpha1", "");
+        let to = format!("ipam.cluster.x-k8s.io/{version}");
+        let conversion = convert(&object, &to, Schemas::built_in()).unwrap();
+        let mut after = object.clone();
+        crate::conversion::apply(&mut after, &conversion);
+        assert_eq!(after.value(), claim(version, ", clusterName: c").value());
+    }
+}
+
 #[test]
 fn a_message_says_both_meanings_and_what_to_write() {
     let object = read(
@@ -73,8 +91,6 @@ kind: OpenStackCluster
 metadata:
   name: \"c\" # as its Cluster
 spec:
-  tags: # ours
-  - a
   apiServer:
     # no address of its own
     enableFloatingIP: false # behind a VPN
@@ -82,6 +98,8 @@ spec:
     managedLoadBalancer:
       enabled: true # needed
       provider: 'ovn'
+  tags: # ours
+  - a
 ";
     let file = YamlFile::read(before).unwrap();
     let object = file.documents()[0].root.clone();

@@ -14,8 +14,8 @@ fn machines() {
         ("{guestSoftPowerOffTimeout: 1m30.5s}", "{guestSoftPowerOffTimeoutSeconds: 90}"),
         ("{namingStrategy: {template: t}}", "{naming: {template: t}}"),
         (
-            "{template: t, numCoresPerSocket: 0, network: {devices: [{networkName: n, dhcp4: false, dhcp6: true}]}}",
-            "{template: t, network: {devices: [{networkName: n, dhcp6: true}]}}",
+            "{template: t, numCoresPerSocket: 0, network: {devices: [{networkName: nn, dhcp4: false, dhcp6: true}]}}",
+            "{template: t, network: {devices: [{networkName: nn, dhcp6: true}]}}",
         ),
     ];
     govmomi("VSphereMachine").written("spec", &rows);
@@ -56,8 +56,8 @@ fn the_supervisors_machines() {
         &[
             ("{namingStrategy: {template: t}}", "{naming: {template: t}}"),
             (
-                "{network: {interfaces: {primary: {network: {apiVersion: v/v1, kind: K, name: n}}, secondary: [{name: e1, network: {apiVersion: v/v1, kind: K, name: m}}]}}}",
-                "{network: {interfaces: {primary: {networkRef: {apiVersion: v/v1, kind: K, name: n}}, secondary: [{name: e1, networkRef: {apiVersion: v/v1, kind: K, name: m}}]}}}",
+                "{network: {interfaces: {primary: {network: {apiVersion: v/v1, kind: K, name: nn}}, secondary: [{name: e1, network: {apiVersion: v/v1, kind: K, name: m}}]}}}",
+                "{network: {interfaces: {primary: {networkRef: {apiVersion: v/v1, kind: K, name: nn}}, secondary: [{name: e1, networkRef: {apiVersion: v/v1, kind: K, name: m}}]}}}",
             ),
         ],
     );
