@@ -2,23 +2,12 @@
 
 use super::apply::{Did, apply_step};
 use super::refusal::{Refusal, Refusals, Unconvertible};
-use super::step::{Conversion, ConversionStep, Note};
+use super::step::{AtHand, Conversion, ConversionNote, ConversionStep};
 use super::{cluster_api, definitions, judge, older, operator, providers};
 use crate::schema::{Fields, Schemas};
 use capstan_model::kinds::is_provider;
 use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::Node;
-
-/// How much of an object is at hand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it: what is absent is absent in the cluster.
-    Whole,
-    /// All of it but for what the newer version requires, which comes from elsewhere.
-    Lacking,
-    /// A part, such as a patch or a release's fragment: what is absent may be elsewhere.
-    Part,
-}
 
 /// Whether a conversion of this kind is built in, so that fields which stand in its way are known by name.
 pub fn is_known(kind: &str, from: &str, to: &str) -> bool {
@@ -37,7 +26,7 @@ pub fn convert(
     to_api_version: &str,
     schemas: &Schemas,
 ) -> Result<Conversion, Box<Unconvertible>> {
-    convert_or_all(object, to_api_version, Extent::Whole, schemas).map_err(|(first, _)| first)
+    convert_or_all(object, to_api_version, AtHand::Whole, schemas).map_err(|(first, _)| first)
 }
 
 /// The same, and where there is no conversion the other fields too that stand in the way, as far as one look
@@ -45,7 +34,7 @@ pub fn convert(
 pub fn convert_or_all(
     object: &Node,
     to_api_version: &str,
-    extent: Extent,
+    at_hand: AtHand,
     schemas: &Schemas,
 ) -> Result<Conversion, (Box<Unconvertible>, Vec<Unconvertible>)> {
     let text = |key: &str| object.text_at(key).unwrap_or_default();
@@ -58,7 +47,7 @@ pub fn convert_or_all(
         let (kind, from, to) = (kind.to_owned(), from.to_owned(), to_api_version.to_owned());
         Unconvertible { kind, from, to, field, value, why, advice, asks }
     };
-    steps(object, kind, (from, to_api_version), extent, schemas)
+    steps(object, kind, (from, to_api_version), at_hand, schemas)
         .map_err(|Refusals { first, others }| (Box::new(of(*first)), others.into_iter().map(of).collect()))
 }
 
@@ -66,7 +55,7 @@ fn steps(
     object: &Node,
     kind: &str,
     (from, to): (&str, &str),
-    extent: Extent,
+    at_hand: AtHand,
     schemas: &Schemas,
 ) -> Result<Conversion, Refusals> {
     let group = api_group(from);
@@ -96,13 +85,13 @@ fn steps(
             .into());
         }
         if let Some(way) = providers::way(group, kind, version(from), version(to)) {
-            let (steps, notes) = providers::steps(&done.object, kind, &way, extent)?;
+            let (steps, notes) = providers::steps(&done.object, kind, &way, at_hand)?;
             done.all(steps);
             done.notes = notes;
         } else {
             done.all(definitions::same_shape(object, kind, from, to, schemas)?);
         }
-        let (steps, notes) = judge::judge((object, &done.object), &done.steps, extent, schemas)?;
+        let (steps, notes) = judge::judge((object, &done.object), &done.steps, at_hand, schemas)?;
         done.all(steps);
         done.notes.extend(notes);
         return Ok(done.conversion());
@@ -150,7 +139,7 @@ fn version(api_version: &str) -> &str {
 struct Done {
     object: Node,
     steps: Vec<ConversionStep>,
-    notes: Vec<Note>,
+    notes: Vec<ConversionNote>,
 }
 
 impl Done {

@@ -1,6 +1,6 @@
 //! Kinds of other providers, by what their definitions show of two versions.
 
-use crate::conversion::{Extent, apply, convert, convert_or_all};
+use crate::conversion::{AtHand, apply, convert, convert_or_all};
 use crate::schema::{SchemaFile, Schemas};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::{Node, YamlFile};
@@ -112,7 +112,7 @@ fn all_fields_of_another_shape_are_told_and_templates_are_taken_as_what_they_bec
     );
     let object = rack("{a: 1, b: two, mode: '${MODE}'}");
     let (first, others) =
-        convert_or_all(&object, "metal.example.org/v2", Extent::Whole, &schemas).unwrap_err();
+        convert_or_all(&object, "metal.example.org/v2", AtHand::Whole, &schemas).unwrap_err();
     let fields: Vec<String> = [*first].iter().chain(&others).map(|why| why.field.to_string()).collect();
     assert_eq!(fields, ["/spec/a", "/spec/b"]);
 }
@@ -300,7 +300,7 @@ fn limits_are_judged_where_they_are_new() {
         let part = convert_or_all(
             &rack("{slot: {a: x}}"),
             "metal.example.org/v2",
-            Extent::Part,
+            AtHand::Part,
             &schemas(both, &slot(""), &slot(", required: [b]")),
         );
         assert!(part.is_ok());
@@ -351,6 +351,6 @@ fn an_empty_list_goes_where_the_newer_version_takes_none() {
     apply(&mut object, &conversion);
     assert_eq!(object.value()["spec"], rack("{room: north}").value()["spec"]);
     // In a patch it takes out what is there.
-    let part = convert_or_all(&rack("{tags: []}"), "metal.example.org/v2", Extent::Part, &schemas);
+    let part = convert_or_all(&rack("{tags: []}"), "metal.example.org/v2", AtHand::Part, &schemas);
     assert_eq!(part.unwrap_err().0.field.to_string(), "/spec/tags");
 }

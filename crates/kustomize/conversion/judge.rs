@@ -7,10 +7,9 @@
 //!
 //! Deliberately absent: rules by expressions (`x-kubernetes-validations`), which the server asks.
 
-use super::convert::Extent;
 use super::paths::before;
 use super::refusal::{Refusal, Refusals};
-use super::step::{ConversionStep, Note};
+use super::step::{AtHand, ConversionNote, ConversionStep};
 use crate::schema::{Limits, ListType, Schema, Schemas, Type, Unlisted};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Node, NodeKind, Scalar, Value};
@@ -19,9 +18,9 @@ use capstan_yaml::{Node, NodeKind, Scalar, Value};
 pub(super) fn judge(
     (was, now): (&Node, &Node),
     steps: &[ConversionStep],
-    extent: Extent,
+    at_hand: AtHand,
     schemas: &Schemas,
-) -> Result<(Vec<ConversionStep>, Vec<Note>), Refusals> {
+) -> Result<(Vec<ConversionStep>, Vec<ConversionNote>), Refusals> {
     let kind = now.text_at("kind").unwrap_or_default();
     let definition = |version: &str| schemas.definitions(kind, version).map(|(found, _)| found).next();
     let version = |object: &Node| object.text_at("apiVersion").unwrap_or_default().to_owned();
@@ -30,7 +29,7 @@ pub(super) fn judge(
         was,
         steps,
         older: definition(&version(was)),
-        extent,
+        at_hand,
         refused: Vec::new(),
         added: Vec::new(),
         notes: Vec::new(),
@@ -47,10 +46,10 @@ struct Judge<'a> {
     was: &'a Node,
     steps: &'a [ConversionStep],
     older: Option<&'a Schema>,
-    extent: Extent,
+    at_hand: AtHand,
     refused: Vec<Refusal>,
     added: Vec<ConversionStep>,
-    notes: Vec<Note>,
+    notes: Vec<ConversionNote>,
 }
 
 impl Judge<'_> {
@@ -93,7 +92,7 @@ impl Judge<'_> {
         let is_required =
             newer.limits.as_ref().is_some_and(|limits| limits.required.iter().any(|own| **own == *key));
         let is_empty = node.as_sequence().is_some_and(<[Node]>::is_empty);
-        if is_empty && is_refused && !is_required && self.extent != Extent::Part {
+        if is_empty && is_refused && !is_required && self.at_hand != AtHand::Part {
             return self.added.push(ConversionStep::Remove { at: path.clone() });
         }
         self.value(path, node, schema);
@@ -136,7 +135,7 @@ impl Judge<'_> {
                 for entry in entries {
                     self.field(path, &entry.key, &entry.value, newer);
                 }
-                if let Some(older) = older.filter(|_| self.extent != Extent::Part) {
+                if let Some(older) = older.filter(|_| self.at_hand != AtHand::Part) {
                     self.defaults(path, node, older, newer);
                 }
             }
@@ -165,7 +164,7 @@ impl Judge<'_> {
                 let was_required =
                     |name: &str| had.is_some_and(|had| had.required.iter().any(|own| **own == *name));
                 let is_absent = |name: &str| node.get(name).is_none_or(Node::is_null);
-                if self.extent == Extent::Whole {
+                if self.at_hand == AtHand::Whole {
                     for name in limits.required.iter().filter(|name| is_absent(name) && !was_required(name)) {
                         let why = "the newer version requires this field, and the object does not have it";
                         self.refuse(&path.key(name), why, "write it");
@@ -253,7 +252,7 @@ impl Judge<'_> {
                 }
                 None => filled_in,
             };
-            self.notes.push(Note { field: self.origin(&at), text });
+            self.notes.push(ConversionNote { field: self.origin(&at), text });
         }
     }
 }

@@ -46,7 +46,7 @@ mod tests;
 mod text;
 
 pub use self::apply::apply;
-pub use self::convert::{Extent, convert, convert_or_all, is_known};
+pub use self::convert::{convert, convert_or_all, is_known};
 pub use self::refusal::Unconvertible;
-pub use self::step::{Conversion, ConversionStep, Note};
+pub use self::step::{AtHand, Conversion, ConversionNote, ConversionStep};
 pub use self::text::{Replay, in_order_of, replay};

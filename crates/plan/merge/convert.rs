@@ -12,7 +12,7 @@ use super::nodes::text;
 use super::piece::Piece;
 use super::tidying::{without_refused_empties, without_tidying};
 use super::views::{MergeInput, matched, pieces_of};
-use capstan_kustomize::conversion::{Conversion, Extent, Replay, Unconvertible, in_order_of};
+use capstan_kustomize::conversion::{AtHand, Conversion, Replay, Unconvertible, in_order_of};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::{EditRefused, Node, YamlFile, same_meaning};
@@ -93,7 +93,7 @@ struct Planned {
 impl Planned {
     /// `None` where the object has no conversion.
     fn new(object: usize, was: &Node, wanted: &Wanted, schemas: &Schemas) -> Option<Self> {
-        let (conversion, mut fields) = steps_to(was, &wanted.version, Extent::Whole, schemas)?;
+        let (conversion, mut fields) = steps_to(was, &wanted.version, AtHand::Whole, schemas)?;
         let mut conversion = without_tidying(was, in_order_of(was, conversion), &wanted.release);
         // What nobody edited is the release's to say anew; what nobody has, too, where the release has it.
         let is_the_releases = |field: &FieldPath| match was.at(field) {

@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::nodes::text;
 use crate::settings::FieldRule;
 use capstan_kustomize::conversion::{
-    Conversion, ConversionStep, Extent, Unconvertible, apply, convert_or_all, in_order_of, is_known,
+    AtHand, Conversion, ConversionStep, Unconvertible, apply, convert_or_all, in_order_of, is_known,
 };
 use capstan_kustomize::schema::Schemas;
 use capstan_model::object::api_group;
@@ -114,7 +114,7 @@ pub(crate) fn in_version_of<'n>(
         let lent = Node::mapping(lent.iter().map(|(key, value)| (*key, Node::string(*value))));
         entries.extend(lent.as_mapping().into_iter().flatten().cloned());
     }
-    let Some((conversion, _)) = steps_to(&whole, wanted, Extent::Part, schemas) else { return side };
+    let Some((conversion, _)) = steps_to(&whole, wanted, AtHand::Part, schemas) else { return side };
     let conversion = in_order_of(&whole, conversion);
     apply(&mut whole, &conversion);
     if let NodeKind::Mapping(entries) = &mut whole.kind {
@@ -131,12 +131,12 @@ const LOOKS: usize = 20;
 pub(crate) fn steps_to(
     object: &Node,
     version: &str,
-    mut extent: Extent,
+    mut at_hand: AtHand,
     schemas: &Schemas,
 ) -> Option<(Conversion, Vec<Unconvertible>)> {
     let (mut now, mut steps, mut fields) = (Cow::Borrowed(object), Vec::new(), Vec::new());
     for _ in 0..LOOKS {
-        let (first, others) = match convert_or_all(&now, version, extent, schemas) {
+        let (first, others) = match convert_or_all(&now, version, at_hand, schemas) {
             Ok(conversion) if conversion.steps.is_empty() => return None,
             Ok(conversion) => {
                 steps.extend(conversion.steps);
@@ -144,7 +144,7 @@ pub(crate) fn steps_to(
             }
             Err(refused) => refused,
         };
-        let less = if extent == Extent::Whole { Extent::Lacking } else { Extent::Part };
+        let less = if at_hand == AtHand::Whole { AtHand::Lacking } else { AtHand::Part };
         // Of other kinds definitions say no more than whether two versions are alike.
         if !is_known(&first.kind, &first.from, version) || first.field.is_root() {
             return None;
@@ -152,7 +152,7 @@ pub(crate) fn steps_to(
         for why in [*first].into_iter().chain(others) {
             if why.value.is_none() {
                 // A field that the newer version needs: the next look goes without.
-                extent = less;
+                at_hand = less;
                 fields.push(why);
                 continue;
             }

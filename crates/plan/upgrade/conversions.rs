@@ -14,7 +14,7 @@ use crate::merge::cluster_objects::Base;
 use crate::merge::convert::{Obstacle, Why};
 use crate::merge::converted::Converted;
 use crate::templates::references;
-use capstan_kustomize::conversion::{Conversion, ConversionStep, Note, Unconvertible};
+use capstan_kustomize::conversion::{Conversion, ConversionNote, ConversionStep, Unconvertible};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_model::wording::sentence;
@@ -66,7 +66,13 @@ pub(super) fn conversions(
 }
 
 /// Where a conversion wrote or took out what a person should look at.
-fn say_note(context: Context<'_>, object: usize, converted: &Converted, note: &Note, said: &mut Said) {
+fn say_note(
+    context: Context<'_>,
+    object: usize,
+    converted: &Converted,
+    note: &ConversionNote,
+    said: &mut Said,
+) {
     let id = &context.base.objects[object].id;
     let line = line_before(context.base, object, converted, &note.field);
     let place = Place::line_of(context.base.file_of(object).path.clone(), line).at_first_column();

@@ -1,12 +1,12 @@
 //! Kinds of which `apiVersion` changes, and no field.
 
-use super::rule::Rule::{Choices, Each, Say};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{Choices, Each, Say};
+use super::rule::{ConversionTable, TablePart};
 
-pub(super) const KAMAJI: Table = Table {
+pub(super) const KAMAJI: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1alpha2"),
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[("KamajiControlPlane", "spec"), ("KamajiControlPlaneTemplate", "spec.template.spec")],
         rules: &[Say(
             "the provider converts nothing, and a release of it serves one of the two versions alone: change this together \
@@ -15,10 +15,10 @@ pub(super) const KAMAJI: Table = Table {
     }],
 };
 
-pub(super) const AZURE: Table = Table {
+pub(super) const AZURE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1beta1"),
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[
             ("AzureASOManagedCluster", "spec"),
             ("AzureASOManagedClusterTemplate", "spec"),
@@ -31,24 +31,24 @@ pub(super) const AZURE: Table = Table {
     }],
 };
 
-pub(super) const TALOS: Table = Table {
+pub(super) const TALOS: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: ("v1alpha3", "v1beta1"),
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[("TalosConfig", "spec"), ("TalosConfigTemplate", "spec.template.spec")],
         rules: &[],
     }],
 };
 
-pub(super) const HARVESTER: Table = Table {
+pub(super) const HARVESTER: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1beta1"),
     parts: &[
-        Part {
+        TablePart {
             at: &[("HarvesterMachine", "spec"), ("HarvesterMachineTemplate", "spec.template.spec")],
             rules: &[Each("volumes", &[Choices("volumeType", &["storageClass", "image"])])],
         },
-        Part {
+        TablePart {
             at: &[("HarvesterCluster", "spec"), ("HarvesterClusterTemplate", "spec.template.spec")],
             rules: &[],
         },
@@ -56,10 +56,10 @@ pub(super) const HARVESTER: Table = Table {
 };
 
 /// OpenShift's agent.
-pub(super) const AGENT: Table = Table {
+pub(super) const AGENT: ConversionTable = ConversionTable {
     group: "capi-provider.agent-install.openshift.io",
     versions: ("v1alpha1", "v1beta1"),
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[
             ("AgentCluster", "spec"),
             ("AgentMachine", "spec"),
@@ -70,8 +70,8 @@ pub(super) const AGENT: Table = Table {
 };
 
 /// Runtime extensions of Cluster API itself.
-pub(super) const EXTENSIONS: Table = Table {
+pub(super) const EXTENSIONS: ConversionTable = ConversionTable {
     group: "runtime.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1beta2"),
-    parts: &[Part { at: &[("ExtensionConfig", "spec")], rules: &[] }],
+    parts: &[TablePart { at: &[("ExtensionConfig", "spec")], rules: &[] }],
 };

@@ -1,16 +1,16 @@
 //! Cluster API Provider AWS, v1beta1 to v1beta2
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-aws/blob/main/api/v1beta1/conversion.go>).
 
-use super::rule::Rule::{self, Each, In, Move, Refuse, Required, Silent, Unique};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{self, Each, In, Move, Refuse, Required, Silent, Unique};
+use super::rule::{ConversionTable, TablePart};
 
 const VERSIONS: (&str, &str) = ("v1beta1", "v1beta2");
 
-pub(super) const INFRASTRUCTURE: Table = Table {
+pub(super) const INFRASTRUCTURE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: VERSIONS,
     parts: &[
-        Part {
+        TablePart {
             at: &[("AWSCluster", "spec"), ("AWSClusterTemplate", "spec.template.spec")],
             rules: &[In(
                 "network",
@@ -23,12 +23,15 @@ pub(super) const INFRASTRUCTURE: Table = Table {
                 ],
             )],
         },
-        Part { at: &[("AWSMachine", "spec"), ("AWSMachineTemplate", "spec.template.spec")], rules: MACHINE },
-        Part {
+        TablePart {
+            at: &[("AWSMachine", "spec"), ("AWSMachineTemplate", "spec.template.spec")],
+            rules: MACHINE,
+        },
+        TablePart {
             at: &[("AWSManagedMachinePool", "spec")],
             rules: &[In("updateConfig", &[Move("maxUnavailablePrecentage", "maxUnavailablePercentage")])],
         },
-        Part {
+        TablePart {
             at: &[
                 ("AWSClusterControllerIdentity", "spec"),
                 ("AWSClusterRoleIdentity", "spec"),
@@ -41,10 +44,10 @@ pub(super) const INFRASTRUCTURE: Table = Table {
     ],
 };
 
-pub(super) const PLANES: Table = Table {
+pub(super) const PLANES: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: VERSIONS,
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[("AWSManagedControlPlane", "spec")],
         rules: &[
             Move("disableVPCCNI", "vpcCni.disable"),
@@ -61,13 +64,16 @@ pub(super) const PLANES: Table = Table {
     }],
 };
 
-pub(super) const CONFIGS: Table = Table {
+pub(super) const CONFIGS: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: VERSIONS,
-    parts: &[Part { at: &[("EKSConfig", "spec"), ("EKSConfigTemplate", "spec.template.spec")], rules: &[] }],
+    parts: &[TablePart {
+        at: &[("EKSConfig", "spec"), ("EKSConfigTemplate", "spec.template.spec")],
+        rules: &[],
+    }],
 };
 
-const MACHINE: &[Rule] = &[
+const MACHINE: &[TableRule] = &[
     Refuse(
         "failureDomain",
         "the newer version has no such field: it takes that of the Machine",
@@ -86,5 +92,5 @@ const MACHINE: &[Rule] = &[
     ),
 ];
 
-const ARN: Rule =
+const ARN: TableRule =
     Refuse("arn", "the newer version has no such field", "write the `id`, or filters that find the one");

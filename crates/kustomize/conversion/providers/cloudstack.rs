@@ -1,23 +1,23 @@
 //! Cluster API Provider CloudStack, v1beta1 to v1beta2 to v1beta3
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-cloudstack/blob/main/api/v1beta1/conversion.go>).
 
-use super::engine::{Run, own, says_something};
-use super::rule::Rule::{self, Hand, Move, Refuse};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{self, Hand, Move, Refuse};
+use super::rule::{ConversionTable, TablePart};
+use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::Node;
 
-pub(super) const OLD: Table = Table {
+pub(super) const OLD: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
     parts: &[
-        Part { at: &[("CloudStackCluster", "spec")], rules: &[Hand(failure_domains)] },
-        Part {
+        TablePart { at: &[("CloudStackCluster", "spec")], rules: &[Hand(failure_domains)] },
+        TablePart {
             at: &[("CloudStackMachine", "spec"), ("CloudStackMachineTemplate", "spec.template.spec")],
             rules: MACHINE,
         },
-        Part {
+        TablePart {
             at: &[
                 ("CloudStackAffinityGroup", "spec"),
                 ("CloudStackIsolatedNetwork", "spec"),
@@ -29,10 +29,10 @@ pub(super) const OLD: Table = Table {
 };
 
 /// v1beta3 has more fields, and no other ones.
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta2", "v1beta3"),
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[
             ("CloudStackCluster", "spec"),
             ("CloudStackMachine", "spec"),
@@ -46,7 +46,7 @@ pub(super) const TABLE: Table = Table {
     }],
 };
 
-const MACHINE: &[Rule] = &[
+const MACHINE: &[TableRule] = &[
     Move("affinitygroupids", "affinityGroupIDs"),
     Move("cloudstackaffinityref", "cloudstackAffinityRef"),
     Refuse("zoneID", ZONE, FAILURE_DOMAIN),
@@ -64,7 +64,7 @@ const FAILURE_DOMAIN: &str = "take it out, and write the zone's failure domain i
 
 /// A zone is a failure domain: it has the zone's id as its name, the cluster's account and domain, and the credential
 /// in Secret `global` of the namespace.
-fn failure_domains(run: &mut Run<'_>, base: &FieldPath) {
+fn failure_domains(run: &mut TableRun<'_>, base: &FieldPath) {
     let (zones, identity) = (base.key("zones"), base.key("identityRef"));
     let text = |node: Option<&Node>| node.and_then(Node::as_str).map(str::to_owned);
     if run.object.at(&identity).is_some_and(says_something) {

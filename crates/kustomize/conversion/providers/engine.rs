@@ -1,53 +1,18 @@
 //! Does the rules of a table on an object.
 
-use super::rule::{Part, Rule, Short};
-use crate::conversion::apply::{Did, apply_step};
+use super::rule::{Short, TablePart, TableRule};
+use super::run::{TableRun, below, is_empty, is_template, own, says_something};
 use crate::conversion::cluster_api::{Version, number, reference_steps, seconds_of};
-use crate::conversion::convert::Extent;
-use crate::conversion::paths::before;
 use crate::conversion::refusal::Refusal;
-use crate::conversion::step::ConversionStep::{self, Add, Move, Remove, Replace};
-use crate::conversion::step::Note;
+use crate::conversion::step::ConversionStep::{Remove, Replace};
 use crate::schema::nanoseconds;
 use capstan_model::object::FieldPath;
 use capstan_yaml::scalar::Reading;
-use capstan_yaml::{Entry, Node, NodeKind, YamlFile, same_meaning};
+use capstan_yaml::{Entry, Node, NodeKind, same_meaning};
 
-/// An object on its way, and what came of it so far.
-pub(super) struct Run<'a> {
-    /// The object before all steps.
-    was: &'a Node,
-    /// The object after the steps.
-    pub(super) object: Node,
-    pub(super) steps: Vec<ConversionStep>,
-    pub(super) notes: Vec<Note>,
-    pub(super) refused: Vec<Refusal>,
-    extent: Extent,
-}
-
-/// The object at a path below a place: `a.b`.
-pub(super) fn below(base: &FieldPath, relative: &str) -> FieldPath {
-    relative.split('.').filter(|key| !key.is_empty()).fold(base.clone(), |path, key| path.key(key))
-}
-
-impl<'a> Run<'a> {
-    pub(super) fn new(was: &'a Node, extent: Extent) -> Self {
-        let object = was.clone();
-        Self { was, object, steps: Vec::new(), notes: Vec::new(), refused: Vec::new(), extent }
-    }
-
-    /// Whether what is absent in the object is absent in the cluster.
-    pub(super) fn is_whole(&self) -> bool {
-        self.extent != Extent::Part
-    }
-
-    /// Whether what the newer version requires has to be there.
-    pub(super) fn is_complete(&self) -> bool {
-        self.extent == Extent::Whole
-    }
-
+impl TableRun<'_> {
     /// The parts of a table that speak of this kind.
-    pub(super) fn parts(&mut self, kind: &str, parts: &[Part]) {
+    pub(super) fn parts(&mut self, kind: &str, parts: &[TablePart]) {
         for part in parts {
             for (_, place) in part.at.iter().filter(|(of, _)| *of == kind) {
                 let base = below(&FieldPath::root(), place);
@@ -58,70 +23,22 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn rules(&mut self, base: &FieldPath, rules: &[Rule]) {
+    fn rules(&mut self, base: &FieldPath, rules: &[TableRule]) {
         for rule in rules {
             self.rule(base, *rule);
         }
     }
 
-    pub(super) fn step(&mut self, step: ConversionStep) {
-        if apply_step(&mut self.object, &step) == Did::Something {
-            self.steps.push(step);
-        }
-    }
-
-    /// Where a field was that is now at a path.
-    fn origin(&self, path: &FieldPath) -> FieldPath {
-        before(&self.steps, path)
-    }
-
-    pub(super) fn note(&mut self, path: &FieldPath, text: impl Into<String>) {
-        let field = self.origin(path);
-        self.notes.push(Note { field, text: text.into() });
-    }
-
-    pub(super) fn refuse(&mut self, path: &FieldPath, why: impl Into<String>, advice: impl Into<String>) {
-        let field = self.origin(path);
-        let value = self.was.at(&field).or_else(|| self.object.at(path)).map(Node::value);
-        self.refused.push(Refusal { field, value, why: why.into(), advice: advice.into(), asks: false });
-    }
-
-    pub(super) fn ask(&mut self, path: &FieldPath, why: impl Into<String>, advice: impl Into<String>) {
-        self.refuse(path, why, advice);
-        if let Some(refused) = self.refused.last_mut() {
-            refused.asks = true;
-        }
-    }
-
-    /// A value that says something. In a whole object, `null` says nothing and goes.
-    fn found(&mut self, path: &FieldPath) -> Option<Node> {
-        let node = self.object.at(path)?.clone();
-        if node.is_null() && self.is_whole() {
-            self.step(Remove { at: path.clone() });
-            return None;
-        }
-        Some(node)
-    }
-
-    /// Moves a value to a place where nothing may be yet.
-    pub(super) fn go(&mut self, from: &FieldPath, to: &FieldPath) {
-        if self.object.at(to).is_some_and(|node| !node.is_null()) {
-            let why = format!("{from} goes here, and the older version has no such field");
-            return self.refuse(to, why, "remove one of the two");
-        }
-        self.step(Move { from: from.clone(), to: to.clone() });
-    }
-
-    fn rule(&mut self, base: &FieldPath, rule: Rule) {
+    fn rule(&mut self, base: &FieldPath, rule: TableRule) {
         let at = |relative: &str| below(base, relative);
         match rule {
-            Rule::In(field, rules) => {
+            TableRule::In(field, rules) => {
                 let place = at(field);
                 if self.object.at(&place).is_some_and(|node| node.as_mapping().is_some()) {
                     self.rules(&place, rules);
                 }
             }
-            Rule::Each(field, rules) => {
+            TableRule::Each(field, rules) => {
                 let place = at(field);
                 let items: Vec<FieldPath> = match self.object.at(&place).map(|node| &node.kind) {
                     Some(NodeKind::Sequence(items)) => {
@@ -134,17 +51,17 @@ impl<'a> Run<'a> {
                 };
                 items.iter().for_each(|item| self.rules(item, rules));
             }
-            Rule::Move(from, to) => {
+            TableRule::Move(from, to) => {
                 let from = at(from);
                 if self.found(&from).is_some() {
                     self.go(&from, &at(to));
                 }
             }
-            Rule::Append(from, to) => self.append(&at(from), &at(to)),
-            Rule::Not(from, to) => self.not(&at(from), &at(to)),
-            Rule::Seconds(from, to, short) => self.seconds(&at(from), &at(to), short),
-            Rule::Wrap(field, within) => self.wrap(&at(field), within),
-            Rule::Wins(winner, loser) => {
+            TableRule::Append(from, to) => self.append(&at(from), &at(to)),
+            TableRule::Not(from, to) => self.not(&at(from), &at(to)),
+            TableRule::Seconds(from, to, short) => self.seconds(&at(from), &at(to), short),
+            TableRule::Wrap(field, within) => self.wrap(&at(field), within),
+            TableRule::Wins(winner, loser) => {
                 let (winner, loser) = (at(winner), at(loser));
                 if self.object.at(&winner).is_some_and(says_something) && self.found(&loser).is_some() {
                     let name = winner.to_string();
@@ -155,13 +72,13 @@ impl<'a> Run<'a> {
                     self.step(Remove { at: loser });
                 }
             }
-            Rule::Pairs(field, [name, value]) => {
+            TableRule::Pairs(field, [name, value]) => {
                 let item = |entry: &Entry| {
                     Some(Node::mapping([(name, Node::string(&entry.key)), (value, own(&entry.value))]))
                 };
                 self.list(&at(field), item);
             }
-            Rule::Named(field, name) => {
+            TableRule::Named(field, name) => {
                 let item = |entry: &Entry| {
                     let mut item = match &entry.value.kind {
                         NodeKind::Mapping(_) => own(&entry.value),
@@ -176,8 +93,8 @@ impl<'a> Run<'a> {
                 };
                 self.list(&at(field), item);
             }
-            Rule::Split(field) => self.split(&at(field)),
-            Rule::Only(field, keys) => {
+            TableRule::Split(field) => self.split(&at(field)),
+            TableRule::Only(field, keys) => {
                 let place = at(field);
                 let entries = self.object.at(&place).and_then(Node::as_mapping).unwrap_or_default();
                 let gone: Vec<FieldPath> = entries
@@ -187,7 +104,7 @@ impl<'a> Run<'a> {
                     .collect();
                 gone.into_iter().for_each(|at| self.step(Remove { at }));
             }
-            Rule::Group(from, to) => {
+            TableRule::Group(from, to) => {
                 let (from, to) = (at(from), at(to));
                 let Some(node) = self.found(&from) else { return };
                 match reference_steps(&from, &node, Version::GroupOnly, &|key| REFERENCE.contains(&key)) {
@@ -203,7 +120,7 @@ impl<'a> Run<'a> {
                     }
                 }
             }
-            Rule::Copied(from, to) => {
+            TableRule::Copied(from, to) => {
                 let (from, to) = (at(from), at(to));
                 let Some(node) = self.found(&from) else { return };
                 match self.object.at(&to).filter(|there| says_something(there)) {
@@ -218,22 +135,22 @@ impl<'a> Run<'a> {
                     }
                 }
             }
-            Rule::Drop(field) => self.step(Remove { at: at(field) }),
-            Rule::Leave(field, why) => {
+            TableRule::Drop(field) => self.step(Remove { at: at(field) }),
+            TableRule::Leave(field, why) => {
                 let place = at(field);
                 if self.found(&place).is_some() {
                     self.note(&place, why);
                     self.step(Remove { at: place });
                 }
             }
-            Rule::Say(what) => self.note(base, what),
-            Rule::Empty(field) => {
+            TableRule::Say(what) => self.note(base, what),
+            TableRule::Empty(field) => {
                 let place = at(field);
                 if self.is_whole() && self.object.at(&place).is_some_and(|node| !says_something(node)) {
                     self.step(Remove { at: place });
                 }
             }
-            Rule::Zero(field) => {
+            TableRule::Zero(field) => {
                 let place = at(field);
                 let is_zero = |node: &Node| {
                     node.as_scalar().is_some_and(|scalar| {
@@ -244,22 +161,22 @@ impl<'a> Run<'a> {
                     self.step(Remove { at: place });
                 }
             }
-            Rule::NotPositive(field) => {
+            TableRule::NotPositive(field) => {
                 let place = at(field);
                 if self.object.at(&place).and_then(|node| node.value().as_i64()).is_some_and(|own| own <= 0) {
                     self.step(Remove { at: place });
                 }
             }
-            Rule::Refuse(field, why, advice) => {
+            TableRule::Refuse(field, why, advice) => {
                 let place = at(field);
                 let Some(node) = self.found(&place) else { return };
-                if says_something(&node) || self.extent == Extent::Part {
+                if says_something(&node) || !self.is_whole() {
                     self.refuse(&place, why, advice);
                 } else {
                     self.step(Remove { at: place });
                 }
             }
-            Rule::RefuseTrue(field, why, advice) => {
+            TableRule::RefuseTrue(field, why, advice) => {
                 let place = at(field);
                 let Some(node) = self.found(&place) else { return };
                 if node.value() == false {
@@ -268,7 +185,7 @@ impl<'a> Run<'a> {
                     self.refuse(&place, why, advice);
                 }
             }
-            Rule::Ask(field, why, advice) => {
+            TableRule::Ask(field, why, advice) => {
                 let place = at(field);
                 let Some(node) = self.found(&place) else { return };
                 if says_something(&node) {
@@ -277,28 +194,28 @@ impl<'a> Run<'a> {
                     self.step(Remove { at: place });
                 }
             }
-            Rule::Silent(field, value, why) => {
+            TableRule::Silent(field, value, why) => {
                 let place = at(field);
                 if self.is_whole() && self.object.at(&place).is_none_or(Node::is_null) {
                     self.write(&place, value);
                     self.note(&place, why);
                 }
             }
-            Rule::Required(field, advice) => {
+            TableRule::Required(field, advice) => {
                 let place = at(field);
                 if self.is_complete() && self.object.at(&place).is_none_or(is_empty) {
                     let why = "the newer version requires this field, and the object does not have it";
                     self.refuse(&place, why, advice);
                 }
             }
-            Rule::AskAbsent(field, why, advice) => {
+            TableRule::AskAbsent(field, why, advice) => {
                 let place = at(field);
                 if self.is_complete() && self.object.at(&place).is_none_or(is_empty) {
                     self.ask(&place, why, advice);
                 }
             }
-            Rule::Unique(list, key) => self.unique(&at(list), key),
-            Rule::Least(field, least) => {
+            TableRule::Unique(list, key) => self.unique(&at(list), key),
+            TableRule::Least(field, least) => {
                 let place = at(field);
                 if self
                     .object
@@ -310,7 +227,7 @@ impl<'a> Run<'a> {
                     self.refuse(&place, why, format!("write {least} or more, if the provider may do so"));
                 }
             }
-            Rule::Choices(field, choices) => {
+            TableRule::Choices(field, choices) => {
                 let place = at(field);
                 let is_other = |node: &Node| {
                     node.as_str().is_some_and(|text| !is_template(text) && !choices.contains(&text))
@@ -321,7 +238,7 @@ impl<'a> Run<'a> {
                     self.refuse(&place, why, format!("write one of {choices}"));
                 }
             }
-            Rule::Uuid(field) => {
+            TableRule::Uuid(field) => {
                 let place = at(field);
                 let is_other =
                     |node: &Node| node.as_str().is_some_and(|text| !is_template(text) && !is_uuid(text));
@@ -330,17 +247,8 @@ impl<'a> Run<'a> {
                     self.refuse(&place, why, "write the UUID of the object, or name it with a filter");
                 }
             }
-            Rule::Hand(write) => write(self, base),
+            TableRule::Hand(write) => write(self, base),
         }
-    }
-
-    /// Writes a value, given as YAML, where nothing says anything.
-    pub(super) fn write(&mut self, place: &FieldPath, yaml: &str) {
-        let read = YamlFile::read(yaml).ok();
-        let Some(document) = read.as_ref().and_then(|file| file.documents().first()) else { return };
-        let value = own(&document.root);
-        self.step(Remove { at: place.clone() });
-        self.step(Add { at: place.clone(), value });
     }
 
     fn append(&mut self, from: &FieldPath, to: &FieldPath) {
@@ -483,33 +391,6 @@ impl<'a> Run<'a> {
 
 const REFERENCE: [&str; 7] =
     ["apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid"];
-
-/// A value without its place in the text.
-pub(super) fn own(node: &Node) -> Node {
-    Node { span: 0..0, shared: false, ..node.clone() }
-}
-
-/// Whether the text has variables that are filled in later.
-pub(super) fn is_template(text: &str) -> bool {
-    text.contains("${") || text.contains("{{")
-}
-
-/// Whether a value is more than an empty text, list or mapping, at whatever depth.
-pub(super) fn says_something(node: &Node) -> bool {
-    match &node.kind {
-        NodeKind::Mapping(entries) => entries.iter().any(|entry| says_something(&entry.value)),
-        NodeKind::Sequence(items) => !items.is_empty(),
-        NodeKind::Scalar(scalar) => !matches!(
-            scalar.reading(),
-            Reading::Null | Reading::String("") | Reading::Integer(0) | Reading::Bool(false)
-        ),
-    }
-}
-
-/// Whether nothing is written there: no value, or an empty one.
-fn is_empty(node: &Node) -> bool {
-    node.is_null() || node.is_empty_collection() || node.as_str() == Some("")
-}
 
 fn is_uuid(text: &str) -> bool {
     let lengths = text.split('-').map(str::len);

@@ -1,14 +1,14 @@
 //! Cluster API Provider Hetzner, v1beta1 to v1beta2
 //! (<https://github.com/syself/cluster-api-provider-hetzner/blob/main/api/v1beta1/conversion.go>).
 
-use super::rule::Rule::{self, Empty, Group, In, Move, NotPositive, Refuse, Required, Seconds, Unique};
-use super::rule::{Part, Short, Table};
+use super::rule::TableRule::{self, Empty, Group, In, Move, NotPositive, Refuse, Required, Seconds, Unique};
+use super::rule::{ConversionTable, Short, TablePart};
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
     parts: &[
-        Part {
+        TablePart {
             at: &[("HetznerCluster", "spec"), ("HetznerClusterTemplate", "spec.template.spec")],
             rules: &[
                 In("sshKeys", &[Move("robotRescueSecretRef", "rescueSecretRef"), Unique("hcloud", "name")]),
@@ -16,18 +16,18 @@ pub(super) const TABLE: Table = Table {
                 Empty("controlPlaneEndpoint"),
             ],
         },
-        Part {
+        TablePart {
             at: &[("HCloudMachine", "spec"), ("HCloudMachineTemplate", "spec.template.spec")],
             rules: &[Unique("sshKeys", "name")],
         },
-        Part {
+        TablePart {
             at: &[
                 ("HetznerBareMetalMachine", "spec"),
                 ("HetznerBareMetalMachineTemplate", "spec.template.spec"),
             ],
             rules: &[],
         },
-        Part {
+        TablePart {
             at: &[
                 ("HCloudRemediation", "spec"),
                 ("HCloudRemediationTemplate", "spec.template.spec"),
@@ -36,7 +36,7 @@ pub(super) const TABLE: Table = Table {
             ],
             rules: REMEDIATION,
         },
-        Part {
+        TablePart {
             at: &[("HetznerBareMetalHost", "spec")],
             rules: &[
                 Group("consumerRef", "consumerRef"),
@@ -50,7 +50,7 @@ pub(super) const TABLE: Table = Table {
     ],
 };
 
-const REMEDIATION: &[Rule] = &[In(
+const REMEDIATION: &[TableRule] = &[In(
     "strategy",
     &[
         Seconds("timeout", "timeoutSeconds", Short::One),

@@ -1,14 +1,14 @@
 //! Cluster API Provider IBM Cloud: VPC from v1beta1 to v1beta2, PowerVS from v1beta2 to v1beta3
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-ibmcloud/tree/main/docs/book/src/migrations>).
 
-use super::rule::Rule::{self, Append, Each, Move, Refuse, Required, Wins, Wrap};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{self, Append, Each, Move, Refuse, Required, Wins, Wrap};
+use super::rule::{ConversionTable, TablePart};
 
-pub(super) const VPC: Table = Table {
+pub(super) const VPC: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
     parts: &[
-        Part {
+        TablePart {
             at: &[("IBMVPCMachine", "spec"), ("IBMVPCMachineTemplate", "spec.template.spec")],
             rules: &[
                 Wins("imageName", "image"),
@@ -20,20 +20,20 @@ pub(super) const VPC: Table = Table {
                 Append("sshKeyNames", "sshKeys"),
             ],
         },
-        Part { at: &[("IBMVPCCluster", "spec")], rules: &[] },
+        TablePart { at: &[("IBMVPCCluster", "spec")], rules: &[] },
     ],
 };
 
 /// Whether an object is found or made was to be seen from other fields in v1beta2, and has to be said in v1beta3.
-pub(super) const POWER_VS: Table = Table {
+pub(super) const POWER_VS: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta2", "v1beta3"),
     parts: &[
-        Part {
+        TablePart {
             at: &[("IBMPowerVSCluster", "spec"), ("IBMPowerVSClusterTemplate", "spec.template.spec")],
             rules: CLUSTER,
         },
-        Part {
+        TablePart {
             at: &[("IBMPowerVSMachine", "spec"), ("IBMPowerVSMachineTemplate", "spec.template.spec")],
             rules: &[
                 Refuse("serviceInstanceID", FOUND_OR_MADE, WORKSPACE),
@@ -42,7 +42,7 @@ pub(super) const POWER_VS: Table = Table {
                 Refuse("imageRef", FOUND_OR_MADE, "write it as `image: {type: Import, import: {name: …}}`"),
             ],
         },
-        Part {
+        TablePart {
             at: &[("IBMPowerVSImage", "spec")],
             rules: &[
                 Refuse("serviceInstanceID", FOUND_OR_MADE, WORKSPACE),
@@ -52,7 +52,7 @@ pub(super) const POWER_VS: Table = Table {
     ],
 };
 
-const CLUSTER: &[Rule] = &[
+const CLUSTER: &[TableRule] = &[
     Refuse("serviceInstanceID", FOUND_OR_MADE, WORKSPACE),
     Refuse("serviceInstance", FOUND_OR_MADE, WORKSPACE),
     Refuse("network", FOUND_OR_MADE, TYPED),

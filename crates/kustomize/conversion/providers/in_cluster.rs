@@ -1,19 +1,19 @@
 //! The in-cluster provider of IP addresses, v1alpha1 to v1alpha2
 //! (<https://github.com/kubernetes-sigs/cluster-api-ipam-provider-in-cluster/blob/main/api/v1alpha1/conversion.go>).
 
-use super::engine::{Run, own, says_something};
-use super::rule::Rule::{Hand, Required};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{Hand, Required};
+use super::rule::{ConversionTable, TablePart};
+use super::run::{TableRun, own, says_something};
 use crate::conversion::cluster_api::number;
 use crate::conversion::step::ConversionStep::{Add, Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::Node;
 use std::net::IpAddr;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "ipam.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1alpha2"),
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[("InClusterIPPool", "spec"), ("GlobalInClusterIPPool", "spec")],
         rules: &[
             Hand(addresses),
@@ -24,9 +24,9 @@ pub(super) const TABLE: Table = Table {
 };
 
 /// A range, of a subnet or from one address to another, is one of the addresses.
-fn addresses(run: &mut Run<'_>, base: &FieldPath) {
+fn addresses(run: &mut TableRun<'_>, base: &FieldPath) {
     let [subnet, start, end] = ["subnet", "start", "end"].map(|key| base.key(key));
-    let text = |run: &Run<'_>, path: &FieldPath| {
+    let text = |run: &TableRun<'_>, path: &FieldPath| {
         let node = run.object.at(path).filter(|node| says_something(node))?;
         node.as_scalar().map(|scalar| scalar.text.clone())
     };
@@ -65,7 +65,7 @@ fn addresses(run: &mut Run<'_>, base: &FieldPath) {
     }
 }
 
-fn one_end(run: &mut Run<'_>, place: &FieldPath) {
+fn one_end(run: &mut TableRun<'_>, place: &FieldPath) {
     let why = "without the other end or a subnet it is no range, and the server drops it without a word";
     run.refuse(place, why, "write the other end, or take it out");
 }

@@ -1,62 +1,62 @@
 //! k0smotron, v1beta1 to v1beta2, in its four API groups
 //! (<https://github.com/k0sproject/k0smotron/blob/main/docs/update/migrate-v1beta2-api.md>).
 
-use super::engine::{Run, own, says_something};
-use super::rule::Rule::{self, Hand, In, Move, Refuse, Silent};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{self, Hand, In, Move, Refuse, Silent};
+use super::rule::{ConversionTable, TablePart};
+use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::Node;
 
 const VERSIONS: (&str, &str) = ("v1beta1", "v1beta2");
 
-pub(super) const BOOTSTRAP: Table = Table {
+pub(super) const BOOTSTRAP: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: VERSIONS,
     parts: &[
-        Part {
+        TablePart {
             at: &[("K0sWorkerConfig", "spec"), ("K0sWorkerConfigTemplate", "spec.template.spec")],
             rules: &[In("", COMMANDS), Hand(provisioner)],
         },
-        Part {
+        TablePart {
             at: &[("K0sControllerConfig", "spec")],
             rules: &[In("", COMMANDS), Hand(provisioner), Hand(platform)],
         },
     ],
 };
 
-pub(super) const PLANES: Table = Table {
+pub(super) const PLANES: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: VERSIONS,
     parts: &[
-        Part {
+        TablePart {
             at: &[
                 ("K0sControlPlane", "spec.k0sConfigSpec"),
                 ("K0sControlPlaneTemplate", "spec.template.spec.k0sConfigSpec"),
             ],
             rules: &[In("", COMMANDS), Hand(provisioner), Hand(platform)],
         },
-        Part {
+        TablePart {
             at: &[("K0smotronControlPlane", "spec"), ("K0smotronControlPlaneTemplate", "spec.template.spec")],
             rules: HOSTED,
         },
     ],
 };
 
-pub(super) const HOSTED_CLUSTERS: Table = Table {
+pub(super) const HOSTED_CLUSTERS: ConversionTable = ConversionTable {
     group: "k0smotron.io",
     versions: VERSIONS,
     parts: &[
-        Part { at: &[("Cluster", "spec")], rules: HOSTED },
-        Part { at: &[("JoinTokenRequest", "spec")], rules: &[Hand(cluster)] },
+        TablePart { at: &[("Cluster", "spec")], rules: HOSTED },
+        TablePart { at: &[("JoinTokenRequest", "spec")], rules: &[Hand(cluster)] },
     ],
 };
 
-pub(super) const INFRASTRUCTURE: Table = Table {
+pub(super) const INFRASTRUCTURE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: VERSIONS,
     parts: &[
-        Part {
+        TablePart {
             at: &[
                 ("RemoteMachine", "spec"),
                 ("RemoteMachineTemplate", "spec.template.spec"),
@@ -65,11 +65,11 @@ pub(super) const INFRASTRUCTURE: Table = Table {
             ],
             rules: &[Move("customCleanUpCommands", "cleanUpCommands")],
         },
-        Part { at: &[("RemoteCluster", "spec")], rules: &[] },
+        TablePart { at: &[("RemoteCluster", "spec")], rules: &[] },
     ],
 };
 
-const COMMANDS: &[Rule] = &[
+const COMMANDS: &[TableRule] = &[
     Move("preStartCommands", "preK0sCommands"),
     Move("postStartCommands", "postK0sCommands"),
     Move("ignition", "provisioner.ignition"),
@@ -81,7 +81,7 @@ const WITHOUT_EFFECT: &str =
 
 const PATCH: &str = "take it out, and write it as one of `spec.patches` for the Service";
 
-const HOSTED: &[Rule] = &[
+const HOSTED: &[TableRule] = &[
     Move("controllerPlaneFlags", "controlPlaneFlags"),
     Hand(storage),
     Move("kubeconfigRef", "remoteHostCluster.kubeconfigRef"),
@@ -103,7 +103,7 @@ const HOSTED: &[Rule] = &[
 ];
 
 /// How machines are set up: said by the fields alone in the older version, and by name in the newer one.
-fn provisioner(run: &mut Run<'_>, base: &FieldPath) {
+fn provisioner(run: &mut TableRun<'_>, base: &FieldPath) {
     let place = base.key("provisioner");
     let has_ignition = run.object.at(&place.key("ignition")).is_some_and(says_something);
     let is_said = run.object.at(&place.key("type")).is_some();
@@ -112,7 +112,7 @@ fn provisioner(run: &mut Run<'_>, base: &FieldPath) {
     }
 }
 
-fn platform(run: &mut Run<'_>, base: &FieldPath) {
+fn platform(run: &mut TableRun<'_>, base: &FieldPath) {
     let place = base.key("provisioner").key("platform");
     if run.is_whole() && run.object.at(&place).is_none() {
         run.write(&place, "linux");
@@ -120,7 +120,7 @@ fn platform(run: &mut Run<'_>, base: &FieldPath) {
 }
 
 /// Where a hosted control plane keeps its state: etcd, or what kine connects to.
-fn storage(run: &mut Run<'_>, base: &FieldPath) {
+fn storage(run: &mut TableRun<'_>, base: &FieldPath) {
     let to = base.key("storage");
     let mut has_kine = false;
     for (from, key) in
@@ -145,7 +145,7 @@ fn storage(run: &mut Run<'_>, base: &FieldPath) {
 }
 
 /// A token's cluster is of its own namespace in the newer version.
-fn cluster(run: &mut Run<'_>, base: &FieldPath) {
+fn cluster(run: &mut TableRun<'_>, base: &FieldPath) {
     let place = base.key("clusterRef");
     let Some(node) = run.object.at(&place).filter(|node| !node.is_null()).cloned() else { return };
     let own_namespace =

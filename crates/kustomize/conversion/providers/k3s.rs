@@ -1,15 +1,15 @@
 //! Cluster API K3s, v1beta1 to v1beta2
 //! (<https://github.com/k3s-io/cluster-api-k3s/blob/main/controlplane/api/v1beta1/conversion.go>).
 
-use super::engine::Run;
-use super::rule::Rule::{Hand, Move};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{Hand, Move};
+use super::rule::{ConversionTable, TablePart};
+use super::run::TableRun;
 use capstan_model::object::FieldPath;
 
-pub(super) const PLANES: Table = Table {
+pub(super) const PLANES: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[("KThreesControlPlane", "spec"), ("KThreesControlPlaneTemplate", "spec.template.spec")],
         rules: &[
             Move("infrastructureTemplate", "machineTemplate.infrastructureRef"),
@@ -20,21 +20,21 @@ pub(super) const PLANES: Table = Table {
     }],
 };
 
-pub(super) const CONFIGS: Table = Table {
+pub(super) const CONFIGS: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[("KThreesConfig", "spec"), ("KThreesConfigTemplate", "spec.template.spec")],
         rules: &[Hand(cloud_provider)],
     }],
 };
 
-fn of_plane(run: &mut Run<'_>, base: &FieldPath) {
+fn of_plane(run: &mut TableRun<'_>, base: &FieldPath) {
     cloud_provider(run, &base.key("kthreesConfigSpec"));
 }
 
 /// What one switch decides in the older version are two more fields in the newer one.
-fn cloud_provider(run: &mut Run<'_>, base: &FieldPath) {
+fn cloud_provider(run: &mut TableRun<'_>, base: &FieldPath) {
     let server = base.key("serverConfig");
     let switch = server.key("disableExternalCloudProvider");
     let is_disabled =

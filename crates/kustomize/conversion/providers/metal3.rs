@@ -1,24 +1,24 @@
 //! Cluster API Provider Metal3, v1beta1 to v1beta2
 //! (<https://github.com/metal3-io/cluster-api-provider-metal3/blob/main/api/v1beta1/conversion.go>).
 
-use super::engine::Run;
-use super::rule::Rule::{
+use super::rule::TableRule::{
     self, Choices, Each, Empty, Hand, In, Least, Leave, Move, Named, Not, Only, Pairs, Required, Seconds,
     Silent, Unique, Zero,
 };
-use super::rule::{Part, Short, Table};
+use super::rule::{ConversionTable, Short, TablePart};
+use super::run::TableRun;
 use crate::conversion::step::ConversionStep::Remove;
 use capstan_model::object::FieldPath;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
     parts: &[
-        Part {
+        TablePart {
             at: &[("Metal3Cluster", "spec"), ("Metal3ClusterTemplate", "spec.template.spec")],
             rules: CLUSTER,
         },
-        Part {
+        TablePart {
             at: &[("Metal3Machine", "spec"), ("Metal3MachineTemplate", "spec.template.spec")],
             rules: &[
                 In(
@@ -32,14 +32,14 @@ pub(super) const TABLE: Table = Table {
                 In("hostSelector", &[Unique("matchExpressions", "key")]),
             ],
         },
-        Part { at: &[("Metal3MachineTemplate", "spec")], rules: &[Zero("nodeReuse")] },
-        Part {
+        TablePart { at: &[("Metal3MachineTemplate", "spec")], rules: &[Zero("nodeReuse")] },
+        TablePart {
             at: &[("Metal3Data", "spec")],
             rules: &[Only("claim", NAMED), Only("template", NAMED), Leave("templateReference", REFERENCE)],
         },
-        Part { at: &[("Metal3DataClaim", "spec")], rules: &[Only("template", NAMED)] },
-        Part { at: &[("Metal3DataTemplate", "spec")], rules: DATA },
-        Part {
+        TablePart { at: &[("Metal3DataClaim", "spec")], rules: &[Only("template", NAMED)] },
+        TablePart { at: &[("Metal3DataTemplate", "spec")], rules: DATA },
+        TablePart {
             at: &[("Metal3Remediation", "spec"), ("Metal3RemediationTemplate", "spec.template.spec")],
             rules: &[In(
                 "strategy",
@@ -61,7 +61,7 @@ const NAMED: &[&str] = &["name", "namespace"];
 
 const REFERENCE: &str = "v1beta2 knows no templates that share their indexes, and drops it without a word";
 
-const CLUSTER: &[Rule] = &[
+const CLUSTER: &[TableRule] = &[
     Named("failureDomains", "name"),
     Each("failureDomains", &[Zero("controlPlane")]),
     Hand(same_cloud_provider),
@@ -76,7 +76,7 @@ const CLUSTER: &[Rule] = &[
 ];
 
 /// Both names of the cloud provider's switch, saying the same.
-fn same_cloud_provider(run: &mut Run<'_>, base: &FieldPath) {
+fn same_cloud_provider(run: &mut TableRun<'_>, base: &FieldPath) {
     let (older, newer) = (base.key("noCloudProvider"), base.key("cloudProviderEnabled"));
     let truth = |path: &FieldPath| run.object.at(path).and_then(|node| node.value().as_bool());
     match (truth(&older), truth(&newer)) {
@@ -90,7 +90,7 @@ fn same_cloud_provider(run: &mut Run<'_>, base: &FieldPath) {
     }
 }
 
-const DATA: &[Rule] = &[
+const DATA: &[TableRule] = &[
     Leave("templateReference", REFERENCE),
     In(
         "metaData",
@@ -148,4 +148,4 @@ const DATA: &[Rule] = &[
     ),
 ];
 
-const ROUTES: &[Rule] = &[Each("routes", &[Zero("prefix")]), Unique("routes", "network")];
+const ROUTES: &[TableRule] = &[Each("routes", &[Zero("prefix")]), Unique("routes", "network")];

@@ -7,7 +7,8 @@
 //! | file | idea |
 //! |---|---|
 //! | `rule` | the words of a table |
-//! | `engine` | does them on an object |
+//! | `run` | an object on its way, and what came of it so far |
+//! | `engine` | does a table's rules on it |
 //! | the others | the tables, each with what a table cannot say |
 //!
 //! A rule has one of four verdicts: the new field is written; it is written and the plan says why; a person is asked,
@@ -30,21 +31,21 @@ mod oracle;
 mod proxmox;
 mod rke2;
 mod rule;
+mod run;
 mod scaleway;
 #[cfg(test)]
 mod tests;
 mod vsphere;
 
-use super::convert::Extent;
 use super::refusal::Refusals;
-use super::step::{ConversionStep, Note};
-use engine::Run;
-use rule::Table;
+use super::step::{AtHand, ConversionNote, ConversionStep};
+use rule::ConversionTable;
+use run::TableRun;
 
 use capstan_model::object::FieldPath;
 use capstan_yaml::Node;
 
-const TABLES: &[&Table] = &[
+const TABLES: &[&ConversionTable] = &[
     &openstack_v1alpha6::TABLE,
     &openstack_v1alpha7::TABLE,
     &openstack_v1beta1::TABLE,
@@ -82,10 +83,10 @@ const TABLES: &[&Table] = &[
 ];
 
 /// The tables that lead from one version of a kind to another, in order.
-pub(super) fn way(group: &str, kind: &str, from: &str, to: &str) -> Option<Vec<&'static Table>> {
+pub(super) fn way(group: &str, kind: &str, from: &str, to: &str) -> Option<Vec<&'static ConversionTable>> {
     let (mut now, mut way) = (from, Vec::new());
     while now != to {
-        let knows = |table: &&&Table| {
+        let knows = |table: &&&ConversionTable| {
             table.group == group
                 && table.versions.0 == now
                 && table.parts.iter().flat_map(|part| part.at).any(|(own, _)| *own == kind)
@@ -101,10 +102,10 @@ pub(super) fn way(group: &str, kind: &str, from: &str, to: &str) -> Option<Vec<&
 pub(super) fn steps(
     object: &Node,
     kind: &str,
-    way: &[&Table],
-    extent: Extent,
-) -> Result<(Vec<ConversionStep>, Vec<Note>), Refusals> {
-    let mut run = Run::new(object, extent);
+    way: &[&ConversionTable],
+    at_hand: AtHand,
+) -> Result<(Vec<ConversionStep>, Vec<ConversionNote>), Refusals> {
+    let mut run = TableRun::new(object, at_hand);
     run.step(ConversionStep::Remove { at: FieldPath::root().key("status") });
     for table in way {
         run.parts(kind, table.parts);

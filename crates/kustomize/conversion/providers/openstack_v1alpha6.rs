@@ -1,18 +1,18 @@
 //! Cluster API Provider OpenStack, v1alpha6 to v1alpha7
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-openstack/blob/main/docs/book/src/topics/crd-changes/v1alpha6-to-v1alpha7.md>).
 
-use super::engine::{Run, own, says_something};
-use super::rule::Rule::{self, Append, Drop, Each, Empty, Hand, In, Leave, Move, Wrap};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{self, Append, Drop, Each, Empty, Hand, In, Leave, Move, Wrap};
+use super::rule::{ConversionTable, TablePart};
+use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Add, Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::Node;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha6", "v1alpha7"),
     parts: &[
-        Part {
+        TablePart {
             at: &[
                 ("OpenStackMachine", "spec"),
                 ("OpenStackMachineTemplate", "spec.template.spec"),
@@ -21,14 +21,14 @@ pub(super) const TABLE: Table = Table {
             ],
             rules: MACHINE,
         },
-        Part {
+        TablePart {
             at: &[("OpenStackCluster", "spec"), ("OpenStackClusterTemplate", "spec.template.spec")],
             rules: &[Each("externalRouterIPs", &[In("subnet", &[Move("uuid", "id"), Hand(filter)])])],
         },
     ],
 };
 
-const MACHINE: &[Rule] = &[
+const MACHINE: &[TableRule] = &[
     Leave("subnet", "v1alpha6 has no use for it"),
     Each("securityGroups", GROUP),
     Each(
@@ -46,7 +46,7 @@ const MACHINE: &[Rule] = &[
 ];
 
 /// What names a security group.
-const GROUP: &[Rule] = &[
+const GROUP: &[TableRule] = &[
     In("filter", &[Drop("limit"), Drop("marker"), Drop("sortKey"), Drop("sortDir"), Drop("tenantId")]),
     Move("uuid", "id"),
     Empty("id"),
@@ -54,7 +54,7 @@ const GROUP: &[Rule] = &[
 ];
 
 /// What stands below `filter` is beside `id` in v1alpha7.
-fn filter(run: &mut Run<'_>, base: &FieldPath) {
+fn filter(run: &mut TableRun<'_>, base: &FieldPath) {
     let place = base.key("filter");
     let entries = run.object.at(&place).and_then(Node::as_mapping).unwrap_or_default().to_vec();
     for entry in &entries {
@@ -70,7 +70,7 @@ fn filter(run: &mut Run<'_>, base: &FieldPath) {
 }
 
 /// Of a port's profile v1alpha7 has two entries, as booleans.
-fn profile(run: &mut Run<'_>, base: &FieldPath) {
+fn profile(run: &mut TableRun<'_>, base: &FieldPath) {
     let place = base.key("profile");
     let entries = run.object.at(&place).and_then(Node::as_mapping).unwrap_or_default().to_vec();
     for entry in &entries {
@@ -92,7 +92,7 @@ fn profile(run: &mut Run<'_>, base: &FieldPath) {
 }
 
 /// Networks are ports, before the others: one for each subnet, or one for a network without subnets.
-fn networks(run: &mut Run<'_>, base: &FieldPath) {
+fn networks(run: &mut TableRun<'_>, base: &FieldPath) {
     let (networks, ports) = (base.key("networks"), base.key("ports"));
     let Some(node) = run.object.at(&networks).filter(|node| !node.is_null()).cloned() else { return };
     let mut items = Vec::new();

@@ -1,25 +1,25 @@
 //! Cluster API Provider OpenStack, v1alpha7 to v1beta1
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-openstack/blob/main/docs/book/src/topics/crd-changes/v1alpha7-to-v1beta1.md>).
 
-use super::engine::{Run, below, is_template, own, says_something};
-use super::rule::Rule::{
+use super::rule::TableRule::{
     self, Ask, Drop, Each, Empty, Hand, In, Least, Move, Pairs, Required, Silent, Split, Uuid, Wins, Wrap,
     Zero,
 };
-use super::rule::{Part, Table};
+use super::rule::{ConversionTable, TablePart};
+use super::run::{TableRun, below, is_template, own, says_something};
 use crate::conversion::step::ConversionStep::{Add, Move as Go, Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Node, NodeKind};
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha7", "v1beta1"),
     parts: &[
-        Part {
+        TablePart {
             at: &[("OpenStackCluster", "spec"), ("OpenStackClusterTemplate", "spec.template.spec")],
             rules: CLUSTER,
         },
-        Part {
+        TablePart {
             at: &[("OpenStackMachine", "spec"), ("OpenStackMachineTemplate", "spec.template.spec")],
             rules: &[Ask(
                 "floatingIP",
@@ -27,7 +27,7 @@ pub(super) const TABLE: Table = Table {
                 "take it out, and name a pool in `floatingIPPoolRef` where the machine needs an address",
             )],
         },
-        Part {
+        TablePart {
             at: &[
                 ("OpenStackMachine", "spec"),
                 ("OpenStackMachineTemplate", "spec.template.spec"),
@@ -39,7 +39,7 @@ pub(super) const TABLE: Table = Table {
     ],
 };
 
-const CLUSTER: &[Rule] = &[
+const CLUSTER: &[TableRule] = &[
     Hand(cluster_identity),
     Move("externalNetworkId", "externalNetwork.id"),
     In("externalNetwork", &[Uuid("id")]),
@@ -72,7 +72,7 @@ const CLUSTER: &[Rule] = &[
     Hand(security_groups),
 ];
 
-const MACHINE: &[Rule] = &[
+const MACHINE: &[TableRule] = &[
     Hand(machine_identity),
     Wins("imageUUID", "image"),
     Wrap("image", "filter.name"),
@@ -104,7 +104,7 @@ const MACHINE: &[Rule] = &[
 ];
 
 /// What names a network, subnet, router or security group: an `id` alone, or a filter.
-const FILTER: &[Rule] = &[
+const FILTER: &[TableRule] = &[
     Empty("id"),
     Uuid("id"),
     Zero("ipVersion"),
@@ -145,9 +145,9 @@ const FILTER: &[Rule] = &[
     Move("ipv6RaMode", "filter.ipv6RAMode"),
 ];
 
-fn cluster_identity(run: &mut Run<'_>, base: &FieldPath) {
+fn cluster_identity(run: &mut TableRun<'_>, base: &FieldPath) {
     identity(run, base);
-    let is_named = |run: &Run<'_>, key| run.object.at(&below(base, key)).is_some_and(says_something);
+    let is_named = |run: &TableRun<'_>, key| run.object.at(&below(base, key)).is_some_and(says_something);
     if run.is_complete() && !is_named(run, "identityRef") && !is_named(run, "cloudName") {
         let advice = "name the Secret with the cloud's credential: `identityRef: {name: …, cloudName: …}`";
         run.refuse(&base.key("identityRef"), "v1beta1 requires the identity of a cluster", advice);
@@ -155,8 +155,8 @@ fn cluster_identity(run: &mut Run<'_>, base: &FieldPath) {
 }
 
 /// A machine's cloud is one of its own Secret; without one it is made as its cluster says.
-fn machine_identity(run: &mut Run<'_>, base: &FieldPath) {
-    let is_named = |run: &Run<'_>, key| run.object.at(&below(base, key)).is_some_and(says_something);
+fn machine_identity(run: &mut TableRun<'_>, base: &FieldPath) {
+    let is_named = |run: &TableRun<'_>, key| run.object.at(&below(base, key)).is_some_and(says_something);
     if run.is_whole() && is_named(run, "cloudName") && !is_named(run, "identityRef.name") {
         let cloud = base.key("cloudName");
         run.note(
@@ -169,9 +169,9 @@ fn machine_identity(run: &mut Run<'_>, base: &FieldPath) {
 }
 
 /// A Secret and the cloud in it: v1beta1 wants both or none.
-fn identity(run: &mut Run<'_>, base: &FieldPath) {
+fn identity(run: &mut TableRun<'_>, base: &FieldPath) {
     let (reference, cloud) = (base.key("identityRef"), base.key("cloudName"));
-    let text = |run: &Run<'_>, path: &FieldPath| run.object.at(path).is_some_and(says_something);
+    let text = |run: &TableRun<'_>, path: &FieldPath| run.object.at(path).is_some_and(says_something);
     run.step(Remove { at: reference.key("kind") });
     let (has_name, has_cloud) = (text(run, &reference.key("name")), text(run, &cloud));
     if run.object.at(&cloud).is_some() {
@@ -187,7 +187,7 @@ fn identity(run: &mut Run<'_>, base: &FieldPath) {
 }
 
 /// One subnet is a list of one.
-fn subnet(run: &mut Run<'_>, base: &FieldPath) {
+fn subnet(run: &mut TableRun<'_>, base: &FieldPath) {
     let place = base.key("subnet");
     let Some(node) = run.object.at(&place).filter(|node| !node.is_null()).map(own) else { return };
     run.step(Replace { at: place.clone(), value: Node::sequence([node]) });
@@ -195,7 +195,7 @@ fn subnet(run: &mut Run<'_>, base: &FieldPath) {
 }
 
 /// A machine's volume is in its own zone where nothing is said; v1beta1 says that, and means another thing by silence.
-fn volume_zone(run: &mut Run<'_>, base: &FieldPath) {
+fn volume_zone(run: &mut TableRun<'_>, base: &FieldPath) {
     let place = base.key("availabilityZone");
     match run.object.at(&place).filter(|node| says_something(node)).map(own) {
         Some(zone) => {
@@ -211,7 +211,7 @@ fn volume_zone(run: &mut Run<'_>, base: &FieldPath) {
 }
 
 /// The cloud cuts longer metadata, v1beta1 refuses them.
-fn metadata(run: &mut Run<'_>, base: &FieldPath) {
+fn metadata(run: &mut TableRun<'_>, base: &FieldPath) {
     let place = base.key("serverMetadata");
     let entries = run.object.at(&place).and_then(Node::as_mapping).unwrap_or_default().to_vec();
     for entry in entries {
@@ -224,7 +224,7 @@ fn metadata(run: &mut Run<'_>, base: &FieldPath) {
 }
 
 /// The network's own range, and the name servers in it.
-fn managed_subnet(run: &mut Run<'_>, base: &FieldPath) {
+fn managed_subnet(run: &mut TableRun<'_>, base: &FieldPath) {
     let (range, servers) = (base.key("nodeCidr"), base.key("dnsNameservers"));
     let cidr = run.object.at(&range).filter(|node| says_something(node)).map(own);
     let names = run.object.at(&servers).filter(|node| says_something(node)).map(own);
@@ -248,10 +248,10 @@ const CALICO: &str = "\
 - {name: IP-in-IP (calico), description: Created by cluster-api-provider-openstack - IP-in-IP (calico), direction: ingress, etherType: IPv4, protocol: '4', remoteManagedGroups: [controlplane, worker]}
 ";
 
-fn security_groups(run: &mut Run<'_>, base: &FieldPath) {
+fn security_groups(run: &mut TableRun<'_>, base: &FieldPath) {
     let (place, traffic) = (base.key("managedSecurityGroups"), base.key("allowAllInClusterTraffic"));
     let is_true =
-        |run: &Run<'_>, path: &FieldPath| run.object.at(path).is_some_and(|node| node.value() == true);
+        |run: &TableRun<'_>, path: &FieldPath| run.object.at(path).is_some_and(|node| node.value() == true);
     for path in [&place, &traffic] {
         let is_other = run.object.at(path).is_some_and(|node| !node.is_null() && !node.value().is_boolean());
         if is_other {

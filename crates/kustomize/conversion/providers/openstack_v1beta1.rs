@@ -1,14 +1,14 @@
 //! Cluster API Provider OpenStack, v1beta1 to v1beta2
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-openstack/blob/main/docs/book/src/topics/crd-changes/v1beta1-to-v1beta2.md>).
 
-use super::rule::Rule::{self, Choices, Each, Empty, In, Move, Not, Required, Wins, Wrap};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{self, Choices, Each, Empty, In, Move, Not, Required, Wins, Wrap};
+use super::rule::{ConversionTable, TablePart};
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
     parts: &[
-        Part {
+        TablePart {
             at: &[
                 ("OpenStackMachine", "spec"),
                 ("OpenStackMachineTemplate", "spec.template.spec"),
@@ -17,14 +17,14 @@ pub(super) const TABLE: Table = Table {
             ],
             rules: MACHINE,
         },
-        Part {
+        TablePart {
             at: &[("OpenStackCluster", "spec"), ("OpenStackClusterTemplate", "spec.template.spec")],
             rules: CLUSTER,
         },
     ],
 };
 
-const MACHINE: &[Rule] = &[
+const MACHINE: &[TableRule] = &[
     Wins("flavorID", "flavor"),
     Wrap("flavor", "filter.name"),
     Move("flavorID", "flavor.id"),
@@ -33,7 +33,7 @@ const MACHINE: &[Rule] = &[
     Each("additionalBlockDevices", &[In("storage", &[Choices("type", &["Local", "Volume"])])]),
 ];
 
-const CLUSTER: &[Rule] = &[
+const CLUSTER: &[TableRule] = &[
     Move("apiServerFloatingIP", "apiServer.floatingIP"),
     Move("apiServerFixedIP", "apiServer.fixedIP"),
     Move("apiServerPort", "apiServer.port"),

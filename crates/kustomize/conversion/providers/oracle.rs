@@ -1,18 +1,18 @@
 //! Cluster API Provider OCI, v1beta1 to v1beta2
 //! (<https://github.com/oracle/cluster-api-provider-oci/blob/main/api/v1beta1/conversion.go>).
 
-use super::engine::{Run, own, says_something};
-use super::rule::Rule::{self, Hand, In, Move, Silent};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{self, Hand, In, Move, Silent};
+use super::rule::{ConversionTable, TablePart};
+use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::Node;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
     parts: &[
-        Part {
+        TablePart {
             at: &[
                 ("OCICluster", "spec"),
                 ("OCIClusterTemplate", "spec.template.spec"),
@@ -21,11 +21,11 @@ pub(super) const TABLE: Table = Table {
             ],
             rules: &[In("networkSpec.vcn", NETWORK)],
         },
-        Part {
+        TablePart {
             at: &[("OCIMachine", "spec"), ("OCIMachineTemplate", "spec.template.spec")],
             rules: &[Hand(group)],
         },
-        Part {
+        TablePart {
             at: &[("OCIMachinePool", "spec")],
             rules: &[In(
                 "instanceConfiguration",
@@ -36,7 +36,7 @@ pub(super) const TABLE: Table = Table {
                 )],
             )],
         },
-        Part {
+        TablePart {
             at: &[
                 ("OCIClusterIdentity", "spec"),
                 ("OCIMachinePoolMachine", "spec"),
@@ -51,7 +51,7 @@ pub(super) const TABLE: Table = Table {
     ],
 };
 
-const NETWORK: &[Rule] = &[
+const NETWORK: &[TableRule] = &[
     Move("internetGatewayId", "internetGateway.id"),
     Move("natGatewayId", "natGateway.id"),
     Move("serviceGatewayId", "serviceGateway.id"),
@@ -61,7 +61,7 @@ const NETWORK: &[Rule] = &[
 ];
 
 /// A machine's security group is one of several.
-fn group(run: &mut Run<'_>, base: &FieldPath) {
+fn group(run: &mut TableRun<'_>, base: &FieldPath) {
     let (place, names) = (base.key("nsgName"), base.key("networkDetails").key("nsgNames"));
     let Some(node) = run.object.at(&place).filter(|node| says_something(node)).map(own) else {
         return run.step(Remove { at: place });

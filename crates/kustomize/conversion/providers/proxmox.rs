@@ -1,18 +1,18 @@
 //! Cluster API Provider Proxmox, v1alpha1 to v1alpha2
 //! (<https://github.com/ionos-cloud/cluster-api-provider-proxmox/blob/v0.9.0/docs/migration-v0.8-v1alpha2.md>).
 
-use super::engine::{Run, own, says_something};
-use super::rule::Rule::{self, Ask, Each, Empty, Hand, In, Least, Required, Zero};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{self, Ask, Each, Empty, Hand, In, Least, Required, Zero};
+use super::rule::{ConversionTable, TablePart};
+use super::run::{TableRun, own, says_something};
 use crate::conversion::step::ConversionStep::{Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Entry, Node, NodeKind};
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1alpha2"),
     parts: &[
-        Part {
+        TablePart {
             at: &[("ProxmoxMachine", "spec"), ("ProxmoxMachineTemplate", "spec.template.spec")],
             rules: &[
                 Hand(devices),
@@ -28,14 +28,14 @@ pub(super) const TABLE: Table = Table {
                 ),
             ],
         },
-        Part {
+        TablePart {
             at: &[("ProxmoxCluster", "spec"), ("ProxmoxClusterTemplate", "spec.template.spec")],
             rules: CLUSTER,
         },
     ],
 };
 
-const CLUSTER: &[Rule] = &[
+const CLUSTER: &[TableRule] = &[
     Ask(
         "cloneSpec",
         "v1alpha1 makes machines from it; v1alpha2 has no such field, and drops it without a word",
@@ -48,10 +48,10 @@ const CLUSTER: &[Rule] = &[
     Empty("controlPlaneEndpoint"),
 ];
 
-const GATEWAY: Rule = Required("gateway", "write the gateway of the range");
+const GATEWAY: TableRule = Required("gateway", "write the gateway of the range");
 
 /// The device by default and the others are one list; a device names its pools in one.
-fn devices(run: &mut Run<'_>, base: &FieldPath) {
+fn devices(run: &mut TableRun<'_>, base: &FieldPath) {
     let network = base.key("network");
     let devices = network.key("networkDevices");
     let (first, others) = (network.key("default"), network.key("additionalDevices"));
@@ -90,7 +90,7 @@ fn devices(run: &mut Run<'_>, base: &FieldPath) {
 }
 
 /// A device with its pools in one list.
-fn device_of(run: &mut Run<'_>, place: &FieldPath, device: &Node) -> Option<Node> {
+fn device_of(run: &mut TableRun<'_>, place: &FieldPath, device: &Node) -> Option<Node> {
     let Some(entries) = device.as_mapping() else {
         run.refuse(place, "a device is a mapping", "write it as a mapping");
         return None;
@@ -116,7 +116,7 @@ fn joined(mut one: Node, other: Node) -> Node {
 }
 
 /// The node of the machine is the only one that is allowed.
-fn target(run: &mut Run<'_>, base: &FieldPath) {
+fn target(run: &mut TableRun<'_>, base: &FieldPath) {
     let (place, allowed) = (base.key("target"), base.key("allowedNodes"));
     let Some(node) = run.object.at(&place).filter(|node| says_something(node)).map(own) else {
         return run.step(Remove { at: place });
@@ -129,7 +129,7 @@ fn target(run: &mut Run<'_>, base: &FieldPath) {
     run.go(&place, &allowed);
 }
 
-fn source(run: &mut Run<'_>, base: &FieldPath) {
+fn source(run: &mut TableRun<'_>, base: &FieldPath) {
     let has = |key: &str| run.object.at(&base.key(key)).is_some_and(says_something);
     if run.is_complete() && !has("sourceNode") && !has("templateSelector") {
         let why = "v1alpha2 requires `sourceNode` with a `templateID`, or `templateSelector`";

@@ -1,14 +1,14 @@
 //! Cluster API Provider RKE2, v1alpha1 to v1beta1 to v1beta2
 //! (<https://github.com/rancher/cluster-api-provider-rke2/blob/main/docs/book/src/05_reference/01_api_versions.md>).
 
-use super::rule::Rule::{self, Ask, AskAbsent, Copied, Group, In, Leave, Move, Required, Seconds};
-use super::rule::{Part, Short, Table};
+use super::rule::TableRule::{self, Ask, AskAbsent, Copied, Group, In, Leave, Move, Required, Seconds};
+use super::rule::{ConversionTable, Short, TablePart};
 
-pub(super) const PLANES: Table = Table {
+pub(super) const PLANES: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
     parts: &[
-        Part {
+        TablePart {
             at: &[("RKE2ControlPlane", "spec")],
             rules: &[
                 // v1beta1's defaulting: what the control plane says itself counts where `machineTemplate` says nothing.
@@ -23,7 +23,7 @@ pub(super) const PLANES: Table = Table {
                 ),
             ],
         },
-        Part {
+        TablePart {
             at: &[("RKE2ControlPlaneTemplate", "spec.template.spec")],
             rules: &[
                 Leave("replicas", TOPOLOGY),
@@ -39,35 +39,35 @@ pub(super) const PLANES: Table = Table {
 const TOPOLOGY: &str =
     "the Cluster's topology sets it, and the newer version of the template has no such field";
 
-const MACHINES: &[Rule] = &[
+const MACHINES: &[TableRule] = &[
     Group("infrastructureRef", "spec.infrastructureRef"),
     Seconds("nodeDrainTimeout", "spec.deletion.nodeDrainTimeoutSeconds", Short::Kept),
     Seconds("nodeVolumeDetachTimeout", "spec.deletion.nodeVolumeDetachTimeoutSeconds", Short::Kept),
     Seconds("nodeDeletionTimeout", "spec.deletion.nodeDeletionTimeoutSeconds", Short::Kept),
 ];
 
-pub(super) const CONFIGS: Table = Table {
+pub(super) const CONFIGS: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[("RKE2Config", "spec"), ("RKE2ConfigTemplate", "spec.template.spec")],
         rules: &[],
     }],
 };
 
-pub(super) const OLD_PLANES: Table = Table {
+pub(super) const OLD_PLANES: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1beta1"),
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[("RKE2ControlPlane", "spec"), ("RKE2ControlPlaneTemplate", "spec.template.spec")],
         rules: &[Move("agentConfig.version", "version")],
     }],
 };
 
-pub(super) const OLD_CONFIGS: Table = Table {
+pub(super) const OLD_CONFIGS: ConversionTable = ConversionTable {
     group: "bootstrap.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1beta1"),
-    parts: &[Part {
+    parts: &[TablePart {
         at: &[("RKE2Config", "spec"), ("RKE2ConfigTemplate", "spec.template.spec")],
         rules: &[Ask(
             "agentConfig.version",

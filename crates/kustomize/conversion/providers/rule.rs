@@ -3,34 +3,34 @@
 //! Paths are below the place at which the rule applies; their keys are separated by dots. Rules are done in the order
 //! of the table, each on the object that the rules before it left.
 
-use super::engine::Run;
+use super::run::TableRun;
 use capstan_model::object::FieldPath;
 
 /// The changes of one provider between two versions.
-pub(in crate::conversion) struct Table {
+pub(in crate::conversion) struct ConversionTable {
     /// The API group.
     pub(super) group: &'static str,
     /// The versions, older first.
     pub(super) versions: (&'static str, &'static str),
     /// Kinds, and what changes in them.
-    pub(super) parts: &'static [Part],
+    pub(super) parts: &'static [TablePart],
 }
 
 /// What changes at some places of some kinds.
-pub(super) struct Part {
+pub(super) struct TablePart {
     /// Kind and place. A kind in no part has no conversion here.
     pub(super) at: &'static [(&'static str, &'static str)],
     /// What changes there; nothing where only `apiVersion` does.
-    pub(super) rules: &'static [Rule],
+    pub(super) rules: &'static [TableRule],
 }
 
 /// What becomes of a field.
 #[derive(Clone, Copy)]
-pub(super) enum Rule {
+pub(super) enum TableRule {
     /// Rules below a field.
-    In(&'static str, &'static [Rule]),
+    In(&'static str, &'static [TableRule]),
     /// Rules for each item of a list, or each value of a map.
-    Each(&'static str, &'static [Rule]),
+    Each(&'static str, &'static [TableRule]),
     /// A value goes elsewhere as it is.
     Move(&'static str, &'static str),
     /// The items of a list go behind those of another one.
@@ -88,7 +88,7 @@ pub(super) enum Rule {
     /// The newer version takes a UUID alone.
     Uuid(&'static str),
     /// What a table cannot say.
-    Hand(fn(&mut Run<'_>, &FieldPath)),
+    Hand(fn(&mut TableRun<'_>, &FieldPath)),
 }
 
 /// What becomes of a duration that is shorter than the newer version takes.

@@ -1,20 +1,20 @@
 //! Cluster API Provider Scaleway, v1alpha1 to v1alpha2
 //! (<https://github.com/scaleway/cluster-api-provider-scaleway>).
 
-use super::engine::{Run, says_something};
-use super::rule::Rule::{self, In, Move};
-use super::rule::{Part, Table};
+use super::rule::TableRule::{self, In, Move};
+use super::rule::{ConversionTable, TablePart};
+use super::run::{TableRun, says_something};
 use capstan_model::object::FieldPath;
 
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1alpha1", "v1alpha2"),
     parts: &[
-        Part {
+        TablePart {
             at: &[("ScalewayCluster", "spec"), ("ScalewayClusterTemplate", "spec.template.spec")],
-            rules: &[In("network", NETWORK), Rule::Empty("controlPlaneEndpoint")],
+            rules: &[In("network", NETWORK), TableRule::Empty("controlPlaneEndpoint")],
         },
-        Part {
+        TablePart {
             at: &[
                 ("ScalewayMachine", "spec"),
                 ("ScalewayMachineTemplate", "spec.template.spec"),
@@ -27,11 +27,11 @@ pub(super) const TABLE: Table = Table {
     ],
 };
 
-const NETWORK: &[Rule] =
-    &[Rule::Hand(private_name), Move("controlPlanePrivateDNS.name", "controlPlaneDNS.name")];
+const NETWORK: &[TableRule] =
+    &[TableRule::Hand(private_name), Move("controlPlanePrivateDNS.name", "controlPlaneDNS.name")];
 
 /// A name in a public zone has no counterpart beside a private load balancer.
-fn private_name(run: &mut Run<'_>, base: &FieldPath) {
+fn private_name(run: &mut TableRun<'_>, base: &FieldPath) {
     let is_private = run
         .object
         .at(&base.key("controlPlaneLoadBalancer").key("private"))

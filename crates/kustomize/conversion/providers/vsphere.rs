@@ -1,20 +1,20 @@
 //! Cluster API Provider vSphere, v1beta1 to v1beta2, in both of its modes
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-vsphere/tree/main/api>).
 
-use super::rule::Rule::{
+use super::rule::TableRule::{
     self, Ask, Choices, Each, Empty, In, Least, Move, Only, Refuse, RefuseTrue, Required, Seconds, Zero,
 };
-use super::rule::{Part, Short, Table};
+use super::rule::{ConversionTable, Short, TablePart};
 
-pub(super) const GOVMOMI: Table = Table {
+pub(super) const GOVMOMI: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
     parts: &[
-        Part {
+        TablePart {
             at: &[("VSphereMachine", "spec"), ("VSphereMachineTemplate", "spec.template.spec")],
             rules: &[FAILURE_DOMAIN],
         },
-        Part {
+        TablePart {
             at: &[
                 ("VSphereMachine", "spec"),
                 ("VSphereMachineTemplate", "spec.template.spec"),
@@ -22,31 +22,31 @@ pub(super) const GOVMOMI: Table = Table {
             ],
             rules: MACHINE,
         },
-        Part { at: &[("VSphereVM", "spec")], rules: &[Only("bootstrapRef", &["name"])] },
-        Part {
+        TablePart { at: &[("VSphereVM", "spec")], rules: &[Only("bootstrapRef", &["name"])] },
+        TablePart {
             at: &[("VSphereFailureDomain", "spec")],
             rules: &[In("region", &[AUTO]), In("zone", &[AUTO])],
         },
-        Part {
+        TablePart {
             at: &[("VSphereDeploymentZone", "spec")],
             rules: &[Required("failureDomain", "write the name of the VSphereFailureDomain")],
         },
-        Part {
+        TablePart {
             at: &[("VSphereClusterIdentity", "spec")],
             rules: &[Required("secretName", "write the name of the Secret with the credential")],
         },
-        Part {
+        TablePart {
             at: &[("VSphereCluster", "spec"), ("VSphereClusterTemplate", "spec.template.spec")],
             rules: &[Required("server", "write the address of the vCenter"), Empty("controlPlaneEndpoint")],
         },
     ],
 };
 
-pub(super) const SUPERVISOR: Table = Table {
+pub(super) const SUPERVISOR: ConversionTable = ConversionTable {
     group: "vmware.infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
     parts: &[
-        Part {
+        TablePart {
             at: &[("VSphereMachine", "spec"), ("VSphereMachineTemplate", "spec.template.spec")],
             rules: &[
                 FAILURE_DOMAIN,
@@ -60,28 +60,28 @@ pub(super) const SUPERVISOR: Table = Table {
                 ),
             ],
         },
-        Part {
+        TablePart {
             at: &[("VSphereCluster", "spec"), ("VSphereClusterTemplate", "spec.template.spec")],
             rules: &[Empty("controlPlaneEndpoint")],
         },
-        Part { at: &[("ProviderServiceAccount", "spec")], rules: &[] },
+        TablePart { at: &[("ProviderServiceAccount", "spec")], rules: &[] },
     ],
 };
 
-const FAILURE_DOMAIN: Rule = Ask(
+const FAILURE_DOMAIN: TableRule = Ask(
     "failureDomain",
     "v1beta1 places the machine in this failure domain; v1beta2 has no such field, takes that of the Machine, and drops \
      this without a word",
     "take it out, and write `spec.template.spec.failureDomain` of the MachineDeployment, if the machines are to stay there",
 );
 
-const AUTO: Rule = RefuseTrue(
+const AUTO: TableRule = RefuseTrue(
     "autoConfigure",
     "the newer version makes no tags by itself",
     "make the tag and its category in vCenter, and take this out",
 );
 
-const MACHINE: &[Rule] = &[
+const MACHINE: &[TableRule] = &[
     Seconds(
         "guestSoftPowerOffTimeout",
         "guestSoftPowerOffTimeoutSeconds",

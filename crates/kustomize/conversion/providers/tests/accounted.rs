@@ -3,8 +3,8 @@
 
 use super::read;
 use crate::conversion::providers::TABLES;
-use crate::conversion::providers::rule::{Rule, Table};
-use crate::conversion::{Extent, apply, convert_or_all};
+use crate::conversion::providers::rule::{ConversionTable, TableRule};
+use crate::conversion::{AtHand, apply, convert_or_all};
 use crate::schema::Schemas;
 use capstan_model::object::FieldPath;
 use capstan_test_support::random::{Random, seed};
@@ -44,7 +44,7 @@ fn every_value_is_moved_or_taken_out_by_a_rule_or_named() {
 }
 
 /// Whether an object at random has a conversion. What it has is in the result; what keeps it from one is named.
-fn is_converted(random: &mut Random, table: &Table, kind: &str) -> bool {
+fn is_converted(random: &mut Random, table: &ConversionTable, kind: &str) -> bool {
     let (from, to) = table.versions;
     let mut made = Made { random, next: 1000, kept: Vec::new(), keeps: true };
     let mut object = json!({"metadata": {"name": "x", "namespace": "ns"}});
@@ -74,7 +74,7 @@ fn is_converted(random: &mut Random, table: &Table, kind: &str) -> bool {
     made.kept.retain(|(_, value)| text.contains(value));
     let was = read(&text);
     let target = format!("{}/{to}", table.group);
-    match convert_or_all(&was, &target, Extent::Whole, Schemas::built_in()) {
+    match convert_or_all(&was, &target, AtHand::Whole, Schemas::built_in()) {
         Ok(conversion) => {
             let mut after = was.clone();
             apply(&mut after, &conversion);
@@ -142,7 +142,7 @@ impl Made<'_> {
     }
 
     /// A mapping that some of the rules speak of.
-    fn mapping(&mut self, rules: &[Rule]) -> Map<String, Value> {
+    fn mapping(&mut self, rules: &[TableRule]) -> Map<String, Value> {
         let mut all = json!({});
         if self.random.percent(50) {
             let ours = format!("ours{}", self.next);
@@ -155,16 +155,16 @@ impl Made<'_> {
             if is_of_newer || is_there || !self.random.percent(chance(rule)) {
                 continue;
             }
-            if let (Rule::In("", inner), Value::Object(all)) = (rule, &mut all) {
+            if let (TableRule::In("", inner), Value::Object(all)) = (rule, &mut all) {
                 all.extend(self.mapping(inner));
                 continue;
             }
             let may_be = |winner: &str| {
                 all.get(winner).is_some() || rules[index..].iter().any(|rule| read_by(rule) == Some(winner))
             };
-            let says_nothing = rules
-                .iter()
-                .any(|rule| matches!(rule, Rule::Wins(winner, loser) if *loser == field && may_be(winner)));
+            let says_nothing = rules.iter().any(
+                |rule| matches!(rule, TableRule::Wins(winner, loser) if *loser == field && may_be(winner)),
+            );
             let rules = &rules[index..];
             let value = if says_nothing {
                 self.gone(|made| made.value(field, rules))
@@ -180,11 +180,11 @@ impl Made<'_> {
     }
 
     /// A value for a field, as the first rule that reads it wants it.
-    fn value(&mut self, field: &str, rules: &[Rule]) -> Value {
+    fn value(&mut self, field: &str, rules: &[TableRule]) -> Value {
         for (index, rule) in rules.iter().enumerate() {
             let rest = &rules[index + 1..];
             match *rule {
-                Rule::In(place, inner) => {
+                TableRule::In(place, inner) => {
                     if place == field {
                         return Value::Object(self.mapping(inner));
                     }
@@ -192,7 +192,7 @@ impl Made<'_> {
                         return self.value(below, inner);
                     }
                 }
-                Rule::Each(place, inner) if place == field => {
+                TableRule::Each(place, inner) if place == field => {
                     let count = 1 + self.random.below(2);
                     let is_scalar = inner.iter().any(|rule| read_by(rule) == Some(""));
                     let item = |made: &mut Self| match is_scalar {
@@ -201,42 +201,44 @@ impl Made<'_> {
                     };
                     return (0..count).map(|_| item(self)).collect();
                 }
-                Rule::Move(from, to) if from == field => return self.value(to, rest),
-                Rule::Copied(from, to) if from == field => return self.value(to, rest),
-                Rule::Not(from, _) if from == field => return json!(self.random.percent(50)),
-                Rule::Seconds(from, _, _) if from == field => {
+                TableRule::Move(from, to) if from == field => return self.value(to, rest),
+                TableRule::Copied(from, to) if from == field => return self.value(to, rest),
+                TableRule::Not(from, _) if from == field => return json!(self.random.percent(50)),
+                TableRule::Seconds(from, _, _) if from == field => {
                     return json!(format!("{}s", self.number(field)));
                 }
-                Rule::Pairs(place, _) if place == field => {
+                TableRule::Pairs(place, _) if place == field => {
                     return json!({self.text(field): self.text(field), self.text(field): self.text(field)});
                 }
-                Rule::Named(place, _) if place == field => {
+                TableRule::Named(place, _) if place == field => {
                     return json!({self.text(field): {"of": self.text(field)}, self.text(field): {}});
                 }
-                Rule::Split(place) if place == field => {
+                TableRule::Split(place) if place == field => {
                     return json!(format!("{},{}", self.text(field), self.text(field)));
                 }
-                Rule::Only(place, keys) if place == field => {
+                TableRule::Only(place, keys) if place == field => {
                     let mut all = json!({"ofNoUse": self.gone(|made| made.text(field))});
                     keys.iter().for_each(|key| all[*key] = json!(self.text(field)));
                     return all;
                 }
-                Rule::Group(from, _) if from == field => {
+                TableRule::Group(from, _) if from == field => {
                     let namespace = self.gone(|made| made.text(field));
                     let group = format!("{}.example.org", self.text(field));
                     let api_version = format!("{group}/v1");
                     let (kind, name) = (self.text(field), self.text(field));
                     return json!({"apiVersion": api_version, "kind": kind, "name": name, "namespace": namespace});
                 }
-                Rule::Drop(place) | Rule::Leave(place, _) if place == field => {
+                TableRule::Drop(place) | TableRule::Leave(place, _) if place == field => {
                     return self.gone(|made| json!(made.text(field)));
                 }
-                Rule::Choices(place, choices) if place == field => return json!(self.random.pick(choices)),
-                Rule::Uuid(place) if place == field => {
+                TableRule::Choices(place, choices) if place == field => {
+                    return json!(self.random.pick(choices));
+                }
+                TableRule::Uuid(place) if place == field => {
                     return json!(format!("00000000-0000-0000-0000-{:012}", self.number(field)));
                 }
-                Rule::Least(place, _) if place == field => return json!(self.number(field)),
-                Rule::RefuseTrue(place, ..) if place == field => return json!(true),
+                TableRule::Least(place, _) if place == field => return json!(self.number(field)),
+                TableRule::RefuseTrue(place, ..) if place == field => return json!(true),
                 _ => {}
             }
         }
@@ -245,46 +247,49 @@ impl Made<'_> {
 }
 
 /// The field of the older version that a rule reads.
-fn read_by(rule: &Rule) -> Option<&'static str> {
+fn read_by(rule: &TableRule) -> Option<&'static str> {
     match *rule {
-        Rule::In(field, _)
-        | Rule::Each(field, _)
-        | Rule::Move(field, _)
-        | Rule::Append(field, _)
-        | Rule::Not(field, _)
-        | Rule::Seconds(field, ..)
-        | Rule::Wrap(field, _)
-        | Rule::Pairs(field, _)
-        | Rule::Named(field, _)
-        | Rule::Split(field)
-        | Rule::Only(field, _)
-        | Rule::Group(field, _)
-        | Rule::Copied(field, _)
-        | Rule::Drop(field)
-        | Rule::Leave(field, _)
-        | Rule::Refuse(field, ..)
-        | Rule::RefuseTrue(field, ..)
-        | Rule::Ask(field, ..)
-        | Rule::AskAbsent(field, ..)
-        | Rule::Required(field, _)
-        | Rule::Choices(field, _)
-        | Rule::Uuid(field)
-        | Rule::Least(field, _) => Some(field),
-        Rule::Wins(..)
-        | Rule::Empty(_)
-        | Rule::Zero(_)
-        | Rule::NotPositive(_)
-        | Rule::Silent(..)
-        | Rule::Say(_)
-        | Rule::Unique(..)
-        | Rule::Hand(_) => None,
+        TableRule::In(field, _)
+        | TableRule::Each(field, _)
+        | TableRule::Move(field, _)
+        | TableRule::Append(field, _)
+        | TableRule::Not(field, _)
+        | TableRule::Seconds(field, ..)
+        | TableRule::Wrap(field, _)
+        | TableRule::Pairs(field, _)
+        | TableRule::Named(field, _)
+        | TableRule::Split(field)
+        | TableRule::Only(field, _)
+        | TableRule::Group(field, _)
+        | TableRule::Copied(field, _)
+        | TableRule::Drop(field)
+        | TableRule::Leave(field, _)
+        | TableRule::Refuse(field, ..)
+        | TableRule::RefuseTrue(field, ..)
+        | TableRule::Ask(field, ..)
+        | TableRule::AskAbsent(field, ..)
+        | TableRule::Required(field, _)
+        | TableRule::Choices(field, _)
+        | TableRule::Uuid(field)
+        | TableRule::Least(field, _) => Some(field),
+        TableRule::Wins(..)
+        | TableRule::Empty(_)
+        | TableRule::Zero(_)
+        | TableRule::NotPositive(_)
+        | TableRule::Silent(..)
+        | TableRule::Say(_)
+        | TableRule::Unique(..)
+        | TableRule::Hand(_) => None,
     }
 }
 
 /// The field that it writes, which an object of the older version does not have.
-fn written_by(rule: &Rule) -> Option<&'static str> {
+fn written_by(rule: &TableRule) -> Option<&'static str> {
     match *rule {
-        Rule::Move(_, to) | Rule::Not(_, to) | Rule::Seconds(_, to, _) | Rule::Group(_, to) => Some(to),
+        TableRule::Move(_, to)
+        | TableRule::Not(_, to)
+        | TableRule::Seconds(_, to, _)
+        | TableRule::Group(_, to) => Some(to),
         _ => None,
     }
 }
@@ -296,10 +301,10 @@ fn is_below(field: &str, other: &str) -> bool {
 }
 
 /// In how many objects of a hundred its field is.
-fn chance(rule: &Rule) -> usize {
+fn chance(rule: &TableRule) -> usize {
     match rule {
-        Rule::Refuse(..) | Rule::RefuseTrue(..) | Rule::Ask(..) => 2,
-        Rule::Required(..) | Rule::AskAbsent(..) => 95,
+        TableRule::Refuse(..) | TableRule::RefuseTrue(..) | TableRule::Ask(..) => 2,
+        TableRule::Required(..) | TableRule::AskAbsent(..) => 95,
         _ => 60,
     }
 }

@@ -2,7 +2,7 @@
 //! the field that stands in the way is named. No value goes without a word, but for those that say nothing.
 
 use super::samples::MOVES;
-use crate::conversion::{Extent, apply, convert_or_all};
+use crate::conversion::{AtHand, apply, convert_or_all};
 use crate::schema::{SchemaFile, Schemas};
 use capstan_model::object::FieldPath;
 use capstan_model::tree::RepoPath;
@@ -61,7 +61,7 @@ fn objects_at_random_are_valid_by_the_newer_definition_or_refused_by_name() {
                 }
                 all += 1;
                 let was = super::read(&object.to_string());
-                match convert_or_all(&was, &api_version(to), Extent::Whole, &schemas) {
+                match convert_or_all(&was, &api_version(to), AtHand::Whole, &schemas) {
                     Ok(conversion) => {
                         converted += 1;
                         let mut after = was.clone();

@@ -15,7 +15,7 @@ mod samples;
 mod traps;
 mod vsphere;
 
-use crate::conversion::{Extent, Note};
+use crate::conversion::{AtHand, ConversionNote};
 use crate::conversion::{Unconvertible, apply, convert_or_all};
 use crate::schema::Schemas;
 use capstan_yaml::{Node, Value, YamlFile};
@@ -31,7 +31,7 @@ struct Case {
     versions: (&'static str, &'static str),
 }
 
-type Converted = Result<(Value, Vec<Note>), Vec<Unconvertible>>;
+type Converted = Result<(Value, Vec<ConversionNote>), Vec<Unconvertible>>;
 
 impl Case {
     /// An object whose value at a place (`spec.template.spec`) is given.
@@ -53,10 +53,10 @@ impl Case {
         object
     }
 
-    fn convert(&self, place: &str, value: &str, extent: Extent) -> Converted {
+    fn convert(&self, place: &str, value: &str, at_hand: AtHand) -> Converted {
         let object = self.object(place, self.versions.0, value);
         let to = format!("{}/{}", self.group, self.versions.1);
-        match convert_or_all(&object, &to, extent, Schemas::built_in()) {
+        match convert_or_all(&object, &to, at_hand, Schemas::built_in()) {
             Ok(conversion) => {
                 let mut after = object.clone();
                 apply(&mut after, &conversion);
@@ -71,7 +71,7 @@ impl Case {
     fn written(&self, place: &str, rows: &[(&str, &str)]) {
         for (before, after) in rows {
             let (value, notes) =
-                self.convert(place, before, Extent::Whole).unwrap_or_else(|why| panic!("{before}: {why:?}"));
+                self.convert(place, before, AtHand::Whole).unwrap_or_else(|why| panic!("{before}: {why:?}"));
             let wanted = self.object(place, self.versions.1, after).value();
             assert_eq!(value, wanted, "{before}");
             assert!(notes.is_empty(), "{before}: {notes:?}");
@@ -83,7 +83,7 @@ impl Case {
     fn said(&self, place: &str, rows: &[(&str, &str, &[&str])]) {
         for (before, after, fields) in rows {
             let (value, notes) =
-                self.convert(place, before, Extent::Whole).unwrap_or_else(|why| panic!("{before}: {why:?}"));
+                self.convert(place, before, AtHand::Whole).unwrap_or_else(|why| panic!("{before}: {why:?}"));
             let wanted = self.object(place, self.versions.1, after).value();
             assert_eq!(value, wanted, "{before}");
             let noted: Vec<String> = notes.iter().map(|note| note.field.to_string()).collect();
@@ -107,7 +107,7 @@ impl Case {
     fn stopped(&self, place: &str, rows: &[(&str, &str)], asks: bool) {
         for (value, field) in rows {
             let refused =
-                self.convert(place, value, Extent::Whole).err().unwrap_or_else(|| panic!("{value}"));
+                self.convert(place, value, AtHand::Whole).err().unwrap_or_else(|| panic!("{value}"));
             let found: Vec<(String, bool)> =
                 refused.iter().map(|why| (why.field.to_string(), why.asks)).collect();
             assert_eq!(found, [((*field).to_owned(), asks)], "{value}: {refused:?}");

@@ -1,5 +1,5 @@
 use super::Case;
-use crate::conversion::Extent;
+use crate::conversion::AtHand;
 
 const INFRA: &str = "infrastructure.cluster.x-k8s.io";
 
@@ -106,12 +106,12 @@ fn machines_of_v1beta1() {
 #[test]
 fn parts_of_objects_get_nothing_that_they_do_not_say() {
     let (value, notes) = beta("OpenStackMachineTemplate")
-        .convert("spec.template.spec", "{sshKeyName: k}", Extent::Part)
+        .convert("spec.template.spec", "{sshKeyName: k}", AtHand::Part)
         .unwrap();
     assert_eq!(value["spec"]["template"]["spec"], serde_json::json!({"sshKeyName": "k"}));
     assert!(notes.is_empty());
     let patch = "{apiServerLoadBalancer: {$patch: delete}, disableExternalNetwork: null}";
-    let (value, _) = beta("OpenStackCluster").convert("spec", patch, Extent::Part).unwrap();
+    let (value, _) = beta("OpenStackCluster").convert("spec", patch, AtHand::Part).unwrap();
     assert_eq!(
         value["spec"],
         serde_json::json!({"apiServer": {"managedLoadBalancer": {"$patch": "delete"}}, "enableExternalNetwork": null})

@@ -1,7 +1,7 @@
 //! The providers' own manifests, with the definitions of both versions: what is written is valid by the newer one, and
 //! every value of the older object is in the newer one, taken out by a rule, or named.
 
-use crate::conversion::{ConversionStep, Extent, apply, convert_or_all};
+use crate::conversion::{AtHand, ConversionStep, apply, convert_or_all};
 use crate::schema::{SchemaFile, Schemas};
 use capstan_model::object::{FieldPath, api_group};
 use capstan_model::tree::RepoPath;
@@ -58,12 +58,12 @@ fn every_value_of_the_providers_manifests_is_accounted_for() {
                     continue;
                 }
                 // Patches of kustomize say a part.
-                let extent = if object.get("spec").is_some() && name.contains("template") {
-                    Extent::Whole
+                let at_hand = if object.get("spec").is_some() && name.contains("template") {
+                    AtHand::Whole
                 } else {
-                    Extent::Part
+                    AtHand::Part
                 };
-                match convert_or_all(object, &target, extent, &schemas) {
+                match convert_or_all(object, &target, at_hand, &schemas) {
                     Ok(conversion) => {
                         counts.0 += 1;
                         let mut after = object.clone();
