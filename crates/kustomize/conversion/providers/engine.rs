@@ -253,6 +253,10 @@ impl TableRun<'_> {
 
     fn append(&mut self, from: &FieldPath, to: &FieldPath) {
         let Some(node) = self.found(from) else { return };
+        if node.as_sequence().is_none() && !node.is_null() {
+            let advice = "write it as a list, or bring the object to the newer version by hand";
+            return self.refuse(from, "it is a list in the older version", advice);
+        }
         let Some(first) = self.object.at(to).and_then(Node::as_sequence) else { return self.go(from, to) };
         let items = first.iter().chain(node.as_sequence().unwrap_or_default()).map(own).collect::<Vec<_>>();
         self.step(Replace { at: to.clone(), value: Node::sequence(items) });

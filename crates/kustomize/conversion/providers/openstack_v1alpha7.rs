@@ -6,7 +6,7 @@ use super::rule::TableRule::{
     Zero,
 };
 use super::rule::{ConversionTable, TablePart};
-use super::run::{TableRun, below, is_template, own, says_something};
+use super::run::{TableRun, below, is_template, own, says_something, written};
 use crate::conversion::step::ConversionStep::{Add, Move as Go, Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Node, NodeKind};
@@ -244,6 +244,7 @@ fn managed_subnet(run: &mut TableRun<'_>, base: &FieldPath) {
 
 /// What v1alpha7 opens in every managed security group for Calico, and v1beta1 where it is written.
 const CALICO: &str = "\
+allNodesSecurityGroupRules:
 - {name: BGP (calico), description: Created by cluster-api-provider-openstack - BGP (calico), direction: ingress, etherType: IPv4, portRangeMin: 179, portRangeMax: 179, protocol: tcp, remoteManagedGroups: [controlplane, worker]}
 - {name: IP-in-IP (calico), description: Created by cluster-api-provider-openstack - IP-in-IP (calico), direction: ingress, etherType: IPv4, protocol: '4', remoteManagedGroups: [controlplane, worker]}
 ";
@@ -267,12 +268,13 @@ fn security_groups(run: &mut TableRun<'_>, base: &FieldPath) {
         run.step(Remove { at: place });
         return run.step(Remove { at: traffic });
     }
-    run.step(Replace { at: place.clone(), value: Node::new(NodeKind::Mapping(Vec::new())) });
     if is_open {
+        run.step(Replace { at: place.clone(), value: Node::new(NodeKind::Mapping(Vec::new())) });
         return run.step(Go { from: traffic, to: place.key("allowAllInClusterTraffic") });
     }
     run.step(Remove { at: traffic });
-    run.write(&place.key("allNodesSecurityGroupRules"), CALICO);
+    let Some(value) = written(CALICO) else { return };
+    run.step(Replace { at: place.clone(), value });
     run.note(
         &place,
         "v1alpha7 opens BGP and IP-in-IP for Calico by itself, v1beta1 does not: the two rules are written out; a cluster \

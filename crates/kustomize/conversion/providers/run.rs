@@ -92,12 +92,16 @@ impl<'a> TableRun<'a> {
 
     /// Writes a value, given as YAML, where nothing says anything.
     pub(super) fn write(&mut self, place: &FieldPath, yaml: &str) {
-        let read = YamlFile::read(yaml).ok();
-        let Some(document) = read.as_ref().and_then(|file| file.documents().first()) else { return };
-        let value = own(&document.root);
+        let Some(value) = written(yaml) else { return };
         self.step(Remove { at: place.clone() });
         self.step(Add { at: place.clone(), value });
     }
+}
+
+/// A value of a table, which is written as YAML.
+pub(super) fn written(yaml: &str) -> Option<Node> {
+    let read = YamlFile::read(yaml).ok()?;
+    read.documents().first().map(|document| own(&document.root))
 }
 
 /// A value without its place in the text.

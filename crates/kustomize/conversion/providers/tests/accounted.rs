@@ -252,7 +252,6 @@ fn read_by(rule: &TableRule) -> Option<&'static str> {
         TableRule::In(field, _)
         | TableRule::Each(field, _)
         | TableRule::Move(field, _)
-        | TableRule::Append(field, _)
         | TableRule::Not(field, _)
         | TableRule::Seconds(field, ..)
         | TableRule::Wrap(field, _)
@@ -273,6 +272,7 @@ fn read_by(rule: &TableRule) -> Option<&'static str> {
         | TableRule::Uuid(field)
         | TableRule::Least(field, _) => Some(field),
         TableRule::Wins(..)
+        | TableRule::Append(..)
         | TableRule::Empty(_)
         | TableRule::Zero(_)
         | TableRule::NotPositive(_)

@@ -95,7 +95,8 @@ fn objects_at_random_are_valid_by_the_newer_definition_or_refused_by_name() {
             }
         }
         println!("{folder} {from} to {to}: {converted} of {all} are converted");
-        assert!(converted > 0, "{folder} {from} to {to}: nothing is converted");
+        // PowerVS is refused field by field.
+        assert!(converted > 0 || *to == "v1beta3", "{folder} {from} to {to}: nothing is converted");
     }
     assert!(lost.is_empty() && invalid.is_empty(), "lost: {lost:#?}, invalid: {invalid:#?}");
 }
