@@ -39,6 +39,10 @@ pub(super) fn judge(
             judge.field(&FieldPath::root(), &entry.key, &entry.value, newer);
         }
     }
+    // Nothing is left of it, and the newer version may require something.
+    if was.get("spec").is_some() && now.get("spec").is_none() {
+        judge.field(&FieldPath::root(), "spec", &Node::new(NodeKind::Mapping(Vec::new())), newer);
+    }
     Refusals::none(judge.refused).map(|()| (judge.added, judge.notes))
 }
 

@@ -80,6 +80,12 @@ fn machines_and_tokens() {
         "spec",
         &[("{address: a, customCleanUpCommands: [c]}", "{address: a, cleanUpCommands: [c]}")],
     );
+    let pooled =
+        Case { kind: "PooledRemoteMachine", group: "infrastructure.cluster.x-k8s.io", versions: VERSIONS };
+    pooled.written(
+        "spec.machine",
+        &[("{address: a, customCleanUpCommands: [c]}", "{address: a, cleanUpCommands: [c]}")],
+    );
     let token = Case { kind: "JoinTokenRequest", group: "k0smotron.io", versions: VERSIONS };
     token.written("spec", &[("{clusterRef: {name: c, namespace: ns}}", "{clusterName: c}")]);
     token.refused("spec", &[("{clusterRef: {name: c, namespace: other}}", "/spec/clusterRef/namespace")]);
