@@ -8,7 +8,7 @@ use crate::conversion::cluster_api::number;
 use crate::conversion::step::ConversionStep::{Add, Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::Node;
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "ipam.cluster.x-k8s.io",
@@ -78,13 +78,13 @@ fn range_of(subnet: &str) -> Option<(String, String, u8)> {
         IpAddr::V4(address) => {
             let host = u32::MAX.checked_shr(bits.into()).unwrap_or(0);
             let first = u32::from(address) & !host;
-            let at = |number: u32| std::net::Ipv4Addr::from(number).to_string();
+            let at = |number: u32| core::net::Ipv4Addr::from(number).to_string();
             (bits < 31).then(|| (at(first + 1), at((first | host) - 1), bits))
         }
         IpAddr::V6(address) => {
             let host = u128::MAX.checked_shr(bits.into()).unwrap_or(0);
             let first = u128::from(address) & !host;
-            let at = |number: u128| std::net::Ipv6Addr::from(number).to_string();
+            let at = |number: u128| core::net::Ipv6Addr::from(number).to_string();
             (bits < 127).then(|| (at(first + 1), at((first | host) - 1), bits))
         }
     }
