@@ -40,8 +40,12 @@ pub(super) fn judge(
         }
     }
     // Nothing is left of it, and the newer version may require something.
-    if was.get("spec").is_some() && now.get("spec").is_none() {
-        judge.field(&FieldPath::root(), "spec", &Node::new(NodeKind::Mapping(Vec::new())), newer);
+    let spec = FieldPath::root().key("spec");
+    if was.at(&spec).is_some()
+        && now.at(&spec).is_none()
+        && let Some(limits) = newer.field("spec").and_then(|spec| spec.limits.as_deref())
+    {
+        judge.limits(&spec, &Node::new(NodeKind::Mapping(Vec::new())), limits, None);
     }
     Refusals::none(judge.refused).map(|()| (judge.added, judge.notes))
 }

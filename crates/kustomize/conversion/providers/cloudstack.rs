@@ -76,7 +76,15 @@ fn failure_domains(run: &mut TableRun<'_>, base: &FieldPath) {
             run.step(Remove { at: identity });
         }
     }
-    let Some(node) = run.object.at(&zones).filter(|node| says_something(node)).cloned() else { return };
+    let Some(node) = run.object.at(&zones).filter(|node| says_something(node)).cloned() else {
+        for place in [base.key("account"), base.key("domain")] {
+            if run.object.at(&place).is_some_and(says_something) {
+                let why = "the newer version has it in each failure domain";
+                run.refuse(&place, why, "write it in each of `failureDomains`");
+            }
+        }
+        return;
+    };
     let Some(namespace) = text(run.object.get("metadata").and_then(|node| node.get("namespace"))) else {
         let why = "a failure domain names the namespace of its Secret, and the object does not say its own";
         return run.refuse(&zones, why, "write `metadata.namespace`");

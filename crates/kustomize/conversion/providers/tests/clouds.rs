@@ -28,6 +28,7 @@ fn clusters_of_cloudstack() {
     case("CloudStackCluster", "v1beta1", "v1beta2").refused(
         "spec",
         &[
+            ("{account: a}", "/spec/account"),
             ("{zones: [{name: zone, network: {name: nn}}]}", "/spec/zones/0"),
             ("{zones: [{id: z, network: {id: nn}}]}", "/spec/zones/0"),
             (&format!("{{identityRef: {{kind: Secret, name: mine}}, zones: [{zone}]}}"), "/spec/identityRef"),
