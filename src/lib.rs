@@ -111,6 +111,7 @@
 //! | a subcommand or its output | [`cli`] |
 //! | what the reconciler does with a cluster, and when | `live/applying`, `reconciler/reconcile`, `controllers` |
 //! | what a pass over the providers does next | `live/installing/pass` decides, `reconciler/providers` acts, `controllers/providers.rs` says when |
+//! | a check, a comment, a branch, a pull request, as it is written | `bot-core/effects` says what is wanted, `bot/performing` writes what differs |
 //! | a call to GitHub | `ports/code_host.rs`, then `github`, and `dry-run` where it writes |
 //! | whom Capstan calls, where a name may lead, what an answer may cost | `crates/outbound`; who may name which host, `docs/security.md` |
 //! | how much is asked of GitHub, and what goes first | `budget` decides; a call's cost, `github/call.rs` |

@@ -11,14 +11,15 @@
 //! |---|---|---|
 //! | [`effects`] | what is to be done, as whole intentions | nothing |
 //! | [`facts`] | what a run starts from, and which writes are left alone because they were refused | nothing |
-//! | [`commands`] | what people ask for: requests, whom each is about, what they decide | `facts` |
+//! | [`commands`] | what people ask for: requests, whom each is about, what they decide | `effects`, `facts` |
 //! | [`planned`] | what is planned, and for whom | `commands`, `facts` |
-//! | [`proposals`] | what becomes of proposals: who carries which, what is done about each, approvals, merges | `commands`, `facts`, `planned` |
+//! | [`proposals`] | what becomes of proposals: who carries which, what is done about each, approvals, merges | `commands`, `effects`, `facts`, `planned` |
 //! | [`campaigns`] | how far each cluster is with a release, and who waits | `commands`, `effects`, `facts`, `planned`, `proposals` |
 //! | [`checks`] | what awaits a check, what a report is made from, what it says | `effects`, `facts`, `proposals` |
-//! | [`answers`] | what is said to each command, and when | `commands`, `facts`, `planned`, `proposals` |
+//! | [`answers`] | what is said to each command, and when | `commands`, `effects`, `facts`, `planned`, `proposals` |
 //! | [`dashboard`] | the dashboard issue: whose word a tick is, what it tells, what is noted in it | `answers`, `commands`, `facts`, `planned`, `proposals` |
-//! | [`onboarding`] | first contact with a repository | `facts` |
+//! | [`kubeconfigs`] | keys of clusters' owners that are to be in Git | `effects`, `facts` |
+//! | [`onboarding`] | first contact with a repository | `effects`, `facts` |
 
 pub mod answers;
 pub mod campaigns;
@@ -27,6 +28,7 @@ pub mod commands;
 pub mod dashboard;
 pub mod effects;
 pub mod facts;
+pub mod kubeconfigs;
 pub mod onboarding;
 pub mod planned;
 pub mod proposals;

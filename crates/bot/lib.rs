@@ -7,17 +7,19 @@
 //!
 //! | room | owns | may import |
 //! |---|---|---|
-//! | [`agents`] | the bot's side of reconcilers: who enrolled, what they may read, what their reports become | nothing |
+//! | [`performing`] | effects, performed: what exists is read, what differs is written and remembered | nothing |
+//! | [`agents`] | the bot's side of reconcilers: who enrolled, what they may read, what their reports become | `performing` |
 //! | [`intake`] | what a webhook delivery says, as far as it is stored; deliveries that did not arrive | nothing |
 //! | [`retention`] | what is old, or of repositories that are gone, goes | nothing |
 //! | [`visitors`] | people who sign in to look at the pages | `agents` |
 //! | [`setup`] | the GitHub App is made | `intake`, `visitors` |
 //! | [`wave_webhooks`] | whom to ask, and when, whether a wave is well | nothing |
-//! | [`sync`] | one repository is brought to the state that it should have | `agents`, `wave_webhooks` |
+//! | [`sync`] | one repository is brought to the state that it should have | `agents`, `performing`, `wave_webhooks` |
 //! | [`worker`] | who works on which repository, and when again | `sync` |
 
 pub mod agents;
 pub mod intake;
+mod performing;
 pub mod retention;
 pub mod setup;
 pub mod sync;

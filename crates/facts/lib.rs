@@ -50,4 +50,4 @@ pub use pull_request::{
 pub use records::{AuditEntry, CheckRecord, CheckVerdict, KnownDashboard, ProposalRecord, RefusedWrite};
 pub use repository::{BranchHead, Repository};
 pub use repository_name::RepositoryName;
-pub use snapshot::{CommitTrailers, Snapshot};
+pub use snapshot::{CommitTrailers, NewTreeEntry, Snapshot};

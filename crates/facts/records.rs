@@ -42,6 +42,21 @@ pub struct CheckRecord {
     pub pressed: Option<String>,
 }
 
+impl CheckRecord {
+    /// One that says nothing of a check: only that a commit was looked at under that name.
+    pub fn noted(repository: u64, head: &CommitId, name: &str) -> Self {
+        Self {
+            repository,
+            head: head.clone(),
+            name: name.to_owned(),
+            check_run: 0,
+            content: String::new(),
+            verdict: None,
+            pressed: None,
+        }
+    }
+}
+
 /// What a check says in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckVerdict {
@@ -64,6 +79,13 @@ pub struct AuditEntry {
     pub action: &'static str,
     /// One sentence; no secrets.
     pub detail: String,
+}
+
+impl AuditEntry {
+    /// What Capstan did by itself.
+    pub fn own(repository: u64, proposal: Option<&ProposalId>, action: &'static str, detail: String) -> Self {
+        Self { repository, proposal: proposal.cloned(), actor: "capstan".to_owned(), action, detail }
+    }
 }
 
 /// A write that GitHub refused: it is left alone for a while.

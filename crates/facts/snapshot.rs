@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capstan_model::tree::{CommitId, Tree, TreeId};
+use capstan_model::tree::{CommitId, RepoPath, Tree, TreeId};
 
 /// A commit's content, and what its message says of Capstan.
 #[derive(Clone)]
@@ -28,4 +28,23 @@ pub struct CommitTrailers {
     pub plan: Option<String>,
     /// `Capstan-Seal:` the code under Capstan's key.
     pub seal: Option<String>,
+}
+
+/// One changed file of a new tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewTreeEntry {
+    /// A file's new text.
+    Write {
+        /// Where.
+        path: RepoPath,
+        /// The text.
+        text: String,
+        /// Keep the executable bit.
+        executable: bool,
+    },
+    /// A file that goes.
+    Delete {
+        /// Where.
+        path: RepoPath,
+    },
 }

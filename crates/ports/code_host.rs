@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use capstan_facts::{
     BranchHead, CheckRun, CheckState, Comment, CommitStatus, CreatedPullRequest, EarlierPullRequest, Issue,
     IssueEdit, IssueText, MergeAnswer, MergeCall, MergeQueueState, NewCheckRun, NewIssue, NewPullRequest,
-    Permission, PlacedComment, PullRequest, PullRequestEdit, Reaction, Repository, RepositoryName,
-    SidebarPart,
+    NewTreeEntry, Permission, PlacedComment, PullRequest, PullRequestEdit, Reaction, Repository,
+    RepositoryName, SidebarPart,
 };
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
 use capstan_plan::command::{CommentId, Push, Team, Wording};
@@ -22,25 +22,6 @@ pub struct Installation {
     pub account: String,
     /// Suspended by its owner: nothing is done there.
     pub suspended: bool,
-}
-
-/// One changed file of a new tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NewTreeEntry {
-    /// A file's new text.
-    Write {
-        /// Where.
-        path: RepoPath,
-        /// The text.
-        text: String,
-        /// Keep the executable bit.
-        executable: bool,
-    },
-    /// A file that goes.
-    Delete {
-        /// Where.
-        path: RepoPath,
-    },
 }
 
 /// A commit to be made.

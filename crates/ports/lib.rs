@@ -74,16 +74,16 @@ pub use capstan_facts::{
     CheckRecord, CheckRun, CheckState, CheckVerdict, ClusterStanding, Comment, CommentHint, CommitStatus,
     CommitTrailers, CreatedPullRequest, EarlierPullRequest, Hints, Issue, IssueEdit, IssueState, IssueText,
     KnownDashboard, MergeAnswer, MergeCall, MergeQueueState, MovingCluster, MovingStage, NewCheckRun,
-    NewIssue, NewPullRequest, Permission, PlacedComment, PreflightRecord, Press, ProposalRecord, PullRequest,
-    PullRequestEdit, PullRequestState, Reaction, RefusedWrite, Repository, RepositoryName, ReviewDecision,
-    SidebarPart, Snapshot, StackPlace, TextEdit, Ticks, WaveProgress,
+    NewIssue, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PreflightRecord, Press,
+    ProposalRecord, PullRequest, PullRequestEdit, PullRequestState, Reaction, RefusedWrite, Repository,
+    RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace, TextEdit, Ticks, WaveProgress,
 };
 pub use cloud::{
     CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
     NoClouds,
 };
 pub use code_host::{
-    CodeHost, CodeHostError, CommitMetadata, CreatedReference, Installation, MovedReference, NewTreeEntry,
+    CodeHost, CodeHostError, CommitMetadata, CreatedReference, Installation, MovedReference,
 };
 pub use components::{
     AllowedHosts, ComponentCache, ComponentSource, FetchError, FetchLimits, KeptComponents,

@@ -248,7 +248,7 @@ pub async fn start(config: Config, stop: CancellationToken) -> Result<Running, S
     };
     let reporter = RolloutReporter::new(
         reconcilers,
-        ports.host.clone(),
+        (ports.host.clone(), ports.records.clone()),
         Arc::clone(&clock),
         name.clone(),
         rollouts::PACE,

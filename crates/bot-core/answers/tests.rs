@@ -1,13 +1,15 @@
 //! What is said to commands, and when: a row is a request with its answer.
 
-use capstan_facts::{PullRequest, PullRequestState};
+use capstan_facts::{Press, PullRequest, PullRequestState, Reaction};
 use capstan_plan::command::{Denied, Hearing, Push};
 use capstan_plan::proposal::{Decisions, OnHold, Paused};
 use capstan_report::{Answer, DashboardRecord, ProposalState, Refusal};
 use jiff::civil::date;
 
+use super::said::told_once;
 use super::*;
-use crate::commands::{Request, UnseenBranch};
+use crate::commands::{Origin, Request, UnseenBranch};
+use crate::effects::{AnswerNeed, AnswerOf, Effect};
 use crate::proposals::{Outcome, ProposalOutcome};
 use crate::testing::{Case, comment, commit, id, now, tick};
 
@@ -367,6 +369,42 @@ fn an_answer_in_one_line_is_cut_between_words_and_outside_of_code() {
     ] {
         assert_eq!(in_one_line(&answers(texts), most), expected, "{texts:?}");
     }
+}
+
+/// A row is an answer with what of it is seen nowhere else, and how it is told.
+#[test]
+fn an_answer_is_a_reaction_where_the_rest_is_to_be_seen() {
+    let case = town();
+    let on = open(&case, 3);
+    let request = comment(5, "ada", Some(&on), "/capstan hold");
+    let (told, refused) = (Answer::told("Held.\n"), Answer::refused(Refusal::State, "Not now.\n"));
+    for (parts, untold, need, text, verdict) in [
+        (&told, vec![], AnswerNeed::Reaction, "Held.", Reaction::ThumbsUp),
+        (&told, vec![told.clone()], AnswerNeed::Comment, "Held.", Reaction::ThumbsUp),
+        (&refused, vec![refused.clone()], AnswerNeed::Comment, "Not now.", Reaction::Confused),
+    ] {
+        let Some(Effect::Answer(AnswerOf { comment, number, body, need: needs, verdict: ends })) =
+            super::said(&request, std::slice::from_ref(parts), &untold)
+        else {
+            panic!("a comment is answered");
+        };
+        assert_eq!((comment.to_string().as_str(), number, needs, ends), ("comment 5", 3, need, verdict));
+        assert!(body.contains(text), "{body}");
+    }
+    // A button is answered in its check, a tick in the dashboard.
+    let press = Press {
+        delivery: "d-1".to_owned(),
+        head: on.head.to_string(),
+        button: "hold".to_owned(),
+        by: "ada".to_owned(),
+        at: now(),
+    };
+    let pressed = Request { origin: Origin::Button(press), ..request };
+    let words = "`hold`, pressed by `ada`: Held.".to_owned();
+    let expected = Effect::Pressed { head: on.head.clone(), words };
+    assert_eq!(super::said(&pressed, std::slice::from_ref(&told), &[]), Some(expected));
+    let ticked = tick(0, "ada", &id("gauss/peu01"), None, "/capstan hold");
+    assert_eq!(super::said(&ticked, &[told], &[]), None);
 }
 
 #[test]

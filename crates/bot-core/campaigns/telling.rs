@@ -138,13 +138,8 @@ fn wave_in_words(state: &WaveState) -> String {
 /// their releases say which stand still and which go on since.
 pub fn told(campaigns: &Campaigns, repository: u64) -> Vec<Effect> {
     let stopped = campaigns.stopped.iter().map(|(note, stop)| {
-        Effect::Audit(AuditEntry {
-            repository,
-            proposal: None,
-            actor: "capstan".to_owned(),
-            action: "campaign-stopped",
-            detail: format!("{} of campaign {}: {}", note.release, note.campaign, stop.why),
-        })
+        let detail = format!("{} of campaign {}: {}", note.release, note.campaign, stop.why);
+        Effect::Audit(AuditEntry::own(repository, None, "campaign-stopped", detail))
     });
     stopped.chain(campaigns.notes.iter().filter_map(status_of)).collect()
 }

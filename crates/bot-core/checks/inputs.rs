@@ -7,10 +7,8 @@ use capstan_plan::upgrade::{Conflict, Side, Upgrade};
 use capstan_report::{Conclusion, Fingerprint, finding_fingerprint, override_in_words};
 
 use super::subject::Subject;
+use crate::effects::EDITION;
 use crate::proposals::Remarks;
-
-/// Changes with what reports say, so that a newer Capstan reports again.
-pub const EDITION: &str = "4";
 
 /// What a report is made from, in a few letters.
 pub fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {

@@ -1,45 +1,12 @@
-//! What the check of a head says besides what its content says, and what its records keep of it.
+//! What the check of a head says besides what its content says.
 
 use std::collections::BTreeMap;
 
 use capstan_facts::{CheckConclusion, CheckRecord};
 use capstan_plan::proposal::CheckVerdict;
-use capstan_report::ReportId;
-use jiff::Timestamp;
 
 use super::subject::Subject;
 use crate::proposals::Remarks;
-
-/// What the records keep of the report on a head.
-#[derive(Debug, Clone)]
-pub struct KeptReport {
-    /// What it was made from: see [`super::inputs()`].
-    pub inputs: String,
-    /// Where something took too long that it was to be made from: when that may be begun again.
-    pub until: Option<Timestamp>,
-    /// What it says.
-    pub output: ReportId,
-}
-
-impl KeptReport {
-    /// Reads what [`std::fmt::Display`] writes.
-    pub fn read(content: &str) -> Self {
-        let (inputs, output) = content.split_once(':').unwrap_or((content, ""));
-        let (inputs, until) = inputs.split_once('@').unwrap_or((inputs, ""));
-        let until = until.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-        Self { inputs: inputs.to_owned(), until, output: ReportId::read(output) }
-    }
-}
-
-impl std::fmt::Display for KeptReport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.inputs)?;
-        if let Some(until) = self.until {
-            write!(f, "@{}", until.as_second())?;
-        }
-        write!(f, ":{}", self.output)
-    }
-}
 
 /// What is said besides of what awaits a check. `pressed` is what came of the button that was pressed last on its head.
 pub fn remarks_of(subject: &Subject, remarks: &BTreeMap<u64, Remarks>, pressed: Option<&String>) -> Remarks {

@@ -13,8 +13,7 @@ use capstan_plan::proposal::{CheckVerdict, DESTROY, Override, Stack, Stage, Uncl
 use capstan_plan::settings::{ManagementClusterUid, PreflightMode};
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{
-    CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis, ReportId, StatusState,
-    untouched,
+    CheckReport, Conclusion, Gate, Judged, JudgedCluster, Judgement, MergeBasis, StatusState, untouched,
 };
 
 use super::*;
@@ -197,15 +196,6 @@ fn what_is_said_of_a_head_includes_what_is_below_it_and_its_button() {
     let persons = remarks_of(&Subject { pull: Some(2), ..subject('a') }, &all, Some(&pressed));
     assert_eq!(persons.notes, ["below"]);
     assert!(remarks_of(&Subject { pull: None, ..subject('a') }, &all, None).says_nothing());
-}
-
-#[test]
-fn a_kept_report_is_read_as_it_was_written() {
-    let output = ReportId::of(EDITION, &untouched());
-    let kept = KeptReport { inputs: "abc".to_owned(), until: None, output: output.clone() };
-    let read = KeptReport::read(&kept.to_string());
-    assert_eq!((read.inputs.as_str(), read.output.to_string()), ("abc", output.to_string()));
-    assert_eq!(KeptReport::read("what an older one wrote").inputs, "what an older one wrote");
 }
 
 fn cluster(path: &str) -> ClusterId {

@@ -6,12 +6,16 @@ use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::source::SourceKind;
 use capstan_plan::creation::CreatedCluster;
-use capstan_plan::proposal::{CREATE, DESTROY, ProposalId, ReleasesOrigin};
+use capstan_plan::proposal::{
+    CREATE, DESTROY, Draft, OutsideTarget, ProposalId, ReleasesOrigin, guard_new, guard_tombstone,
+};
 use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::verbs::{ClusterFrom, Command, Gone};
 use capstan_report::{AskedFor, ClusterPull, Refusal, creation_pull, retirement_pull};
 
 use super::request::{Request, RequestId};
+use crate::effects::{Audited, BranchThere, CommitFiles, Desired, DesiredBranch, branch_step};
+use crate::facts::Facts;
 
 /// A cluster that is to come, or to go.
 #[derive(Debug, Clone)]
@@ -83,6 +87,42 @@ impl ClusterChange {
             Self::Create(_) => Refusal::NotCreated,
             Self::Destroy(_) => Refusal::NotRetired,
         }
+    }
+
+    /// Its pull request as it should be, with a branch that stands so; `None` where that is a person's.
+    ///
+    /// # Errors
+    /// A file that it must not touch.
+    pub fn desired<'a>(
+        &'a self,
+        facts: &'a Facts,
+        there: Option<&BranchThere>,
+        (pull, asked): (ClusterPull, AskedFor<'_>),
+    ) -> Result<Option<Desired<'a>>, OutsideTarget> {
+        let (base, files) = (facts.base.tree.as_ref(), self.files());
+        let (files, action) = match self {
+            Self::Create(created) => (guard_new(&created.cluster, base, files)?, "creation-opened"),
+            Self::Destroy(retired) => (guard_tombstone(&retired.cluster, files)?, "destruction-opened"),
+        };
+        let around =
+            (format!("{} in ", self.cluster()), format!(", asked for by {} in #{}", asked.by, asked.number));
+        Ok(branch_step(there).map(|step| Desired {
+            branch: DesiredBranch {
+                name: self.branch(),
+                step,
+                open: None,
+                parent: &facts.base,
+                key: &facts.key,
+                files: CommitFiles::OfClusters(files),
+                message: pull.commit,
+            },
+            base_branch: &facts.repository.default_branch,
+            title: pull.title,
+            body: pull.body,
+            draft: Draft::Ready,
+            open: None,
+            audited: Audited { opened: action, updated: action, around },
+        }))
     }
 
     /// The texts of its pull request.

@@ -27,13 +27,8 @@ impl Write {
 
     /// The line of the audit trail that says that it was refused.
     pub fn refusal_audited(&self, refused: &RefusedWrite) -> AuditEntry {
-        AuditEntry {
-            repository: refused.repository,
-            proposal: self.proposal.clone(),
-            actor: "capstan".to_owned(),
-            action: "write-refused",
-            detail: format!("{}: {}", self.what, refused.reason),
-        }
+        let detail = format!("{}: {}", self.what, refused.reason);
+        AuditEntry::own(refused.repository, self.proposal.as_ref(), "write-refused", detail)
     }
 
     /// The answer to a comment.
@@ -105,6 +100,9 @@ impl FromIterator<RefusedWrite> for Refusals {
 }
 
 impl Refusals {
+    /// None.
+    pub const NONE: Self = Self(BTreeMap::new());
+
     /// What was refused of a proposal, of what stands beside it, of its merge, of the check on a head, and of the
     /// dashboard.
     pub fn of(&self, proposal: Option<&ProposalId>, head: Option<&str>) -> Vec<String> {

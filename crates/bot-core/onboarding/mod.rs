@@ -11,10 +11,11 @@ use capstan_model::file_change::FileChange;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::onboarding::Onboarding;
-use capstan_plan::proposal::{PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE};
+use capstan_plan::proposal::{Draft, PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE};
 use capstan_plan::settings::REPOSITORY_FILE;
-use capstan_report::text_digest;
+use capstan_report::{ONBOARDING_TITLE, says_onboarding, text_digest};
 
+use crate::effects::{Audited, BranchThere, CommitFiles, Desired, DesiredBranch, TextStep, branch_step};
 use crate::facts::{Facts, ONBOARDING_BRANCH, Write};
 
 /// What the change is from, and under which name it is remembered that a commit was looked at.
@@ -75,7 +76,7 @@ pub fn closed_write() -> Write {
 }
 
 /// Where the settings are.
-pub fn settings_path() -> RepoPath {
+fn settings_path() -> RepoPath {
     RepoPath::parse(REPOSITORY_FILE).unwrap_or_default()
 }
 
@@ -85,8 +86,42 @@ pub fn holds_settings(tree: &dyn Tree, text: &str) -> bool {
     content.is_some_and(|content| *content == *text.as_bytes())
 }
 
+/// The pull request as it should be; `None` where a person works on its branch.
+pub fn desired<'a>(
+    facts: &'a Facts,
+    onboarding: &'a Onboarding,
+    (there, open): (Option<&BranchThere>, Option<&'a PullRequest>),
+    body: String,
+) -> Option<Desired<'a>> {
+    let step = |pull: &PullRequest| match says_onboarding(&pull.body, onboarding) {
+        true => TextStep::Keep,
+        false => TextStep::Write,
+    };
+    Some(Desired {
+        branch: DesiredBranch {
+            name: ONBOARDING_BRANCH.to_owned(),
+            step: branch_step(there)?,
+            open: open.map(|pull| pull.number),
+            parent: &facts.base,
+            key: &facts.key,
+            files: CommitFiles::One(settings_path(), &onboarding.settings),
+            message: commit_message(onboarding, &facts.base.root),
+        },
+        base_branch: &facts.repository.default_branch,
+        title: ONBOARDING_TITLE.to_owned(),
+        body,
+        draft: Draft::Ready,
+        open: open.map(|pull| (pull, step(pull))),
+        audited: Audited {
+            opened: "onboarding-opened",
+            updated: "onboarding-updated",
+            around: (String::new(), String::new()),
+        },
+    })
+}
+
 /// The message of the commit that adds them, on a tree.
-pub fn commit_message(onboarding: &Onboarding, root: &TreeId) -> String {
+fn commit_message(onboarding: &Onboarding, root: &TreeId) -> String {
     let change = FileChange { path: settings_path(), before: None, after: Some(onboarding.settings.clone()) };
     let plan = PlanDigest::of(&[change]);
     let kind = SourceKind::parse(KIND).unwrap_or(SourceKind::RELEASE);

@@ -3,6 +3,7 @@
 use capstan_facts::{EarlierPullRequest, PullRequest, PullRequestState};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::tree::RepoPath;
+use capstan_plan::proposal::BranchStep;
 
 use super::*;
 use crate::testing::{Case, commit, pull, tree};
@@ -63,4 +64,36 @@ fn each_write_of_it_is_known_by_what_it_says() {
     let all = [limits_write(), closed_write()];
     assert!(all.iter().all(|write| write.what() == "onboarding"));
     assert_eq!(settings_path().as_str(), ".capstan.yaml");
+}
+
+#[test]
+fn the_pull_request_is_opened_rewritten_or_left_to_a_person() {
+    let onboarding = Onboarding {
+        settings: "mode: observe\n".to_owned(),
+        clusters: Vec::new(),
+        sets: Vec::new(),
+        left: Vec::new(),
+        releases: Vec::new(),
+    };
+    let body = capstan_report::onboarding_body(&onboarding);
+    let there = |is_own, holds| Some(BranchThere { head: commit('a'), is_own, holds });
+    let with = |text: &str| PullRequest { body: text.to_owned(), ..pull(3, ONBOARDING_BRANCH, 'a') };
+    let moves = || BranchStep::Move { before: commit('a') };
+    let facts = Case::new().facts();
+    for (there, open, expected) in [
+        (None, None, Some((BranchStep::Create, None))),
+        (there(true, true), None, Some((BranchStep::Keep, None))),
+        (there(true, false), Some(with("old")), Some((moves(), Some(TextStep::Write)))),
+        (there(true, true), Some(with(&body)), Some((BranchStep::Keep, Some(TextStep::Keep)))),
+        (there(false, false), Some(with("old")), None),
+    ] {
+        let desired = desired(&facts, &onboarding, (there.as_ref(), open.as_ref()), body.clone());
+        let found = desired.as_ref().map(|one| (one.branch.step.clone(), one.open.map(|(_, step)| step)));
+        assert_eq!(found, expected, "{there:?}");
+        if let Some(one) = desired {
+            assert_eq!((one.base_branch, one.audited.of(3).as_str()), ("main", "#3"));
+            assert_eq!(one.edit().is_some(), one.open.is_some_and(|(_, step)| step == TextStep::Write));
+            assert_eq!(one.opened().head_branch, ONBOARDING_BRANCH);
+        }
+    }
 }

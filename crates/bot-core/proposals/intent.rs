@@ -1,13 +1,15 @@
 //! What is published in one pull request: the changes of one cluster, or of several of a group, and the words for them.
 
-use capstan_facts::PullRequest;
+use capstan_facts::{ProposalRecord, PullRequest};
 use capstan_model::rest::Rest;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
+use capstan_model::tree::CommitId;
 use capstan_plan::forecast::worst;
 use capstan_plan::proposal::{
-    BranchStep, Decisions, Drafted, Offer, Offers, ProposalId, ReleasesOrigin, Scope, SidebarStanding,
-    Skipped, SourceState, Standing, Title, TitleDigest, TitleStep, Wanted, WhyLeftOut, offer_name,
+    BranchStep, Decisions, Drafted, Guarded, Offer, Offers, OutsideTarget, ProposalId, ReleasesOrigin, Scope,
+    SidebarStanding, Skipped, SourceState, Standing, Title, TitleDigest, TitleStep, Wanted, WhyLeftOut,
+    guard_upgrade, offer_name,
 };
 use capstan_plan::settings::{RepositorySettings, TitleTemplate};
 use capstan_plan::upgrade::{Retarget, Upgrade, Versions};
@@ -20,6 +22,8 @@ use jiff::Timestamp;
 
 use super::deciding::DecidedPull;
 use super::outcome::{Outcome, ProposalOutcome};
+use crate::effects::{CommitFiles, DesiredBranch, Effect};
+use crate::facts::Facts;
 use crate::planned::Planned;
 
 /// What is noted in a group's pull request of those that stay out of it may take so many bytes of its body.
@@ -252,6 +256,65 @@ impl<'a> Intent<'a> {
             offers: if is_same { Offers::TheSame } else { Offers::Another },
         };
         title.step()
+    }
+
+    /// Those whose changes it brings.
+    pub fn members(&self) -> Vec<ProposalId> {
+        self.parts.iter().map(|part| part.proposal.clone()).collect()
+    }
+
+    /// Its branch as it should be; `None` where it is that.
+    ///
+    /// # Errors
+    /// A file that the plan must not touch.
+    pub fn desired_branch<'f>(
+        &'f self,
+        facts: &'f Facts,
+    ) -> Result<Option<DesiredBranch<'f>>, OutsideTarget> {
+        if self.branch == BranchStep::Keep {
+            return Ok(None);
+        }
+        let guard = |part: &'f Part<'a>| guard_upgrade(&part.scope, facts.base.tree.as_ref(), part.upgrade);
+        let guarded: Vec<Guarded<'f>> = self.parts.iter().map(guard).collect::<Result<_, _>>()?;
+        Ok(Some(DesiredBranch {
+            name: self.proposal.branch(),
+            step: self.branch.clone(),
+            open: self.pull.map(|pull| pull.number),
+            parent: &facts.base,
+            key: &facts.key,
+            files: CommitFiles::OfClusters(Guarded::together(guarded)),
+            message: self.commit_message(),
+        }))
+    }
+
+    /// What is remembered once that commit is on the branch of this pull request: each of those whose changes it brings,
+    /// and none of those that were in it before.
+    pub fn noted_in_records(
+        &self,
+        facts: &Facts,
+        (pull_request, head): (Option<u64>, &CommitId),
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        let opened_at = self.pull.map_or(now, |pull| pull.created_at);
+        let record = |part: &Part<'a>| ProposalRecord {
+            repository: facts.repository.id,
+            proposal: part.proposal.clone(),
+            pull_request,
+            source: self.offer.source.to_string(),
+            plan: self.offer.plan.to_string(),
+            head: head.clone(),
+            opened_at,
+        };
+        let saved = self.parts.iter().map(|part| Effect::SaveProposal(record(part)));
+        let is_shared = self.proposal.target.group().is_some();
+        let shared = self.pull.filter(|_| is_shared).map(|pull| pull.number);
+        let is_left = |proposal: &ProposalId, record: &ProposalRecord| {
+            shared.is_some()
+                && record.pull_request == shared
+                && !self.parts.iter().any(|part| part.proposal == proposal)
+        };
+        let left = facts.records.iter().filter(|(proposal, record)| is_left(proposal, record));
+        saved.chain(left.map(|(proposal, _)| Effect::ForgetProposal(proposal.clone()))).collect()
     }
 
     /// The message of its commit.

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use capstan_bot_core::effects::{CheckOf, Effect};
 use capstan_live::agent::{AgentId, RolloutReport, RolloutState};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
@@ -28,9 +29,10 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::Reconcilers;
+use crate::performing::{NOTHING_REFUSED, Performer, SyncError};
 use capstan_ports::{
-    CheckConclusion, Clock, CodeHost, CodeHostError, CommitStatus, FollowedCluster, FollowedMerge,
-    NewCheckRun, PendingReport, RecordsError, Repository, Settled, WatchedRepository,
+    Clock, CodeHost, CodeHostError, CommitStatus, FollowedCluster, FollowedMerge, PendingReport, Records,
+    Repository, Settled, WatchedRepository,
 };
 
 /// Name of the check, and context of the status.
@@ -48,21 +50,11 @@ const COMPARED: usize = 10_000;
 /// Changes with what checks say, so that a newer Capstan reports again.
 const EDITION: &str = "1";
 
-/// Why nothing could be told. What was told stays.
-#[derive(Debug, thiserror::Error)]
-pub enum ReportError {
-    /// GitHub.
-    #[error(transparent)]
-    Host(#[from] CodeHostError),
-    /// The database.
-    #[error(transparent)]
-    Records(#[from] RecordsError),
-}
-
 /// Tells GitHub.
 pub struct RolloutReporter {
     reconcilers: Reconcilers,
     host: Arc<dyn CodeHost>,
+    records: Arc<dyn Records>,
     clock: Arc<dyn Clock>,
     holder: String,
     pace: Duration,
@@ -81,22 +73,50 @@ pub enum Reporting {
     Later(Duration),
 }
 
+/// What looks came to: how long the rest has to wait, and what went wrong first.
+#[derive(Default)]
+struct RolloutLook {
+    later: Option<Duration>,
+    failure: Option<SyncError>,
+}
+
+impl RolloutLook {
+    fn note(&mut self, one: Result<Option<Duration>, SyncError>) {
+        match one {
+            Ok(wait) => self.later = [self.later, wait].into_iter().flatten().min(),
+            Err(error) => {
+                self.failure.get_or_insert(error);
+            }
+        }
+    }
+
+    fn end(self) -> Result<Option<Duration>, SyncError> {
+        self.failure.map_or(Ok(self.later), Err)
+    }
+}
+
 impl RolloutReporter {
     /// A reporter; `holder` names this process among those that share the database.
     pub fn new(
         reconcilers: Reconcilers,
-        host: Arc<dyn CodeHost>,
+        (host, records): (Arc<dyn CodeHost>, Arc<dyn Records>),
         clock: Arc<dyn Clock>,
         holder: String,
         pace: Duration,
     ) -> Self {
-        Self { reconcilers, host, clock, holder, pace, public_url: None, compared: Mutex::default() }
+        Self { reconcilers, host, records, clock, holder, pace, public_url: None, compared: Mutex::default() }
     }
 
     /// The same, whose links lead to the bot there.
     #[must_use]
     pub fn at(self, public_url: Option<Url>) -> Self {
         Self { public_url, ..self }
+    }
+
+    /// What GitHub does not take of a rollout is remembered with it.
+    fn performer<'a>(&'a self, repository: &'a Repository) -> Performer<'a> {
+        let outside = (self.host.as_ref(), self.records.as_ref(), self.clock.as_ref());
+        Performer::new(outside, repository, &NOTHING_REFUSED)
     }
 
     /// Tells until cancelled.
@@ -130,7 +150,7 @@ impl RolloutReporter {
     ///
     /// # Errors
     /// The records fail, or GitHub does for one merge at least; the others are told all the same.
-    pub async fn report_all(&self) -> Result<Reporting, ReportError> {
+    pub async fn report_all(&self) -> Result<Reporting, SyncError> {
         let records = &self.reconcilers.records;
         let open = records.open_merges().await?;
         if open.is_empty() || !records.hold_lease("rollouts", &self.holder, LEASE_SECONDS).await? {
@@ -140,30 +160,23 @@ impl RolloutReporter {
         for (watched, merge) in open {
             by_repository.entry(merge.repository).or_insert_with(|| (watched, Vec::new())).1.push(merge);
         }
-        let mut later: Option<Duration> = None;
-        let mut failure = None;
+        let mut looked = RolloutLook::default();
         for (watched, merges) in by_repository.into_values() {
-            match self.one_repository(&watched.repository, merges).await {
-                Ok(Reporting::AllReported) => {}
-                Ok(Reporting::Later(wait)) => later = Some(later.map_or(wait, |so_far| so_far.min(wait))),
-                Err(error) => {
-                    tracing::warn!(repository = %watched.repository.name, error = %error, "a rollout could not be reported");
-                    failure.get_or_insert(error);
-                }
+            let one = self.one_repository(&watched.repository, merges).await;
+            if let Err(error) = &one {
+                tracing::warn!(repository = %watched.repository.name, error = %error, "a rollout could not be reported");
             }
+            looked.note(one);
         }
-        match (failure, later) {
-            (Some(error), _) => Err(error),
-            (None, Some(wait)) => Ok(Reporting::Later(wait)),
-            (None, None) => Ok(Reporting::AllReported),
-        }
+        Ok(looked.end()?.map_or(Reporting::AllReported, Reporting::Later))
     }
 
+    /// Gives how long the rest has to wait.
     async fn one_repository(
         &self,
         repository: &Repository,
         merges: Vec<FollowedMerge>,
-    ) -> Result<Reporting, ReportError> {
+    ) -> Result<Option<Duration>, SyncError> {
         let records = &self.reconcilers.records;
         let pending = records.pending_reports(repository.id).await?;
         let mut reports = Reports::of(&pending);
@@ -175,36 +188,22 @@ impl RolloutReporter {
                 reports.add(cluster.cluster.clone(), &standing.management_cluster, one);
             }
         }
-        let mut later: Option<Duration> = None;
-        let mut failure = None;
+        let mut looked = RolloutLook::default();
         for mut merge in merges {
             let before = merge.clone();
             self.make_progress(repository, &mut merge, &reports).await?;
             let reported = self.report(repository, &mut merge).await;
-            let settled = match reported {
-                Ok(None) if is_over(&merge) => Settled::Yes,
-                Ok(None) => Settled::NotYet,
-                Ok(Some(wait)) => {
-                    later = Some(later.map_or(wait, |so_far| so_far.min(wait)));
-                    Settled::NotYet
-                }
-                Err(error) => {
-                    failure.get_or_insert(error);
-                    Settled::NotYet
-                }
-            };
-            if merge != before || settled == Settled::Yes {
+            let is_settled = matches!(reported, Ok(None)) && is_over(&merge);
+            looked.note(reported);
+            if merge != before || is_settled {
+                let settled = if is_settled { Settled::Yes } else { Settled::NotYet };
                 records.save_merge(&merge, settled).await?;
             }
         }
         if !pending.is_empty() {
             records.use_up_reports(&pending).await?;
         }
-        match (failure, later) {
-            (Some(error), _) => Err(error),
-            (None, Some(wait)) => Ok(Reporting::Later(wait)),
-            (None, None) => Ok(Reporting::AllReported),
-        }
+        looked.end()
     }
 
     async fn make_progress(
@@ -212,7 +211,7 @@ impl RolloutReporter {
         repository: &Repository,
         merge: &mut FollowedMerge,
         reports: &Reports,
-    ) -> Result<(), ReportError> {
+    ) -> Result<(), SyncError> {
         let merge_commit = merge.merge_commit.clone();
         // Once all is told that it brought, only a key is told besides: machines that roll again are another merge's.
         let is_told = merge.reported.completed && is_over(merge);
@@ -235,7 +234,7 @@ impl RolloutReporter {
         repository: &Repository,
         earlier: &CommitId,
         later: &CommitId,
-    ) -> Result<bool, ReportError> {
+    ) -> Result<bool, SyncError> {
         let key = (repository.id, earlier.clone(), later.clone());
         if let Some(known) = self.compared.lock().await.get(&key) {
             return Ok(*known);
@@ -254,7 +253,7 @@ impl RolloutReporter {
         &self,
         repository: &Repository,
         merge: &mut FollowedMerge,
-    ) -> Result<Option<Duration>, ReportError> {
+    ) -> Result<Option<Duration>, SyncError> {
         let subjects = subjects_of(merge, repository, self.public_url.as_ref());
         let check = rollout_check(&subjects, &merge.merge_commit, &repository.html_url);
         let id = ReportId::of(EDITION, &check).to_string();
@@ -281,7 +280,7 @@ impl RolloutReporter {
         repository: &Repository,
         merge: &mut FollowedMerge,
         subjects: &[RolloutSubject],
-    ) -> Result<Option<Duration>, ReportError> {
+    ) -> Result<Option<Duration>, SyncError> {
         let now = self.clock.now();
         let news = news(subjects, now);
         let next = next_news(subjects, now);
@@ -298,18 +297,8 @@ impl RolloutReporter {
             .flat_map(|placed| announced_in(&placed.comment.body))
             .collect();
         if let Some(body) = rollout_comment(subjects, &news, &merge.merge_commit, &before) {
-            match self.host.create_comment(repository, merge.pull_request, &body).await {
-                Ok(_) => {}
-                // A conversation that is locked, say: nobody is asked for ever.
-                Err(
-                    error @ (CodeHostError::NotFound { .. }
-                    | CodeHostError::Forbidden { .. }
-                    | CodeHostError::Unexpected { .. }),
-                ) => {
-                    tracing::warn!(repository = %repository.name, pull_request = merge.pull_request, error = %error, "GitHub does not take the comment");
-                }
-                Err(error) => return Err(error.into()),
-            }
+            let comment = Effect::Comment { number: merge.pull_request, body };
+            self.performer(repository).perform(comment).await?;
         }
         for (subject, turn) in news {
             mark_announced(&mut merge.clusters[subject].progress, turn);
@@ -324,48 +313,24 @@ impl RolloutReporter {
         check: &CheckReport,
         id: String,
         now: Timestamp,
-    ) -> Result<(), ReportError> {
-        let completed = check.conclusion != Conclusion::Pending;
-        let new = NewCheckRun {
-            name: NAME.to_owned(),
-            head: merge.head.clone(),
-            conclusion: CheckConclusion::of(check.conclusion),
-            title: check.title.clone(),
-            summary: check.summary.clone(),
-            annotations: check.annotations.clone(),
-            external_id: id.clone(),
-            unfinished_id: id.clone(),
-            buttons: check.buttons.clone(),
-        };
-        if merge.reported.check_run.is_none() {
-            // A process that died between the call and the record told it already.
-            let runs = self.host.check_runs(repository, &merge.head, NAME).await?;
-            if let Some(run) = runs.into_iter().max_by_key(|run| run.id) {
-                merge.reported.check_run = Some(run.id);
-                merge.reported.completed = run.conclusion.is_some();
-                merge.reported.check = run.external_id;
+    ) -> Result<(), SyncError> {
+        let known = merge.reported.check_run.map(|run| (run, ReportId::read(&merge.reported.check)));
+        match self
+            .performer(repository)
+            .say(&CheckOf::after((NAME, &merge.head), EDITION, check, known))
+            .await
+        {
+            Ok(run) => merge.reported.check_run = Some(run),
+            // The head is gone, with its fork say: it is not asked for ever.
+            Err(SyncError::Host(
+                error @ (CodeHostError::NotFound { .. } | CodeHostError::Unexpected { .. }),
+            )) => {
+                tracing::warn!(repository = %repository.name, head = %merge.head, error = %error, "GitHub does not take the check");
             }
-        }
-        if merge.reported.check != id {
-            // A completed run does not go back to work: another one of the same name takes its place.
-            let annotated = ReportId::read(&merge.reported.check).is_annotated();
-            let same_run =
-                merge.reported.check_run.filter(|_| !annotated && (completed || !merge.reported.completed));
-            let reported = match same_run {
-                Some(run) => self.host.update_check_run(repository, run, &new).await,
-                None => self.host.create_check_run(repository, &new).await,
-            };
-            match reported {
-                Ok(run) => merge.reported.check_run = Some(run.id),
-                // The head is gone, with its fork say: it is not asked for ever.
-                Err(error @ (CodeHostError::NotFound { .. } | CodeHostError::Unexpected { .. })) => {
-                    tracing::warn!(repository = %repository.name, head = %merge.head, error = %error, "GitHub does not take the check");
-                }
-                Err(error) => return Err(error.into()),
-            }
+            Err(error) => return Err(error),
         }
         merge.reported.check = id;
-        merge.reported.completed = completed;
+        merge.reported.completed = check.conclusion != Conclusion::Pending;
         merge.reported.at = Some(now);
         Ok(())
     }
@@ -375,7 +340,7 @@ impl RolloutReporter {
         repository: &Repository,
         merge: &mut FollowedMerge,
         subjects: &[RolloutSubject],
-    ) -> Result<(), ReportError> {
+    ) -> Result<(), SyncError> {
         let (state, description) = rollout_status(subjects);
         let says = format!("{}: {description}", state.as_str());
         if says == merge.reported.status {
@@ -391,12 +356,7 @@ impl RolloutReporter {
                 merge.pull_request
             )),
         };
-        let stands = self.host.commit_status(repository, &merge.merge_commit, NAME).await?;
-        let same =
-            |known: &CommitStatus| known.state == status.state && known.description == status.description;
-        if !stands.as_ref().is_some_and(same) {
-            self.host.create_commit_status(repository, &merge.merge_commit, &status).await?;
-        }
+        self.performer(repository).say_status(&merge.merge_commit, &status).await?;
         merge.reported.status = says;
         Ok(())
     }

@@ -131,11 +131,11 @@ impl Run<'_> {
     ) -> Result<(), SyncError> {
         let Some(noted) = to_note(decisions, approved) else { return Ok(()) };
         let write = Write::proposal(proposal, format!("decided: {}", decisions_fingerprint(&noted)));
-        if self.refusal(&write).is_some() {
+        if self.performer.refusal(&write).is_some() {
             return Ok(());
         }
         let written = self.write_decisions(planned, proposal, pull, noted, draft_of(pull)).await;
-        self.attempt(&write, written).await.map(drop)
+        self.performer.attempt(&write, written).await.map(drop)
     }
 
     /// Whose work a proposal's head is. People are those who pushed, as GitHub noted it: what a commit says of its author

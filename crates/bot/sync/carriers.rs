@@ -8,6 +8,7 @@ use capstan_bot_core::proposals::{Arranged, Arranging, Carriers, Outcome, Partin
 use capstan_plan::proposal::{Closer, ProposalId, Wanted};
 
 use super::{Run, SyncError};
+use crate::performing::Performed;
 
 impl Run<'_> {
     /// Says which pull request carries what is wanted.
@@ -53,14 +54,15 @@ impl Run<'_> {
                     Parting::Closes { why, forgotten, without } => (why, forgotten, without),
                 };
             let write = Write::proposal(id, format!("closed: {why}"));
-            if self.refusal(&write).is_some() {
+            if self.performer.refusal(&write).is_some() {
                 continue;
             }
             let closed = self.close((id, &forgotten), pull, &why, Closer::Capstan).await;
             match closed {
-                Err(error) if error.is_of_one() && self.is_gone(pull.number).await.unwrap_or(false) => {}
+                Err(error)
+                    if error.is_of_one() && self.performer.is_gone(pull.number).await.unwrap_or(false) => {}
                 closed => {
-                    if self.attempt(&write, closed).await?.is_some() {
+                    if self.performer.attempt(&write, closed).await? != Performed::Done {
                         continue;
                     }
                 }

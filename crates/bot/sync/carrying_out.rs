@@ -13,9 +13,8 @@ use capstan_plan::settings::Mode;
 use capstan_report::ProposalState;
 use futures_util::future::join_all;
 
-use super::error::fail;
-use super::publish::{Branched, Published};
-use super::{Ending, Run, SyncError};
+use super::{Ending, Run, SyncError, fail};
+use crate::performing::{Branched, Published};
 use capstan_budget::{Priority, at_priority, present_priority};
 use capstan_ports::PullRequest;
 
@@ -72,7 +71,7 @@ impl Run<'_> {
             for (turn, branch) in turns.iter().zip(branches) {
                 let state = match (&spent, &branch) {
                     // A branch that stands waits for its pull request; of what went wrong with it each tells by itself.
-                    (Some(why), Ok(Branched::Stands)) if is_new(turn.decided) => {
+                    (Some(why), Ok(Branched::Stands | Branched::Written(_))) if is_new(turn.decided) => {
                         ProposalOutcome::waiting(why.clone())
                     }
                     _ => {
@@ -208,7 +207,7 @@ impl Run<'_> {
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<ProposalOutcome, SyncError> {
         let published = match branch {
-            Ok(Branched::Stands) => self.publish(intent).await,
+            Ok(Branched::Stands | Branched::Written(_)) => self.publish(intent).await,
             Ok(Branched::Ends(published)) => Ok(published),
             Err(error) => Err(error),
         };

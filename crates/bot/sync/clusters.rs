@@ -11,12 +11,11 @@
 use std::collections::BTreeMap;
 
 use capstan_bot_core::commands::{AskedClusters, ClusterChange, Request, RequestId, Wanted, page_of};
+use capstan_bot_core::effects::{BranchThere, awaits_pull};
 use capstan_bot_core::facts::Write;
 use capstan_bot_core::planned::Planned;
 use capstan_plan::command::CommentId;
-use capstan_plan::proposal::{
-    Authorship, PlanDigest, ReleasesOrigin, guard_new, guard_tombstone, judge_head,
-};
+use capstan_plan::proposal::{Authorship, PlanDigest, ReleasesOrigin, judge_head};
 use capstan_plan::settings::{Mode, RepositorySettings};
 use capstan_plan::verbs::Command;
 use capstan_report::{
@@ -25,24 +24,11 @@ use capstan_report::{
 };
 
 use super::{OpenFleet, PlannerFailed, Run, SyncError};
-use capstan_ports::{
-    AuditEntry, CreatedPullRequest, CreatedReference, EarlierPullRequest, MovedReference, NewPullRequest,
-    PullRequestState,
-};
+use crate::performing::Published;
+use capstan_ports::{EarlierPullRequest, PullRequestState};
 
 /// So many are made in one run: each renders the cluster and whoever may have its name.
 const MOST: usize = 10;
-
-/// What came of writing.
-enum Written {
-    Opened(u64),
-    /// Commits of people stand on the branch.
-    Theirs,
-    /// Somebody was quicker.
-    Overtaken,
-    /// GitHub's rules refuse it, in its words.
-    Refused(String),
-}
 
 /// The inner error is the answer.
 fn made(wanted: &Wanted, fleet: &dyn OpenFleet) -> Result<Result<ClusterChange, String>, PlannerFailed> {
@@ -137,9 +123,7 @@ impl Run<'_> {
         asked: AskedFor<'_>,
     ) -> Result<Answer, SyncError> {
         let (cluster, branch) = (change.cluster(), change.branch());
-        let branches = [branch.clone()];
-        let newest = self.ports.host.newest_pull_requests(self.repository, &branches, None).await?;
-        let newest = newest.into_iter().find(|pull| pull.head_branch == branch);
+        let newest = self.newest_on(&branch).await?;
         if let Some(pull) = &newest {
             if is_asked_for_by(&pull.body, asked.key) {
                 return Ok(cluster_pull_answer(cluster, pull.number, IsNew::Yes));
@@ -151,123 +135,58 @@ impl Run<'_> {
         let origin = origin.filter(|_| matches!(change, ClusterChange::Create(_)));
         let pull = change.pull(origin, asked);
         let write = Write::cluster(&branch, text_digest(&format!("{}\0{}", pull.commit, pull.title)));
-        if let Some(known) = self.refusal(&write) {
+        if let Some(known) = self.performer.refusal(&write) {
             let why = format!(
                 "GitHub refused it, and it is not tried before {}: {}",
                 known.not_before, known.reason
             );
             return Ok(not_done(cluster, &why, Refusal::State));
         }
-        let why = match self.write_cluster_pull(change, &branch, pull, newest.as_ref()).await {
-            Ok(Written::Opened(number)) => {
-                self.taken(&write).await?;
-                self.audit_cluster(change, asked, number).await?;
+        let published = self.bring_cluster_pull_up(change, (pull, asked), newest.as_ref()).await;
+        let (why, page) = match self.performer.settle(&write, published).await? {
+            Some(Published::Opened(number)) => {
                 return Ok(cluster_pull_answer(cluster, number, IsNew::Yes));
             }
-            Ok(Written::Theirs) => {
-                return Ok(not_done(
-                    cluster,
-                    &format!(
-                        "commits of people stand on the branch `{branch}`: delete it where they may go, and ask again"
-                    ),
-                    change.page(),
-                ));
+            Some(Published::Refused(why)) => {
+                let why = why.trim_end_matches('.');
+                (format!("GitHub refused it: {why}. Ask again once it would take it"), Refusal::State)
             }
-            Ok(Written::Overtaken) => {
-                return Ok(not_done(
-                    cluster,
-                    "somebody was quicker with its branch or pull request: have a look, and ask again",
-                    change.page(),
-                ));
-            }
-            Ok(Written::Refused(why)) => why,
-            Err(SyncError::Host(error)) if error.is_refusal() => error.to_string(),
-            Err(error) => return Err(error),
-        };
-        self.refused(&write, &why).await?;
-        Ok(not_done(
-            cluster,
-            &format!("GitHub refused it: {}. Ask again once it would take it", why.trim_end_matches('.')),
-            Refusal::State,
-        ))
-    }
-
-    async fn write_cluster_pull(
-        &self,
-        change: &ClusterChange,
-        branch: &str,
-        pull: ClusterPull,
-        newest: Option<&EarlierPullRequest>,
-    ) -> Result<Written, SyncError> {
-        let (host, repository) = (&self.ports.host, self.repository);
-        let files = match change {
-            ClusterChange::Create(created) => {
-                guard_new(&created.cluster, self.facts.base.tree.as_ref(), change.files())?
-            }
-            ClusterChange::Destroy(retired) => guard_tombstone(&retired.cluster, change.files())?,
-        };
-        match host.branch(repository, branch).await? {
-            None => {
-                let commit = self.commit_on_base(branch, files, pull.commit).await?;
-                match host.create_branch(repository, branch, &commit).await? {
-                    CreatedReference::Created => {}
-                    CreatedReference::Exists => return Ok(Written::Overtaken),
-                    CreatedReference::Refused => {
-                        return Ok(Written::Refused(format!("the branch {branch} may not be created")));
-                    }
-                }
-            }
-            Some(head) => {
-                let read = self.read_head(branch, &head, newest.map(|pull| &pull.base)).await?;
-                let Authorship::Capstan { plan, .. } = judge_head(&read, None) else {
-                    return Ok(Written::Theirs);
-                };
-                // A run died before it opened the pull request: its commit does.
-                let is_left = newest.is_none_or(|pull| pull.head != head);
-                if !is_left || plan != PlanDigest::of(change.files()) {
-                    let commit = self.commit_on_base(branch, files, pull.commit).await?;
-                    match host.move_branch(repository, branch, &head, &commit).await? {
-                        MovedReference::Moved => {}
-                        MovedReference::Elsewhere => return Ok(Written::Overtaken),
-                        MovedReference::Refused(why) => return Ok(Written::Refused(why)),
-                    }
-                }
-            }
-        }
-        let new = NewPullRequest {
-            title: pull.title,
-            body: pull.body,
-            head_branch: branch.to_owned(),
-            base_branch: repository.default_branch.clone(),
-            draft: false,
-        };
-        Ok(match host.create_pull_request(repository, &new).await? {
-            CreatedPullRequest::Created(pull) => Written::Opened(pull.number),
-            CreatedPullRequest::Exists | CreatedPullRequest::NothingBetween => Written::Overtaken,
-        })
-    }
-
-    async fn audit_cluster(
-        &self,
-        change: &ClusterChange,
-        asked: AskedFor<'_>,
-        number: u64,
-    ) -> Result<(), SyncError> {
-        let entry = AuditEntry {
-            repository: self.repository.id,
-            proposal: None,
-            actor: "capstan".to_owned(),
-            action: match change {
-                ClusterChange::Create(_) => "creation-opened",
-                ClusterChange::Destroy(_) => "destruction-opened",
-            },
-            detail: format!(
-                "{} in #{number}, asked for by {} in #{}",
-                change.cluster(),
-                asked.by,
-                asked.number
+            None => (
+                format!(
+                    "commits of people stand on the branch `{branch}`: delete it where they may go, and ask again"
+                ),
+                change.page(),
+            ),
+            Some(_) => (
+                "somebody was quicker with its branch or pull request: have a look, and ask again".to_owned(),
+                change.page(),
             ),
         };
-        Ok(self.ports.records.audit(&entry).await?)
+        Ok(not_done(cluster, &why, page))
+    }
+
+    /// `None` where commits of people stand on the branch.
+    async fn bring_cluster_pull_up(
+        &self,
+        change: &ClusterChange,
+        pull: (ClusterPull, AskedFor<'_>),
+        newest: Option<&EarlierPullRequest>,
+    ) -> Result<Option<Published>, SyncError> {
+        let branch = change.branch();
+        let there = match self.ports.host.branch(self.repository, &branch).await? {
+            None => None,
+            Some(head) => {
+                let read = self.read_head(&branch, &head, newest.map(|pull| &pull.base)).await?;
+                let written = match judge_head(&read, None) {
+                    Authorship::Capstan { plan, .. } => Some(plan),
+                    _ => None,
+                };
+                let wanted = PlanDigest::of(change.files());
+                let holds = awaits_pull(newest, &head) && written.as_ref() == Some(&wanted);
+                Some(BranchThere { head, is_own: written.is_some(), holds })
+            }
+        };
+        let Some(desired) = change.desired(self.facts, there.as_ref(), pull)? else { return Ok(None) };
+        self.performer.bring_up(&desired).await.map(Some)
     }
 }

@@ -47,8 +47,23 @@ impl Elsewhere {
 }
 
 impl Run<'_> {
+    /// Gives a fleet what lies outside of its snapshot: releases that are in another repository, and old ones that
+    /// clusters record.
+    pub(super) async fn supply(
+        self,
+        fleet: Box<dyn OpenFleet>,
+    ) -> Result<(Box<dyn OpenFleet>, Option<Elsewhere>), SyncError> {
+        let (mut fleet, elsewhere) = self.bring_releases(fleet).await?;
+        for id in fleet.missing_contents() {
+            if let Some(content) = self.old_release(elsewhere.as_ref(), &id).await? {
+                fleet.provide_content(id, content);
+            }
+        }
+        Ok((fleet, elsewhere))
+    }
+
     /// Gives the fleet its releases, where its settings say that they are in another repository.
-    pub(super) async fn bring_releases(
+    async fn bring_releases(
         self,
         mut fleet: Box<dyn OpenFleet>,
     ) -> Result<(Box<dyn OpenFleet>, Option<Elsewhere>), SyncError> {
@@ -167,15 +182,7 @@ pub async fn notify_consumers(
     for request in &consumers.jobs {
         jobs.enqueue(request).await?;
     }
-    let record = CheckRecord {
-        repository,
-        head: consumers.commit.clone(),
-        name: NOTIFIED.to_owned(),
-        check_run: 0,
-        content: String::new(),
-        verdict: None,
-        pressed: None,
-    };
+    let record = CheckRecord::noted(repository, &consumers.commit, NOTIFIED);
     Ok(ports.records.save_check(&record).await?)
 }
 

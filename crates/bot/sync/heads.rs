@@ -8,7 +8,7 @@ use capstan_plan::proposal::{
 use capstan_report::SealedCommit;
 
 use super::{Run, SyncError};
-use capstan_ports::{MirrorError, Snapshot};
+use capstan_ports::{EarlierPullRequest, MirrorError, Snapshot};
 
 impl Run<'_> {
     /// The branch of a proposal, with its author; `base` is the base as the proposal's pull request last saw it.
@@ -29,6 +29,13 @@ impl Run<'_> {
         let head = self.read_head(&proposal.branch(), commit, base).await?;
         let authorship = judge_head(&head, record.map(|record| &record.head));
         Ok(Some(Branch { head: commit.clone(), authorship, stands_on: head.stands_on() }))
+    }
+
+    /// The newest pull request of a branch, open or not.
+    pub(super) async fn newest_on(&self, branch: &str) -> Result<Option<EarlierPullRequest>, SyncError> {
+        let branches = [branch.to_owned()];
+        let newest = self.ports.host.newest_pull_requests(self.repository, &branches, None).await?;
+        Ok(newest.into_iter().find(|pull| pull.head_branch == branch))
     }
 
     /// The source that a commit's trailers name, where the commit can still be had.

@@ -1,7 +1,7 @@
 //! `/capstan render`: what a change of the inventory comes to in the clusters' folders, on its author's own branch.
 //!
 //! *Guarantees.* The branch is one of this repository, of an open pull request to the default branch, and none of
-//! Capstan's own; it is moved from the head that whoever asked had seen, by one commit on top of it. Files are those of
+//! Capstan's own; it is moved from the head that whoever asked had seen, by one commit on top of it. CommitFiles are those of
 //! the plans of a merge, and only where the head has them as the merge would: nobody's edit is lost. A run that died
 //! after it moved the branch finds nothing to do the next time.
 
@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use capstan_bot_core::checks::Comparison;
 use capstan_bot_core::commands::Request;
+use capstan_bot_core::effects::{CommitFiles, DesiredBranch};
 use capstan_bot_core::facts::by_target;
 use capstan_bot_core::planned::Planned;
 use capstan_model::tree::Tree;
 use capstan_model::wording::{count, few, list};
 use capstan_plan::inventory::Inline;
-use capstan_plan::proposal::{Guarded, guard_new, guard_upgrade, is_name_of_proposal};
+use capstan_plan::proposal::{BranchStep, Guarded, guard_new, guard_upgrade, is_name_of_proposal};
 use capstan_plan::settings::Mode;
 use capstan_plan::upgrade::{Upgrade, ValuesCourse};
 use capstan_report::markdown::{code, prose};
@@ -22,7 +23,8 @@ use capstan_report::{Answer, MergeBasis, Refusal};
 
 use super::checks::{Comparisons, Judging};
 use super::{Run, SyncError};
-use capstan_ports::{AuditEntry, MovedReference, PullRequest, PullRequestState, Snapshot};
+use crate::performing::{Branched, Published};
+use capstan_ports::{PullRequest, PullRequestState, Snapshot};
 
 /// So many clusters are named in an answer and in a commit.
 const MOST_NAMED: usize = 20;
@@ -77,7 +79,7 @@ impl Run<'_> {
             return Ok(not_rendered(&[why]));
         }
         match self.put_on(request, pull, (&head, &comparison), &inline, planned).await? {
-            MovedReference::Moved => {
+            Branched::Stands | Branched::Written(_) => {
                 let clusters = inline.upgrades.iter().map(|upgrade| code(upgrade.target.path(), 200));
                 let text = format!(
                     "Rendered on this branch: {}. The check tells what a merge does to {}.\n{left}",
@@ -86,13 +88,13 @@ impl Run<'_> {
                 );
                 Ok(Answer::told(text))
             }
-            MovedReference::Elsewhere => {
-                Ok(not_rendered(&["somebody pushed meanwhile: look at it, and ask again".to_owned()]))
-            }
-            MovedReference::Refused(why) => Ok(not_rendered(&[format!(
+            Branched::Ends(Published::Refused(why)) => Ok(not_rendered(&[format!(
                 "GitHub refused to have its branch moved: {}",
                 why.trim_end_matches('.')
             )])),
+            Branched::Ends(_) => {
+                Ok(not_rendered(&["somebody pushed meanwhile: look at it, and ask again".to_owned()]))
+            }
         }
     }
 
@@ -135,7 +137,7 @@ impl Run<'_> {
         (head, comparison): (&Snapshot, &Comparison),
         inline: &Inline,
         planned: Planned<'_>,
-    ) -> Result<MovedReference, SyncError> {
+    ) -> Result<Branched, SyncError> {
         let scopes = by_target(self.scopes_of(&comparison.after, planned.settings).await?);
         let mut guarded = Vec::new();
         for upgrade in &inline.upgrades {
@@ -147,25 +149,25 @@ impl Run<'_> {
                 (None, None) => continue,
             });
         }
-        let message = message(request, &inline.upgrades);
-        let commit = self.commit_on((&pull.head_branch, head), Guarded::together(guarded), message).await?;
-        let moved =
-            self.ports.host.move_branch(self.repository, &pull.head_branch, &pull.head, &commit).await?;
-        if moved == MovedReference::Moved {
-            let entry = AuditEntry {
-                repository: self.repository.id,
-                proposal: None,
-                actor: "capstan".to_owned(),
-                action: "inventory-rendered",
-                detail: format!(
-                    "{} on {} in #{} at {commit}, asked for by {}",
-                    count(inline.upgrades.len(), "cluster", "clusters"),
-                    pull.head_branch,
-                    pull.number,
-                    request.by
-                ),
-            };
-            self.ports.records.audit(&entry).await?;
+        let branch = DesiredBranch {
+            name: pull.head_branch.clone(),
+            step: BranchStep::Move { before: pull.head.clone() },
+            open: None,
+            parent: head,
+            key: &self.facts.key,
+            files: CommitFiles::OfClusters(Guarded::together(guarded)),
+            message: message(request, &inline.upgrades),
+        };
+        let moved = self.performer.bring_branch_up(&branch).await?;
+        if let Branched::Written(commit) = &moved {
+            let detail = format!(
+                "{} on {} in #{} at {commit}, asked for by {}",
+                count(inline.upgrades.len(), "cluster", "clusters"),
+                pull.head_branch,
+                pull.number,
+                request.by
+            );
+            self.performer.audit(None, "inventory-rendered", detail).await?;
         }
         Ok(moved)
     }

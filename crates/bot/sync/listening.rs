@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use capstan_bot_core::commands::{address, meant_by, readers_of, right_of};
+use capstan_bot_core::effects::Effect;
 use capstan_plan::command::{self, CommentId, Hearing, hear};
 use capstan_plan::settings::CommandSettings;
 use capstan_report::pressed_meanwhile;
@@ -122,7 +123,7 @@ impl Run<'_> {
         };
         let is_addressed = !comment.by_bot && comment.author != login && !commands.is_empty();
         if is_addressed && self.is_obeyed(settings, comment, &mut heard.permissions).await? {
-            self.react(comment, Reaction::Eyes).await?;
+            self.performer.perform(Effect::React { comment: comment.id, reaction: Reaction::Eyes }).await?;
         }
         Ok(())
     }
@@ -149,6 +150,7 @@ impl Run<'_> {
             return Ok(());
         }
         let line = pressed_meanwhile(&press.button, &press.by);
-        self.write_above_check(&pull.head, &line).await
+        let above = Effect::LineAbove { head: pull.head.clone(), line };
+        self.performer.perform(above).await.map(drop)
     }
 }

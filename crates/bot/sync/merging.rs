@@ -5,6 +5,7 @@
 //! A merge that was made before a death is found as one that is merged, and nothing is done twice.
 
 use capstan_bot_core::commands::{Request, RequestId};
+use capstan_bot_core::effects::CHECK;
 use capstan_bot_core::facts::Write;
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{
@@ -15,7 +16,6 @@ use capstan_plan::proposal::{MergeFacts, MergeStep, ProposalId, decide_merge, de
 use capstan_plan::verbs::Verb;
 use capstan_report::undo_in_words;
 
-use super::checks::NAME;
 use super::{Ending, Run, SyncError};
 use capstan_ports::{MergeAnswer, MergeCall};
 
@@ -67,7 +67,7 @@ impl Run<'_> {
         let facts = MergeFacts {
             meant: &pull.head,
             check: &check,
-            check_name: NAME,
+            check_name: CHECK,
             approved,
             hold: hold.as_ref(),
             pause: planned.decided.pause(),
@@ -83,7 +83,7 @@ impl Run<'_> {
                 MergeAnswer::Done => {
                     tracing::info!(repository = %self.repository.name, pull_request = pull.number, why = words, "what was asked of GitHub is taken back");
                     let detail = format!("#{}: {words}", pull.number);
-                    self.audit_each(&members, "merge-taken-back", &detail).await?;
+                    self.performer.audit_each(&members, "merge-taken-back", &detail).await?;
                 }
                 MergeAnswer::Refused(reason) => {
                     tracing::warn!(repository = %self.repository.name, pull_request = pull.number, reason, "GitHub does not take back what was asked of it");
@@ -108,7 +108,7 @@ impl Run<'_> {
             let answer = self.take_merge_step(judged, &step).await?;
             if answer == MergeAnswer::Done && merge_call(&step).is_some() {
                 let detail = format!("#{} at {}, for {}", pull.number, pull.head, request.by);
-                self.audit_each(&members, "proposal-merged", &detail).await?;
+                self.performer.audit_each(&members, "proposal-merged", &detail).await?;
             }
             let words = merge_answer(proposal, (&step, &answer), (&pull.head, base, prefix));
             outcome.merges.insert(request.id(), words);
@@ -135,17 +135,17 @@ impl Run<'_> {
             MergeStep::Now(_) | MergeStep::Enqueue | MergeStep::WhenReady { .. } => {}
         }
         let write = Write::merge(proposal, pull.head.as_str());
-        if self.refusal(&write).is_some() {
+        if self.performer.refusal(&write).is_some() {
             return Ok(());
         }
         match self.take_merge_step(judged, &step).await? {
             MergeAnswer::Done => {
-                self.taken(&write).await?;
+                self.performer.taken(&write).await?;
                 let detail = format!("#{} at {}, as the settings say", pull.number, pull.head);
                 let members = outcome.members_of(self.facts, proposal);
-                self.audit_each(&members, "proposal-merged", &detail).await
+                self.performer.audit_each(&members, "proposal-merged", &detail).await
             }
-            MergeAnswer::Refused(reason) => self.refused(&write, &reason).await.map(drop),
+            MergeAnswer::Refused(reason) => self.performer.refused(&write, &reason).await.map(drop),
         }
     }
 

@@ -24,7 +24,6 @@ mod dashboard;
 mod deciding;
 mod earlier;
 mod elsewhere;
-mod error;
 mod facts;
 mod fleet_facts;
 mod heads;
@@ -35,18 +34,15 @@ mod merging;
 mod noting;
 mod onboarding;
 mod pauses;
-mod performing;
+mod planning;
 mod preflights;
 mod proposals;
 mod publish;
-mod refusals;
 mod reporters;
 mod requests;
 mod restores;
 mod rights;
 mod rollbacks;
-mod sidebar;
-mod touched;
 mod trees;
 
 use std::sync::Arc;
@@ -54,12 +50,12 @@ use std::sync::Arc;
 use capstan_bot_core::answers::Kept;
 use capstan_bot_core::checks::{tree_status, tree_status_without_settings};
 use capstan_bot_core::commands::{Decided, Ground, Request, heads_to_try, retargeted};
-use capstan_bot_core::facts::{Facts, Plans, by_target, settings_file};
+use capstan_bot_core::facts::{Facts, Plans, Refusals, by_target, settings_file};
 use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{Outcome, Wrote};
+use capstan_bot_core::proposals::{NextRun, Outcome, ProposalOutcome, Wrote};
 use capstan_model::finding::{FileError, Place, rules};
 use capstan_model::source::{SourceId, SourceKind};
-use capstan_model::tree::{RepoPath, Tree};
+use capstan_model::tree::RepoPath;
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::Mode;
 use capstan_report::{BlockKey, ProposalState, TargetDetail, hold_in_words};
@@ -70,20 +66,20 @@ use tokio_util::sync::CancellationToken;
 use self::checks::{Comparisons, Judging, is_told};
 pub use self::checks::{SetUp, tell_failure};
 use self::components::RunComponents;
-use self::elsewhere::Elsewhere;
 pub use self::elsewhere::{Consumers, notify_consumers};
-pub use self::error::SyncError;
 use self::facts::{Loaded, load};
 use self::fleet_facts::fleet_facts;
 use self::pauses::Pauses;
+use self::planning::NotOpened;
 use super::agents::Reconcilers;
+use super::performing::Performer;
+pub use super::performing::SyncError;
 use super::wave_webhooks::WaveWebhooks;
 use capstan_budget::{Priority, at_priority};
 use capstan_fleet::components::Supplier;
-use capstan_fleet::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
+use capstan_fleet::planner::{OpenFleet, Planner, PlannerFailed};
 use capstan_ports::{
-    CampaignLimits, CampaignRecord, CampaignTarget, Clock, CodeHost, CodeHostError, Hints, Mirror, Records,
-    Repository,
+    CampaignLimits, CampaignRecord, CampaignTarget, Clock, CodeHost, Hints, Mirror, Records, Repository,
 };
 
 /// Everything a run needs from outside.
@@ -115,6 +111,12 @@ impl Ports {
     pub fn for_job(&self, ended: &CancellationToken) -> Self {
         let planner = self.planner.for_job(ended).unwrap_or_else(|| Arc::clone(&self.planner));
         Self { planner, ..self.clone() }
+    }
+
+    /// Performs effects on a repository.
+    fn performer<'a>(&'a self, repository: &'a Repository, refusals: &'a Refusals) -> Performer<'a> {
+        let outside = (self.host.as_ref(), self.records.as_ref(), self.clock.as_ref());
+        Performer::new(outside, repository, refusals)
     }
 }
 
@@ -154,8 +156,7 @@ struct Run<'a> {
     components: &'a RunComponents,
     /// When what took too long may be begun again.
     pauses: &'a Pauses,
-    /// Held by whoever writes a check, so that nobody writes what another one has read meanwhile.
-    checks: &'a tokio::sync::Mutex<()>,
+    performer: &'a Performer<'a>,
 }
 
 /// What steps leave for the end of a run.
@@ -206,6 +207,19 @@ impl Ending {
     }
 }
 
+/// What goes wrong with these alone, as their state; the run tells it at its end.
+fn fail(
+    outcome: &mut Outcome,
+    ending: &mut Ending,
+    members: &[ProposalId],
+    error: SyncError,
+) -> ProposalOutcome {
+    let next = if error.may_pass() { NextRun::MayGetFurther } else { NextRun::FailsAgain };
+    let state = outcome.fail(members, &error.to_string(), next);
+    ending.fail(error);
+    state
+}
+
 /// Brings a repository to the state it should have.
 ///
 /// # Errors
@@ -242,8 +256,8 @@ pub async fn sync_and_consumers(
             return Err(error);
         }
     };
-    let (components, checks) = (RunComponents::default(), tokio::sync::Mutex::default());
-    let pauses = Pauses::default();
+    let (components, pauses) = (RunComponents::default(), Pauses::default());
+    let performer = ports.performer(repository, &facts.refusals);
     let run = Run {
         ports,
         repository,
@@ -253,12 +267,14 @@ pub async fn sync_and_consumers(
         token: &token,
         components: &components,
         pauses: &pauses,
-        checks: &checks,
+        performer: &performer,
     };
+    // Of those that were noted before and of those that began in this run.
+    let pauses_end = || ports.planner.pauses().into_iter().chain(pauses.first()).min();
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings nothing is written but the pull request that adds some.
         let ending = run.onboard().await?;
-        let afterwards = Afterwards { consumers: None, look_again: run.pauses_end() };
+        let afterwards = Afterwards { consumers: None, look_again: pauses_end() };
         return Ok((loaded.and(ending).synced(), afterwards));
     }
     let done = run.set_up().await;
@@ -268,7 +284,7 @@ pub async fn sync_and_consumers(
         tell_failure(ports, repository, SetUp::Seen, &error.to_string()).await;
     }
     let (ending, mut afterwards) = done?;
-    afterwards.look_again = [afterwards.look_again, run.pauses_end()].into_iter().flatten().min();
+    afterwards.look_again = [afterwards.look_again, pauses_end()].into_iter().flatten().min();
     Ok((loaded.and(ending).synced(), afterwards))
 }
 
@@ -292,41 +308,12 @@ async fn plan_all(
     }
 }
 
-/// Why a snapshot is not opened.
-enum NotOpened {
-    /// Of what stands in it, its settings most of all: pull requests say so.
-    Settings(FileError),
-    Failed(SyncError),
-}
-
 /// Of a repository as a whole.
 fn beyond_limits(why: String) -> FileError {
     FileError::new(rules::TOO_LARGE, Place::whole(RepoPath::root()), why)
 }
 
 impl Run<'_> {
-    /// Asks the planner something that may take long.
-    async fn ask_planner<T: Send + 'static>(
-        self,
-        question: impl FnOnce(&dyn Planner) -> T + Send + 'static,
-    ) -> Result<T, SyncError> {
-        let planner = Arc::clone(&self.ports.planner);
-        Ok(tokio::task::spawn_blocking(move || question(planner.as_ref())).await?)
-    }
-
-    /// Opens a snapshot.
-    async fn open_snapshot(self, tree: &Arc<dyn Tree>) -> Result<Box<dyn OpenFleet>, NotOpened> {
-        let (tree, today) = (Arc::clone(tree), self.facts.today);
-        match self.ask_planner(move |planner| planner.open(tree, today)).await.map_err(NotOpened::Failed)? {
-            Ok(fleet) => Ok(fleet),
-            Err(OpenFailed::Settings(problem)) => Err(NotOpened::Settings(problem)),
-            Err(OpenFailed::Planner(PlannerFailed::Exceeded(why))) => {
-                Err(NotOpened::Settings(beyond_limits(why)))
-            }
-            Err(OpenFailed::Planner(failed)) => Err(NotOpened::Failed(failed.into())),
-        }
-    }
-
     /// A run over a repository that has settings, whatever they say.
     async fn set_up(self) -> Result<(Ending, Afterwards), SyncError> {
         let mut ending = Ending::default();
@@ -352,21 +339,6 @@ impl Run<'_> {
             Err(NotOpened::Failed(error)) => return Err(error),
         };
         Ok((ending.and(rest), afterwards))
-    }
-
-    /// Gives a fleet what lies outside of its snapshot: releases that are in another repository, and old ones that
-    /// clusters record.
-    async fn supply(
-        self,
-        fleet: Box<dyn OpenFleet>,
-    ) -> Result<(Box<dyn OpenFleet>, Option<Elsewhere>), SyncError> {
-        let (mut fleet, elsewhere) = self.bring_releases(fleet).await?;
-        for id in fleet.missing_contents() {
-            if let Some(content) = self.old_release(elsewhere.as_ref(), &id).await? {
-                fleet.provide_content(id, content);
-            }
-        }
-        Ok((fleet, elsewhere))
     }
 
     async fn with_settings(self, fleet: Box<dyn OpenFleet>) -> Result<(Ending, Afterwards), SyncError> {
@@ -456,7 +428,7 @@ impl Run<'_> {
         ending.isolate(
             self.repository,
             "saying what cannot be planned",
-            self.perform_effect(tree_status(&self.facts.base.commit, &plans)).await,
+            self.performer.perform(tree_status(&self.facts.base.commit, &plans)).await,
         )?;
         afterwards.look_again = outcome.campaigns.look_again;
         Ok((ending.and(later).and(checked).and(answered), afterwards))
@@ -492,7 +464,8 @@ impl Run<'_> {
         tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the base branch cannot be read, or its settings cannot");
         let mut ending = self.report_checks_without_settings(problem).await?;
         let told = self
-            .perform_effect(tree_status_without_settings(&self.facts.base.commit, &problem.to_string()))
+            .performer
+            .perform(tree_status_without_settings(&self.facts.base.commit, &problem.to_string()))
             .await;
         ending.isolate(self.repository, "saying what cannot be planned", told)?;
         let told = self.tell_dashboard(&problem.to_string()).await;
@@ -532,15 +505,5 @@ impl Run<'_> {
         let details = told.map(|(proposal, upgrade)| (proposal.clone(), TargetDetail::of(upgrade)));
         let details: Vec<_> = details.filter(|(_, detail)| !detail.is_empty()).collect();
         Ok(records.save_details(repository, &details).await?)
-    }
-
-    /// Whether GitHub knows nothing of a pull request any more that was listed when the run began: what cannot
-    /// be done with it then is no failure.
-    async fn is_gone(self, number: u64) -> Result<bool, SyncError> {
-        match self.ports.host.pull_request(self.repository, number).await {
-            Ok(_) => Ok(false),
-            Err(CodeHostError::NotFound { .. }) => Ok(true),
-            Err(error) => Err(error.into()),
-        }
     }
 }

@@ -1,21 +1,16 @@
-//! What people decided, written into the bodies of pull requests that are left as they are otherwise; and drafts.
+//! What people decided, written into the bodies of pull requests that are left as they are otherwise; and what is said of
+//! a proposal that GitHub did not take.
 
-use capstan_bot_core::facts::{draft_of, part_id, refused_words};
+use capstan_bot_core::facts::{Write, part_id, refused_words};
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{
     DecidedPull, Outcome, ProposalOutcome, Wrote, kept_decisions, still_decided,
 };
-use capstan_plan::proposal::{Decisions, Draft, Drafted, ProposalId, Standing};
-use capstan_report::{Block, BlockPart, decided_body};
+use capstan_plan::proposal::{Decisions, Draft, ProposalId, Standing};
+use capstan_report::{Block, BlockPart, ProposalState, decided_body};
 
 use super::{Ending, Run, SyncError};
-use capstan_ports::{PullRequest, PullRequestEdit};
-
-/// Whether GitHub made a pull request a draft, or ready.
-pub(super) enum Made {
-    Yes,
-    Refused,
-}
+use capstan_ports::{CodeHostError, PullRequest};
 
 impl Run<'_> {
     /// Of what is left as it is, what people decided now is written all the same; what is held or blocks is a draft. What
@@ -31,24 +26,17 @@ impl Run<'_> {
         else {
             return Ok(None);
         };
-        if let Some(refusal) = self.refusal(&write) {
+        if let Some(refusal) = self.performer.refusal(&write) {
             let why = refused_words(&refusal.reason, refusal.not_before);
             return Ok(Some(ProposalOutcome::refused(why)));
         }
         match self.write_decisions(planned, proposal, pull, decisions, want).await {
             Ok(()) => {
                 outcome.wrote = Wrote::PullRequests;
-                self.taken(&write).await?;
+                self.performer.taken(&write).await?;
                 Ok(None)
             }
-            Err(error) => match self.unless_gone(proposal, error, ending).await {
-                Err(SyncError::Host(error)) if error.is_refusal() => {
-                    let not_before = self.refused(&write, &error.to_string()).await?;
-                    let why = refused_words(&error.to_string(), not_before);
-                    Ok(Some(ProposalOutcome::refused(why)))
-                }
-                gone => gone.map(Some),
-            },
+            Err(error) => self.not_taken(proposal, &write, error, ending).await.map(Some),
         }
     }
 
@@ -67,7 +55,7 @@ impl Run<'_> {
             tracing::warn!(repository = %repository.name, pull_request = pull.number, "neither body nor head tell what a proposal offers: nothing is decided about it");
             return Ok(());
         };
-        let (drafted, then) = self.note_draft(&now, block.drafted, want).await?;
+        let (drafted, then) = self.performer.note_draft(&now, block.drafted, want).await?;
         let parts = block.parts.iter().map(|part| {
             let member = part_id(proposal, part);
             BlockPart { decisions: still_decided(planned, &member), ..part.clone() }
@@ -78,45 +66,74 @@ impl Run<'_> {
             return Ok(());
         }
         let body = decided_body(&now.body, (&wanted, &self.facts.key));
-        let edit = PullRequestEdit { title: None, body: Some(body), close: false };
-        host.edit_pull_request(repository, pull.number, &edit).await?;
+        self.performer.write_text(pull.number, None, body).await?;
         if let Some(to) = then {
-            self.make_draft(&now, to).await?;
+            self.performer.make_draft(&now, to).await?;
         }
         let members = self.facts.members_of(proposal);
-        self.audit_each(&members, "proposal-decided", &format!("#{}", pull.number)).await
+        self.performer.audit_each(&members, "proposal-decided", &format!("#{}", pull.number)).await
     }
 
-    /// What is noted of a pull request that is to be a draft or ready, and what is to be made of it once that stands in
-    /// its body. That Capstan made it a draft is noted before it does, and no longer noted after it was taken back: so
-    /// nobody takes it for a person's wish in between, and what GitHub refuses is not tried at every turn.
-    pub(super) async fn note_draft(
+    /// What is said of a proposal whose open pull request has gone meanwhile: nothing failed then. Any other error
+    /// stays one.
+    pub(super) async fn unless_gone(
         self,
-        pull: &PullRequest,
-        was: Drafted,
-        want: Draft,
-    ) -> Result<(Drafted, Option<Draft>), SyncError> {
-        let now = draft_of(pull);
-        Ok(match was.change(now, want) {
-            None => (was.noted(now, want), None),
-            Some(Draft::Draft) => (Drafted::ByCapstan, Some(Draft::Draft)),
-            Some(Draft::Ready) => match self.make_draft(pull, Draft::Ready).await? {
-                Made::Yes => (Drafted::No, None),
-                Made::Refused => (was, None),
-            },
-        })
+        proposal: &ProposalId,
+        error: SyncError,
+        ending: &mut Ending,
+    ) -> Result<ProposalOutcome, SyncError> {
+        let open = self.facts.open_proposal(proposal).map(|pull| pull.number);
+        match (&error, open) {
+            (SyncError::Host(CodeHostError::NotFound { .. }), Some(number))
+                if self.performer.is_gone(number).await? =>
+            {
+                tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, "the pull request is gone");
+                ending.look_again();
+                let why = format!("#{number} is gone: the cluster is looked at again.");
+                Ok(ProposalOutcome::waiting(why))
+            }
+            _ => Err(error),
+        }
     }
 
-    /// Makes a pull request a draft, or ready.
-    pub(super) async fn make_draft(self, pull: &PullRequest, to: Draft) -> Result<Made, SyncError> {
-        match self.ports.host.set_draft(self.repository, pull, to).await {
-            Ok(()) => Ok(Made::Yes),
-            // Some plans of GitHub have no drafts.
-            Err(error) if error.is_refusal() => {
-                tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "GitHub does not change whether a pull request is a draft");
-                Ok(Made::Refused)
+    /// What became of a proposal that was written, or that GitHub does not take: that is its own trouble, and is
+    /// remembered.
+    pub(super) async fn settled(
+        self,
+        proposal: &ProposalId,
+        decided: &DecidedPull,
+        state: Result<ProposalOutcome, SyncError>,
+        ending: &mut Ending,
+    ) -> Result<ProposalOutcome, SyncError> {
+        let Some(write) = decided.write(proposal) else { return state };
+        match state {
+            Ok(one) if one.state == ProposalState::Refused => {
+                let not_before = self.performer.refused(&write, &one.why).await?;
+                Ok(ProposalOutcome { why: refused_words(&one.why, not_before), ..one })
             }
-            Err(error) => Err(error.into()),
+            Ok(state) => {
+                self.performer.taken(&write).await?;
+                Ok(state)
+            }
+            Err(error) => self.not_taken(proposal, &write, error, ending).await,
+        }
+    }
+
+    /// What is said of a proposal that could not be written: its pull request is gone, or GitHub refuses it, which is
+    /// remembered.
+    async fn not_taken(
+        self,
+        proposal: &ProposalId,
+        write: &Write,
+        error: SyncError,
+        ending: &mut Ending,
+    ) -> Result<ProposalOutcome, SyncError> {
+        match self.unless_gone(proposal, error, ending).await {
+            Err(SyncError::Host(error)) if error.is_refusal() => {
+                let not_before = self.performer.refused(write, &error.to_string()).await?;
+                Ok(ProposalOutcome::refused(refused_words(&error.to_string(), not_before)))
+            }
+            result => result,
         }
     }
 }

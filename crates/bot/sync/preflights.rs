@@ -7,6 +7,7 @@ use capstan_bot_core::checks::{
     Asked, Comparison, Preflights, Subject, Trust, is_asked, is_same_question, live_inputs, trust, trust_in,
 };
 use capstan_bot_core::commands::Request;
+use capstan_bot_core::effects::{CHECK, KeptReport};
 use capstan_bot_core::facts::{Reporters, target_in};
 use capstan_bot_core::planned::Planned;
 use capstan_kustomize::render::Folders;
@@ -285,6 +286,12 @@ impl Run<'_> {
         records.save_preflight(&record).await?;
         notifier.notify();
         Ok((standing, true))
+    }
+
+    /// Whether the check on a head was reported without a conclusion: what was asked again is under way.
+    async fn is_under_way(&self, head: &CommitId) -> Result<bool, SyncError> {
+        let record = self.ports.records.check(self.repository.id, head, CHECK).await?;
+        Ok(record.is_some_and(|record| KeptReport::read(&record.content).output.is_pending()))
     }
 
     /// Whether a live cluster may be asked about a head.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::campaigns::Obeyed;
-use capstan_bot_core::facts::refused_words;
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{
     Arranged, Carriers, DecidedPull, Earlier, Outcome, ProposalOutcome, held_by_refusals, leave, may_join,
@@ -13,11 +12,8 @@ use capstan_model::wording::sentence;
 use capstan_plan::campaign::{Candidate, Load, turn};
 use capstan_plan::proposal::{Action, Command, ProposalId, Wanted, WhyLeftOut};
 use capstan_plan::settings::Mode;
-use capstan_report::ProposalState;
 
-use super::error::fail;
-use super::{Ending, Run, SyncError};
-use capstan_ports::CodeHostError;
+use super::{Ending, Run, SyncError, fail};
 
 impl Run<'_> {
     pub(super) async fn bring_proposals_up(
@@ -155,57 +151,6 @@ impl Run<'_> {
         self.let_go(planned, (&leaving, &homes), &wanted, &mut outcome).await?;
         remark(planned, &mut outcome);
         Ok(outcome)
-    }
-
-    /// What is said of a proposal whose open pull request has gone meanwhile: nothing failed then. Any other error
-    /// stays one.
-    pub(super) async fn unless_gone(
-        self,
-        proposal: &ProposalId,
-        error: SyncError,
-        ending: &mut Ending,
-    ) -> Result<ProposalOutcome, SyncError> {
-        let open = self.facts.open_proposal(proposal).map(|pull| pull.number);
-        match (&error, open) {
-            (SyncError::Host(CodeHostError::NotFound { .. }), Some(number))
-                if self.is_gone(number).await? =>
-            {
-                tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, "the pull request is gone");
-                ending.look_again();
-                let why = format!("#{number} is gone: the cluster is looked at again.");
-                Ok(ProposalOutcome::waiting(why))
-            }
-            _ => Err(error),
-        }
-    }
-
-    /// What became of a proposal that was written, or that GitHub does not take: that is its own trouble, and is
-    /// remembered.
-    pub(super) async fn settled(
-        self,
-        proposal: &ProposalId,
-        decided: &DecidedPull,
-        state: Result<ProposalOutcome, SyncError>,
-        ending: &mut Ending,
-    ) -> Result<ProposalOutcome, SyncError> {
-        let Some(write) = decided.write(proposal) else { return state };
-        match state {
-            Ok(one) if one.state == ProposalState::Refused => {
-                let not_before = self.refused(&write, &one.why).await?;
-                Ok(ProposalOutcome { why: refused_words(&one.why, not_before), ..one })
-            }
-            Ok(state) => {
-                self.taken(&write).await?;
-                Ok(state)
-            }
-            Err(error) => match self.unless_gone(proposal, error, ending).await {
-                Err(SyncError::Host(error)) if error.is_refusal() => {
-                    let not_before = self.refused(&write, &error.to_string()).await?;
-                    Ok(ProposalOutcome::refused(refused_words(&error.to_string(), not_before)))
-                }
-                result => result,
-            },
-        }
     }
 
     /// What campaigns say. Of those that share a pull request each waits by itself: the others go without it.

@@ -9,6 +9,7 @@ use capstan_bot_core::commands::{
     DealtWith, Origin, Overlooked, Request, address, branches_to_see, meant_by, open_subject, readers_of,
     rewritten_by, right_of,
 };
+use capstan_bot_core::effects::Effect;
 use capstan_bot_core::facts::{Scopes, Write};
 use capstan_model::tree::CommitId;
 use capstan_plan::command::{self, CommandError, CommentId, Hearing, Readers, Right, Unseen, hear, unseen};
@@ -21,7 +22,7 @@ use jiff::Timestamp;
 use super::checks::Comparisons;
 use super::rights::Rights;
 use super::{Ending, Run, SyncError};
-use capstan_ports::{CodeHostError, Hints, Permission, PlacedComment, Press, PullRequest, Reaction};
+use capstan_ports::{CodeHostError, Comment, Hints, Permission, PlacedComment, Press, PullRequest, Reaction};
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
 const DAYS_BACK: i64 = 3;
@@ -107,7 +108,7 @@ impl Run<'_> {
                     continue;
                 }
             }
-            if self.refusal(&Write::answer(comment.id)).is_some() {
+            if self.performer.refusal(&Write::answer(comment.id)).is_some() {
                 continue;
             }
             let readers = readers_of(settings);
@@ -177,8 +178,14 @@ impl Run<'_> {
             Hearing::PassedOver | Hearing::Waved => {
                 if hearing == Hearing::Waved {
                     dealt_with.note(comment);
-                    self.react(comment, Reaction::Confused).await?;
-                    self.audit_command(comment, placed.number, "command-refused", None).await?;
+                    self.performer
+                        .perform(Effect::React { comment: comment.id, reaction: Reaction::Confused })
+                        .await?;
+                    let detail = match comment.id {
+                        CommentId::Comment(id) => format!("comment {id} on #{}", placed.number),
+                        CommentId::Issue(number) => format!("issue #{number}"),
+                    };
+                    self.performer.audit_by(&comment.author, "command-refused", detail).await?;
                 }
                 self.ports.records.save_comment_answered(self.repository.id, comment.id).await?;
                 return Ok(None);
@@ -198,11 +205,27 @@ impl Run<'_> {
         dealt_with.note(comment);
         if hearing == Hearing::Obeyed {
             // Planning may take its time: whoever asked sees at once that they were heard.
-            self.react(comment, Reaction::Eyes).await?;
+            self.performer.perform(Effect::React { comment: comment.id, reaction: Reaction::Eyes }).await?;
         }
         let by = (comment.author.as_str(), comment.created_at);
         let origin = Origin::Comment(comment.clone());
         Ok(Some(Request::new(origin, (number, pull), by, commands, (right, hearing))))
+    }
+
+    /// Whether Capstan's own reaction says what came of a comment that the database does not know. Only one that has such
+    /// reactions at all, anybody's, is asked about: a call each.
+    async fn bears_verdict(&self, comment: &Comment) -> Result<bool, SyncError> {
+        if comment.verdicts == Some(0) {
+            return Ok(false);
+        }
+        let own = match self.ports.host.own_reactions(self.repository, comment.id).await {
+            Err(error) if error.is_refusal() => {
+                tracing::debug!(repository = %self.repository.name, comment = %comment.id, error = %error, "GitHub tells no reactions");
+                return Ok(false);
+            }
+            own => own?,
+        };
+        Ok(own.iter().any(|reaction| reaction.is_verdict()))
     }
 
     /// The buttons that people pressed on checks of proposals: commands like any others.
@@ -216,7 +239,7 @@ impl Run<'_> {
                 // Its head is another one by now, or it is closed: the button was of something that is gone.
                 tracing::info!(repository = %self.repository.name, actor = press.by, button = press.button, head = press.head, "a button was pressed of what is gone");
                 let detail = format!("{}, button at {}", press.button, press.head);
-                self.audit_request("command-overtaken", &press.by, None, detail).await?;
+                self.performer.audit_by(&press.by, "command-overtaken", detail).await?;
                 continue;
             };
             let (right, hearing) = self.hear_press(press, settings).await?;

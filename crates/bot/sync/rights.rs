@@ -11,13 +11,12 @@ use capstan_model::tree::RepoPath;
 use capstan_plan::command::{
     Asker, CODE_OWNERS_FILES, CodeOwners, Denied, Hearing, Judged, Place, Right, Team, judge,
 };
-use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::CommandSettings;
 use capstan_plan::verbs::{Needs, Verb};
 use capstan_report::Answer;
 
 use super::{Run, SyncError};
-use capstan_ports::{AuditEntry, Permission};
+use capstan_ports::Permission;
 
 /// Who may what in a repository: of the default branch, never of a pull request.
 pub(super) struct Rights<'a> {
@@ -166,20 +165,8 @@ impl Run<'_> {
         for command in audited(self.facts, scopes, request, answers) {
             let AuditedCommand { word, action, place, head, entries } = command;
             tracing::info!(repository = %self.repository.name, place, actor = request.by, command = word, head, outcome = action, "command");
-            self.perform_all(entries.into_iter().map(Effect::Audit)).await?;
+            self.performer.perform_all(entries.into_iter().map(Effect::Audit)).await?;
         }
         Ok(())
-    }
-
-    pub(super) async fn audit_request(
-        &self,
-        action: &'static str,
-        actor: &str,
-        proposal: Option<ProposalId>,
-        detail: String,
-    ) -> Result<(), SyncError> {
-        let actor = actor.to_owned();
-        let entry = AuditEntry { repository: self.repository.id, proposal, actor, action, detail };
-        Ok(self.ports.records.audit(&entry).await?)
     }
 }

@@ -202,8 +202,14 @@ impl Bot {
             limits: AgentLimits { look_every: Duration::from_millis(100), ..AgentLimits::default() },
         };
         let agents = Arc::new(Agents::open(parts).await.unwrap());
-        let reporter = RolloutReporter::new(reconcilers, ports.host.clone(), clock, "test".to_owned(), PACE)
-            .at("https://capstan.example".parse().ok());
+        let reporter = RolloutReporter::new(
+            reconcilers,
+            (ports.host.clone(), ports.records.clone()),
+            clock,
+            "test".to_owned(),
+            PACE,
+        )
+        .at("https://capstan.example".parse().ok());
         let mut bot = Self {
             ports,
             database,

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use super::{Map, PACKAGES, Paths, fs, is_test, module_depth};
 
 /// The module path of a file.
-type Module = Vec<String>;
+pub(super) type Module = Vec<String>;
 
 /// Each file with those that it imports, and one name that it takes from each.
-type Arrows = BTreeMap<Module, BTreeMap<Module, String>>;
+pub(super) type Arrows = BTreeMap<Module, BTreeMap<Module, String>>;
 
 #[test]
 fn files_import_one_another_in_one_direction() {
@@ -132,7 +132,7 @@ fn circles(arrows: &Arrows) -> Vec<String> {
     circles
 }
 
-fn circle_through<'a>(arrows: &'a Arrows, start: &'a Module) -> Option<Vec<&'a Module>> {
+pub(super) fn circle_through<'a>(arrows: &'a Arrows, start: &'a Module) -> Option<Vec<&'a Module>> {
     let mut came_from: BTreeMap<&Module, &Module> = BTreeMap::new();
     let mut reached = vec![start];
     while !reached.is_empty() {

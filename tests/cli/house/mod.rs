@@ -13,6 +13,7 @@ use capstan_test_parts::sources::{is_test, walk};
 use syn::visit::Visit;
 
 mod circles;
+mod methods;
 mod shape;
 
 /// The packages. One without a table of rooms in its `lib.rs` is one room.

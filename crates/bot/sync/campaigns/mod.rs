@@ -10,21 +10,19 @@
 //! windows, as it passes the other limits, but not a campaign that stands still.
 
 mod checks;
-mod telling;
 mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_bot_core::campaigns::{
     Moving, Obeyed, Place, Waits, besides, give, in_no_wave, is_urgent, members, moving, note_begun, places,
-    progress, standing, unnoted, waiting,
+    progress, standing, told, unnoted, waiting,
 };
 use capstan_bot_core::facts::Scopes;
 use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::DecidedPull;
+use capstan_bot_core::proposals::{Campaigns, DecidedPull};
 use capstan_campaign::facts::{Failure, Member, Standing};
 use capstan_campaign::membership::Candidate;
-use capstan_campaign::settings::CampaignSettings;
 use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
@@ -33,12 +31,20 @@ use capstan_plan::settings::{Mode, RepositorySettings};
 use jiff::SignedDuration;
 
 use self::webhooks::Known;
-use super::{OpenFleet, PlannerFailed, Run, SyncError};
+use super::{OpenFleet, Run, SyncError};
 
 /// How often something is looked at of which no event tells.
 const POLL: SignedDuration = SignedDuration::from_mins(5);
 
 impl Run<'_> {
+    /// Says in the audit trail and on the commits of releases which campaigns stand still, once; and that they go on.
+    pub(super) async fn tell_campaigns(self, campaigns: &Campaigns) -> Result<(), SyncError> {
+        for (note, stop) in &campaigns.stopped {
+            tracing::warn!(repository = %self.repository.name, campaign = note.campaign, release = note.release, why = stop.why, "campaign-stopped");
+        }
+        self.performer.perform_all(told(campaigns, self.repository.id)).await
+    }
+
     /// What waves tell clusters apart by beside their folders, where any do.
     pub(super) async fn candidates(
         self,
@@ -49,28 +55,6 @@ impl Run<'_> {
             return Ok((fleet, BTreeMap::new()));
         }
         self.told_apart(fleet, settings).await
-    }
-
-    /// The same, whether or not anything is proposed.
-    pub(super) async fn told_apart(
-        self,
-        fleet: Box<dyn OpenFleet>,
-        settings: &RepositorySettings,
-    ) -> Result<(Box<dyn OpenFleet>, BTreeMap<ClusterId, Candidate>), SyncError> {
-        if !settings.campaigns.iter().any(CampaignSettings::reads_clusters) {
-            return Ok((fleet, BTreeMap::new()));
-        }
-        let (found, fleet) = tokio::task::spawn_blocking(move || (fleet.candidates(), fleet)).await?;
-        let found = match found {
-            Ok(found) => found,
-            // Those that nobody can tell apart are in no wave that asks for more than their folder.
-            Err(PlannerFailed::Exceeded(why)) => {
-                tracing::warn!(repository = %self.repository.name, why, "labels of clusters cannot be read");
-                Vec::new()
-            }
-            Err(failed) => return Err(failed.into()),
-        };
-        Ok((fleet, found.into_iter().map(|one| (one.cluster.clone(), one)).collect()))
     }
 
     /// Holds what was decided about pull requests against the campaigns. `held` are those that wait for something else.

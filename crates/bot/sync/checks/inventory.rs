@@ -14,8 +14,9 @@ use capstan_plan::forecast::worst;
 use capstan_plan::inventory::{InventoryChange, InventoryOutlook, PlansOfCluster, beyond};
 use capstan_plan::settings::RepositorySettings;
 
-use super::super::{OpenFailed, Planner, PlannerFailed, Run, SyncError};
+use super::super::{Planner, PlannerFailed, Run, SyncError};
 use super::Judging;
+use capstan_fleet::planner::OpenFailed;
 
 /// So many clusters are planned to see what becomes of them.
 const MOST_PLANNED: usize = 1_000;

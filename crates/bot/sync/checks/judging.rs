@@ -8,7 +8,7 @@ use capstan_bot_core::checks::{
     Comparison, MOST_USERS, Subject, begun, changes_settings, claimed_twice, edited_files, head_file,
     note_of_users, overrides_in_words, says_nothing, settle, with_buttons,
 };
-use capstan_bot_core::facts::{Scopes, by_target, settings_file};
+use capstan_bot_core::facts::{Scopes, settings_file};
 use capstan_bot_core::proposals::Remarks;
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::Finding;
@@ -16,7 +16,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, RepoPath, Tree};
 use capstan_model::wording::{few, list};
-use capstan_plan::proposal::{ResultDigest, Scope};
+use capstan_plan::proposal::ResultDigest;
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::Upgrade;
 use capstan_providers::{Supplies, Wanted};
@@ -378,28 +378,6 @@ impl Run<'_> {
             return Ok(self.facts.base.clone());
         }
         self.required_snapshot(&pull.base_tip).await
-    }
-
-    /// The targets of the base branch, and those that a head adds.
-    pub(in super::super) async fn scopes_with(
-        &self,
-        scopes: &Scopes,
-        head: &Snapshot,
-        settings: &RepositorySettings,
-    ) -> Result<Scopes, SyncError> {
-        let mut all = by_target(self.scopes_of(&head.tree, settings).await?);
-        all.extend(scopes.iter().map(|(target, scope)| (target.clone(), scope.clone())));
-        Ok(all)
-    }
-
-    /// The targets of a snapshot.
-    pub(in super::super) async fn scopes_of(
-        &self,
-        tree: &Arc<dyn Tree>,
-        settings: &RepositorySettings,
-    ) -> Result<Vec<Scope>, SyncError> {
-        let (tree, settings) = (Arc::clone(tree), settings.clone());
-        Ok(self.ask_planner(move |planner| planner.scopes(tree, &settings)).await??)
     }
 }
 

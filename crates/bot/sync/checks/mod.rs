@@ -10,12 +10,12 @@ mod judging;
 mod outlook;
 mod subjects;
 mod telling;
-mod writing;
 
 use std::collections::BTreeSet;
 
-use capstan_bot_core::checks::{KeptReport, Subject, gravity, inputs, inputs_of, remarks_of, verdict_of};
-use capstan_bot_core::facts::{Plans, Reporters, Scopes, by_target};
+use capstan_bot_core::checks::{Subject, gravity, inputs, inputs_of, remarks_of, verdict_of};
+use capstan_bot_core::effects::{CHECK, KeptReport};
+use capstan_bot_core::facts::{Plans, Reporters, Scopes, Write, by_target};
 use capstan_bot_core::proposals::{Outcome, Remarks};
 use capstan_live::agent::preflight::Preflight;
 use capstan_model::finding::FileError;
@@ -33,8 +33,6 @@ pub(super) use self::telling::is_told;
 pub use self::telling::{SetUp, tell_failure};
 use super::{Ending, NotOpened, Run, SyncError};
 use capstan_ports::{MirrorError, PullRequest};
-
-pub(super) const NAME: &str = "capstan";
 
 /// What heads are judged by.
 #[derive(Clone, Copy)]
@@ -133,7 +131,7 @@ impl Run<'_> {
     /// Whether the pull request of one of these has gone. Where GitHub does not tell, the first failure counts.
     async fn is_any_gone(&self, subjects: &[Subject]) -> bool {
         for number in subjects.iter().filter_map(|subject| subject.pull) {
-            if self.is_gone(number).await.unwrap_or(false) {
+            if self.performer.is_gone(number).await.unwrap_or(false) {
                 return true;
             }
         }
@@ -150,7 +148,7 @@ impl Run<'_> {
         (outcome, seen): (&Outcome, &mut Comparisons),
     ) -> Result<Checked, SyncError> {
         let Some(first) = subjects.first() else { return Ok(Checked::Reported) };
-        let known = self.ports.records.check(self.repository.id, &first.head, NAME).await?;
+        let known = self.ports.records.check(self.repository.id, &first.head, CHECK).await?;
         let pressed = known.and_then(|known| known.pressed);
         let mut of_pull: Vec<Remarks> =
             subjects.iter().map(|subject| remarks_of(subject, &outcome.remarks, pressed.as_ref())).collect();
@@ -370,10 +368,23 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the check on a head was reported without a conclusion: what was asked again is under way.
-    pub(super) async fn is_under_way(&self, head: &CommitId) -> Result<bool, SyncError> {
-        let record = self.ports.records.check(self.repository.id, head, NAME).await?;
-        Ok(record.is_some_and(|record| KeptReport::read(&record.content).output.is_pending()))
+    /// Whether a head has the report that is made from such inputs.
+    async fn is_reported(&self, pull: &Subject, inputs: &str) -> Result<bool, SyncError> {
+        if self.hints.heads.iter().any(|head| head == pull.head.as_str()) {
+            return Ok(false);
+        }
+        // GitHub does not take it: nothing new is to be said.
+        if self.performer.refusal(&Write::check(pull.head.as_str(), inputs)).is_some() {
+            return Ok(true);
+        }
+        let record = self.ports.records.check(self.repository.id, &pull.head, CHECK).await?;
+        let kept = record.map(|record| KeptReport::read(&record.content));
+        let Some(kept) = kept.filter(|kept| kept.inputs == inputs) else { return Ok(false) };
+        if kept.until.is_some_and(|until| until <= self.ports.clock.now()) {
+            return Ok(false);
+        }
+        kept.until.into_iter().for_each(|until| self.pauses.note(until));
+        Ok(true)
     }
 
     /// Reports anew on the heads whose buttons were pressed: what came of it is known by now.
@@ -401,7 +412,7 @@ impl Run<'_> {
 
     /// What the check on a head concludes, as it was reported last.
     pub(super) async fn check_verdict(&self, head: &CommitId) -> Result<CheckVerdict, SyncError> {
-        let record = self.ports.records.check(self.repository.id, head, NAME).await?;
+        let record = self.ports.records.check(self.repository.id, head, CHECK).await?;
         Ok(verdict_of(record))
     }
 }

@@ -14,8 +14,9 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Becomes, ChangedRelease, ReleaseOutlook, SettingsOutlook, is_offered};
 
-use super::super::{OpenFailed, PlannerFailed, Run, SyncError};
+use super::super::{PlannerFailed, Run, SyncError};
 use super::Judging;
+use capstan_fleet::planner::OpenFailed;
 
 /// So many clusters are planned to see what would be offered to them.
 const MOST_LOOKED_AT: usize = 200;

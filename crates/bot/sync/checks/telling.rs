@@ -5,25 +5,40 @@
 
 use std::collections::BTreeSet;
 
-use capstan_bot_core::checks::{EDITION, KeptReport, QUEUE_PREFIX, Subject};
+use capstan_bot_core::checks::{QUEUE_PREFIX, Subject};
+use capstan_bot_core::effects::{CheckOf, Effect};
+use capstan_model::finding::{Finding, rules};
 use capstan_model::tree::CommitId;
-use capstan_report::{CheckReport, ReportId};
+use capstan_report::{CheckReport, Judged, RunWish, check};
+use jiff::Timestamp;
 
 use super::super::{Ports, Run, SyncError};
-use super::NAME;
-use super::writing::failure_report;
-use capstan_ports::{CheckConclusion, CheckRecord, CheckVerdict, CodeHostError, NewCheckRun, Repository};
+use crate::performing::NOTHING_REFUSED;
+use capstan_ports::{CodeHostError, MirrorError, Repository};
 
 /// So many heads are told at a time: each costs a call or two.
 const MOST_TOLD: usize = 50;
 
 impl Run<'_> {
+    /// Reports what was made from such inputs; until then, where something took too long of it.
+    pub(super) async fn report(
+        &self,
+        pull: &Subject,
+        made_from: (&str, Option<Timestamp>),
+        report: &CheckReport,
+    ) -> Result<(), SyncError> {
+        let asked_again = self.hints.heads.iter().any(|head| head == pull.head.as_str());
+        let wish = if asked_again { RunWish::Anew } else { RunWish::AsItIs };
+        let check = CheckOf::made_from(&pull.head, made_from, report, wish);
+        self.performer.perform(Effect::Check(Box::new(check))).await.map(drop)
+    }
+
     /// Tells on a head that it could not be judged, where nothing was said there yet. That this fails too is no more
     /// than a line in the log: the head is looked at again.
     pub(super) async fn tell_first(&self, subjects: &[Subject], error: &SyncError) {
         let Some(first) = subjects.first().filter(|_| is_told(error)) else { return };
         let told = async {
-            if is_concluded(self.ports, self.repository, &first.head).await? {
+            if self.performer.is_concluded(&first.head).await? {
                 return Ok(());
             }
             self.report(first, ("", None), &self.own_failure(first, error)).await
@@ -31,6 +46,22 @@ impl Run<'_> {
         if let Err(error) = told.await {
             tracing::warn!(repository = %self.repository.name, head = %first.head, error = %error, "the failure could not be told on the pull request");
         }
+    }
+
+    /// What is reported of a head that Capstan could not judge.
+    pub(super) fn own_failure(&self, pull: &Subject, error: &SyncError) -> CheckReport {
+        if let SyncError::Mirror(MirrorError::TooLarge { .. }) = error {
+            tracing::warn!(repository = %self.repository.name, head = %pull.head, error = %error, "the pull request is too large to be read");
+            let finding = Finding::new(rules::TOO_LARGE, error.to_string());
+            return check(&Judged { findings: vec![finding], ..Judged::default() });
+        }
+        let incident = ulid::Ulid::generate().to_string();
+        tracing::error!(repository = %self.repository.name, head = %pull.head, incident = %incident, error = %error, "the pull request could not be judged");
+        let why = match error {
+            SyncError::Planner(failed) => Some(failed.to_string()),
+            _ => None,
+        };
+        failure_report(&incident, why.as_deref())
     }
 }
 
@@ -78,13 +109,15 @@ async fn tell_all(
     let groups = ports.host.branches(repository, QUEUE_PREFIX).await?.into_iter().map(|group| group.commit);
     let heads: BTreeSet<String> = open.chain(groups).map(|head| head.as_str().to_owned()).collect();
     let report = failure_report(incident, None);
+    let performer = ports.performer(repository, &NOTHING_REFUSED);
     let mut told = 0;
     for head in heads.iter().filter_map(|head| CommitId::parse(head).ok()) {
         if told == MOST_TOLD {
             break;
         }
-        if !is_concluded(ports, repository, &head).await? {
-            match tell(ports, repository, head, &report).await {
+        if !performer.is_concluded(&head).await? {
+            let check = CheckOf::made_from(&head, ("", None), &report, RunWish::AsItIs);
+            match performer.say(&check).await.map(drop) {
                 // One that GitHub does not take keeps no other from being told.
                 Err(SyncError::Host(error)) if error.is_refusal() => {}
                 done => done?,
@@ -95,46 +128,10 @@ async fn tell_all(
     Ok(())
 }
 
-/// Whether a head has a check with a conclusion; one that waits for a live cluster has none.
-async fn is_concluded(ports: &Ports, repository: &Repository, head: &CommitId) -> Result<bool, SyncError> {
-    if let Some(record) = ports.records.check(repository.id, head, NAME).await? {
-        return Ok(record.verdict.is_some());
-    }
-    let runs = ports.host.check_runs(repository, head, NAME).await?;
-    Ok(runs.into_iter().max_by_key(|run| run.id).is_some_and(|run| run.conclusion.is_some()))
-}
-
-async fn tell(
-    ports: &Ports,
-    repository: &Repository,
-    head: CommitId,
-    report: &CheckReport,
-) -> Result<(), SyncError> {
-    let output = ReportId::of(EDITION, report);
-    let conclusion = CheckConclusion::of(report.conclusion);
-    let new = NewCheckRun {
-        name: NAME.to_owned(),
-        head: head.clone(),
-        conclusion,
-        title: report.title.clone(),
-        summary: report.summary.clone(),
-        annotations: Vec::new(),
-        external_id: output.to_string(),
-        unfinished_id: output.unfinished().to_string(),
-        buttons: report.buttons.clone(),
-    };
-    let known = ports.records.check(repository.id, &head, NAME).await?;
-    let check_run = ports.host.create_check_run(repository, &new).await?.id;
-    let verdict = conclusion
-        .map(|conclusion| CheckVerdict { conclusion: conclusion.as_str().to_owned(), title: new.title });
-    let record = CheckRecord {
-        repository: repository.id,
-        head,
-        name: NAME.to_owned(),
-        check_run,
-        content: KeptReport { inputs: String::new(), until: None, output }.to_string(),
-        verdict,
-        pressed: known.and_then(|known| known.pressed),
-    };
-    Ok(ports.records.save_check(&record).await?)
+/// What is reported where Capstan itself failed: its log knows the rest under the id.
+fn failure_report(incident: &str, why: Option<&str>) -> CheckReport {
+    let why = why.map_or_else(String::new, |why| format!(" {why}"));
+    let failed =
+        format!("Capstan could not judge this pull request; its log knows why under `{incident}`.{why}");
+    check(&Judged { failed: Some(failed), ..Judged::default() })
 }

@@ -16,7 +16,7 @@ use capstan_report::{
 };
 
 use super::super::{Run, SyncError};
-use capstan_ports::{AuditEntry, Issue, IssueEdit, IssueState, NewIssue};
+use capstan_ports::{Issue, IssueEdit, IssueState, NewIssue};
 
 /// What is written.
 struct Wanted {
@@ -90,7 +90,9 @@ impl Run<'_> {
     pub(in super::super) async fn tell_dashboard(self, problem: &str) -> Result<(), SyncError> {
         let repository = self.repository.id;
         let Some(known) = self.ports.records.dashboard(repository).await? else { return Ok(()) };
-        let (Some(number), None) = (known.issue, self.refusal(&Write::dashboard())) else { return Ok(()) };
+        let (Some(number), None) = (known.issue, self.performer.refusal(&Write::dashboard())) else {
+            return Ok(());
+        };
         let issue = match self.ports.host.issue(self.repository, number).await {
             Ok(Some(issue)) if issue.state == IssueState::Open => issue,
             Err(error) if !error.is_refusal() => return Err(error.into()),
@@ -143,7 +145,7 @@ impl Run<'_> {
     /// Closes it where the settings say that there is none: what is noted in it counts again when there is to be one.
     async fn close_dashboard(&self, board: &Board) -> Result<(), SyncError> {
         let Some(number) = board.known.as_ref().and_then(|known| known.issue) else { return Ok(()) };
-        if self.refusal(&Write::dashboard()).is_some() {
+        if self.performer.refusal(&Write::dashboard()).is_some() {
             return Ok(());
         }
         let issue = match self.ports.host.issue(self.repository, number).await {
@@ -202,11 +204,15 @@ impl Run<'_> {
         if let Err(error) = self.ports.host.edit_issue(self.repository, issue.number, &edit).await {
             return Ok((self.dashboard_refused(error).await?, None));
         }
-        self.taken(&Write::dashboard()).await?;
+        self.performer.taken(&Write::dashboard()).await?;
         self.remember_dashboard(Some(issue.number), record.to_json(self.repository.id)).await?;
         match state {
-            Some(IssueState::Open) => self.audit_dashboard("dashboard-reopened", issue.number).await?,
-            Some(IssueState::Closed) => self.audit_dashboard("dashboard-closed", issue.number).await?,
+            Some(IssueState::Open) => {
+                self.performer.audit(None, "dashboard-reopened", format!("issue #{}", issue.number)).await?
+            }
+            Some(IssueState::Closed) => {
+                self.performer.audit(None, "dashboard-closed", format!("issue #{}", issue.number)).await?
+            }
             None => {}
         }
         Ok((Kept::Done, Some(record)))
@@ -236,9 +242,9 @@ impl Run<'_> {
             Ok(opened) => opened,
             Err(error) => return self.dashboard_refused(error).await,
         };
-        self.taken(&Write::dashboard()).await?;
+        self.performer.taken(&Write::dashboard()).await?;
         self.remember_dashboard(Some(opened.number), record.to_json(self.repository.id)).await?;
-        self.audit_dashboard("dashboard-opened", opened.number).await?;
+        self.performer.audit(None, "dashboard-opened", format!("issue #{}", opened.number)).await?;
         // Another run, with another database say, may have opened one meanwhile: both see both, and choose the same.
         let chosen = match self.list_dashboards(&title).await {
             Ok(chosen) => chosen,
@@ -267,19 +273,8 @@ impl Run<'_> {
         if let Err(error) = self.ports.host.edit_issue(self.repository, own.number, &edit).await {
             return self.dashboard_refused(error).await;
         }
-        self.audit_dashboard("dashboard-closed", own.number).await?;
+        self.performer.audit(None, "dashboard-closed", format!("issue #{}", own.number)).await?;
         self.remember_dashboard(Some(other.number), String::new()).await?;
         Ok(Kept::Later)
-    }
-
-    async fn audit_dashboard(&self, action: &'static str, number: u64) -> Result<(), SyncError> {
-        let entry = AuditEntry {
-            repository: self.repository.id,
-            proposal: None,
-            actor: "capstan".to_owned(),
-            action,
-            detail: format!("issue #{number}"),
-        };
-        Ok(self.ports.records.audit(&entry).await?)
     }
 }

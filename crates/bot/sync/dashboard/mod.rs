@@ -38,7 +38,7 @@ impl Run<'_> {
         if !settings.keeps_dashboard() {
             return Ok((Board::new(Standing::Off, DashboardRecord::default(), known), Vec::new()));
         }
-        if let Some(refusal) = self.refusal(&Write::dashboard()) {
+        if let Some(refusal) = self.performer.refusal(&Write::dashboard()) {
             let standing = Standing::Refused(refusal.reason.clone());
             return Ok((Board::new(standing, remembered.unwrap_or_default(), known), Vec::new()));
         }
@@ -59,7 +59,7 @@ impl Run<'_> {
         let issue = match self.find_dashboard(known.as_ref(), &settings.dashboard.title).await {
             Ok(issue) => issue,
             Err(SyncError::Host(error)) if error.is_refusal() => {
-                self.refused(&Write::dashboard(), &error.to_string()).await?;
+                self.performer.refused(&Write::dashboard(), &error.to_string()).await?;
                 let standing = Standing::Refused(error.to_string());
                 return Ok((Board::new(standing, remembered.unwrap_or_default(), known), Vec::new()));
             }
@@ -110,7 +110,7 @@ impl Run<'_> {
         if !error.is_refusal() {
             return Err(error.into());
         }
-        self.refused(&Write::dashboard(), &error.to_string()).await?;
+        self.performer.refused(&Write::dashboard(), &error.to_string()).await?;
         Ok(Kept::Not(format!("GitHub refuses the dashboard issue: {error}")))
     }
 }

@@ -6,10 +6,11 @@
 //! *Guarantees.* What was noted is never done again, so that people may take it back. What GitHub does not take is told
 //! in the body, is remembered, and stops neither the proposal nor its other labels and reviewers.
 
+use capstan_bot_core::effects::{by_part, put_back};
 use capstan_bot_core::facts::Write;
 use capstan_plan::proposal::{ProposalId, Sidebar, SidebarStanding, SidebarStep};
 
-use super::{Run, SyncError};
+use super::{Performer, SyncError};
 use capstan_ports::{CodeHostError, PullRequest, SidebarPart};
 
 const ONLY_OWNERS_TEAMS: &str = "only teams of the repository's owner can be asked for a review";
@@ -27,10 +28,10 @@ impl Refused {
     }
 }
 
-impl Run<'_> {
+impl Performer<'_> {
     /// Brings a pull request what the settings ask for, where they changed since `done` was done for them, and says how
     /// it stands then.
-    pub(super) async fn bring_sidebar(
+    pub(crate) async fn bring_sidebar(
         &self,
         proposal: &ProposalId,
         pull: &PullRequest,
@@ -53,46 +54,22 @@ impl Run<'_> {
     }
 
     async fn take_step(&self, number: u64, step: &SidebarStep) -> Result<Refused, SyncError> {
-        use SidebarPart::{Assignees, Labels, Reviewers, TeamReviewers};
+        let owner = self.repository.name.owner();
         let mut refused = Refused::default();
-        let (people, teams, strangers) = self.by_kind(&step.add.reviewers);
+        let (parts, strangers) = by_part(&step.add, owner);
         if !strangers.is_empty() {
             refused.because(ONLY_OWNERS_TEAMS);
         }
-        refused.step.add.labels = self.add(number, Labels, &step.add.labels, &mut refused).await?;
-        refused.step.add.assignees = self.add(number, Assignees, &step.add.assignees, &mut refused).await?;
-        let people = self.add(number, Reviewers, &people, &mut refused).await?;
-        let teams = self.add(number, TeamReviewers, &teams, &mut refused).await?;
-        refused.step.add.reviewers = [people, self.of_owner(teams), strangers].concat();
-
-        let (people, teams, _) = self.by_kind(&step.remove.reviewers);
-        refused.step.remove.labels = self.remove(number, Labels, &step.remove.labels, &mut refused).await?;
-        refused.step.remove.assignees =
-            self.remove(number, Assignees, &step.remove.assignees, &mut refused).await?;
-        let people = self.remove(number, Reviewers, &people, &mut refused).await?;
-        let teams = self.remove(number, TeamReviewers, &teams, &mut refused).await?;
-        refused.step.remove.reviewers = [people, self.of_owner(teams)].concat();
-        Ok(refused)
-    }
-
-    /// People, names of the owner's teams, and teams of others.
-    fn by_kind(&self, reviewers: &[String]) -> (Vec<String>, Vec<String>, Vec<String>) {
-        let (mut people, mut teams, mut strangers) = (Vec::new(), Vec::new(), Vec::new());
-        for reviewer in reviewers {
-            match reviewer.split_once('/') {
-                None => people.push(reviewer.clone()),
-                Some((owner, team)) if owner.eq_ignore_ascii_case(self.repository.name.owner()) => {
-                    teams.push(team.to_owned());
-                }
-                Some(_) => strangers.push(reviewer.clone()),
-            }
+        for (part, names) in parts {
+            let left = self.add(number, part, &names, &mut refused).await?;
+            put_back(&mut refused.step.add, part, left, owner);
         }
-        (people, teams, strangers)
-    }
-
-    fn of_owner(&self, teams: Vec<String>) -> Vec<String> {
-        let owner = self.repository.name.owner();
-        teams.into_iter().map(|team| format!("{owner}/{team}")).collect()
+        refused.step.add.reviewers.extend(strangers);
+        for (part, names) in by_part(&step.remove, owner).0 {
+            let left = self.remove(number, part, &names, &mut refused).await?;
+            put_back(&mut refused.step.remove, part, left, owner);
+        }
+        Ok(refused)
     }
 
     /// Adds them; what GitHub does not take of them.
@@ -106,8 +83,7 @@ impl Run<'_> {
         if names.is_empty() {
             return Ok(Vec::new());
         }
-        let host = &self.ports.host;
-        match host.add_to_sidebar(self.repository, number, part, names).await {
+        match self.host.add_to_sidebar(self.repository, number, part, names).await {
             Ok(left_out) => {
                 if !left_out.is_empty() {
                     refused.because(&format!("left out without a word: {}", left_out.join(", ")));
@@ -142,7 +118,7 @@ impl Run<'_> {
         if names.is_empty() {
             return Ok(Vec::new());
         }
-        match self.ports.host.remove_from_sidebar(self.repository, number, part, names).await {
+        match self.host.remove_from_sidebar(self.repository, number, part, names).await {
             Ok(()) => Ok(Vec::new()),
             Err(error) if error.is_refusal() => {
                 refused.because(&error.to_string());

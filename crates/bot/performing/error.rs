@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use capstan_bot_core::proposals::{NextRun, Outcome, ProposalOutcome};
-use capstan_plan::proposal::{OutsideTarget, ProposalId};
+use capstan_plan::proposal::OutsideTarget;
 
-use super::Ending;
 use capstan_fleet::planner::PlannerFailed;
 use capstan_ports::{CodeHostError, MirrorError, RecordsError};
 
@@ -50,7 +48,7 @@ impl SyncError {
     }
 
     /// Whether it is about one thing that was looked at, so that others may go on.
-    pub(super) const fn is_of_one(&self) -> bool {
+    pub(crate) const fn is_of_one(&self) -> bool {
         match self {
             // What was repeated in vain may be this one's trouble; where it is everybody's, the others are told at once.
             // What is left for the more important is enough for them.
@@ -62,7 +60,7 @@ impl SyncError {
     }
 
     /// Whether the next run may read what this one could not: not what is refused, nor what lasts.
-    pub(super) const fn may_pass(&self) -> bool {
+    pub(crate) const fn may_pass(&self) -> bool {
         match self {
             Self::Mirror(_) => !self.is_lasting(),
             Self::Host(error) => Self::is_lone(error) && !error.is_refusal(),
@@ -71,13 +69,13 @@ impl SyncError {
     }
 
     /// Whether it may be the trouble of what was asked for alone: refused, or not answered though it was repeated.
-    pub(super) const fn is_lone(error: &CodeHostError) -> bool {
+    pub(crate) const fn is_lone(error: &CodeHostError) -> bool {
         error.is_refusal()
             || matches!(error, CodeHostError::Unreachable { .. } | CodeHostError::BudgetSpent { .. })
     }
 
     /// Whether what was looked at can never be read: it is beyond the limits, or is gone.
-    pub(super) const fn is_lasting(&self) -> bool {
+    pub(crate) const fn is_lasting(&self) -> bool {
         matches!(
             self,
             Self::Mirror(MirrorError::TooLarge { .. } | MirrorError::NoSuchCommit { .. })
@@ -97,17 +95,4 @@ impl SyncError {
             Self::Outside(_) | Self::Planning(_) | Self::Planner(_) => "planner",
         }
     }
-}
-
-/// What goes wrong with these alone, as their state; the run tells it at its end.
-pub(super) fn fail(
-    outcome: &mut Outcome,
-    ending: &mut Ending,
-    members: &[ProposalId],
-    error: SyncError,
-) -> ProposalOutcome {
-    let next = if error.may_pass() { NextRun::MayGetFurther } else { NextRun::FailsAgain };
-    let state = outcome.fail(members, &error.to_string(), next);
-    ending.fail(error);
-    state
 }

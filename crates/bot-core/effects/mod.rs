@@ -1,0 +1,112 @@
+//! What is done on GitHub and in the records: whole intentions. The shell has one function that performs them, which looks
+//! at what exists first, so that each may be performed twice.
+//!
+//! Branches and pull requests are values of their own ([`Desired`]), because what came of them is wanted. The dashboard is
+//! written where it is decided.
+
+mod answer;
+mod check;
+mod desired;
+mod sidebar;
+#[cfg(test)]
+mod tests;
+
+use capstan_facts::{AuditEntry, CommitStatus, ProposalRecord, Reaction};
+use capstan_model::tree::CommitId;
+use capstan_plan::command::CommentId;
+use capstan_plan::proposal::ProposalId;
+use capstan_report::markdown::one_line;
+
+pub use self::answer::{AnswerNeed, AnswerOf};
+pub use self::check::{CHECK, CheckOf, EDITION, KeptReport};
+pub use self::desired::{
+    Audited, BranchThere, CommitFiles, Desired, DesiredBranch, TextStep, awaits_pull, branch_step,
+};
+pub use self::sidebar::{by_part, put_back};
+
+/// GitHub takes so many characters of a status, the sign that something was cut off among them.
+const LONGEST_STATUS: usize = 140;
+
+/// Something that is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// A line of the audit trail.
+    Audit(AuditEntry),
+    /// It is remembered what was written for a proposal.
+    SaveProposal(ProposalRecord),
+    /// What was written for a proposal is forgotten: nothing carries it.
+    ForgetProposal(ProposalId),
+    /// A write that GitHub refused is forgotten, so that the next run tries it.
+    ForgetRefusal(String),
+    /// A commit has a status.
+    Status(StatusOf),
+    /// A commit has a check.
+    Check(Box<CheckOf>),
+    /// A comment has an answer.
+    Answer(AnswerOf),
+    /// A pull request has another comment, where GitHub takes one: its conversation may be locked.
+    Comment {
+        /// The pull request.
+        number: u64,
+        /// What it says.
+        body: String,
+    },
+    /// A comment has that reaction. One that is gone, or whose conversation is locked, is none the worse without it.
+    React {
+        /// The comment.
+        comment: CommentId,
+        /// The reaction.
+        reaction: Reaction,
+    },
+    /// What came of a button is remembered with the check that it is on. Where nobody remembers that check, nobody is told.
+    Pressed {
+        /// The commit.
+        head: CommitId,
+        /// What the check says of it.
+        words: String,
+    },
+    /// A line of Markdown is above what a check says, as long as nothing else is reported. A check that is not there, or
+    /// that GitHub does not take, is none the worse without it.
+    LineAbove {
+        /// The commit.
+        head: CommitId,
+        /// The line.
+        line: String,
+    },
+    /// It is remembered that a commit was looked at under that name.
+    LookedAt {
+        /// The commit.
+        commit: CommitId,
+        /// The name.
+        name: &'static str,
+    },
+}
+
+/// The status of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusOf {
+    /// The commit.
+    pub commit: CommitId,
+    /// What it says.
+    pub status: CommitStatus,
+    /// By this it is known whether it says that already.
+    pub content: String,
+    /// What is done where nothing is remembered of it.
+    pub first: FirstStatus,
+}
+
+/// What is done about a status of which nothing is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstStatus {
+    /// It is written.
+    Written,
+    /// A database that was lost knows nothing of what was said: GitHub is asked.
+    Asked,
+    /// Nothing: it takes back what was never said.
+    Nothing,
+}
+
+/// What a status says, as long as GitHub takes it.
+pub fn status_text(text: &str) -> String {
+    one_line(text, LONGEST_STATUS - 1)
+}

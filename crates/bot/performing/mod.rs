@@ -1,0 +1,93 @@
+//! The one performer of effects ([`capstan_bot_core::effects`]): it reads what exists, writes what differs, and remembers
+//! what it wrote, so that each effect may be performed twice.
+
+mod checks;
+mod comments;
+mod error;
+mod pulls;
+mod refusals;
+mod sidebar;
+
+use capstan_bot_core::effects::{CHECK, Effect};
+use capstan_bot_core::facts::{Refusals, Write};
+use tokio::sync::Mutex;
+
+pub use self::error::SyncError;
+pub(crate) use self::pulls::{Branched, Published};
+use capstan_ports::{CheckRecord, Clock, CodeHost, Records, Repository};
+
+/// Where nobody knows of refusals.
+pub(crate) static NOTHING_REFUSED: Refusals = Refusals::NONE;
+
+/// Performs effects on one repository.
+pub(crate) struct Performer<'a> {
+    host: &'a dyn CodeHost,
+    records: &'a dyn Records,
+    clock: &'a dyn Clock,
+    repository: &'a Repository,
+    /// What GitHub refused so far.
+    refusals: &'a Refusals,
+    /// Held while a check is written, so that nobody writes what another one has read meanwhile.
+    alone: Mutex<()>,
+}
+
+/// What came of an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Performed {
+    /// It is so.
+    Done,
+    /// GitHub does not take it.
+    Refused,
+    /// GitHub knows nothing any more of what it is about.
+    Gone,
+}
+
+impl<'a> Performer<'a> {
+    pub(crate) fn new(
+        (host, records, clock): (&'a dyn CodeHost, &'a dyn Records, &'a dyn Clock),
+        repository: &'a Repository,
+        refusals: &'a Refusals,
+    ) -> Self {
+        Self { host, records, clock, repository, refusals, alone: Mutex::default() }
+    }
+
+    /// Performs these, one after the other.
+    pub(crate) async fn perform_all(
+        &self,
+        effects: impl IntoIterator<Item = Effect> + Send,
+    ) -> Result<(), SyncError> {
+        for effect in effects.into_iter().collect::<Vec<_>>() {
+            self.perform(effect).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn perform(&self, effect: Effect) -> Result<Performed, SyncError> {
+        let (records, repository) = (self.records, self.repository.id);
+        match effect {
+            Effect::Audit(entry) => records.audit(&entry).await?,
+            Effect::SaveProposal(record) => records.save_proposal(&record).await?,
+            Effect::ForgetProposal(proposal) => records.forget_proposal(repository, &proposal).await?,
+            Effect::ForgetRefusal(what) => records.forget_refused_write(repository, &what).await?,
+            Effect::LookedAt { commit, name } => {
+                records.save_check(&CheckRecord::noted(repository, &commit, name)).await?;
+            }
+            Effect::Pressed { head, words } => {
+                if let Some(record) = records.check(repository, &head, CHECK).await? {
+                    records.save_check(&CheckRecord { pressed: Some(words), ..record }).await?;
+                }
+            }
+            Effect::Status(status) => return self.set_status(status).await,
+            Effect::Check(check) => {
+                let write = Write::check(check.head.as_str(), check.inputs().unwrap_or_default());
+                let said = self.say(&check).await.map(drop);
+                return self.attempt(&write, said).await;
+            }
+            Effect::LineAbove { head, line } => return self.write_above(&head, &line).await,
+            Effect::Answer(answer) => return self.answer(&answer).await,
+            Effect::Comment { number, body } => return self.comment(number, &body).await,
+            Effect::React { comment, reaction } => return self.react(comment, reaction).await,
+        }
+        Ok(Performed::Done)
+    }
+}

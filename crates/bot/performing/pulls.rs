@@ -1,0 +1,198 @@
+//! Branches and pull requests, written: at most four writes (tree, commit, reference, pull request), in an order in which a
+//! death between any two leaves something that the next run recognises and completes.
+//!
+//! A tree or a commit that no reference names is garbage of no consequence. A branch without its pull request is found by
+//! its name and trailers. A branch that was moved under a pull request whose text is old is found by the folded block in
+//! that text.
+
+use capstan_bot_core::effects::{Desired, DesiredBranch};
+use capstan_bot_core::facts::{Write, draft_of};
+use capstan_model::tree::CommitId;
+use capstan_plan::proposal::{BranchStep, Draft, Drafted};
+use capstan_report::sealed_message;
+
+use super::{Performed, Performer, SyncError};
+use capstan_ports::{
+    CodeHostError, CommitMetadata, CreatedPullRequest, CreatedReference, MovedReference, NewPullRequest,
+    PullRequest, PullRequestEdit, PullRequestState,
+};
+
+/// What came of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Published {
+    /// It was opened.
+    Opened(u64),
+    /// Its branch or its text was brought up to date.
+    Updated(u64),
+    /// All was as wanted.
+    Unchanged(u64),
+    /// GitHub's rules refuse it, in its words.
+    Refused(String),
+    /// Somebody else was quicker: look again.
+    Overtaken,
+}
+
+/// What came of a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Branched {
+    /// It was as wanted.
+    Stands,
+    /// It is at this commit now.
+    Written(CommitId),
+    /// Nothing more is done.
+    Ends(Published),
+}
+
+impl Performer<'_> {
+    /// Brings a branch and its pull request to what they should be.
+    pub(crate) async fn bring_up(&self, desired: &Desired<'_>) -> Result<Published, SyncError> {
+        if let Branched::Ends(published) = self.bring_branch_up(&desired.branch).await? {
+            return Ok(published);
+        }
+        let (published, action, number) = match (desired.open, desired.edit()) {
+            (None, _) => match self.open(&desired.opened()).await? {
+                Some(pull) => (Published::Opened(pull.number), desired.audited.opened, pull.number),
+                None => return Ok(Published::Overtaken),
+            },
+            (Some((pull, _)), None) => return Ok(Published::Unchanged(pull.number)),
+            (Some(_), Some((number, edit))) => {
+                self.host.edit_pull_request(self.repository, number, &edit).await?;
+                (Published::Updated(number), desired.audited.updated, number)
+            }
+        };
+        self.audit(None, action, desired.audited.of(number)).await?;
+        Ok(published)
+    }
+
+    /// Remembers whether GitHub took a pull request, or refused it; `None` is one that a person works on.
+    pub(crate) async fn settle(
+        &self,
+        write: &Write,
+        published: Result<Option<Published>, SyncError>,
+    ) -> Result<Option<Published>, SyncError> {
+        let published = match published {
+            Err(SyncError::Host(error)) if error.is_refusal() => Some(Published::Refused(error.to_string())),
+            published => published?,
+        };
+        match &published {
+            Some(Published::Refused(why)) => {
+                self.refused(write, why).await?;
+            }
+            Some(Published::Overtaken) => {}
+            None | Some(_) => self.taken(write).await?,
+        }
+        Ok(published)
+    }
+
+    /// Brings a branch to what it should be: the one place that makes commits. Each has the seal by which it is known
+    /// again.
+    pub(crate) async fn bring_branch_up(&self, branch: &DesiredBranch<'_>) -> Result<Branched, SyncError> {
+        if branch.step == BranchStep::Keep {
+            return Ok(Branched::Stands);
+        }
+        let (host, repository, name) = (self.host, self.repository, branch.name.as_str());
+        if let Some(number) = branch.open
+            && host.pull_request(repository, number).await?.state != PullRequestState::Open
+        {
+            return Ok(Branched::Ends(Published::Overtaken));
+        }
+        let parent = branch.parent;
+        let tree = host.create_tree(repository, &parent.root, &branch.entries()).await?;
+        let place = (repository.id, name);
+        let message = sealed_message(branch.message.clone(), place, (&parent.commit, &tree), branch.key);
+        let commit = CommitMetadata { message, tree, parents: vec![parent.commit.clone()] };
+        let commit = host.create_commit(repository, &commit).await?;
+        let moved = match &branch.step {
+            BranchStep::Move { before } => host.move_branch(repository, name, before, &commit).await?,
+            BranchStep::Create | BranchStep::Keep => {
+                match host.create_branch(repository, name, &commit).await? {
+                    CreatedReference::Created => MovedReference::Moved,
+                    CreatedReference::Exists => MovedReference::Elsewhere,
+                    CreatedReference::Refused => {
+                        MovedReference::Refused(format!("the branch {name} may not be created"))
+                    }
+                }
+            }
+        };
+        Ok(match moved {
+            MovedReference::Moved => Branched::Written(commit),
+            MovedReference::Elsewhere => Branched::Ends(Published::Overtaken),
+            MovedReference::Refused(why) => Branched::Ends(Published::Refused(why)),
+        })
+    }
+
+    /// Opens a pull request; `None` where somebody was quicker.
+    pub(crate) async fn open(&self, new: &NewPullRequest) -> Result<Option<Box<PullRequest>>, SyncError> {
+        Ok(match self.host.create_pull_request(self.repository, new).await? {
+            CreatedPullRequest::Created(pull) => Some(pull),
+            CreatedPullRequest::Exists | CreatedPullRequest::NothingBetween => None,
+        })
+    }
+
+    /// Writes the text of a pull request.
+    pub(crate) async fn write_text(
+        &self,
+        number: u64,
+        title: Option<String>,
+        body: String,
+    ) -> Result<(), SyncError> {
+        let edit = PullRequestEdit { title, body: Some(body), close: false };
+        self.host.edit_pull_request(self.repository, number, &edit).await?;
+        Ok(())
+    }
+
+    /// Closes a pull request with a new body, in one call.
+    pub(crate) async fn close(&self, number: u64, body: String) -> Result<(), SyncError> {
+        let edit = PullRequestEdit { title: None, body: Some(body), close: true };
+        self.host.edit_pull_request(self.repository, number, &edit).await?;
+        Ok(())
+    }
+
+    /// Whether GitHub knows nothing of a pull request any more that was listed before: what cannot be done with it then is
+    /// no failure.
+    pub(crate) async fn is_gone(&self, number: u64) -> Result<bool, SyncError> {
+        match self.host.pull_request(self.repository, number).await {
+            Ok(_) => Ok(false),
+            Err(CodeHostError::NotFound { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A pull request as it is now; `None` where it is not open.
+    pub(crate) async fn still_open(&self, number: u64) -> Result<Option<PullRequest>, SyncError> {
+        let now = self.host.pull_request(self.repository, number).await?;
+        Ok((now.state == PullRequestState::Open).then_some(now))
+    }
+
+    /// What is noted of a pull request that is to be a draft or ready, and what is to be made of it once that stands in
+    /// its body. That Capstan made it a draft is noted before it does, and no longer noted after it was taken back: so
+    /// nobody takes it for a person's wish in between, and what GitHub refuses is not tried at every turn.
+    pub(crate) async fn note_draft(
+        &self,
+        pull: &PullRequest,
+        was: Drafted,
+        want: Draft,
+    ) -> Result<(Drafted, Option<Draft>), SyncError> {
+        let now = draft_of(pull);
+        Ok(match was.change(now, want) {
+            None => (was.noted(now, want), None),
+            Some(Draft::Draft) => (Drafted::ByCapstan, Some(Draft::Draft)),
+            Some(Draft::Ready) => match self.make_draft(pull, Draft::Ready).await? {
+                Performed::Done => (Drafted::No, None),
+                Performed::Refused | Performed::Gone => (was, None),
+            },
+        })
+    }
+
+    /// Makes a pull request a draft, or ready.
+    pub(crate) async fn make_draft(&self, pull: &PullRequest, to: Draft) -> Result<Performed, SyncError> {
+        match self.host.set_draft(self.repository, pull, to).await {
+            // Some plans of GitHub have no drafts.
+            Err(error) if error.is_refusal() => {
+                tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "GitHub does not change whether a pull request is a draft");
+                Ok(Performed::Refused)
+            }
+            made => Ok(made.map(|()| Performed::Done)?),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What is remembered of writes: the audit trail, and what GitHub refuses to take, which is no error of the run's. Which
+//! writes are left alone for how long says [`capstan_bot_core::facts::Refusals`].
+
+use capstan_bot_core::facts::Write;
+use capstan_plan::proposal::ProposalId;
+use jiff::Timestamp;
+
+use super::{Performed, Performer, SyncError};
+use capstan_ports::{AuditEntry, RefusedWrite};
+
+impl Performer<'_> {
+    /// The refusal on whose account a write is not tried now.
+    pub(crate) fn refusal(&self, write: &Write) -> Option<&RefusedWrite> {
+        self.refusals.against(write, self.clock.now())
+    }
+
+    /// Remembers that something was refused, a write by GitHub or a look by the limits of planning, and says when it is
+    /// tried again.
+    pub(crate) async fn refused(&self, write: &Write, reason: &str) -> Result<Timestamp, SyncError> {
+        let refused = self.refusals.refused(write, self.repository.id, reason, self.clock.now());
+        let not_before = refused.not_before;
+        tracing::warn!(repository = %self.repository.name, what = write.what(), reason, refusals = refused.refusals, not_before = %not_before, "refused: this is left alone until then");
+        self.records.save_refused_write(&refused).await?;
+        self.records.audit(&write.refusal_audited(&refused)).await?;
+        Ok(not_before)
+    }
+
+    /// Remembers that GitHub took a write.
+    pub(crate) async fn taken(&self, write: &Write) -> Result<(), SyncError> {
+        if self.refusals.knows(write) {
+            self.records.forget_refused_write(self.repository.id, write.what()).await?;
+        }
+        Ok(())
+    }
+
+    /// What came of one write to GitHub with all that belongs to it: where GitHub refuses it, that is remembered and is no
+    /// error of the run's.
+    pub(crate) async fn attempt(
+        &self,
+        write: &Write,
+        result: Result<(), SyncError>,
+    ) -> Result<Performed, SyncError> {
+        match result {
+            Ok(()) => self.taken(write).await.map(|()| Performed::Done),
+            Err(SyncError::Host(error)) if error.is_refusal() => {
+                self.refused(write, &error.to_string()).await.map(|_| Performed::Refused)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Notes for the history of a proposal, or of the repository, what Capstan did by itself.
+    pub(crate) async fn audit(
+        &self,
+        proposal: Option<&ProposalId>,
+        action: &'static str,
+        detail: String,
+    ) -> Result<(), SyncError> {
+        Ok(self.records.audit(&AuditEntry::own(self.repository.id, proposal, action, detail)).await?)
+    }
+
+    /// The same of what somebody did.
+    pub(crate) async fn audit_by(
+        &self,
+        actor: &str,
+        action: &'static str,
+        detail: String,
+    ) -> Result<(), SyncError> {
+        let own = AuditEntry::own(self.repository.id, None, action, detail);
+        Ok(self.records.audit(&AuditEntry { actor: actor.to_owned(), ..own }).await?)
+    }
+
+    /// What Capstan did, for each cluster whose changes a pull request brings.
+    pub(crate) async fn audit_each(
+        &self,
+        members: &[ProposalId],
+        action: &'static str,
+        detail: &str,
+    ) -> Result<(), SyncError> {
+        for member in members {
+            self.audit(Some(member), action, detail.to_owned()).await?;
+        }
+        Ok(())
+    }
+}

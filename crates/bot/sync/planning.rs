@@ -1,0 +1,84 @@
+//! What the planner is asked of snapshots, wherever a step needs it.
+
+use std::sync::Arc;
+
+use capstan_bot_core::facts::{Scopes, by_target};
+use capstan_model::finding::FileError;
+use capstan_model::ids::ClusterId;
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_plan::proposal::Scope;
+use capstan_plan::settings::RepositorySettings;
+
+use super::{Run, SyncError, beyond_limits};
+use capstan_fleet::planner::{OpenFailed, OpenFleet, Planner, PlannerFailed};
+use capstan_ports::Snapshot;
+
+/// Why a snapshot is not opened.
+pub(super) enum NotOpened {
+    /// Of what stands in it, its settings most of all: pull requests say so.
+    Settings(FileError),
+    Failed(SyncError),
+}
+
+impl Run<'_> {
+    /// Asks the planner something that may take long.
+    pub(super) async fn ask_planner<T: Send + 'static>(
+        self,
+        question: impl FnOnce(&dyn Planner) -> T + Send + 'static,
+    ) -> Result<T, SyncError> {
+        let planner = Arc::clone(&self.ports.planner);
+        Ok(tokio::task::spawn_blocking(move || question(planner.as_ref())).await?)
+    }
+
+    /// Opens a snapshot.
+    pub(super) async fn open_snapshot(self, tree: &Arc<dyn Tree>) -> Result<Box<dyn OpenFleet>, NotOpened> {
+        let (tree, today) = (Arc::clone(tree), self.facts.today);
+        match self.ask_planner(move |planner| planner.open(tree, today)).await.map_err(NotOpened::Failed)? {
+            Ok(fleet) => Ok(fleet),
+            Err(OpenFailed::Settings(problem)) => Err(NotOpened::Settings(problem)),
+            Err(OpenFailed::Planner(PlannerFailed::Exceeded(why))) => {
+                Err(NotOpened::Settings(beyond_limits(why)))
+            }
+            Err(OpenFailed::Planner(failed)) => Err(NotOpened::Failed(failed.into())),
+        }
+    }
+
+    /// The clusters among these targets that are made of something else in the second snapshot, ordered.
+    pub(super) async fn touched(
+        &self,
+        before: &Arc<dyn Tree>,
+        after: &Arc<dyn Tree>,
+        scopes: &Scopes,
+    ) -> Result<Vec<ClusterId>, SyncError> {
+        if before.folder_id(&RepoPath::root()).is_some()
+            && before.folder_id(&RepoPath::root()) == after.folder_id(&RepoPath::root())
+        {
+            return Ok(Vec::new());
+        }
+        let (before, after) = (before.clone(), after.clone());
+        let scopes: Vec<Scope> = scopes.values().cloned().collect();
+        Ok(self.ask_planner(move |planner| planner.touched(before, after, &scopes)).await??)
+    }
+
+    /// The targets of the base branch, and those that a head adds.
+    pub(super) async fn scopes_with(
+        &self,
+        scopes: &Scopes,
+        head: &Snapshot,
+        settings: &RepositorySettings,
+    ) -> Result<Scopes, SyncError> {
+        let mut all = by_target(self.scopes_of(&head.tree, settings).await?);
+        all.extend(scopes.iter().map(|(target, scope)| (target.clone(), scope.clone())));
+        Ok(all)
+    }
+
+    /// The targets of a snapshot.
+    pub(super) async fn scopes_of(
+        &self,
+        tree: &Arc<dyn Tree>,
+        settings: &RepositorySettings,
+    ) -> Result<Vec<Scope>, SyncError> {
+        let (tree, settings) = (Arc::clone(tree), settings.clone());
+        Ok(self.ask_planner(move |planner| planner.scopes(tree, &settings)).await??)
+    }
+}
