@@ -147,6 +147,7 @@ mod tests {
             from: None,
             to: SourceId::parse("aws/v2"),
             kubernetes: None,
+            kubernetes_now: None,
             rest: Rest::default(),
             to_content: None,
             basis: Basis::Known,
