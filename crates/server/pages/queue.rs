@@ -29,7 +29,7 @@ use capstan_ports::{Again, FleetJob, JobState, ShownRepository};
       <td role="cell" data-label="Work"><span class="badge mood-{{ row.mood }}">{{ row.state }}</span><span class="reason">{{ row.job }}.</span>{% if let Some(why) = row.why %}<span class="reason">{{ why }}</span>{% endif %}</td>
       <td role="cell" data-label="Proposals open">{{ row.open }}</td>
       <td role="cell" data-label="Opened in the last hour">{{ row.opened }}</td>
-      <td role="cell" data-label="Do">{% if row.may_write %}<form method="post" action="/queue/{{ row.id }}/look"><input type="hidden" name="token" value="{{ form_token }}"><button aria-label="Look at {{ row.name }} again">Look again</button></form>{% else %}<span class="quiet">needs write access</span>{% endif %}</td>
+      <td role="cell" data-label="Do">{% if row.may_write %}<form method="post" action="/queue/{{ row.id }}/look"><input type="hidden" name="token" value="{{ form_token }}"><button aria-label="Look again at {{ row.name }}">Look again</button></form>{% else %}<span class="quiet">needs write access</span>{% endif %}</td>
     </tr>
     {% endfor %}
   </tbody>

@@ -66,7 +66,7 @@ async fn a_cluster_that_cannot_be_planned_is_told_on_the_pages_and_in_the_dashbo
     let town = Town::new("mode: propose\ndashboard: {enabled: true}\n", &[PEU01, PEU02]).await;
     town.push("main", &[Edit::write("gauss/peu01/base/broken.yaml", "a: [\n")]);
     town.settle().await;
-    let row = "data-label=\"State\"><span class=\"badge mood-bad\">unplannable</span>";
+    let row = "data-label=\"State\"><div class=\"said\"><span class=\"badge mood-bad\">unplannable</span>";
     let fleet = town.page("/?state=unplannable").await;
     assert!(fleet.contains(row), "{fleet}");
     assert!(fleet.contains("href=\"/clusters/acme/gitops/gauss/peu01\""), "{fleet}");
