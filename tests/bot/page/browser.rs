@@ -264,7 +264,8 @@ async fn the_pages_work_in_a_browser() {
     browser.click("details summary").await;
     world.campaign(world.gitops, twelve().split_off(9)).await;
     world.know(world.gitops, "acme/gitops").await;
-    browser.until("document.querySelectorAll('tbody th[scope=row]').length === 3").await;
+    // Those three, and the cluster of the open proposal.
+    browser.until("document.querySelectorAll('tbody th[scope=row]').length === 4").await;
     browser.until("document.querySelector('details').open").await;
     browser
         .until("document.getElementById('renewed').textContent === 'The page was renewed just now.'")
