@@ -32,7 +32,6 @@ pub fn replay(file: &YamlFile, place: &FieldPath, conversion: &Conversion) -> Re
 /// nothing, and each stays where its comments are.
 pub fn in_order_of(object: &Node, conversion: Conversion) -> Conversion {
     let mut now = object.clone();
-    let notes = conversion.notes;
     let steps = conversion.steps.into_iter().map(|step| {
         let step = match step {
             ConversionStep::Replace { at, value } => {
@@ -44,7 +43,7 @@ pub fn in_order_of(object: &Node, conversion: Conversion) -> Conversion {
         apply::apply_step(&mut now, &step);
         step
     });
-    Conversion { steps: steps.collect(), notes }
+    Conversion { steps: steps.collect() }
 }
 
 /// Conversions of one document's objects, and how much may still be read for them.

@@ -17,7 +17,6 @@ use capstan_yaml::{Node, NodeKind};
 /// of that goes what the release does not write.
 pub(super) fn without_tidying(object: &Node, conversion: Conversion, release: &[Node]) -> Conversion {
     let mut now = object.clone();
-    let notes = conversion.notes;
     let mut steps = Vec::new();
     for step in conversion.steps {
         let tidied = match &step {
@@ -35,11 +34,11 @@ pub(super) fn without_tidying(object: &Node, conversion: Conversion, release: &[
             _ => vec![step],
         };
         for step in &finer {
-            apply(&mut now, &Conversion { steps: vec![step.clone()], ..Conversion::default() });
+            apply(&mut now, &Conversion { steps: vec![step.clone()] });
         }
         steps.extend(finer);
     }
-    Conversion { steps, notes }
+    Conversion { steps }
 }
 
 /// Whether the definition of an object's kind takes an empty list or mapping there.
