@@ -29,9 +29,9 @@ impl Priority {
     pub(super) const fn share(self) -> u64 {
         match self {
             Self::Command => 1_000,
-            Self::Rollout => 981,
-            Self::Refresh => 979,
-            Self::Proposal => 977,
+            Self::Rollout => 974,
+            Self::Refresh => 972,
+            Self::Proposal => 970,
         }
     }
 

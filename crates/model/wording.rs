@@ -105,7 +105,7 @@ pub fn quoted(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
-            c if c.is_control() || is_invisible(c) => quoted.extend(c.escape_unicode()),
+            c if is_unfit(c) => quoted.extend(c.escape_unicode()),
             c => quoted.push(c),
         }
     }

@@ -1,7 +1,7 @@
 //! GitHub-flavoured Markdown made from text that nobody vouches for.
 
 use super::pages::is_address;
-use capstan_model::wording::{fitting, is_invisible};
+use capstan_model::wording::{fitting, is_unfit};
 
 /// What GitHub takes of a body, in characters.
 pub(super) const MAX_BODY_CHARACTERS: usize = 65_536;
@@ -19,7 +19,7 @@ pub fn one_line(text: &str, max: usize) -> String {
         line.push(match c {
             '\n' => '⏎',
             '\t' => ' ',
-            c if c.is_control() || is_invisible(c) => '\u{fffd}',
+            c if is_unfit(c) => '\u{fffd}',
             c => c,
         });
     }

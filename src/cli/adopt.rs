@@ -3,12 +3,12 @@
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::TreeId;
-use capstan_model::wording::in_one_line;
 use capstan_plan::inference::{Candidate, Inference, SENSIBLE_PERCENT, Verdict};
 use capstan_plan::merge::Fit;
 use serde_json::{Value, json};
 
 use super::arguments::Adopt;
+use super::harmless::line;
 use super::refusal::refusal;
 use super::{Context, Failure, Format, Outcome, output};
 use capstan_fleet::generator::{Inferred, Refused};
@@ -143,21 +143,27 @@ fn in_words(fit: Fit) -> String {
 }
 
 fn text(cluster: &ClusterId, result: &Answer, written: bool) -> String {
-    let cluster = in_one_line(cluster.as_str());
-    let adopted = match result {
-        Ok(adopted) => adopted,
-        Err(refused) => return format!("{cluster}  cannot be read: {}\n", in_one_line(&refused.to_string())),
+    let mut text = String::new();
+    let (inference, change) = match result {
+        Err(refused) => {
+            line!(text, "{cluster}  cannot be read: {refused}");
+            return text;
+        }
+        Ok(Inferred::Fits { inference, change }) => (inference, change),
+        Ok(adopted) => {
+            line!(text, "{cluster}  {}", reason(adopted).unwrap_or_default());
+            return text;
+        }
     };
-    let Inferred::Fits { inference, change } = adopted else {
-        return format!("{cluster}  {}\n", reason(adopted).unwrap_or_default());
-    };
-    let mut lines = inference.candidates.iter();
-    let best = lines.next().map_or_else(String::new, |best| {
-        format!("{cluster}  {}  has {}\n", best.release, in_words(best.fit))
-    });
-    let next = lines.next().map_or_else(String::new, |next| {
-        format!("    next best: {}, {}\n", next.release, in_words(next.fit))
-    });
-    let file = if written { format!("    recorded in {}\n", change.path) } else { String::new() };
-    format!("{best}{next}{file}")
+    let mut candidates = inference.candidates.iter();
+    if let Some(best) = candidates.next() {
+        line!(text, "{cluster}  {}  has {}", best.release, in_words(best.fit));
+    }
+    if let Some(next) = candidates.next() {
+        line!(text, "    next best: {}, {}", next.release, in_words(next.fit));
+    }
+    if written {
+        line!(text, "    recorded in {}", change.path);
+    }
+    text
 }

@@ -5,7 +5,7 @@ use super::{Failure, Outcome, examples, output};
 
 pub(super) fn run(command: &Completions) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(command.shell, &mut examples::command(), "capstan", &mut script);
+    clap_complete::generate(command.shell, &mut examples::shown(), "capstan", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
     Ok(Outcome::Done)
 }

@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<Outcome, Fa
         ChangeFormat::Yaml => output::print_yaml(&element(&created, command.write))?,
         ChangeFormat::Text => {
             for file in &created.files {
-                output::print_text(&format!("{}\n", file.path))?;
+                output::print_line(&format!("{}", file.path))?;
             }
         }
     }

@@ -31,7 +31,8 @@ pub(super) fn run(context: &Context<'_>, command: &Diff) -> Result<Outcome, Fail
                 let path =
                     if difference.path.is_root() { String::new() } else { format!("  {}", difference.path) };
                 let (old, new) = (value(&difference.old), value(&difference.new));
-                output::print_text(&format!("{}{path}\n  {old} -> {new}\n", difference.object))?;
+                output::print_line(&format!("{}{path}", difference.object))?;
+                output::print_line(&format!("  {old} -> {new}"))?;
             }
         }
         Format::Json | Format::Yaml => {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use capstan_model::wording::list;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _, Subcommand as _, value_parser};
 
@@ -247,7 +248,7 @@ const OF_A_CHECKOUT: [&str; 3] = ["repo", "at", "releases"];
 const WITHOUT_A_CHECKOUT: &[&str] = &["schema", "rules", "completions", "help"];
 
 /// Commands in which releases play a part, so that a checkout of theirs is of use.
-const WITH_RELEASES: &[&str] = &["plan", "upgrade", "create", "releases", "clusters", "adopt", "campaign"];
+const WITH_RELEASES: [&str; 7] = ["plan", "upgrade", "create", "releases", "clusters", "adopt", "campaign"];
 
 /// The commands as they are parsed, with examples.
 pub fn command() -> Command {
@@ -264,6 +265,21 @@ pub fn command() -> Command {
     command
 }
 
+/// What shells complete: flags where they are of use, and no hidden command.
+pub fn shown() -> Command {
+    let all = Arguments::command();
+    let services = services();
+    let of_a_checkout: Vec<Arg> = all.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    let commands = all.get_subcommands().filter(|below| !below.is_hide_set()).cloned().map(|below| {
+        let useful =
+            of_a_checkout.iter().filter(|arg| is_of_use(arg.get_id().as_str(), below.get_name(), &services));
+        useful.cloned().fold(below.clone(), Command::arg)
+    });
+    Command::new("capstan")
+        .args(of_a_checkout.iter().cloned().map(|arg| arg.global(false)))
+        .subcommands(commands)
+}
+
 fn is_of_use(flag: &str, command: &str, services: &[String]) -> bool {
     let reads_a_checkout =
         !WITHOUT_A_CHECKOUT.contains(&command) && !services.iter().any(|service| service == command);
@@ -274,10 +290,6 @@ fn is_of_use(flag: &str, command: &str, services: &[String]) -> bool {
 fn without(command: Command, flag: &'static str) -> Command {
     let hidden = Arg::new(flag).long(flag).global(true).hide(true);
     command.arg(if flag == "at" { hidden } else { hidden.value_parser(value_parser!(PathBuf)) })
-}
-
-fn listed(commands: &[&str]) -> String {
-    commands.iter().map(|command| format!("`{command}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn services() -> Vec<String> {
@@ -298,12 +310,13 @@ pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Re
     let useless = OF_A_CHECKOUT
         .into_iter()
         .zip(given)
-        .find(|(flag, given)| *given && !is_of_use(flag, name, &services));
+        // An alias may give a checkout to all commands: help is there all the same.
+        .find(|(flag, given)| *given && name != "help" && !is_of_use(flag, name, &services));
     let message = match useless {
         None => return Ok(arguments),
         Some(("releases", _)) if is_of_use("repo", name, &services) => format!(
-            "`--releases` is for {}; `{name}` looks at one repository alone. `capstan --repo DIR {name}` looks at that of the releases",
-            listed(WITH_RELEASES)
+            "`--releases` is for {}; `{name}` looks at one repository alone, and `--repo DIR` says at which",
+            list(&WITH_RELEASES.map(|command| format!("`{command}`")))
         ),
         Some((flag, _)) => format!("`--{flag}` is for commands on a checkout; `{name}` reads none"),
     };
@@ -390,10 +403,28 @@ mod tests {
         {
             assert!(!help(words).contains("--releases"), "{words:?}");
         }
-        let refused = "error: `--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters`, `adopt`, `campaign`; `validate` looks at one repository alone. `capstan --repo DIR validate` looks at that of the releases\n";
+        let refused = "error: `--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters`, `adopt` and `campaign`; `validate` looks at one repository alone, and `--repo DIR` says at which\n";
         assert!(help(&["capstan", "validate", "--releases", "r"]).starts_with(refused));
         assert!(help(&["capstan", "--releases", "r", "validate"]).starts_with(refused));
         assert!(help(&["capstan", "clusters", "-o", "diff"]).contains("[possible values: text, json, yaml]"));
+    }
+
+    #[test]
+    fn shells_complete_what_is_of_use() {
+        let mut script = Vec::new();
+        clap_complete::generate(clap_complete::Shell::Bash, &mut shown(), "capstan", &mut script);
+        let script = String::from_utf8(script).unwrap();
+        assert!(!script.contains("planner-process"), "{script}");
+        let options = |of: &str| {
+            let after = script.split_once(&format!("        {of})\n")).unwrap().1;
+            after.split_once("opts=\"").unwrap().1.split_once('"').unwrap().0.to_owned()
+        };
+        assert_eq!(options("capstan__subcmd__rules"), "-o -h --output --help [ID]");
+        let of_validate = options("capstan__subcmd__validate");
+        assert!(of_validate.contains("--at") && !of_validate.contains("--releases"), "{of_validate}");
+        let names: Vec<String> = shown().get_subcommands().map(|below| below.get_name().to_owned()).collect();
+        let known = |name: &&str| names.iter().any(|known| known == name);
+        assert!(WITH_RELEASES.iter().chain(WITHOUT_A_CHECKOUT).all(|name| known(name)), "{names:?}");
     }
 
     #[test]

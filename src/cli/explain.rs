@@ -1,12 +1,11 @@
 //! `--explain`: why an upgrade is what it is, in words.
 
-use std::fmt::Write;
-
 use capstan_kustomize::schema::Origin;
 use capstan_model::finding::Place;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::upgrade::{ChangeOrigin, Decider, Explanation, HowMerged, ListMerged, ValueCompared};
 
+use super::harmless::line;
 use super::text::path_of;
 
 /// The explanation of one upgrade.
@@ -15,15 +14,15 @@ pub(super) fn text(explanation: &Explanation) -> String {
     // Rollouts stand in the plan's own text.
     let Explanation { changes, lists, values, rollouts: _ } = explanation;
     if !changes.is_empty() {
-        let _ = writeln!(text, "  why each change");
+        line!(text, "  why each change");
         changes.iter().for_each(|item| change(&mut text, item));
     }
     if !lists.is_empty() {
-        let _ = writeln!(text, "  how lists were merged");
+        line!(text, "  how lists were merged");
         lists.iter().for_each(|item| list(&mut text, item));
     }
     if !values.is_empty() {
-        let _ = writeln!(text, "  texts that are one value");
+        line!(text, "  texts that are one value");
         values.iter().for_each(|item| value(&mut text, item));
     }
     text
@@ -31,14 +30,14 @@ pub(super) fn text(explanation: &Explanation) -> String {
 
 fn change(text: &mut String, change: &ChangeOrigin) {
     let path = path_of(&change.object, &change.path);
-    let _ = writeln!(text, "    {}  {path}", change.object);
+    line!(text, "    {}  {path}", change.object);
     let places = match (&change.old, &change.new) {
         (Some(old), Some(new)) => format!(": {old} -> {new}"),
         (None, Some(new)) => format!(": {new}"),
         (Some(old), None) => format!(": it was at {old}"),
         (None, None) => String::new(),
     };
-    let _ = writeln!(text, "      {}{places}", change.because);
+    line!(text, "      {}{places}", change.because);
 }
 
 fn list(text: &mut String, list: &ListMerged) {
@@ -53,14 +52,14 @@ fn list(text: &mut String, list: &ListMerged) {
         }
     };
     place(text, &list.place, &list.object, &list.path);
-    let _ = writeln!(text, "      {how}: {}", decider(&list.decided_by));
+    line!(text, "      {how}: {}", decider(&list.decided_by));
 }
 
 fn value(text: &mut String, value: &ValueCompared) {
     place(text, &value.place, &value.object, &value.path);
     let shown =
         |text: &Option<String>| text.as_ref().map_or("(absent)".to_owned(), |text| format!("`{text}`"));
-    let _ = writeln!(
+    line!(
         text,
         "      compared as a {}: was {}, the cluster has {}, the release has {}: {}",
         value.kind.as_str(),
@@ -72,7 +71,7 @@ fn value(text: &mut String, value: &ValueCompared) {
 }
 
 fn place(text: &mut String, place: &Place, object: &ObjectId, path: &FieldPath) {
-    let _ = writeln!(text, "    {place}  {object}  {path}");
+    line!(text, "    {place}  {object}  {path}");
 }
 
 fn decider(decider: &Decider) -> String {

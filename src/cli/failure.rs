@@ -63,9 +63,9 @@ impl Failure {
             Self::Failed(refusal, message) => (refusal, message, 1),
         };
         let style = clap::builder::styling::AnsiColor::Red.on_default().bold();
-        // No message has colours of its own.
+        // No message has styles of its own. What follows its first line is set in, so that a name forges no other message.
         let lines: Vec<String> = message.split('\n').map(in_one_line).collect();
-        anstream::eprintln!("{style}error{style:#}: {}", harmless(&lines.join("\n")));
+        anstream::eprintln!("{style}error{style:#}: {}", harmless(&lines.join("\n  ")));
         see(*refusal);
         ExitCode::from(code)
     }
@@ -73,11 +73,14 @@ impl Failure {
     /// Prints what is wrong with the arguments, as clap words it, and gives the exit code; help and version are asked for,
     /// and no failure.
     pub fn report_arguments(error: &clap::Error) -> ExitCode {
-        // Nobody is left to be told that standard error is closed.
-        drop(error.print());
         match u8::try_from(error.exit_code()) {
-            Ok(0) => ExitCode::SUCCESS,
+            Ok(0) => {
+                // Nobody is left to be told that standard output is closed.
+                drop(error.print());
+                ExitCode::SUCCESS
+            }
             code => {
+                anstream::eprint!("{}", harmless(&error.render().ansi().to_string()));
                 see(Refusal::Usage);
                 ExitCode::from(code.unwrap_or(2))
             }

@@ -2,43 +2,64 @@
 
 use capstan_model::wording::is_unfit;
 
+/// The styles that Capstan and clap write, as terminals read them: plain, bold, underlined, red, green, yellow. Others hide
+/// what follows.
+const STYLES: [&str; 6] = ["0", "1", "4", "31", "32", "33"];
+
 /// Lines as they may be shown: what somebody else named moves no cursor and reorders nothing, and no line of it is a command
-/// to the runner of GitHub's workflows, which reads logs for lines that begin with `::`. Colours stay.
+/// to the runner of GitHub's workflows, which reads logs for lines that begin with `::`. Styles stay.
 pub(super) fn harmless(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        let blank = line.len() - line.trim_start().len();
-        let (before, mut rest) = line.split_at(blank);
-        shown.push_str(before);
-        if rest.starts_with("::") {
-            shown.push_str("\\u{3a}");
-            rest = &rest[1..];
-        }
-        while let Some(at) = rest.find(|c| c != '\n' && c != '\t' && is_unfit(c)) {
-            let (fit, unfit) = rest.split_at(at);
-            shown.push_str(fit);
-            let (colour, letters) = unfit.split_at(colour(unfit));
-            shown.push_str(colour);
-            rest = letters;
-            if colour.is_empty() {
-                let mut left = letters.chars();
-                shown.extend(left.next().into_iter().flat_map(char::escape_default));
-                rest = left.as_str();
-            }
-        }
-        shown.push_str(rest);
+    text.split_inclusive('\n').map(|line| shown(line, |c| c == '\n' || c == '\t')).collect()
+}
+
+/// The same of one line, with its end: what somebody else named begins no other one.
+pub(super) fn harmless_line(line: &str) -> String {
+    shown(line, |_| false) + "\n"
+}
+
+fn shown(line: &str, stays: impl Fn(char) -> bool) -> String {
+    let mut shown = String::with_capacity(line.len() + 1);
+    let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
+    let (before, mut rest) = line.split_at(blank);
+    shown.push_str(before);
+    if rest.starts_with("::") {
+        shown.push_str("\\u{3a}");
+        rest = &rest[1..];
     }
+    while let Some(at) = rest.find(|c| is_unfit(c) && !stays(c)) {
+        let (fit, unfit) = rest.split_at(at);
+        shown.push_str(fit);
+        let (style, letters) = unfit.split_at(style(unfit));
+        shown.push_str(style);
+        rest = letters;
+        if style.is_empty() {
+            let mut left = letters.chars();
+            shown.extend(left.next().into_iter().flat_map(char::escape_default));
+            rest = left.as_str();
+        }
+    }
+    shown.push_str(rest);
     shown
 }
 
-/// How long the colour is that a text begins with, as terminals read it.
-fn colour(text: &str) -> usize {
+/// How long the style is that a text begins with.
+fn style(text: &str) -> usize {
     let of = |codes: &str| {
-        let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';')?;
-        codes[end..].starts_with('m').then_some("\u{1b}[".len() + end + "m".len())
+        STYLES
+            .iter()
+            .find(|style| codes.strip_prefix(**style).is_some_and(|rest| rest.starts_with('m')))
+            .map(|style| "\u{1b}[m".len() + style.len())
     };
     text.strip_prefix("\u{1b}[").and_then(of).unwrap_or_default()
 }
+
+/// Adds a line to a text: what somebody else named in it ends it nowhere.
+macro_rules! line {
+    ($text:expr, $($said:tt)*) => {
+        $text.push_str(&$crate::cli::harmless::harmless_line(&format!($($said)*)))
+    };
+}
+pub(super) use line;
 
 #[cfg(test)]
 mod tests {
@@ -46,10 +67,20 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_read_and_no_command() {
-        let red = "\u{1b}[1;31merror\u{1b}[0m: a\n\tb\n";
+        let red = "\u{1b}[1m\u{1b}[31merror\u{1b}[0m: a\n\tb\n";
         assert_eq!(harmless(red), red);
         let hostile = "a\u{1b}]0;b\u{7}\u{1b}[2J\u{9b}c\u{202e}d\re\n  ::stop-commands::f\n::\n: :\u{1b}[";
         let shown = "a\\u{1b}]0;b\\u{7}\\u{1b}[2J\\u{9b}c\\u{202e}d\\re\n  \\u{3a}:stop-commands::f\n\\u{3a}:\n: :\\u{1b}[";
         assert_eq!(harmless(hostile), shown);
+        assert_eq!(harmless("\u{1b}[8mhidden\u{1b}[0m"), "\\u{1b}[8mhidden\u{1b}[0m");
+    }
+
+    #[test]
+    fn a_name_ends_no_line() {
+        assert_eq!(harmless_line("w\nerror: all lost\t\u{1b}[1mb"), "w\\nerror: all lost\\t\u{1b}[1mb\n");
+        assert_eq!(harmless_line("  ::error::x"), "  \\u{3a}:error::x\n");
+        let mut text = String::new();
+        line!(text, "  {}", "a\nb");
+        assert_eq!(text, "  a\\nb\n");
     }
 }

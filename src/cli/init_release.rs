@@ -45,7 +45,7 @@ pub(super) fn run(
         ChangeFormat::Yaml => output::print_yaml(&element())?,
         ChangeFormat::Text => {
             for change in &made.changes {
-                output::print_text(&format!("{}\n", change.path))?;
+                output::print_line(&format!("{}", change.path))?;
             }
         }
     }

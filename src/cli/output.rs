@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::harmless::harmless;
+use super::harmless::{harmless, harmless_line};
 use super::{Failure, ObjectFormat, PlanFormat, progress};
 
 /// Prints text as it is; colours are dropped where standard output is no terminal.
@@ -22,6 +22,11 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
 /// Prints lines for people.
 pub(super) fn print_text(text: &str) -> Result<(), Failure> {
     print(&harmless(text))
+}
+
+/// Prints one line for people.
+pub(super) fn print_line(line: &str) -> Result<(), Failure> {
+    print(&harmless_line(line))
 }
 
 /// Prints a value as indented JSON.

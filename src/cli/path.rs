@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
-use capstan_model::wording::in_one_line;
 use capstan_plan::path::{PathStep, UpgradePath, path_to_json};
 use capstan_report::Refusal;
 use capstan_report::markdown::{code, prose, prose_cell};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
+use super::harmless::line;
 use super::refusal::refusal;
 use super::{Failure, Outcome, PlanFormat, output, text};
 use capstan_fleet::generator::{Fleet, Refused};
@@ -40,9 +40,7 @@ pub(super) fn run(
         PlanFormat::Yaml => output::print_yaml(&elements(&ways))?,
         PlanFormat::Markdown => each(&|cluster, told| match told {
             Ok(path) => markdown(path),
-            Err(refused) => {
-                format!("## {}\n\nCannot be planned: {refused}\n\n", in_one_line(cluster.as_str()))
-            }
+            Err(refused) => text::refused_in_markdown(cluster, refused),
         })?,
         PlanFormat::Text | PlanFormat::Diff => each(&|cluster, told| match told {
             Ok(path) => in_words(path),
@@ -66,18 +64,13 @@ fn in_words(path: &UpgradePath) -> String {
     let kubernetes = path.kubernetes.as_ref().map(|version| format!("Kubernetes {version}"));
     let facts: Vec<String> = kubernetes.into_iter().chain(path.date.map(|date| date.to_string())).collect();
     let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
-    let _ = writeln!(
-        text,
-        "{BOLD}{}{BOLD:#}  {}{facts}",
-        in_one_line(path.cluster.as_str()),
-        name(path.from.as_ref())
-    );
+    line!(text, "{BOLD}{}{BOLD:#}  {}{facts}", path.cluster, name(path.from.as_ref()));
     for note in &path.notes {
-        let _ = writeln!(text, "  {note}");
+        line!(text, "  {note}");
     }
     let yellow = AnsiColor::Yellow.on_default().bold();
     if let Some(held) = &path.held {
-        let _ = writeln!(text, "  {yellow}held{yellow:#}: {held}");
+        line!(text, "  {yellow}held{yellow:#}: {held}");
     }
     for (index, step) in path.steps.iter().enumerate() {
         let from = name(step.from.as_ref());
@@ -85,13 +78,13 @@ fn in_words(path: &UpgradePath) -> String {
             Some(from) if *from == step.to => format!("{} as it is now", step.to),
             _ => format!("{from} -> {}", step.to),
         };
-        let _ = writeln!(text, "  {}. {to}{}", index + 1, between(step));
-        let _ = writeln!(text, "     {}", step.why);
+        line!(text, "  {}. {to}{}", index + 1, between(step));
+        line!(text, "     {}", step.why);
         for warning in &step.warnings {
-            let _ = writeln!(text, "     {yellow}warning{yellow:#}: {warning}");
+            line!(text, "     {yellow}warning{yellow:#}: {warning}");
         }
     }
-    let _ = writeln!(text, "  {}", path.end);
+    line!(text, "  {}", path.end);
     text
 }
 

@@ -1,7 +1,6 @@
 //! `capstan plan [CLUSTER…]`
 
 use capstan_model::ids::ClusterId;
-use capstan_model::wording::in_one_line;
 use capstan_plan::patch;
 use capstan_plan::settings::TitleTemplate;
 use capstan_plan::upgrade::{self, Explanation};
@@ -106,9 +105,7 @@ fn said(
         }
         (PlanFormat::Text, Err(refused)) => harmless(&text::refused(cluster, refused)),
         (PlanFormat::Markdown, Ok(upgrade)) => text::markdown(upgrade, title),
-        (PlanFormat::Markdown, Err(refused)) => {
-            format!("## {}\n\nCannot be planned: {refused}\n\n", in_one_line(cluster.as_str()))
-        }
+        (PlanFormat::Markdown, Err(refused)) => text::refused_in_markdown(cluster, refused),
         (PlanFormat::Diff, Ok(upgrade)) => patch::unified(&upgrade.files),
         (PlanFormat::Diff, Err(refused)) => return Said::Complained(cluster.clone(), refused.clone()),
     })

@@ -72,7 +72,7 @@ pub(super) fn beside(write: impl FnOnce()) {
 /// Says something on standard error, beside the line that tells how far the command is.
 macro_rules! say {
     ($($said:tt)*) => {
-        $crate::cli::progress::beside(|| anstream::eprintln!("{}", $crate::cli::harmless::harmless(&format!($($said)*))))
+        $crate::cli::progress::beside(|| anstream::eprint!("{}", $crate::cli::harmless::harmless_line(&format!($($said)*))))
     };
 }
 pub(super) use say;

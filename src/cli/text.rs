@@ -1,6 +1,6 @@
 //! An upgrade in words, for a terminal.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 
 use capstan_model::finding::{Finding, Severity};
 use capstan_model::ids::ClusterId;
@@ -16,9 +16,11 @@ use capstan_plan::upgrade::{
 };
 use capstan_providers::ProviderChange;
 use capstan_report::ExcerptForm;
+use capstan_report::markdown::prose;
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
+use super::harmless::line;
 use super::progress::say;
 use capstan_fleet::generator::Refused;
 
@@ -29,60 +31,56 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
     let mut text = String::new();
     heading(&mut text, upgrade);
     for note in &upgrade.notes {
-        let _ = writeln!(text, "  {note}");
+        line!(text, "  {note}");
     }
     for component in &upgrade.components {
-        let _ = writeln!(
-            text,
-            "  {}",
-            [&[component.to_string()], component.changelogs.as_slice()].concat().join(" ")
-        );
+        line!(text, "  {}", [&[component.to_string()], component.changelogs.as_slice()].concat().join(" "));
     }
     if !upgrade.services.is_empty() {
-        let _ = writeln!(text, "  services");
+        line!(text, "  services");
         upgrade.services.iter().for_each(|item| service(&mut text, item));
     }
     if !upgrade.changes.is_empty() {
         let verb = if upgrade.blocked.is_empty() { "changes" } else { "would change" };
-        let _ = writeln!(text, "  {verb}");
+        line!(text, "  {verb}");
         upgrade.changes.iter().for_each(|item| change(&mut text, item));
     }
     let kind = upgrade.brought_by();
     if let ([], [record]) = (upgrade.changes.as_slice(), upgrade.files.as_slice()) {
         let what = if kind == SourceKind::INVENTORY { "values" } else { kind.as_str() };
-        let _ = writeln!(text, "  no object changes; {} records the {what}", record.path);
+        line!(text, "  no object changes; {} records the {what}", record.path);
     }
     if !upgrade.conflicts.is_empty() {
-        let _ = writeln!(text, "  {}", conflicts_heading(upgrade));
+        line!(text, "  {}", conflicts_heading(upgrade));
         (0..upgrade.conflicts.len()).for_each(|at| conflict(&mut text, upgrade, at));
     }
     if let Some(hint) = overwriting(upgrade) {
-        let _ = writeln!(text, "  {hint}");
+        line!(text, "  {hint}");
     }
     if !upgrade.rollouts.is_empty() {
-        let _ = writeln!(text, "  machines");
+        line!(text, "  machines");
         // In the order in which it happens, as far as there is one.
         let mut rollouts: Vec<&Rollout> = upgrade.rollouts.iter().collect();
         rollouts.sort_by_key(|rollout| rollout.course.order);
         rollouts.into_iter().for_each(|item| rollout(&mut text, item));
     }
     if !upgrade.providers.is_empty() {
-        let _ = writeln!(text, "  providers");
+        line!(text, "  providers");
         upgrade.providers.iter().for_each(|item| provider(&mut text, item));
     }
     if !upgrade.findings.is_empty() {
-        let _ = writeln!(text, "  findings");
+        line!(text, "  findings");
         for item in &upgrade.findings {
-            let _ = writeln!(text, "    {}", finding(item));
+            line!(text, "    {}", finding(item));
         }
     }
     if !upgrade.blocked.is_empty() {
         let red = AnsiColor::Red.on_default().bold();
         let others: Vec<&String> = upgrade.reasons_beside_findings().collect();
         let why = if others.is_empty() { "; the findings say why" } else { "" };
-        let _ = writeln!(text, "  {red}blocked: nothing is written{red:#}{why}");
+        line!(text, "  {red}blocked: nothing is written{red:#}{why}");
         for reason in others {
-            let _ = writeln!(text, "    {reason}");
+            line!(text, "    {reason}");
         }
     }
     text
@@ -101,31 +99,26 @@ fn service(text: &mut String, service: &ServiceChange) {
         [] => String::new(),
         keys => format!("; in capstan.yaml: {}", keys.join(", ")),
     };
-    let _ = writeln!(text, "    {} ({})  {course}{settings}", service.name, service.role);
+    line!(text, "    {} ({})  {course}{settings}", service.name, service.role);
     for edit in &service.kept {
-        let _ = writeln!(
-            text,
-            "      stays as it was edited: {}  {}",
-            edit.object,
-            path_of(&edit.object, &edit.path)
-        );
+        line!(text, "      stays as it was edited: {}  {}", edit.object, path_of(&edit.object, &edit.path));
     }
 }
 
 fn heading(text: &mut String, upgrade: &Upgrade) {
-    let name = in_one_line(upgrade.target.path());
+    let name = upgrade.target.path();
     let from = upgrade.from.as_ref().map_or_else(|| "(unknown release)".to_owned(), ToString::to_string);
     let is_of_inventory = upgrade.brought_by() == SourceKind::INVENTORY;
-    let _ = match &upgrade.to {
+    match &upgrade.to {
         // Never from a source to the same.
         Some(to) if upgrade.from.as_ref() == Some(to) || is_of_inventory => {
             let step = capstan_report::step_in_words(upgrade, str::to_owned);
             let step = step.trim_start_matches([':', ',']).trim_start();
-            writeln!(text, "{BOLD}{name}{BOLD:#}  {step}{}", basis(upgrade.basis, is_of_inventory))
+            line!(text, "{BOLD}{name}{BOLD:#}  {step}{}", basis(upgrade.basis, is_of_inventory))
         }
-        Some(to) => writeln!(text, "{BOLD}{name}{BOLD:#}  {from} -> {to}{}", basis(upgrade.basis, false)),
-        None => writeln!(text, "{BOLD}{name}{BOLD:#}  {from}, nothing is offered"),
-    };
+        Some(to) => line!(text, "{BOLD}{name}{BOLD:#}  {from} -> {to}{}", basis(upgrade.basis, false)),
+        None => line!(text, "{BOLD}{name}{BOLD:#}  {from}, nothing is offered"),
+    }
 }
 
 const fn basis(basis: Basis, is_of_inventory: bool) -> &'static str {
@@ -150,12 +143,11 @@ pub(super) fn path_of(object: &ObjectId, path: &FieldPath) -> String {
 fn change(text: &mut String, change: &Change) {
     let path = path_of(&change.object, &change.path);
     let from = change.from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
-    let place = in_one_line(&change.place.to_string());
-    let _ = writeln!(text, "    {place}  {}  {from}{path}", change.object);
+    line!(text, "    {}  {}  {from}{path}", change.place, change.object);
     if !change.path.is_root() {
         let [old, new] = sides(&change.object, &change.path, [&change.old, &change.new]);
         let (red, green) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
-        let _ = writeln!(text, "      {red}{old}{red:#} -> {green}{new}{green:#}");
+        line!(text, "      {red}{old}{red:#} -> {green}{new}{green:#}");
     } else {
         let word = if change.old.is_none() {
             "added"
@@ -164,7 +156,7 @@ fn change(text: &mut String, change: &Change) {
         } else {
             "replaced"
         };
-        let _ = writeln!(text, "      {word}");
+        line!(text, "      {word}");
     }
 }
 
@@ -205,23 +197,22 @@ fn conflict(text: &mut String, upgrade: &Upgrade, at: usize) {
         (true, _) => "blocks until a person decides".to_owned(),
         (false, side) => taken(side, &source),
     };
-    let place = in_one_line(&conflict.place.to_string());
-    let _ = writeln!(text, "    {place}  {}  {path}", conflict.object);
+    line!(text, "    {}  {}  {path}", conflict.place, conflict.object);
     if let Some(disputed) = conflict.lines_in_dispute() {
         let heads = ["was".to_owned(), "the cluster has".to_owned(), format!("the {source} has{from}")];
         for (whose, lines) in heads.into_iter().zip(disputed) {
-            let _ = writeln!(text, "      {whose}");
+            line!(text, "      {whose}");
             let lines = lines.as_ref().and_then(Value::as_str).unwrap_or_default();
             for line in lines.lines() {
-                let _ = writeln!(text, "        | {line}");
+                line!(text, "        | {line}");
             }
         }
-        let _ = writeln!(text, "      {kept} in these lines; the others are merged");
+        line!(text, "      {kept} in these lines; the others are merged");
         return;
     }
     let [base, cluster, release] = sides(&conflict.object, &conflict.path, conflict.sides());
     let was = if upgrade.basis == Basis::Unknown { String::new() } else { format!("was {base}, ") };
-    let _ = writeln!(text, "      {was}the cluster has {cluster}, the {source} has {release}{from}: {kept}");
+    line!(text, "      {was}the cluster has {cluster}, the {source} has {release}{from}: {kept}");
 }
 
 /// Whose value a conflict leaves.
@@ -234,11 +225,10 @@ fn taken(side: Side, kind: &SourceKind) -> String {
 
 fn provider(text: &mut String, provider: &ProviderChange) {
     let version = |version: &Option<String>| version.clone().unwrap_or_else(|| "no known version".to_owned());
-    let _ =
-        writeln!(text, "    {}: {} -> {}", provider.label, version(&provider.from), version(&provider.to));
+    line!(text, "    {}: {} -> {}", provider.label, version(&provider.from), version(&provider.to));
     let objects = &provider.objects;
     if provider.unknown.is_empty() {
-        let _ = writeln!(
+        line!(
             text,
             "      {}, {}, {}; -o json has all of it",
             count(objects.add.len(), "object comes", "objects come"),
@@ -247,7 +237,7 @@ fn provider(text: &mut String, provider: &ProviderChange) {
         );
     }
     for why in &provider.unknown {
-        let _ = writeln!(text, "      unknown: {why}");
+        line!(text, "      unknown: {why}");
     }
 }
 
@@ -263,7 +253,7 @@ fn rollout(text: &mut String, rollout: &Rollout) {
         Certainty::Unknown => " (cannot be judged)",
     };
     let turn = rollout.course.order.map_or_else(String::new, |order| format!("{order}. "));
-    let _ = writeln!(
+    line!(
         text,
         "    {turn}{}: {}, because of {}{certainty}",
         rollout.object,
@@ -272,7 +262,7 @@ fn rollout(text: &mut String, rollout: &Rollout) {
     );
     for part in &rollout.course.parts {
         let number = |number: Option<u32>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
-        let _ = writeln!(
+        line!(
             text,
             "        {}. {}: replaces {}, adds {}, removes {}",
             part.order,
@@ -283,7 +273,7 @@ fn rollout(text: &mut String, rollout: &Rollout) {
         );
     }
     for note in &rollout.course.notes {
-        let _ = writeln!(text, "        {note}");
+        line!(text, "        {note}");
     }
 }
 
@@ -297,8 +287,7 @@ pub(super) fn finding(finding: &Finding) -> String {
         // A finding of the repository as a whole names no file.
         if place.file().is_root() { ": ".to_owned() } else { format!("{place}: ") }
     });
-    let said = in_one_line(&format!("{}{}", place.unwrap_or_default(), finding.message));
-    format!("{style}{word}[{}]{style:#} {said}", finding.rule.id())
+    format!("{style}{word}[{}]{style:#} {}{}", finding.rule.id(), place.unwrap_or_default(), finding.message)
 }
 
 /// A value in about 60 characters, without secrets.
@@ -350,9 +339,8 @@ pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
 /// The upgrade as a pull request would show it; `title` is what the settings call it.
 pub(super) fn markdown(upgrade: &Upgrade, title: Option<&TitleTemplate>) -> String {
     let Some(to) = &upgrade.to else {
-        let notes: Vec<String> =
-            upgrade.notes.iter().map(|note| capstan_report::markdown::prose(note, 1_000)).collect();
-        let name = in_one_line(upgrade.target.path());
+        let notes: Vec<String> = upgrade.notes.iter().map(|note| prose(note, 1_000)).collect();
+        let name = prose(upgrade.target.path(), 300);
         return format!("## {name}\n\nNothing is offered. {}\n\n", notes.join(" "));
     };
     let source = SourceState::new(to.clone(), upgrade.to_content.clone());
@@ -379,20 +367,30 @@ pub(super) fn markdown(upgrade: &Upgrade, title: Option<&TitleTemplate>) -> Stri
 /// A cluster that cannot be planned.
 pub(super) fn refused(cluster: &ClusterId, refused: &Refused) -> String {
     let red = AnsiColor::Red.on_default().bold();
-    let (cluster, refused) = (in_one_line(cluster.as_str()), in_one_line(&refused.to_string()));
-    format!("{BOLD}{cluster}{BOLD:#}  {red}cannot be planned{red:#}\n    {refused}\n")
+    let mut text = String::new();
+    line!(text, "{BOLD}{cluster}{BOLD:#}  {red}cannot be planned{red:#}");
+    line!(text, "    {refused}");
+    text
+}
+
+/// The same in Markdown.
+pub(super) fn refused_in_markdown(cluster: &ClusterId, refused: &Refused) -> String {
+    format!(
+        "## {}\n\nCannot be planned: {}\n\n",
+        prose(cluster.as_str(), 300),
+        prose(&refused.to_string(), 1_000)
+    )
 }
 
 /// The same on standard error.
 pub(super) fn complain(cluster: &ClusterId, refused: &Refused) {
     let red = AnsiColor::Red.on_default().bold();
-    let (cluster, refused) = (in_one_line(cluster.as_str()), in_one_line(&refused.to_string()));
     say!("{red}error{red:#}: {cluster} cannot be planned: {refused}");
 }
 
 /// What stands besides the diff of an upgrade, on standard error.
 pub(super) fn remark(upgrade: &Upgrade, written: bool) {
-    let name = in_one_line(upgrade.target.path());
+    let name = upgrade.target.path();
     let red = AnsiColor::Red.on_default().bold();
     let mut others = upgrade.reasons_beside_findings().peekable();
     if others.peek().is_none() && !upgrade.blocked.is_empty() {
@@ -421,8 +419,7 @@ pub(super) fn remark(upgrade: &Upgrade, written: bool) {
             }
             Basis::Known | Basis::Inferred => String::new(),
         };
-        let place = in_one_line(&item.place.to_string());
-        say!("conflict: {place}: {} {path}: {values}{kept}", item.object);
+        say!("conflict: {}: {} {path}: {values}{kept}", item.place, item.object);
     }
     if let Some(hint) = overwriting(upgrade) {
         say!("{name}: {hint}");

@@ -5,13 +5,13 @@ use capstan_campaign::time::Period;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
 use capstan_plan::settings::read_campaigns;
+use capstan_test_support::random;
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::{Figures, Limit, Limits, Rehearsal};
 
-fn take_a_release(requests_an_hour: u32) -> (Figures, Timestamp) {
+fn take_a_release(requests_an_hour: u32, seed: u64) -> (Figures, Timestamp) {
     const CLUSTERS: usize = 10_000;
-    let seed: u64 = rand::random();
     let begins: Timestamp = "2026-11-23T08:00:00Z".parse().unwrap();
     let mut rehearsal = Rehearsal::new(Limits::PUBLISHED, requests_an_hour, begins, seed);
     let opened = rehearsal.open(begins, CLUSTERS);
@@ -35,13 +35,16 @@ fn take_a_release(requests_an_hour: u32) -> (Figures, Timestamp) {
 
 #[test]
 fn of_ten_thousand_clusters_that_take_a_release_what_creates_content_binds() {
-    let (figures, _) = take_a_release(12_500);
-    assert_eq!(figures.least_used.unwrap().0, Limit::ContentAnHour);
+    // The second one has seven commands in a row when all that others may use is used.
+    for seed in [random::seed(), 123_416_829_035_177_747] {
+        let (figures, _) = take_a_release(12_500, seed);
+        assert_eq!(figures.least_used.unwrap().0, Limit::ContentAnHour);
+    }
 }
 
 #[test]
 fn where_little_may_be_requested_an_hour_that_binds_and_is_used_as_well() {
-    let (figures, _) = take_a_release(5_000);
+    let (figures, _) = take_a_release(5_000, random::seed());
     assert_eq!(figures.least_used.unwrap().0, Limit::Primary);
 }
 

@@ -39,7 +39,7 @@ pub(super) const RECONCILE: &str = "capstan.dev/reconcile";
 /// what is kept of it.
 const PAGE: &str = "100";
 
-/// Of so many objects it is remembered what was said of them; then it is said once more.
+/// Of so many objects it is remembered what was said of them; of more nothing is said.
 const REMEMBERED: usize = 1_000;
 
 const FLEET: &str = "Fleet";
@@ -110,10 +110,9 @@ impl KubeStatusStore {
         let note = error.to_string();
         let is_news = {
             let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-            if told.len() >= REMEMBERED {
-                told.clear();
-            }
-            told.insert(object.uid.clone(), note.clone()).as_ref() != Some(&note)
+            // Who forgot some would say it of all of them at each look.
+            let has_room = told.len() < REMEMBERED || told.contains_key(&object.uid);
+            has_room && told.insert(object.uid.clone(), note.clone()).as_ref() != Some(&note)
         };
         if is_news {
             tracing::warn!(kind = object.kind, namespace = object.namespace, name = object.name, "{note}");

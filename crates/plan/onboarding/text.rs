@@ -2,7 +2,7 @@
 
 use capstan_model::finding::FileError;
 use capstan_model::tree::RepoPath;
-use capstan_model::wording::{count, is_invisible};
+use capstan_model::wording::{count, is_unfit};
 
 const HEAD: &str = "\
 # Settings of Capstan for this repository. Everything else has a default; `capstan schema` lists all keys.
@@ -124,7 +124,7 @@ fn quoted(text: &str) -> String {
 
     let mut quoted = String::new();
     for letter in serde_json::Value::from(text).to_string().chars() {
-        if letter.is_control() || is_invisible(letter) {
+        if is_unfit(letter) {
             let _ = write!(quoted, "\\U{:08X}", u32::from(letter));
         } else {
             quoted.push(letter);

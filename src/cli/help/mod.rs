@@ -24,10 +24,7 @@ fn told(words: &[String]) -> Result<String, Failure> {
     match words {
         [word] if word == "pages" => Ok(list()),
         [topic] => of_page(topic),
-        _ => Err(Failure::Usage(
-            Refusal::Usage,
-            format!("there is no command `{}`; `capstan help` lists the commands", words.join(" ")),
-        )),
+        _ => Err(no_such_command(words)),
     }
 }
 
@@ -54,6 +51,7 @@ fn list() -> String {
     let row = |name: &str| Some(vec![name.to_owned(), pages::title(pages::page(name)?).to_owned()]);
     let rows: Vec<Vec<String>> = pages::names().filter_map(row).collect();
     text::table(&["topic", "page"], &rows)
+        + "\ncapstan help TOPIC prints one, capstan help RULE that of a rule\n"
 }
 
 fn of_page(topic: &str) -> Result<String, Failure> {
@@ -61,37 +59,59 @@ fn of_page(topic: &str) -> Result<String, Failure> {
         Some((name, heading)) => (name, Some(heading)),
         None => (topic, None),
     };
+    // As a message names it, as a file of the repository, or as a link of another page.
+    let name = name.trim_start_matches("../");
     let name = name.strip_prefix("docs/").unwrap_or(name);
     let name = name.strip_suffix(".md").unwrap_or(name);
-    let Some(page) = pages::page(name) else { return Err(no_such_page(name)) };
-    match heading {
-        None => Ok(page.to_owned()),
-        Some(heading) => {
-            section(page, heading).map(|section| format!("{}\n", section.trim_end())).ok_or_else(|| {
-                let headings = headings(page);
-                let near = nearest(heading, headings.iter().map(|heading| heading.anchor.as_str()));
-                let hint = near.map(|near| format!("; did you mean `{name}#{near}`?")).unwrap_or_default();
-                Failure::Usage(
-                    Refusal::NotFound,
-                    format!("the page `{name}` has no heading `{heading}`{hint}"),
-                )
-            })
-        }
-    }
+    let Some(page) = pages::page(name) else { return Err(no_such_page(topic, name)) };
+    let Some(heading) = heading else { return Ok(page.to_owned()) };
+    let headings = headings(page);
+    section(page, &headings, heading).map(|section| format!("{}\n", section.trim_end())).ok_or_else(|| {
+        let near = nearest(heading, headings.iter().map(|heading| heading.anchor.as_str()));
+        let hint = near.map(|near| format!("; did you mean `{name}#{near}`?")).unwrap_or_default();
+        Failure::Usage(
+            Refusal::NotFound,
+            format!("the page `{name}` has no heading `{heading}`{hint} (`capstan help {name}.md` prints the page)"),
+        )
+    })
 }
 
-fn no_such_page(name: &str) -> Failure {
+fn no_such_page(topic: &str, name: &str) -> Failure {
     let command = examples::command();
-    let commands = command.get_subcommands().filter(|command| !command.is_hide_set());
-    let mut known: Vec<&str> = commands.map(clap::Command::get_name).collect();
+    // What has a heading, an ending or a folder is no command.
+    let mut known = if topic.contains(['#', '.', '/']) { vec![] } else { subcommands(&command) };
     for known_name in pages::names().chain(capstan_plan::policy::ids()) {
         known.push(known_name);
     }
-    let hint = nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let near = nearest(name.trim_start_matches("rules/"), known);
+    let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     Failure::Usage(
         Refusal::NotFound,
-        format!("there is no command and no page `{name}`{hint} (`capstan help pages` lists the pages)"),
+        format!("there is no command and no page `{topic}`{hint} (`capstan help pages` lists the pages)"),
     )
+}
+
+/// The first word that is no command below those before it.
+fn no_such_command(words: &[String]) -> Failure {
+    let command = examples::command();
+    let (mut found, mut before) = (&command, Vec::new());
+    for word in words {
+        let Some(below) = found.find_subcommand(word) else {
+            let hint = nearest(word, subcommands(found)).map(|near| format!("; did you mean `{near}`?"));
+            let lists = ["capstan", "help"].into_iter().chain(before).collect::<Vec<_>>().join(" ");
+            let hint = hint.unwrap_or_default();
+            let message =
+                format!("there is no command `{}`{hint} (`{lists}` lists the commands)", words.join(" "));
+            return Failure::Usage(Refusal::Usage, message);
+        };
+        found = below;
+        before.push(word.as_str());
+    }
+    Failure::Usage(Refusal::Usage, format!("there is no command `{}`", words.join(" ")))
+}
+
+fn subcommands(command: &clap::Command) -> Vec<&str> {
+    command.get_subcommands().filter(|below| !below.is_hide_set()).map(clap::Command::get_name).collect()
 }
 
 struct Heading {
@@ -118,8 +138,7 @@ fn headings(page: &str) -> Vec<Heading> {
 }
 
 /// The text below a heading, with it: to the next one that is not below it.
-fn section<'p>(page: &'p str, anchor: &str) -> Option<&'p str> {
-    let headings = headings(page);
+fn section<'p>(page: &'p str, headings: &[Heading], anchor: &str) -> Option<&'p str> {
     let at = headings.iter().position(|heading| heading.anchor == anchor)?;
     let asked = &headings[at];
     let next = headings[at + 1..].iter().find(|heading| heading.level <= asked.level);
@@ -156,7 +175,8 @@ mod tests {
         has(&["docs/settings.md"], "# ", "\n");
         has(&["kubernetes-minor-skip"], "# kubernetes-minor-skip\n", "\n");
         has(&["commands#who-may"], "## Who may\n", "\n");
-        has(&["pages"], "", "\n");
+        has(&["pages"], "\u{1b}[1mTOPIC", "that of a rule\n");
+        has(&["../settings.md"], "# ", "\n");
     }
 
     #[test]
@@ -168,31 +188,31 @@ mod tests {
         );
         says(
             &["commands#who-my"],
-            "the page `commands` has no heading `who-my`; did you mean `commands#who-may`?",
+            "the page `commands` has no heading `who-my`; did you mean `commands#who-may`? (`capstan help commands.md` prints the page)",
         );
         says(
             &["providers", "fetsh"],
-            "there is no command `providers fetsh`; `capstan help` lists the commands",
+            "there is no command `providers fetsh`; did you mean `fetch`? (`capstan help providers` lists the commands)",
         );
     }
 
     #[test]
     fn a_section_ends_where_a_heading_is_not_below_it() {
         let page = "# A\n\na\n\n## B `x`\n\nb\n\n### C\n\nc\n\n```sh\n# no heading\n```\n\n## D\n\nd\n";
-        assert_eq!(section(page, "b-x"), Some("## B `x`\n\nb\n\n### C\n\nc\n\n```sh\n# no heading\n```\n\n"));
-        assert_eq!(section(page, "d"), Some("## D\n\nd\n"));
-        assert_eq!(section(page, "a"), Some(page));
-        assert_eq!(section(page, "no-heading"), None);
+        assert_eq!(
+            section(page, &headings(page), "b-x"),
+            Some("## B `x`\n\nb\n\n### C\n\nc\n\n```sh\n# no heading\n```\n\n")
+        );
+        assert_eq!(section(page, &headings(page), "d"), Some("## D\n\nd\n"));
+        assert_eq!(section(page, &headings(page), "a"), Some(page));
+        assert_eq!(section(page, &headings(page), "no-heading"), None);
     }
 
     #[test]
     fn whatever_a_message_names_is_there() {
         for refusal in Refusal::ALL {
             let topic = refusal.topic();
-            assert!(
-                asked(&[&topic]).unwrap().starts_with("## ") || asked(&[&topic]).unwrap().starts_with('#'),
-                "{topic}"
-            );
+            assert!(asked(&[&topic]).unwrap().starts_with('#'), "{topic}");
         }
     }
 }

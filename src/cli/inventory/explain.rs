@@ -77,22 +77,23 @@ fn print_text(
     one: &Explained,
 ) -> Result<(), Failure> {
     let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
-    output::print_text(&format!("{} = {value}\n  said by {}\n", one.path, one.origin))?;
+    output::print_line(&format!("{} = {value}", one.path))?;
+    output::print_line(&format!("  said by {}", one.origin))?;
     if let Some(said) = &one.is_final {
-        output::print_text(&format!("  final since {said}\n"))?;
+        output::print_line(&format!("  final since {said}"))?;
     }
     for over in &one.overrides {
-        output::print_text(&format!("  overrides {} of {}\n", over.value, over.origin))?;
+        output::print_line(&format!("  overrides {} of {}", over.value, over.origin))?;
     }
     for read in &one.reads {
         if let Some(parts) = explain(member, values, read) {
             for part in parts {
-                output::print_text(&format!("  made of {} ({})\n", part.path, part.origin))?;
+                output::print_line(&format!("  made of {} ({})", part.path, part.origin))?;
             }
         }
     }
     for (object, placed) in placements(rendered, &one.path) {
-        output::print_text(&format!("  used in {} {} by {}\n", object.id, placed.path, placed.template))?;
+        output::print_line(&format!("  used in {} {} by {}", object.id, placed.path, placed.template))?;
     }
     Ok(())
 }
@@ -143,10 +144,10 @@ fn explain_object(
         let read: Vec<Explained> =
             placed.reads.iter().filter_map(|read| explain(member, values, read)).flatten().collect();
         if command.output == Format::Text {
-            output::print_text(&format!("{} {} by {}\n", object.id, placed.path, placed.template))?;
+            output::print_line(&format!("{} {} by {}", object.id, placed.path, placed.template))?;
             for one in &read {
                 let value = one.value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string);
-                output::print_text(&format!("  {} = {value}, said by {}\n", one.path, one.origin))?;
+                output::print_line(&format!("  {} = {value}, said by {}", one.path, one.origin))?;
             }
         }
         let values: Vec<Value> = read.iter().map(|one| explained(survey, member, one, Vec::new())).collect();
@@ -156,8 +157,8 @@ fn explain_object(
     }
     if let Some((component, said)) = survey.component_of(member, values, &object.id, path) {
         if command.output == Format::Text {
-            output::print_text(&format!(
-                "{} {path} by the component {component}, named by {said}\n",
+            output::print_line(&format!(
+                "{} {path} by the component {component}, named by {said}",
                 object.id
             ))?;
         }
@@ -167,8 +168,8 @@ fn explain_object(
     }
     match command.output {
         Format::Text if told.is_empty() => {
-            output::print_text(&format!(
-                "{} {path} holds no value: it is the text of {}\n",
+            output::print_line(&format!(
+                "{} {path} holds no value: it is the text of {}",
                 object.id, object.template
             ))?;
         }
@@ -219,14 +220,14 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Out
     match command.output {
         Format::Text if has.is_empty() && overridden.is_empty() => {
             let from = command.level.as_ref().map_or_else(String::new, |level| format!(" from {level}"));
-            output::print_text(&format!("no cluster has `{path}`{from}\n"))?;
+            output::print_line(&format!("no cluster has `{path}`{from}"))?;
         }
         Format::Text => {
             for (cluster, from) in &has {
-                output::print_text(&format!("{cluster} has it from {from}\n"))?;
+                output::print_line(&format!("{cluster} has it from {from}"))?;
             }
             for (cluster, by) in &overridden {
-                output::print_text(&format!("{cluster} has it overridden by {by}\n"))?;
+                output::print_line(&format!("{cluster} has it overridden by {by}"))?;
             }
         }
         Format::Json | Format::Yaml => {

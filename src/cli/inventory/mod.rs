@@ -201,7 +201,7 @@ fn values(opened: Opened<'_>, typed: &str, origins: bool, format: Format) -> Res
             let all = capstan_inventory::trace::explain(&member, &values, &Default::default());
             for one in all.unwrap_or_default() {
                 let value = one.value.map_or_else(|| "absent".to_owned(), |value| value.to_string());
-                output::print_text(&format!("{} = {value}  # {}\n", one.path, one.origin))?;
+                output::print_line(&format!("{} = {value}  # {}", one.path, one.origin))?;
             }
         }
         (true, Format::Json | Format::Yaml) => {

@@ -35,9 +35,9 @@ pub(super) fn run(
         Format::Text => {
             for provider in &providers {
                 let word = |key: &str| provider[key].as_str().unwrap_or_default().to_owned();
-                output::print_text(&format!("{} {}\n", word("label"), word("subject")))?;
+                output::print_line(&format!("{} {}", word("label"), word("subject")))?;
                 for rule in provider["rules"].as_array().into_iter().flatten() {
-                    output::print_text(&format!("  {}\n", told(rule)))?;
+                    output::print_line(&format!("  {}", told(rule)))?;
                 }
             }
         }

@@ -240,10 +240,10 @@ async fn long_lists_are_read_to_the_end() {
     assert_eq!(fleet.github.branches(&fleet.repository, "capstan/").await.unwrap().len(), 103);
 
     // A page that is full is "not modified" where another one has come behind it.
+    let since = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(48);
     for number in 1..=101 {
         fleet.forge.comment(NAME, 1, "alice", &format!("{number}")).unwrap();
         if number >= 99 {
-            let since = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(48);
             let comments = fleet.github.recent_comments(&fleet.repository, since).await.unwrap();
             assert_eq!(comments.len(), number);
         }

@@ -183,12 +183,16 @@ error[unreadable-file] acme/slash/base/a%5Cb.yaml: {why}
 #[test]
 fn names_forge_no_line_of_text_and_move_no_cursor() {
     const NAME: &str = "acme/a\n::error::forged\u{1b}]0;forged\u{7}\u{1b}[8m\u{202e}";
+    /// Of an object, in YAML.
+    const OBJECT: &str = r#"name: "c\nerror: all lost\e[8m""#;
     const SHOWN: &str = "acme/a\\n::error::forged\\u{1b}]0;forged\\u{7}\\u{1b}[8m\\u{202e}";
     let sandbox = Sandbox::with(&[
         ("aws/v1.0.0/base/md.yaml", &release("v1.30.4", 2)),
         ("aws/v1.1.0/base/md.yaml", &release("v1.31.2", 3)),
         (&format!("{NAME}/base/md.yaml"), &workers("a", 2, "v1.30.4")),
         (&format!("{NAME}/capstan.yaml"), RECORD),
+        ("acme/c/base/md.yaml", &workers("c", 2, "v1.30.4").replace("name: c", OBJECT)),
+        ("acme/c/capstan.yaml", RECORD),
         (&format!("{NAME}-b/base/md.yaml"), "a: [\n"),
         (&format!("{NAME}-b/capstan.yaml"), RECORD),
     ]);
@@ -199,7 +203,12 @@ fn names_forge_no_line_of_text_and_move_no_cursor() {
         &["plan", "--all"],
         &["plan", "--all", "-o", "diff"],
         &["plan", "--all", "--path"],
+        &["plan", "--all", "-o", "markdown"],
+        &["plan", "--all", "--path", "-o", "markdown"],
+        &["plan", "acme/c", "--explain"],
         &["upgrade", NAME, "-o", "text"],
+        &["upgrade", "acme/c", "-o", "text"],
+        &[NAME],
         &["render", &format!("{NAME}-b")],
         &["adopt"],
         &["plan", &format!("{NAME}-c")],
@@ -221,6 +230,10 @@ fn names_forge_no_line_of_text_and_move_no_cursor() {
             line.starts_with("::") && !line.starts_with("::error file=acme/a%0A%3A%3Aerror")
         });
         assert_eq!(command, None, "{arguments:?}: {said}");
+        let forged = plain.lines().find(|line| line.starts_with("error: all lost"));
+        assert_eq!(forged, None, "{arguments:?}: {said}");
+        let is_named = plain.contains("forged") || plain.contains("all lost");
+        assert!(is_named, "{arguments:?} says nothing of the name: {said}");
     }
     let told = sandbox.capstan(&["validate"]);
     assert!(told.out.starts_with(&format!("error[invalid-yaml] {SHOWN}-b/base/md.yaml:1:4: ")), "{told:?}");

@@ -114,7 +114,7 @@ fn every_test_of_a_bound_is_where_the_page_says() {
     for row in rows {
         let (_, held) = row.strip_suffix(" |").unwrap().rsplit_once(" | ").unwrap();
         let file = held.split('`').nth(1).unwrap_or_default();
-        assert!(root().join(file).exists() && file.contains('/'), "no test is there: {row}");
+        assert!(root().join(file).is_file(), "no test is there: {row}");
     }
 }
 

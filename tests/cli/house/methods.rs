@@ -1,6 +1,6 @@
 //! Methods of one type call those in other files of it in one direction: an arrow that no import shows.
 //!
-//! Calls within macros are not seen.
+//! Calls within macros are not seen, nor those by the name of the type (`Self::x(…)`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -548,4 +548,5 @@ async fn a_folder_of_which_processes_died_is_told_while_it_waits_and_tried_again
     let noted: serde_json::Value =
         serde_json::from_str(world.underway.0.lock().unwrap().as_deref().unwrap()).unwrap();
     assert_eq!(noted["folders"], serde_json::json!({}), "it did no harm");
+    assert_eq!(noted["process"], serde_json::Value::Null, "an end in order accuses nobody");
 }
