@@ -1,18 +1,17 @@
 //! How far campaigns are, and what the upgrades of their targets are about: of each target a row, of which a run writes those
 //! that are others now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::digest::sha256;
 use capstan_model::source::SourceKind;
+use capstan_model::version::KubernetesVersion;
 use capstan_plan::proposal::ProposalId;
 use capstan_report::TargetDetail;
 
 use super::{Database, corrupt, failed, read, transaction};
 use capstan_ports::{CampaignProgress, CampaignRecord, CampaignTarget, FleetFacts, RecordsError};
 
-/// With more rows to write than so many all are written anew.
-const FEW: usize = 256;
 /// Rows of one statement.
 const ROWS: usize = 256;
 
@@ -20,19 +19,8 @@ const DETAILS: &str = "saving what upgrades are about";
 
 /// What tells rows of a repository apart: target and kind of source, or campaign and release.
 type Key = (String, String);
-/// State, reason, source, what is offered, who holds it; versions of Kubernetes, wave and its place, machines.
-type Said = (
-    String,
-    String,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<i64>,
-    Option<i64>,
-);
+/// Target, kind of source, state, reason, source, what is offered, who holds it; versions of Kubernetes, wave and its
+/// place, machines.
 type Row = (
     String,
     String,
@@ -47,37 +35,36 @@ type Row = (
     Option<i64>,
     Option<i64>,
 );
-/// Since when a target is in its state, by its state.
-type StatesSince = BTreeMap<Key, (String, Option<i64>)>;
 /// Kind of source, source, limits of open ones and of an hour.
 type Head = (String, String, Option<i64>, Option<i64>);
 
 impl Database {
-    /// Makes what is stored of a repository's campaigns these. Nobody else writes them meanwhile: whoever does has the
-    /// repository's job.
+    /// Makes what is stored of a repository's campaigns these; writes only what differs.
+    ///
+    /// Two may write at once: the server may still commit a write whose connection broke while the job writes again. So
+    /// no row is deleted to be inserted again. A row that another writer adds after this one read stays until the next
+    /// run, which removes it.
     pub(super) async fn keep_campaigns(
         &self,
         repository: u64,
         campaigns: &[CampaignRecord],
     ) -> Result<(), sqlx::Error> {
         let repository = repository.cast_signed();
-        let mut heads: Vec<Head> = campaigns.iter().map(head).collect();
-        heads.sort();
-        let all: Vec<(&SourceKind, &CampaignTarget)> = campaigns
+        let by_kind = |head: Head| (head.0.clone(), head);
+        let heads: BTreeMap<String, Head> = campaigns.iter().map(head).map(by_kind).collect();
+        let by_key = |row: Row| ((row.0.clone(), row.1.clone()), row);
+        let rows = campaigns
             .iter()
-            .flat_map(|campaign| campaign.targets.iter().map(|target| (&campaign.kind, target)))
-            .collect();
-        let mut known_heads: Vec<Head> = read!(self, pool => sqlx::query_as(
+            .flat_map(|campaign| campaign.targets.iter().map(|target| row(&campaign.kind, target)));
+        let wanted: BTreeMap<Key, Row> = rows.map(by_key).collect();
+        let known_heads: Vec<Head> = read!(self, pool => sqlx::query_as(
             "SELECT source_kind, source, open_limit, hour_limit FROM campaigns WHERE repository = $1",
         )
         .bind(repository)
         .fetch_all(pool)
         .await)?;
-        known_heads.sort();
-        if known_heads != heads {
-            return self.write_campaigns(repository, &heads, &all).await;
-        }
-        let rows: Vec<Row> = read!(self, pool => sqlx::query_as(
+        let known_heads: BTreeMap<String, Head> = known_heads.into_iter().map(by_kind).collect();
+        let known: Vec<Row> = read!(self, pool => sqlx::query_as(
             "SELECT target, source_kind, state, reason, at_source, offered, hold, kubernetes, kubernetes_offered, wave,
                  wave_place, machines
              FROM campaign_targets WHERE repository = $1",
@@ -85,100 +72,35 @@ impl Database {
         .bind(repository)
         .fetch_all(pool)
         .await)?;
-        let mut known: BTreeMap<Key, Said> = rows
-            .into_iter()
-            .map(|(target, kind, state, reason, at, offered, hold, now, then, wave, place, machines)| {
-                ((target, kind), (state, reason, at, offered, hold, now, then, wave, place, machines))
-            })
-            .collect();
-        let changed: Vec<(&SourceKind, &CampaignTarget)> = all
-            .iter()
-            .filter(|(kind, target)| {
-                let before = known.remove(&(target.target.to_string(), kind.as_str().to_owned()));
-                before.is_none_or(|before| before != said(target))
-            })
-            .copied()
-            .collect();
-        let gone = known;
-        if changed.is_empty() && gone.is_empty() {
+        let known: BTreeMap<Key, Row> = known.into_iter().map(by_key).collect();
+        let gone: Vec<&Key> = known.keys().filter(|key| !wanted.contains_key(*key)).collect();
+        let changed: Vec<&Row> =
+            wanted.iter().filter(|(key, row)| known.get(*key) != Some(*row)).map(|(_, row)| row).collect();
+        if heads == known_heads && gone.is_empty() && changed.is_empty() {
             return Ok(());
         }
-        if changed.len() + gone.len() > FEW {
-            return self.write_campaigns(repository, &heads, &all).await;
-        }
         let now_ms = self.now_ms();
         transaction!(self, tx => {
-            for (target, kind) in gone.keys() {
-                sqlx::query("DELETE FROM campaign_targets WHERE repository = $1 AND target = $2 AND source_kind = $3")
-                    .bind(repository)
-                    .bind(target)
-                    .bind(kind)
-                    .execute(&mut *tx)
-                    .await?;
-            }
-            for (kind, target) in changed {
-                let said = said(target);
-                sqlx::query(
-                    "INSERT INTO campaign_targets
-                         (repository, target, source_kind, state, reason, at_source, offered, hold, kubernetes,
-                          kubernetes_offered, wave, wave_place, machines, kubernetes_rank, since_ms)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-                     ON CONFLICT (repository, target, source_kind) DO UPDATE SET
-                         since_ms = CASE WHEN campaign_targets.state = excluded.state
-                                         THEN campaign_targets.since_ms ELSE excluded.since_ms END,
-                         state = excluded.state, reason = excluded.reason, at_source = excluded.at_source,
-                         offered = excluded.offered, hold = excluded.hold, kubernetes = excluded.kubernetes,
-                         kubernetes_offered = excluded.kubernetes_offered, wave = excluded.wave,
-                         wave_place = excluded.wave_place, machines = excluded.machines,
-                         kubernetes_rank = excluded.kubernetes_rank",
-                )
-                .bind(repository)
-                .bind(target.target.to_string())
-                .bind(kind.as_str())
-                .bind(said.0)
-                .bind(said.1)
-                .bind(said.2)
-                .bind(said.3)
-                .bind(said.4)
-                .bind(said.5)
-                .bind(said.6)
-                .bind(said.7)
-                .bind(said.8)
-                .bind(said.9)
-                .bind(rank(target))
-                .bind(now_ms)
-                .execute(&mut *tx)
-                .await?;
-            }
-        });
-        Ok(())
-    }
-
-    /// All of them again.
-    async fn write_campaigns(
-        &self,
-        repository: i64,
-        heads: &[Head],
-        targets: &[(&SourceKind, &CampaignTarget)],
-    ) -> Result<(), sqlx::Error> {
-        let now_ms = self.now_ms();
-        transaction!(self, tx => {
-            let held: Vec<(String, String, String, Option<i64>)> = sqlx::query_as(
-                "SELECT target, source_kind, state, since_ms FROM campaign_targets WHERE repository = $1",
-            )
-            .bind(repository)
-            .fetch_all(&mut *tx)
-            .await?;
-            let held: StatesSince = held
-                .into_iter()
-                .map(|(target, kind, state, since)| ((target, kind), (state, since)))
-                .collect();
-            // Their targets go with them.
-            sqlx::query("DELETE FROM campaigns WHERE repository = $1").bind(repository).execute(&mut *tx).await?;
-            for (kind, source, open, per_hour) in heads {
+            // Locks the heads, also those that stay as they are, in one order for all writers: a second one waits here.
+            for kind in heads.keys().chain(known_heads.keys()).collect::<BTreeSet<_>>() {
+                let Some((_, source, open, per_hour)) = heads.get(kind) else {
+                    // Its targets go with it.
+                    sqlx::query("DELETE FROM campaigns WHERE repository = $1 AND source_kind = $2")
+                        .bind(repository)
+                        .bind(kind)
+                        .execute(&mut *tx)
+                        .await?;
+                    continue;
+                };
                 sqlx::query(
                     "INSERT INTO campaigns (repository, source_kind, source, changed_at_ms, open_limit, hour_limit)
-                     VALUES ($1, $2, $3, $4, $5, $6)",
+                     VALUES ($1, $2, $3, $4, $5, $6)
+                     ON CONFLICT (repository, source_kind) DO UPDATE SET
+                         source = excluded.source, changed_at_ms = excluded.changed_at_ms,
+                         open_limit = excluded.open_limit, hour_limit = excluded.hour_limit
+                     WHERE campaigns.source <> excluded.source
+                         OR campaigns.open_limit IS DISTINCT FROM excluded.open_limit
+                         OR campaigns.hour_limit IS DISTINCT FROM excluded.hour_limit",
                 )
                 .bind(repository)
                 .bind(kind)
@@ -189,34 +111,47 @@ impl Database {
                 .execute(&mut *tx)
                 .await?;
             }
-            for rows in targets.chunks(ROWS) {
+            for keys in gone.chunks(ROWS) {
+                let mut delete = sqlx::QueryBuilder::new("DELETE FROM campaign_targets WHERE repository = ");
+                delete.push_bind(repository).push(" AND (target, source_kind) IN (");
+                delete.push_values(keys, |mut row, (target, kind)| {
+                    row.push_bind(target).push_bind(kind);
+                });
+                delete.push(")").build().execute(&mut *tx).await?;
+            }
+            for rows in changed.chunks(ROWS) {
                 let mut insert = sqlx::QueryBuilder::new(
                     "INSERT INTO campaign_targets (repository, target, source_kind, state, reason, at_source, offered, hold,
                          kubernetes, kubernetes_offered, wave, wave_place, machines, kubernetes_rank, since_ms) ",
                 );
-                insert.push_values(rows, |mut row, (kind, target)| {
-                    let said = said(target);
-                    let before = held.get(&(target.target.to_string(), kind.as_str().to_owned()));
-                    let since = match before {
-                        Some((state, since)) if *state == said.0 => *since,
-                        _ => Some(now_ms),
-                    };
-                    row.push_bind(repository)
-                        .push_bind(target.target.to_string())
-                        .push_bind(kind.as_str())
-                        .push_bind(said.0)
-                        .push_bind(said.1)
-                        .push_bind(said.2)
-                        .push_bind(said.3)
-                        .push_bind(said.4)
-                        .push_bind(said.5)
-                        .push_bind(said.6)
-                        .push_bind(said.7)
-                        .push_bind(said.8)
-                        .push_bind(said.9)
-                        .push_bind(rank(target))
-                        .push_bind(since);
+                insert.push_values(rows, |mut values, row| {
+                    values
+                        .push_bind(repository)
+                        .push_bind(&row.0)
+                        .push_bind(&row.1)
+                        .push_bind(&row.2)
+                        .push_bind(&row.3)
+                        .push_bind(&row.4)
+                        .push_bind(&row.5)
+                        .push_bind(&row.6)
+                        .push_bind(&row.7)
+                        .push_bind(&row.8)
+                        .push_bind(&row.9)
+                        .push_bind(row.10)
+                        .push_bind(row.11)
+                        .push_bind(row.7.as_deref().and_then(rank))
+                        .push_bind(now_ms);
                 });
+                insert.push(
+                    " ON CONFLICT (repository, target, source_kind) DO UPDATE SET
+                         since_ms = CASE WHEN campaign_targets.state = excluded.state
+                                         THEN campaign_targets.since_ms ELSE excluded.since_ms END,
+                         state = excluded.state, reason = excluded.reason, at_source = excluded.at_source,
+                         offered = excluded.offered, hold = excluded.hold, kubernetes = excluded.kubernetes,
+                         kubernetes_offered = excluded.kubernetes_offered, wave = excluded.wave,
+                         wave_place = excluded.wave_place, machines = excluded.machines,
+                         kubernetes_rank = excluded.kubernetes_rank",
+                );
                 insert.build().execute(&mut *tx).await?;
             }
         });
@@ -357,11 +292,13 @@ fn head(campaign: &CampaignRecord) -> Head {
     )
 }
 
-fn said(target: &CampaignTarget) -> Said {
-    let CampaignTarget { state, reason, at, offered, hold, facts, .. } = target.clone();
+fn row(kind: &SourceKind, target: &CampaignTarget) -> Row {
+    let CampaignTarget { target, state, reason, at, offered, hold, facts } = target.clone();
     let FleetFacts { kubernetes, kubernetes_offered, wave, machines } = facts;
     let place = wave.as_ref().map(|wave| i64::try_from(wave.place).unwrap_or(i64::MAX));
     (
+        target.to_string(),
+        kind.as_str().to_owned(),
         state.as_str().to_owned(),
         reason,
         at,
@@ -375,7 +312,7 @@ fn said(target: &CampaignTarget) -> Said {
     )
 }
 
-/// What its version of Kubernetes is ordered by.
-fn rank(target: &CampaignTarget) -> Option<i64> {
-    target.facts.kubernetes.as_ref().map(|version| i64::try_from(version.rank()).unwrap_or(i64::MAX))
+/// What a version of Kubernetes is ordered by.
+fn rank(version: &str) -> Option<i64> {
+    KubernetesVersion::parse(version).map(|version| i64::try_from(version.rank()).unwrap_or(i64::MAX))
 }
