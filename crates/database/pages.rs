@@ -384,10 +384,10 @@ impl PageRecords for Database {
         );
         let rows: Vec<(String, Option<i64>, String)> = rows!(self, sql, seen, DOING)?;
         let one = |(repository_name, issue, text): (String, Option<i64>, String)| {
-            let progress = from_json::<CampaignProgress>(DOING, &text)?;
-            Ok(ShownCampaign { repository_name, dashboard: issue.map(i64::cast_unsigned), progress })
+            let progress = readable::<CampaignProgress>(DOING, &repository_name, &text)?;
+            Some(ShownCampaign { repository_name, dashboard: issue.map(i64::cast_unsigned), progress })
         };
-        rows.into_iter().map(one).collect()
+        Ok(rows.into_iter().filter_map(one).collect())
     }
 
     async fn target(
@@ -418,8 +418,9 @@ impl PageRecords for Database {
             .fetch_all(pool)
             .await)
         .map_err(failed(DOING))?;
-        let one = |(kind, text): (String, String)| Ok((kind, from_json::<TargetDetail>(DOING, &text)?));
-        rows.into_iter().map(one).collect()
+        let one =
+            |(kind, text): (String, String)| Some((kind, readable::<TargetDetail>(DOING, target, &text)?));
+        Ok(rows.into_iter().filter_map(one).collect())
     }
 
     async fn merges(&self, repository: u64, target: &str) -> Result<Vec<ShownMerge>, RecordsError> {
@@ -669,6 +670,12 @@ fn target(doing: &'static str, row: TargetRow) -> Result<ShownTarget, RecordsErr
         check: conclusion.zip(title),
         rollout: rollout.map(|report| from_json::<RolloutReport>(doing, &report)).transpose()?,
     })
+}
+
+/// What a run left for the pages. One that another version left may be unreadable: the next run writes it again, and until
+/// then the page shows the others.
+fn readable<T: serde::de::DeserializeOwned>(doing: &'static str, of: &str, text: &str) -> Option<T> {
+    from_json(doing, text).inspect_err(|error| tracing::warn!(of, %error, "a row is not shown")).ok()
 }
 
 /// `aws/v22.0.0` of `aws/v22.0.0@9d1f…`: people do not read tree ids.
