@@ -10,6 +10,9 @@ use capstan_report::TargetDetail;
 use super::{Database, corrupt, failed, read, transaction};
 use capstan_ports::{CampaignProgress, RecordsError};
 
+/// Rows of one statement: each detail is some tens of kilobytes at most.
+const ROWS: usize = 64;
+
 const DETAILS: &str = "saving what upgrades are about";
 
 /// What tells rows of a repository apart: target and kind of source, or campaign and release.
@@ -101,38 +104,37 @@ impl Database {
         if wanted.is_empty() && gone.is_empty() {
             return Ok(());
         }
+        let wanted: Vec<_> = wanted.into_iter().collect();
         self.write_details(repository, &wanted, &gone).await.map_err(failed(DETAILS))
     }
 
     async fn write_details(
         &self,
         repository: i64,
-        wanted: &BTreeMap<Key, (String, String)>,
+        wanted: &[(Key, (String, String))],
         gone: &[&Key],
     ) -> Result<(), sqlx::Error> {
         transaction!(self, tx => {
-            for (target, kind) in gone {
-                sqlx::query("DELETE FROM target_details WHERE repository = $1 AND target = $2 AND source_kind = $3")
-                    .bind(repository)
-                    .bind(target)
-                    .bind(kind)
-                    .execute(&mut *tx)
-                    .await?;
+            for keys in gone.chunks(ROWS) {
+                let mut delete = sqlx::QueryBuilder::new("DELETE FROM target_details WHERE repository = ");
+                delete.push_bind(repository).push(" AND (target, source_kind) IN (");
+                delete.push_values(keys, |mut row, (target, kind)| {
+                    row.push_bind(target).push_bind(kind);
+                });
+                delete.push(")").build().execute(&mut *tx).await?;
             }
-            for ((target, kind), (digest, text)) in wanted {
-                sqlx::query(
-                    "INSERT INTO target_details (repository, target, source_kind, digest, detail)
-                     VALUES ($1, $2, $3, $4, $5)
-                     ON CONFLICT (repository, target, source_kind) DO UPDATE SET
+            for rows in wanted.chunks(ROWS) {
+                let mut insert = sqlx::QueryBuilder::new(
+                    "INSERT INTO target_details (repository, target, source_kind, digest, detail) ",
+                );
+                insert.push_values(rows, |mut row, ((target, kind), (digest, text))| {
+                    row.push_bind(repository).push_bind(target).push_bind(kind).push_bind(digest).push_bind(text);
+                });
+                insert.push(
+                    " ON CONFLICT (repository, target, source_kind) DO UPDATE SET
                          digest = excluded.digest, detail = excluded.detail",
-                )
-                .bind(repository)
-                .bind(target)
-                .bind(kind)
-                .bind(digest)
-                .bind(text)
-                .execute(&mut *tx)
-                .await?;
+                );
+                insert.build().execute(&mut *tx).await?;
             }
         });
         Ok(())
