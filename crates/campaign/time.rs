@@ -310,6 +310,9 @@ pub fn opening(windows: &[Window], freezes: &[Freeze], zone: &ZoneName, now: Tim
     Opening::Shut { until: None, freeze: why }
 }
 
+/// How many openings of windows are looked at for the times within a span.
+const OPENINGS: usize = 5_000;
+
 /// When windows are open within a span, the first `most` times; windows that meet count as one.
 pub fn open_times(
     windows: &[Window],
@@ -317,28 +320,23 @@ pub fn open_times(
     (from, until): (Timestamp, Timestamp),
     most: usize,
 ) -> Vec<(Timestamp, Timestamp)> {
+    let after = |window: &Window, at| window.cron.next(zone, at).filter(|begins| *begins < until);
+    let mut next: Vec<Option<Timestamp>> =
+        windows.iter().map(|window| after(window, window.duration.before(from))).collect();
     let mut times: Vec<(Timestamp, Timestamp)> = Vec::new();
-    for window in windows {
-        let mut at = window.duration.before(from);
-        for _ in 0..most {
-            let Some(begins) = window.cron.next(zone, at).filter(|begins| *begins < until) else { break };
-            let ends = window.duration.after(begins).min(until);
-            if ends > from {
-                times.push((begins.max(from), ends));
-            }
-            at = begins;
-        }
-    }
-    times.sort_unstable();
-    let mut joined: Vec<(Timestamp, Timestamp)> = Vec::new();
-    for (begins, ends) in times {
-        match joined.last_mut() {
+    for _ in 0..OPENINGS {
+        let openings = windows.iter().zip(&mut next).filter_map(|(window, at)| Some(((*at)?, window, at)));
+        let Some((begins, window, at)) = openings.min_by_key(|(begins, ..)| *begins) else { break };
+        *at = after(window, begins);
+        let ends = window.duration.after(begins).min(until);
+        match times.last_mut() {
+            _ if ends <= from => {}
             Some((_, end)) if begins <= *end => *end = ends.max(*end),
-            _ => joined.push((begins, ends)),
+            _ if times.len() == most => break,
+            _ => times.push((begins.max(from), ends)),
         }
     }
-    joined.truncate(most);
-    joined
+    times
 }
 
 fn window(windows: &[Window], zone: &ZoneName, now: Timestamp) -> Opening {
@@ -401,6 +399,14 @@ mod tests {
             ["2026-11-30T08:00:00Z 2026-11-30T18:00:00Z"]
         );
         assert_eq!(times(&[], "2026-11-30T00:00:00Z", "2026-12-01T00:00:00Z", 10), Vec::<String>::new());
+        // Ten openings a day are one time: so many times are so many days.
+        let hourly = Window {
+            cron: Cron::parse("0 8-17 * * MON-FRI").unwrap(),
+            duration: Period::parse("1h").unwrap(),
+        };
+        let days = times(&[hourly], "2026-11-30T00:00:00Z", "2027-03-30T00:00:00Z", 20);
+        assert_eq!((days.len(), days[0].as_str()), (20, "2026-11-30T07:00:00Z 2026-11-30T17:00:00Z"));
+        assert_eq!(days[19], "2026-12-25T07:00:00Z 2026-12-25T17:00:00Z");
     }
 
     fn freeze(from: &str, until: &str) -> Freeze {

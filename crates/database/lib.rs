@@ -19,6 +19,7 @@ mod intact;
 mod jobs;
 mod kubeconfigs;
 mod open;
+mod page_facts;
 mod pages;
 mod preflights;
 mod records;

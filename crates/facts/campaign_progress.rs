@@ -36,12 +36,16 @@ pub struct CampaignProgress {
 pub struct WaveProgress {
     /// Its state, as the predicate of a sentence: `is under way`.
     pub state: String,
-    /// Whether its clusters get their pull requests, or did.
-    pub is_entered: bool,
     /// Until when it must stay healthy, while nothing else is missing.
     pub soaks_until: Option<Timestamp>,
     /// How many clusters it has, without those that are skipped.
     pub clusters: u32,
+    /// How many of them failed.
+    pub failed: u32,
+    /// How many are merged, and their machines may be rolling.
+    pub rolling: u32,
+    /// How many have a pull request that is open.
+    pub open: u32,
     /// Clusters that are done, and nobody says since when.
     pub done_undated: u32,
     /// When others were done, each minute with their number, the oldest first.

@@ -152,6 +152,8 @@ pub use standing::{
 pub use state::{Mood, ProposalState};
 pub use step::step_in_words;
 pub use tables::{becomes, origins_in_words};
-pub use target_detail::{DetailedConflict, DetailedFinding, DetailedRollout, DetailedService, TargetDetail};
+pub use target_detail::{
+    DetailedConflict, DetailedFinding, DetailedRollout, DetailedService, MachinesBecome, TargetDetail,
+};
 pub use title::proposal_title;
 pub use workflow_command::workflow_command;

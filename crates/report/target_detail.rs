@@ -2,7 +2,7 @@
 
 use capstan_model::finding::Severity;
 use capstan_plan::upgrade::{
-    Conflict, Effect, MachineCount, Rollout, ServiceChange, ServiceCourse, Side, Upgrade, whole_of,
+    Conflict, Effect, Rollout, ServiceChange, ServiceCourse, Side, Upgrade, whole_of,
 };
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,10 @@ use super::markdown::one_line;
 
 /// Bytes of the diff.
 const DIFF: usize = 16_000;
-/// Conflicts and findings that are listed.
+/// Of conflicts, findings, owners of machines and services each, how many are listed.
 const LISTED: usize = 50;
+/// Characters of a finding's message.
+const MESSAGE: usize = 1_000;
 /// Characters of a value.
 const VALUE: usize = 200;
 /// Characters of a name or a place.
@@ -34,8 +36,12 @@ pub struct TargetDetail {
     pub more: usize,
     /// Who loses machines or gets new ones, in their order.
     pub rollouts: Vec<DetailedRollout>,
+    /// Owners of machines beyond those.
+    pub more_rollouts: usize,
     /// What becomes of services.
     pub services: Vec<DetailedService>,
+    /// Services beyond those.
+    pub more_services: usize,
 }
 
 /// A conflict.
@@ -71,8 +77,18 @@ pub struct DetailedRollout {
     pub owner: String,
     /// How many machines; `None` where Git does not say it.
     pub machines: Option<u32>,
-    /// `replaced` or `deleted`.
-    pub becomes: String,
+    /// What becomes of them.
+    pub becomes: MachinesBecome,
+}
+
+/// What becomes of machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MachinesBecome {
+    /// New ones take their places.
+    Replaced,
+    /// They go with their owner.
+    Deleted,
 }
 
 /// A service.
@@ -91,7 +107,7 @@ impl TargetDetail {
     pub fn of(upgrade: &Upgrade) -> Self {
         let (diff, more_changes) = field_diff::plain(upgrade, DIFF);
         let listed = upgrade.conflicts.len().min(LISTED) + upgrade.findings.len().min(LISTED);
-        let replacing = |rollout: &&Rollout| rollout.course.effect == Effect::Replaces;
+        let replacing = || upgrade.rollouts.iter().filter(|one| one.course.effect == Effect::Replaces);
         Self {
             diff,
             more_changes,
@@ -103,13 +119,15 @@ impl TargetDetail {
                 .map(|finding| DetailedFinding {
                     rule: finding.rule.id().to_owned(),
                     severity: finding.severity(),
-                    message: finding.message.clone(),
+                    message: one_line(&finding.message, MESSAGE),
                     place: finding.place.as_ref().map(|place| one_line(&place.to_string(), NAME)),
                 })
                 .collect(),
             more: upgrade.conflicts.len() + upgrade.findings.len() - listed,
-            rollouts: upgrade.rollouts.iter().filter(replacing).map(rollout).collect(),
-            services: upgrade.services.iter().map(service).collect(),
+            rollouts: replacing().take(LISTED).map(rollout).collect(),
+            more_rollouts: replacing().skip(LISTED).count(),
+            services: upgrade.services.iter().take(LISTED).map(service).collect(),
+            more_services: upgrade.services.len().saturating_sub(LISTED),
         }
     }
 
@@ -151,8 +169,8 @@ fn conflict(conflict: &Conflict, upgrade: &Upgrade) -> DetailedConflict {
 fn rollout(rollout: &Rollout) -> DetailedRollout {
     DetailedRollout {
         owner: one_line(&rollout.object.to_string(), NAME),
-        machines: MachineCount::one(rollout.machines).exactly().and_then(|count| u32::try_from(count).ok()),
-        becomes: if rollout.loses_its_owner() { "deleted" } else { "replaced" }.to_owned(),
+        machines: rollout.machines,
+        becomes: if rollout.loses_its_owner() { MachinesBecome::Deleted } else { MachinesBecome::Replaced },
     }
 }
 
@@ -171,6 +189,8 @@ fn service(service: &ServiceChange) -> DetailedService {
 
 #[cfg(test)]
 mod tests {
+    use capstan_plan::settings::ServiceRole;
+
     use super::*;
     use crate::body::tests::upgrade;
 
@@ -180,11 +200,51 @@ mod tests {
         assert!(detail.diff.contains("\n-v1.16.8\n+v1.21.4\n"), "{}", detail.diff);
         assert!(!detail.diff.contains("```"), "{}", detail.diff);
         assert_eq!(detail.more_changes, 0);
-        let rollouts: Vec<_> =
-            detail.rollouts.iter().map(|one| (one.machines, one.becomes.as_str())).collect();
-        assert_eq!(rollouts, [(Some(5), "replaced")]);
-        assert!(!detail.is_empty());
+        let conflict = DetailedConflict {
+            what: "MachinePool my-org/peu01-mp-0 /spec/replicas".to_owned(),
+            sides: ["2", "5", "3"].map(str::to_owned),
+            settled: "The cluster's value is kept.".to_owned(),
+            blocks: false,
+        };
+        assert_eq!(detail.conflicts, [conflict]);
+        let finding = DetailedFinding {
+            rule: "kubernetes-minor-skip".to_owned(),
+            severity: Severity::Error,
+            message: "`v1.16.8` to `v1.21.4` skips minors".to_owned(),
+            place: Some("gauss/peu01/base/machinepool.yaml:9:3".to_owned()),
+        };
+        assert_eq!((detail.findings, detail.more), (vec![finding], 0));
+        let rollouts = detail.rollouts.iter().map(|one| (one.owner.as_str(), one.machines, one.becomes));
+        assert_eq!(
+            rollouts.collect::<Vec<_>>(),
+            [("MachinePool my-org/peu01-mp-0", Some(5), MachinesBecome::Replaced)]
+        );
         let nothing = Upgrade::nothing(upgrade().target);
         assert!(TargetDetail::of(&nothing).is_empty());
+    }
+
+    #[test]
+    fn of_many_the_first_fifty_are_listed_and_a_long_message_is_cut() {
+        let mut many = upgrade();
+        many.conflicts = vec![many.conflicts[0].clone(); 51];
+        many.findings[0].message = "é".repeat(1_001);
+        many.rollouts = vec![many.rollouts[0].clone(); 52];
+        let service = ServiceChange {
+            name: "cilium".to_owned(),
+            role: ServiceRole::Cni,
+            course: ServiceCourse::Modify,
+            folder: None,
+            from: Some("1.15".to_owned()),
+            to: Some("1.16".to_owned()),
+            settings: vec![],
+            kept: vec![],
+        };
+        many.services = vec![service; 53];
+        let detail = TargetDetail::of(&many);
+        assert_eq!((detail.conflicts.len(), detail.findings.len(), detail.more), (50, 1, 1));
+        assert_eq!(detail.findings[0].message, format!("{}…", "é".repeat(1_000)));
+        assert_eq!((detail.rollouts.len(), detail.more_rollouts), (50, 2));
+        assert_eq!((detail.services.len(), detail.more_services), (50, 3));
+        assert_eq!(detail.services[0].becomes, "1.15 → 1.16");
     }
 }

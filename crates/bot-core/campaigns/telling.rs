@@ -54,7 +54,13 @@ pub fn progress(
     let Moving { settings, release, note } = moving;
     let counted: Vec<&Member> =
         members.iter().filter(|member| !note.memory.skipped.contains(&member.cluster)).collect();
-    let waves = decision.waves.iter().enumerate().map(|(at, state)| {
+    let mut clusters: Vec<MovingCluster> =
+        counted.iter().filter_map(|member| moving_cluster(member, settings, decision, prefix)).collect();
+    let in_stage = |at: usize, stage: MovingStage| {
+        let those = clusters.iter().filter(|one| one.wave == at && one.stage == stage);
+        u32::try_from(those.count()).unwrap_or(u32::MAX)
+    };
+    let wave = |(at, state): (usize, &WaveState)| {
         let own = counted.iter().filter(|member| member.wave == at);
         let mut done: BTreeMap<Timestamp, u32> = BTreeMap::new();
         let mut done_undated = 0;
@@ -67,18 +73,19 @@ pub fn progress(
         }
         WaveProgress {
             state: wave_in_words(state),
-            is_entered: !matches!(state, WaveState::Waits { .. }),
             soaks_until: match state {
                 WaveState::Soaking { until } => Some(*until),
                 _ => None,
             },
             clusters: u32::try_from(own.count()).unwrap_or(u32::MAX),
+            failed: in_stage(at, MovingStage::Failed),
+            rolling: in_stage(at, MovingStage::Rolling),
+            open: in_stage(at, MovingStage::Open),
             done_undated,
             done: done.into_iter().collect(),
         }
-    });
-    let mut clusters: Vec<MovingCluster> =
-        counted.iter().filter_map(|member| moving_cluster(member, settings, decision, prefix)).collect();
+    };
+    let waves = decision.waves.iter().enumerate().map(wave).collect();
     clusters.sort_by(|one, other| {
         (one.wave, one.stage, &one.cluster).cmp(&(other.wave, other.stage, &other.cluster))
     });
@@ -91,7 +98,7 @@ pub fn progress(
         stopped: decision.stopped.clone(),
         skipped: note.memory.skipped.clone(),
         calendar: settings.calendar(),
-        waves: waves.collect(),
+        waves,
         clusters,
         left_out,
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_campaign::decision::{Decision, WaveState};
-use capstan_campaign::facts::{Failure, Load, Memory, Note, Standing as Far, Stop};
+use capstan_campaign::facts::{Failure, Load, Member, Memory, Note, Standing as Far, Stop};
 use capstan_facts::ClusterStanding;
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::rest::Rest;
@@ -514,6 +514,10 @@ fn how_a_campaign_stands_is_told_wave_by_wave() {
             waiting.why,
             "Campaign `prod` is stopped since 2026-03-02T12:00:00Z: `ada` stopped it. `/capstan campaign resume` continues it."
         );
+        // All are counted, also those that are not listed.
+        let open = Member { standing: Far::Open, ..members[1].clone() };
+        let told = progress(&moving, &decision(&[], None), &vec![open; 600], "/capstan");
+        assert_eq!((told.waves[1].open, told.clusters.len(), told.left_out), (600, 500, 100));
     });
 }
 

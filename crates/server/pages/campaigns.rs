@@ -268,7 +268,7 @@ fn release(
         ShownWave {
             name: wave_name(at).to_owned(),
             percent: percent(wave),
-            progress: wave_in_words(progress, at, wave),
+            progress: wave_in_words(wave),
             state: words(&wave.state),
             windows: windows
                 .iter()
@@ -308,13 +308,16 @@ fn percent(wave: &WaveProgress) -> u32 {
 }
 
 /// `3 of 8 done, 1 rolling, 2 open`
-fn wave_in_words(progress: &CampaignProgress, at: usize, wave: &WaveProgress) -> String {
+fn wave_in_words(wave: &WaveProgress) -> String {
     if wave.clusters == 0 {
         return "no cluster is in it".to_owned();
     }
     let mut words = format!("{} of {} done", wave.done_clusters(), wave.clusters);
-    for stage in [MovingStage::Failed, MovingStage::Rolling, MovingStage::Open] {
-        let count = progress.clusters.iter().filter(|one| one.wave == at && one.stage == stage).count();
+    for (count, stage) in [
+        (wave.failed, MovingStage::Failed),
+        (wave.rolling, MovingStage::Rolling),
+        (wave.open, MovingStage::Open),
+    ] {
         if count > 0 {
             words.push_str(&format!(", {count} {}", stage.as_str()));
         }
@@ -341,14 +344,15 @@ fn time_line(progress: &CampaignProgress, now: Timestamp) -> String {
     })
 }
 
-/// The end of a wave's next window, within the time that a picture may show.
+/// The end of a wave's next opening, within the time that a picture may show; of a long one, a part.
 fn next_opening(
     calendar: &Calendar,
     wave: &capstan_campaign::time::WaveCalendar,
     now: Timestamp,
 ) -> Option<Timestamp> {
     let span = (now, after(now, LONGEST));
-    open_times(&wave.windows, &calendar.time_zone, span, 1).first().map(|(_, end)| *end)
+    let next = open_times(&wave.windows, &calendar.time_zone, span, 1);
+    next.first().map(|(begins, end)| *end.min(&after(*begins, COMING)))
 }
 
 fn after(moment: Timestamp, duration: SignedDuration) -> Timestamp {
@@ -409,9 +413,11 @@ mod tests {
     fn wave(clusters: u32, done_undated: u32, done: &[(&str, u32)]) -> WaveProgress {
         WaveProgress {
             state: "is under way; the pull request of `gauss/<b>` is not merged".to_owned(),
-            is_entered: true,
             soaks_until: None,
             clusters,
+            failed: 0,
+            rolling: 0,
+            open: 0,
             done_undated,
             done: done.iter().map(|(time, count)| (at(time), *count)).collect(),
         }
@@ -441,7 +447,7 @@ mod tests {
             },
             waves: vec![
                 wave(2, 0, &[("2026-11-28T10:00:00Z", 1), ("2026-11-28T15:00:00Z", 1)]),
-                wave(4, 1, &[]),
+                WaveProgress { failed: 1, open: 2, ..wave(4, 1, &[]) },
             ],
             clusters: vec![MovingCluster {
                 cluster: id("gauss/peu01"),
@@ -497,10 +503,10 @@ mod tests {
     #[test]
     fn a_wave_says_how_far_its_clusters_are() {
         let progress = progress();
-        let words = |at: usize| wave_in_words(&progress, at, &progress.waves[at]);
-        assert_eq!(words(0), "2 of 2 done");
-        assert_eq!(words(1), "1 of 4 done, 1 open");
-        assert_eq!(wave_in_words(&progress, 1, &wave(0, 0, &[])), "no cluster is in it");
+        assert_eq!(wave_in_words(&progress.waves[0]), "2 of 2 done");
+        // All that its clusters are, not only those that are listed.
+        assert_eq!(wave_in_words(&progress.waves[1]), "1 of 4 done, 1 failed, 2 open");
+        assert_eq!(wave_in_words(&wave(0, 0, &[])), "no cluster is in it");
         assert_eq!((percent(&progress.waves[0]), percent(&progress.waves[1])), (100, 25));
         assert_eq!(percent(&wave(0, 0, &[])), 100);
     }

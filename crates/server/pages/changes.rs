@@ -1,11 +1,11 @@
 //! `GET /changes`: server-sent events for pages that are open. Each says in a few letters how the records are that somebody
 //! may see; a page whose letters differ is loaded again by its script.
 //!
-//! A stream ends after a while, when the server stops, and where there are many: a browser without one loses nothing but
-//! that its pages renew themselves.
+//! A stream ends after a while and when the server stops; where there are many, another one does not begin. A browser
+//! without one loses nothing but that its pages renew themselves.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::extract::State;
@@ -13,8 +13,7 @@ use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use capstan_ports::Sight;
-use futures_util::stream::{Stream, unfold};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use futures_util::stream::{Stream, StreamExt as _, unfold};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -27,57 +26,142 @@ const POLL: Duration = Duration::from_secs(3);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// A browser begins a new one then, and has to show again who it is.
 const LONGEST: Duration = Duration::from_secs(120);
-/// Streams at a time through one listener: fewer than the internal one has connections.
+/// Streams at a time through one door: fewer than the internal listener has connections.
 const STREAMS: usize = 16;
+/// Streams at a time of one person.
+const OF_ONE: usize = 4;
 
-/// The streams of the pages.
+/// The streams of the pages that one door shows.
 #[derive(Clone)]
 pub(crate) struct Streams {
-    room: Arc<Semaphore>,
+    /// Of each that is open, who has it; `None` where nobody signs in.
+    open: Arc<Mutex<Vec<Option<String>>>>,
     stop: CancellationToken,
 }
 
 impl Streams {
     /// They end when that is cancelled.
     pub(crate) fn until(stop: CancellationToken) -> Self {
-        Self { room: Arc::new(Semaphore::new(STREAMS)), stop }
+        Self { open: Arc::default(), stop }
+    }
+
+    /// Those of another door, which end at the same time.
+    pub(super) fn of_another_door(&self) -> Self {
+        Self::until(self.stop.clone())
+    }
+
+    /// A place for one more; `None` where there are enough.
+    fn place(&self, login: Option<&str>) -> Option<Place> {
+        let login = login.map(str::to_owned);
+        let mut open = self.open();
+        let own = open.iter().filter(|one| login.is_some() && **one == login).count();
+        if open.len() >= STREAMS || own >= OF_ONE {
+            return None;
+        }
+        open.push(login.clone());
+        drop(open);
+        Some(Place { streams: self.clone(), login })
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<Option<String>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One stream.
-struct OpenStream {
-    site: Site,
-    sight: Sight,
-    until: Instant,
-    last: Option<String>,
-    _room: OwnedSemaphorePermit,
+/// The place of a stream that is open.
+struct Place {
+    streams: Streams,
+    login: Option<String>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.streams.open();
+        if let Some(at) = open.iter().position(|one| *one == self.login) {
+            open.swap_remove(at);
+        }
+    }
 }
 
 pub(super) async fn show(visitor: Visitor, State(site): State<Site>) -> Response {
-    let Ok(room) = Arc::clone(&site.streams.room).try_acquire_owned() else {
+    let sight = visitor.sight();
+    let sees_nothing = matches!(&sight, Sight::Repositories(those) if those.is_empty());
+    let place = if sees_nothing { None } else { site.streams.place(visitor.login()) };
+    let Some(place) = place else {
         // To a browser that says: none, and do not ask again.
         return StatusCode::NO_CONTENT.into_response();
     };
-    let stream =
-        OpenStream { sight: visitor.sight(), until: Instant::now() + LONGEST, last: None, _room: room, site };
-    Sse::new(events(stream)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
+    let read = move || {
+        let (records, sight) = (Arc::clone(&site.records), sight.clone());
+        async move { records.stamp(&sight).await.ok() }
+    };
+    let events = stamps(read, Instant::now() + LONGEST, place)
+        .map(|stamp| Ok::<_, Infallible>(Event::default().data(stamp)));
+    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
 }
 
-fn events(stream: OpenStream) -> impl Stream<Item = Result<Event, Infallible>> {
-    unfold(stream, |mut stream| async move {
+/// The stamp as it is now, and then each other one, until one cannot be read.
+fn stamps<R>(read: impl Fn() -> R, until: Instant, place: Place) -> impl Stream<Item = String>
+where
+    R: Future<Output = Option<String>>,
+{
+    unfold((read, place, None), move |(read, place, last)| async move {
         loop {
-            let stamp = stream.site.records.stamp(&stream.sight).await.ok()?;
-            if stream.last.as_ref() != Some(&stamp) {
-                stream.last = Some(stamp.clone());
-                return Some((Ok(Event::default().data(stamp)), stream));
+            // Before each look but the first, also while every look finds another stamp.
+            if last.is_some() {
+                if Instant::now() >= until {
+                    return None;
+                }
+                tokio::select! {
+                    () = place.streams.stop.cancelled() => return None,
+                    () = sleep(POLL) => {}
+                }
             }
-            if Instant::now() >= stream.until {
-                return None;
-            }
-            tokio::select! {
-                () = stream.site.streams.stop.cancelled() => return None,
-                () = sleep(POLL) => {}
+            let stamp = read().await?;
+            if last.as_ref() != Some(&stamp) {
+                return Some((stamp.clone(), (read, place, Some(stamp))));
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stream_whose_stamp_always_differs_ends_with_the_server_and_with_its_time() {
+        for is_stopped in [true, false] {
+            let streams = Streams::until(CancellationToken::new());
+            let looks = AtomicU32::new(0);
+            let read = || async { Some(looks.fetch_add(1, Ordering::SeqCst).to_string()) };
+            let long = if is_stopped { LONGEST } else { Duration::ZERO };
+            let mut stamps = pin!(stamps(read, Instant::now() + long, streams.place(Some("ada")).unwrap()));
+            assert_eq!(stamps.next().await.as_deref(), Some("0"));
+            if is_stopped {
+                streams.stop.cancel();
+            }
+            assert_eq!(stamps.next().await, None);
+            assert_eq!(looks.load(Ordering::SeqCst), 1);
+        }
+    }
+
+    #[test]
+    fn one_person_has_four_streams_and_a_door_sixteen() {
+        let streams = Streams::until(CancellationToken::new());
+        let mut of_ada: Vec<Place> = (0..4).map(|_| streams.place(Some("ada")).unwrap()).collect();
+        assert!(streams.place(Some("ada")).is_none());
+        let others: Vec<Place> = (0..12).map(|_| streams.place(None).unwrap()).collect();
+        assert!(streams.place(None).is_none());
+        of_ada.pop();
+        let back = streams.place(Some("ada")).unwrap();
+        assert!(streams.place(Some("wim")).is_none());
+        // Another door has room of its own.
+        assert!(streams.of_another_door().place(None).is_some());
+        drop((of_ada, others, back));
+        assert_eq!(streams.open().len(), 0);
+    }
 }

@@ -63,7 +63,7 @@ const PER_PAGE: u32 = 50;
   {% if !rollout.reasons.is_empty() %}<ul>{% for reason in rollout.reasons %}<li>{{ reason }}</li>{% endfor %}</ul>{% endif %}
   {% if !rollout.machines.is_empty() %}
   <table class="cards" role="table">
-    <caption>Machines: {{ rollout.ages }}</caption>
+    <caption>Machines{% if rollout.left_out > 0 %} that are named{% endif %}: {{ rollout.ages }}</caption>
     <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Machine</th><th role="columnheader" scope="col">Owner</th><th role="columnheader" scope="col">State</th><th role="columnheader" scope="col">Age</th></tr></thead>
     <tbody role="rowgroup">
       {% for machine in rollout.machines %}
@@ -161,7 +161,7 @@ struct Rollout<'a> {
     words: Option<Html>,
     reasons: Vec<Html>,
     machines: Vec<ShownMachine<'a>>,
-    /// How many are old and new.
+    /// How many of those that are named are old and new.
     ages: String,
     left_out: u32,
 }

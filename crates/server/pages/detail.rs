@@ -3,7 +3,7 @@
 use askama::Template;
 use capstan_model::finding::Severity;
 use capstan_model::wording::count;
-use capstan_report::{DetailedConflict, DetailedRollout, DetailedService, TargetDetail};
+use capstan_report::{DetailedConflict, DetailedRollout, DetailedService, MachinesBecome, TargetDetail};
 
 use super::prose::{Html, prose};
 
@@ -38,10 +38,12 @@ use super::prose::{Html, prose};
 {% if !rollouts.is_empty() %}
 <h3>Machines that it replaces</h3>
 <ul>{% for one in rollouts %}<li>{{ one.machines }} of <code>{{ one.owner }}</code></li>{% endfor %}</ul>
+{% if more_rollouts > 0 %}<p>{{ more_rollouts }} more owners of machines are not listed here.</p>{% endif %}
 {% endif %}
 {% if !services.is_empty() %}
 <h3>Services</h3>
 <ul>{% for one in services %}<li>{{ one.name }} <span class="quiet">({{ one.role }})</span>: {{ one.becomes }}</li>{% endfor %}</ul>
+{% if more_services > 0 %}<p>{{ more_services }} more services are not listed here.</p>{% endif %}
 {% endif %}
 {% if !lines.is_empty() %}
 <details>
@@ -58,7 +60,9 @@ pub(super) struct UpgradeDetail<'a> {
     findings: Vec<ShownFinding<'a>>,
     more: usize,
     rollouts: Vec<CountedRollout<'a>>,
+    more_rollouts: usize,
     services: &'a [DetailedService],
+    more_services: usize,
     /// Class and text.
     lines: Vec<(&'static str, &'a str)>,
     more_changes: Option<String>,
@@ -80,8 +84,8 @@ struct CountedRollout<'a> {
 impl<'a> UpgradeDetail<'a> {
     /// `kind` is the kind of source, `repository` the address of the repository.
     pub(super) fn of(detail: &'a TargetDetail, kind: &'a str, repository: &str) -> Self {
-        let TargetDetail { diff, more_changes, conflicts, findings, more, rollouts, services } = detail;
-        let findings = findings.iter().map(|finding| {
+        let TargetDetail { diff, conflicts, services, more_changes, .. } = detail;
+        let findings = detail.findings.iter().map(|finding| {
             let (mood, severity) = match finding.severity {
                 Severity::Error => ("bad", "error"),
                 Severity::Warning => ("waits", "warning"),
@@ -93,9 +97,11 @@ impl<'a> UpgradeDetail<'a> {
             kind,
             conflicts,
             findings: findings.collect(),
-            more: *more,
-            rollouts: rollouts.iter().map(rollout).collect(),
+            more: detail.more,
+            rollouts: detail.rollouts.iter().map(rollout).collect(),
+            more_rollouts: detail.more_rollouts,
             services,
+            more_services: detail.more_services,
             lines: diff.lines().map(|line| (class_of(line), line)).collect(),
             more_changes: (*more_changes > 0).then(|| count(*more_changes, "more change", "more changes")),
         }
@@ -108,7 +114,10 @@ fn rollout(rollout: &DetailedRollout) -> CountedRollout<'_> {
         || "an unknown number of machines".to_owned(),
         |machines| count(usize::try_from(machines).unwrap_or(usize::MAX), "machine", "machines"),
     );
-    let machines = if becomes == "deleted" { format!("{machines}, deleted with it,") } else { machines };
+    let machines = match becomes {
+        MachinesBecome::Deleted => format!("{machines}, deleted with it,"),
+        MachinesBecome::Replaced => machines,
+    };
     CountedRollout { machines, owner }
 }
 
@@ -149,13 +158,15 @@ mod tests {
             rollouts: vec![DetailedRollout {
                 owner: "MachinePool p".to_owned(),
                 machines: Some(5),
-                becomes: "replaced".to_owned(),
+                becomes: MachinesBecome::Replaced,
             }],
+            more_rollouts: 0,
             services: vec![DetailedService {
                 name: "cilium".to_owned(),
                 role: "cni".to_owned(),
                 becomes: "1.15 → 1.16".to_owned(),
             }],
+            more_services: 2,
         };
         let html = UpgradeDetail::of(&detail, "release", "https://github.com/a/b").render().unwrap();
         for expected in [
@@ -165,6 +176,7 @@ mod tests {
             "<span class=\"badge mood-bad\">error</span> <code>kubernetes-minor-skip</code> <code>v1.16.8</code> to &lt;u&gt; skips minors <span class=\"quiet\">base/a.yaml:9:3</span>",
             "<li>5 machines of <code>MachinePool p</code></li>",
             "<li>cilium <span class=\"quiet\">(cni)</span>: 1.15 → 1.16</li>",
+            "<p>2 more services are not listed here.</p>",
             "<span class=\"note\"># base/&#60;b&#62;.yaml\n</span><span class=\"where\">@@ line 7, Cluster c /spec/x @@\n</span><span class=\"goes\">-&#60;script&#62;\n</span><span class=\"comes\">+b\n</span>",
             "<p>… and 2 more changes.</p>",
         ] {

@@ -6,6 +6,7 @@
   const renew = async stamp => {
     if (busy()) return;
     const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+    if (answer.redirected) { location.reload(); return; }
     if (!answer.ok || busy()) return;
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('main');
     const main = document.querySelector('main');
@@ -18,8 +19,25 @@
     known = stamp;
     document.getElementById('renewed').textContent = 'The page was renewed just now.';
   };
-  let renewing = Promise.resolve();
-  new EventSource('/changes').onmessage = event => {
-    if (event.data !== known) renewing = renewing.then(() => renew(event.data)).catch(() => {});
+  let newest = known, renewing = false;
+  const hear = async event => {
+    newest = event.data;
+    if (renewing) return;
+    renewing = true;
+    for (let stamp = known; stamp !== newest;) {
+      stamp = newest;
+      await renew(stamp).catch(() => {});
+    }
+    renewing = false;
   };
+  // A browser has few connections to a server: tabs in the background have none.
+  let stream;
+  const follow = () => {
+    stream?.close();
+    if (document.visibilityState !== 'visible') return;
+    stream = new EventSource('/changes');
+    stream.onmessage = hear;
+  };
+  document.addEventListener('visibilitychange', follow);
+  follow();
 })();

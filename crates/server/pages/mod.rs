@@ -81,6 +81,7 @@ impl Site {
 
 /// The pages as one door shows them.
 pub(super) fn routes(site: Site, door: Door) -> Router {
+    let site = Site { streams: site.streams.of_another_door(), ..site };
     let pages = Router::new()
         .route("/", get(fleet::show))
         .route("/clusters/{owner}/{name}/{*target}", get(cluster::show))

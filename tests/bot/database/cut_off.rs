@@ -9,9 +9,10 @@ use capstan_bot::intake::{Delivery, DeliveryHint, DeliveryStore as _, Event, Nam
 use capstan_database::Database;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
+use capstan_model::version::KubernetesVersion;
 use capstan_ports::{
-    CampaignRecord, CampaignTarget, ClusterFilter, Extent, Jobs as _, PageRecords as _, Records as _,
-    RepositoryName, Sight, SystemClock,
+    CampaignRecord, CampaignTarget, ClusterFilter, Extent, FleetFacts, Jobs as _, PageRecords as _,
+    Records as _, RepositoryName, Sight, SystemClock, WavePlace,
 };
 use capstan_report::ProposalState;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
@@ -142,7 +143,12 @@ fn campaign(state: &str) -> CampaignRecord {
         at: Some("aws/v1.0.0".to_owned()),
         offered: None,
         hold: None,
-        facts: capstan_ports::FleetFacts::default(),
+        facts: FleetFacts {
+            kubernetes: KubernetesVersion::parse("v1.31.2"),
+            kubernetes_offered: KubernetesVersion::parse("v1.32.0"),
+            wave: Some(WavePlace { place: 1, name: "all".to_owned() }),
+            machines: Some(3),
+        },
     };
     CampaignRecord {
         kind: SourceKind::parse("release").unwrap(),
@@ -174,6 +180,7 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
                    WHERE campaigns.repository = $1 GROUP BY 1, 2";
         sqlx::query_as(sql).bind(repository).fetch_all(&pool).await.unwrap()
     };
+    let kept = |state: &str| vec![(format!("aws/{state}"), state.to_owned(), 40)];
     let mut repository = 0;
     let mut failures = 0;
     for cut in [Cut::Before, Cut::After] {
@@ -196,8 +203,7 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
             let job = bot.claim("worker", Duration::from_secs(30), 8).await.unwrap().unwrap();
             assert_eq!((job.repository, job.hints.comments.len()), (repository, 3), "{cut:?} {at}");
 
-            // And a table that is written anew.
-            let kept = |state: &str| vec![(format!("aws/{state}"), state.to_owned(), 40)];
+            // And rows of two tables that all change.
             bot.save_campaigns(repository, &[campaign("waiting")]).await.unwrap();
             wire.cut_at(at, cut);
             let said = bot.save_campaigns(repository, &[campaign("proposed")]).await;
@@ -211,7 +217,8 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
             bot.save_campaigns(repository, &[campaign("proposed")]).await.unwrap();
             assert_eq!(states(row).await, kept("proposed"), "{cut:?} {at}");
             let all = Extent { skip: 0, take: 100 };
-            bot.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+            let shown = bot.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
+            assert_eq!(shown[0].kubernetes_offered.as_deref(), Some("v1.32.0"), "{cut:?} {at}");
 
             // The end of a job is told once, also where its answer was not heard.
             wire.cut_at(at, cut);
@@ -229,4 +236,42 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
         }
     }
     assert!(failures > 10, "{failures}");
+}
+
+/// As the bot does that repeats a write while the server still commits the first one.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_that_write_campaigns_at_once_both_succeed_and_one_is_kept_whole() {
+    let Some(url) = fresh_postgres().await else {
+        println!("SKIPPED: PostgreSQL is not installed");
+        return;
+    };
+    let bot = Database::open(&url, Arc::new(SystemClock)).await.unwrap();
+    let pool = sqlx::PgPool::connect(&url).await.unwrap();
+    let of = |kind: &str, state: &str| CampaignRecord {
+        kind: SourceKind::parse(kind).unwrap(),
+        ..campaign(state)
+    };
+    // With nothing stored before in odd rounds, and with two kinds of source in even ones, of which each writer drops one.
+    for repository in 1..=40_u64 {
+        if repository % 2 == 0 {
+            let before = [of("release", "waiting"), of("values", "waiting")];
+            bot.save_campaigns(repository, &before).await.unwrap();
+        }
+        let second = if repository % 4 == 0 { "values" } else { "release" };
+        let (one, other) = ([of("release", "proposed")], [of(second, "current")]);
+        let (one, other) =
+            tokio::join!(bot.save_campaigns(repository, &one), bot.save_campaigns(repository, &other));
+        assert!(one.is_ok() && other.is_ok(), "{repository}: {one:?} {other:?}");
+        let sql =
+            "SELECT campaigns.source_kind, campaigns.source, campaign_targets.state, COUNT(*) FROM campaigns
+                   JOIN campaign_targets USING (repository, source_kind)
+                   WHERE repository = $1 GROUP BY 1, 2, 3 ORDER BY 1";
+        let kept: Vec<(String, String, String, i64)> =
+            sqlx::query_as(sql).bind(repository.cast_signed()).fetch_all(&pool).await.unwrap();
+        let row = |kind: &str, state: &str| (kind.to_owned(), format!("aws/{state}"), state.to_owned(), 40);
+        assert!(
+            kept == [row("release", "proposed")] || kept == [row(second, "current")],
+            "{repository}: {kept:?}"
+        );
+    }
 }

@@ -32,9 +32,11 @@ pub(super) fn progress() -> CampaignProgress {
     };
     let wave = |state: &str, clusters, done: &[&str]| WaveProgress {
         state: state.to_owned(),
-        is_entered: true,
         soaks_until: None,
         clusters,
+        failed: 0,
+        rolling: 0,
+        open: 0,
         done_undated: 0,
         done: done.iter().map(|at| (at.parse().unwrap(), 1)).collect(),
     };
@@ -58,7 +60,7 @@ pub(super) fn progress() -> CampaignProgress {
         },
         waves: vec![
             wave("has ended", 2, &["2026-11-20T10:00:00Z", "2026-11-20T15:30:00Z"]),
-            wave("is under way; the campaign is stopped", 3, &[]),
+            WaveProgress { failed: 1, open: 1, ..wave("is under way; the campaign is stopped", 3, &[]) },
         ],
         clusters: [
             ("gauss/peu02", MovingStage::Failed, "Its rollout is stuck."),
