@@ -7,7 +7,7 @@ use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::tree::{RepoPath, Tree};
-use capstan_plan::proposal::{Draft, PlanDigest, ProposalId, SourceState, TRAILER_PLAN, TRAILER_SOURCE};
+use capstan_plan::proposal::{PlanDigest, ProposalId, SourceState, TRAILER_PLAN, TRAILER_SOURCE};
 use capstan_report::{kubeconfig_body, kubeconfig_title};
 
 use crate::effects::{Audited, BranchThere, CommitFiles, Desired, DesiredBranch, TextStep, branch_step};
@@ -82,17 +82,14 @@ impl WantedFile {
             branch: DesiredBranch {
                 name: self.branch(),
                 step: branch_step(there)?,
-                open: open.map(|pull| pull.number),
                 parent: &facts.base,
                 key: &facts.key,
                 files: CommitFiles::One(self.path.clone(), &self.text),
                 message: self.commit_message(facts),
             },
-            base_branch: &facts.repository.default_branch,
             title: kubeconfig_title(&self.cluster),
             open: open.map(|pull| (pull, step(pull))),
             body,
-            draft: Draft::Ready,
             audited: Audited {
                 opened: "kubeconfig-proposed",
                 updated: "kubeconfig-updated",

@@ -13,6 +13,7 @@
 //! | [`campaign_progress`] | how far a release is in a campaign, for pages | nothing |
 //! | [`check_run`] | check runs and commit statuses | nothing |
 //! | [`comment`] | comments, reactions, and what their authors may do | nothing |
+//! | [`fleet_facts`] | what the fleet page sorts and groups clusters by | nothing |
 //! | [`issue`] | issues | nothing |
 //! | [`merging`] | what GitHub is asked to do with a pull request that is to be merged | nothing |
 //! | [`pull_request`] | pull requests | nothing |
@@ -26,6 +27,7 @@ mod arrivals;
 mod campaign_progress;
 mod check_run;
 mod comment;
+mod fleet_facts;
 mod hints;
 mod issue;
 mod merging;
@@ -40,6 +42,7 @@ pub use arrivals::{Arrivals, Press, Ticks};
 pub use campaign_progress::{CampaignProgress, MovingCluster, MovingStage, WaveProgress};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CommitStatus, NewCheckRun};
 pub use comment::{Comment, Permission, PlacedComment, Reaction};
+pub use fleet_facts::{FleetFacts, WavePlace};
 pub use hints::{CommentHint, Hints};
 pub use issue::{Issue, IssueEdit, IssueState, IssueText, NewIssue, TextEdit};
 pub use merging::{MergeAnswer, MergeCall};

@@ -72,11 +72,12 @@ pub use budgets::{Budgets, Kept, KeptBudget};
 pub use capstan_facts::{
     ANNOTATIONS_PER_CALL, Agent, Arrivals, AuditEntry, BranchHead, CampaignProgress, CheckConclusion,
     CheckRecord, CheckRun, CheckState, CheckVerdict, ClusterStanding, Comment, CommentHint, CommitStatus,
-    CommitTrailers, CreatedPullRequest, EarlierPullRequest, Hints, Issue, IssueEdit, IssueState, IssueText,
-    KnownDashboard, MergeAnswer, MergeCall, MergeQueueState, MovingCluster, MovingStage, NewCheckRun,
-    NewIssue, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PreflightRecord, Press,
+    CommitTrailers, CreatedPullRequest, EarlierPullRequest, FleetFacts, Hints, Issue, IssueEdit, IssueState,
+    IssueText, KnownDashboard, MergeAnswer, MergeCall, MergeQueueState, MovingCluster, MovingStage,
+    NewCheckRun, NewIssue, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PreflightRecord, Press,
     ProposalRecord, PullRequest, PullRequestEdit, PullRequestState, Reaction, RefusedWrite, Repository,
-    RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace, TextEdit, Ticks, WaveProgress,
+    RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace, TextEdit, Ticks, WavePlace,
+    WaveProgress,
 };
 pub use cloud::{
     CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
@@ -106,9 +107,7 @@ pub use pages::{
     Sight, SortKey, VersionShare,
 };
 pub use queue::{Cause, ClaimedJob, DeadJob, Fate, JobRequest, Jobs, Lease};
-pub use records::{
-    CampaignLimits, CampaignRecord, CampaignTarget, FleetFacts, Records, RecordsError, WavePlace,
-};
+pub use records::{CampaignLimits, CampaignRecord, CampaignTarget, Records, RecordsError};
 pub use retention::{KeptRepository, MirrorShelf, Retention};
 pub use sign_in::{SignIn, SignInError};
 pub use tree_source::{SourceError, SourceTree, TreeSource};

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_facts::{
-    Arrivals, AuditEntry, CampaignProgress, CheckRecord, KnownDashboard, ProposalRecord, RefusedWrite,
+    Arrivals, AuditEntry, CampaignProgress, CheckRecord, FleetFacts, KnownDashboard, ProposalRecord,
+    RefusedWrite,
 };
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
-use capstan_model::version::KubernetesVersion;
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
 use capstan_report::{ProposalState, TargetDetail};
@@ -54,28 +54,6 @@ pub struct CampaignTarget {
     pub hold: Option<String>,
     /// What the fleet is sorted and grouped by.
     pub facts: FleetFacts,
-}
-
-/// What the fleet is sorted and grouped by.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FleetFacts {
-    /// The version of Kubernetes that a target has, where that is known.
-    pub kubernetes: Option<KubernetesVersion>,
-    /// The one that its offer brings, where that is another.
-    pub kubernetes_offered: Option<KubernetesVersion>,
-    /// Its wave, where a campaign puts it in one.
-    pub wave: Option<WavePlace>,
-    /// How many machines the offer replaces, where Git says so.
-    pub machines: Option<u32>,
-}
-
-/// A wave of a campaign.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WavePlace {
-    /// Its place among the waves: 0 is the first.
-    pub place: usize,
-    /// Its name.
-    pub name: String,
 }
 
 /// The records cannot be read or written.

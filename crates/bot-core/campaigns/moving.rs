@@ -50,7 +50,7 @@ pub(super) fn campaign_for<'a>(planned: Planned<'a>, release: &ReleaseId) -> Opt
 }
 
 /// The wave of a proposal's target, with its place: of the campaign by which what it is offered moves, else what it has.
-pub fn wave_in<'a>(planned: Planned<'a>, proposal: &ProposalId) -> Option<(usize, &'a WaveSettings)> {
+pub(super) fn wave_in<'a>(planned: Planned<'a>, proposal: &ProposalId) -> Option<(usize, &'a WaveSettings)> {
     let upgrade = planned.plan_of(proposal).filter(|_| is_of_release(proposal))?;
     let mut releases = [&upgrade.to, &upgrade.from].into_iter().filter_map(|one| release_of(one.as_ref()));
     let campaign = releases.find_map(|release| campaign_for(planned, &release))?;

@@ -11,6 +11,7 @@ use capstan_report::{Fingerprint, MergeBasis, not_enrolled};
 use jiff::Timestamp;
 
 use crate::facts::Reporters;
+use crate::proposals::Step;
 
 /// What the live clusters say.
 #[derive(Debug, Clone)]
@@ -120,24 +121,21 @@ pub enum Trust {
 }
 
 /// Only heads of the repository itself that somebody with write permission pushed are trusted. `pushes` are those of its
-/// branch, as far as GitHub tells them; `own` is Capstan's login.
-///
-/// # Errors
-/// It hangs on what this one may do in the repository: [`trust_in`].
-pub fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Result<Trust, String> {
+/// branch, as far as GitHub tells them; `own` is Capstan's login. It may depend on what the one who pushed may do in the
+/// repository: [`trust_in`].
+pub fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Step<Trust, String> {
+    let no = |why: &str| Step::Decided(Trust::No(why.to_owned()));
     if !pull.head_in_repository {
-        return Ok(Trust::No("Its head stands in another repository.".to_owned()));
+        return no("Its head stands in another repository.");
     }
-    let Some(pushes) = pushes else {
-        return Ok(Trust::No("GitHub does not say who pushed its head.".to_owned()));
-    };
+    let Some(pushes) = pushes else { return no("GitHub does not say who pushed its head.") };
     let Some(push) = pushes.iter().find(|push| push.after == pull.head) else {
-        return Ok(Trust::NotYet("GitHub does not say who pushed its head.".to_owned()));
+        return Step::Decided(Trust::NotYet("GitHub does not say who pushed its head.".to_owned()));
     };
     match &push.actor {
-        None => Ok(Trust::No("Whoever pushed its head has no account any more.".to_owned())),
-        Some(actor) if *actor == own => Ok(Trust::Yes),
-        Some(actor) => Err(actor.clone()),
+        None => no("Whoever pushed its head has no account any more."),
+        Some(actor) if *actor == own => Step::Decided(Trust::Yes),
+        Some(actor) => Step::Ask(actor.clone()),
     }
 }
 

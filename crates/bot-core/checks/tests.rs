@@ -20,7 +20,7 @@ use super::*;
 use crate::effects::{Effect, FirstStatus};
 use crate::facts::BranchNames;
 use crate::facts::Reporters;
-use crate::proposals::{Exemption, Remarks};
+use crate::proposals::{Exemption, Remarks, Step};
 use crate::testing::{Case, V21, V22, commit, id, now, pull, tree, upgrade};
 
 fn subject(head: char) -> Subject {
@@ -382,18 +382,18 @@ fn a_live_cluster_is_asked_about_heads_that_a_writer_pushed() {
     let push = |after: char, actor: Option<&str>| {
         vec![Push { after: commit(after), actor: actor.map(str::to_owned), at: now() }]
     };
-    let no = |why: &str| Ok(Trust::No(why.to_owned()));
+    let no = |why: &str| Step::Decided(Trust::No(why.to_owned()));
     for (pull, pushes, expected) in [
         (&fork, Some(push('a', Some("ada"))), no("Its head stands in another repository.")),
         (&on, None, no("GitHub does not say who pushed its head.")),
         (
             &on,
             Some(push('b', Some("ada"))),
-            Ok(Trust::NotYet("GitHub does not say who pushed its head.".to_owned())),
+            Step::Decided(Trust::NotYet("GitHub does not say who pushed its head.".to_owned())),
         ),
         (&on, Some(push('a', None)), no("Whoever pushed its head has no account any more.")),
-        (&on, Some(push('a', Some(own))), Ok(Trust::Yes)),
-        (&on, Some(push('a', Some("ada"))), Err("ada".to_owned())),
+        (&on, Some(push('a', Some(own))), Step::Decided(Trust::Yes)),
+        (&on, Some(push('a', Some("ada"))), Step::Ask("ada".to_owned())),
     ] {
         assert_eq!(trust(pull, pushes.as_deref(), own), expected);
     }

@@ -7,7 +7,7 @@ use capstan_model::ids::ClusterId;
 use capstan_model::source::SourceKind;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::proposal::{
-    CREATE, DESTROY, Draft, OutsideTarget, ProposalId, ReleasesOrigin, guard_new, guard_tombstone,
+    CREATE, DESTROY, OutsideTarget, ProposalId, ReleasesOrigin, guard_new, guard_tombstone,
 };
 use capstan_plan::retirement::RetiredCluster;
 use capstan_plan::verbs::{ClusterFrom, Command, Gone};
@@ -110,16 +110,13 @@ impl ClusterChange {
             branch: DesiredBranch {
                 name: self.branch(),
                 step,
-                open: None,
                 parent: &facts.base,
                 key: &facts.key,
                 files: CommitFiles::OfClusters(files),
                 message: pull.commit,
             },
-            base_branch: &facts.repository.default_branch,
             title: pull.title,
             body: pull.body,
-            draft: Draft::Ready,
             open: None,
             audited: Audited { opened: action, updated: action, around },
         }))

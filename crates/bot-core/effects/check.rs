@@ -80,6 +80,11 @@ impl CheckOf {
         Self { head: head.clone(), name, report, says, wish, memory }
     }
 
+    /// The id of its report, as it is sent.
+    pub const fn says(&self) -> &ReportId {
+        &self.says
+    }
+
     /// What it was made from, where the records remember it.
     pub fn inputs(&self) -> Option<&str> {
         match &self.memory {

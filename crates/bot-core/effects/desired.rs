@@ -1,10 +1,8 @@
 //! Branches and pull requests as they should be: what differs is written, and nothing else.
 
-use capstan_facts::{
-    EarlierPullRequest, NewPullRequest, NewTreeEntry, PullRequest, PullRequestEdit, Snapshot,
-};
+use capstan_facts::{EarlierPullRequest, NewPullRequest, NewTreeEntry, PullRequest, Snapshot};
 use capstan_model::tree::{CommitId, EntryKind, RepoPath};
-use capstan_plan::proposal::{BranchStep, Draft, Guarded};
+use capstan_plan::proposal::{BranchStep, Guarded};
 use capstan_report::BlockKey;
 
 /// A pull request as it should be.
@@ -12,14 +10,10 @@ use capstan_report::BlockKey;
 pub struct Desired<'a> {
     /// Its branch.
     pub branch: DesiredBranch<'a>,
-    /// The branch that it aims at.
-    pub base_branch: &'a str,
     /// The title of a new one; that of an open one stays.
     pub title: String,
     /// Its body.
     pub body: String,
-    /// Whether a new one is a draft.
-    pub draft: Draft,
     /// The one that is open, and whether it says that.
     pub open: Option<(&'a PullRequest, TextStep)>,
     /// What the audit trail says of it.
@@ -61,8 +55,6 @@ pub struct DesiredBranch<'a> {
     pub name: String,
     /// What becomes of it.
     pub step: BranchStep,
-    /// The open pull request of that branch: nothing is written once it is closed.
-    pub open: Option<u64>,
     /// On what the commit is made.
     pub parent: &'a Snapshot,
     /// By this key Capstan's commits are known again.
@@ -76,7 +68,7 @@ pub struct DesiredBranch<'a> {
 /// What a commit changes.
 #[derive(Debug, Clone)]
 pub enum CommitFiles<'a> {
-    /// CommitFiles of clusters: those alone that were let past the gate.
+    /// Files of clusters: those alone that were let past the gate.
     OfClusters(Guarded<'a>),
     /// One file that is no cluster's upgrade, and nothing else.
     One(RepoPath, &'a str),
@@ -110,22 +102,15 @@ pub fn awaits_pull(newest: Option<&EarlierPullRequest>, head: &CommitId) -> bool
 }
 
 impl Desired<'_> {
-    /// As it is opened.
-    pub fn opened(&self) -> NewPullRequest {
+    /// As it is opened, ready to be reviewed, to that branch.
+    pub fn opened(&self, base_branch: &str) -> NewPullRequest {
         NewPullRequest {
             title: self.title.clone(),
             body: self.body.clone(),
             head_branch: self.branch.name.clone(),
-            base_branch: self.base_branch.to_owned(),
-            draft: self.draft == Draft::Draft,
+            base_branch: base_branch.to_owned(),
+            draft: false,
         }
-    }
-
-    /// What is changed of the open one.
-    pub fn edit(&self) -> Option<(u64, PullRequestEdit)> {
-        let (pull, step) = self.open?;
-        let edit = PullRequestEdit { title: None, body: Some(self.body.clone()), close: false };
-        (step == TextStep::Write).then_some((pull.number, edit))
     }
 }
 

@@ -1,8 +1,9 @@
 //! What is done on GitHub and in the records: whole intentions. The shell has one function that performs them, which looks
 //! at what exists first, so that each may be performed twice.
 //!
-//! Branches and pull requests are values of their own ([`Desired`]), because what came of them is wanted. The dashboard is
-//! written where it is decided.
+//! Branches and pull requests are values of their own ([`Desired`]), because what came of them is wanted. The dashboard,
+//! merges, and the texts of proposals' pull requests are brought about by `bot/sync`, with the performer's writes where it
+//! has them.
 
 mod answer;
 mod check;
@@ -40,7 +41,7 @@ pub enum Effect {
     ForgetRefusal(String),
     /// A commit has a status.
     Status(StatusOf),
-    /// A commit has a check.
+    /// A commit has a check, one that the records remember ([`CheckOf::made_from`]).
     Check(Box<CheckOf>),
     /// A comment has an answer.
     Answer(AnswerOf),

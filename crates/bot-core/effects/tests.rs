@@ -100,6 +100,12 @@ fn a_rollout_knows_its_last_run_by_itself() {
     assert_eq!(after(&passed, last(&pending)), RunDecision::Update(5));
     // A completed run does not go back to work.
     assert_eq!(after(&pending, last(&passed)), RunDecision::Create);
+    // What annotates a pending report comes with its conclusion: until then one run says each news.
+    let waits = CheckReport { title: "waits".to_owned(), ..report(Conclusion::Pending, 1) };
+    let said = CheckOf::after(("capstan/rollout", &head()), "1", &waits, None).says().clone();
+    assert!(said.is_pending(), "{said}");
+    assert_eq!(after(&waits, Some((5, said.clone()))), RunDecision::Keep(5));
+    assert_eq!(after(&report(Conclusion::Pending, 1), Some((5, said))), RunDecision::Update(5));
     let check = CheckOf::after(("capstan/rollout", &head()), "1", &passed, None);
     assert_eq!((check.inputs(), check.record(7, None, 5)), (None, None));
     assert_eq!(check.begun(7, None, RunDecision::Create), None);
@@ -222,7 +228,6 @@ fn of_a_commit_only_what_differs_is_sent() {
         DesiredBranch {
             name: "capstan/create/gauss/peu01".to_owned(),
             step: BranchStep::Create,
-            open: None,
             parent: &parent,
             key: &key(),
             files,

@@ -11,7 +11,7 @@ use capstan_model::file_change::FileChange;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::tree::{RepoPath, Tree, TreeId};
 use capstan_plan::onboarding::Onboarding;
-use capstan_plan::proposal::{Draft, PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE};
+use capstan_plan::proposal::{PlanDigest, SourceState, TRAILER_PLAN, TRAILER_SOURCE};
 use capstan_plan::settings::REPOSITORY_FILE;
 use capstan_report::{ONBOARDING_TITLE, says_onboarding, text_digest};
 
@@ -101,16 +101,13 @@ pub fn desired<'a>(
         branch: DesiredBranch {
             name: ONBOARDING_BRANCH.to_owned(),
             step: branch_step(there)?,
-            open: open.map(|pull| pull.number),
             parent: &facts.base,
             key: &facts.key,
             files: CommitFiles::One(settings_path(), &onboarding.settings),
             message: commit_message(onboarding, &facts.base.root),
         },
-        base_branch: &facts.repository.default_branch,
         title: ONBOARDING_TITLE.to_owned(),
         body,
-        draft: Draft::Ready,
         open: open.map(|pull| (pull, step(pull))),
         audited: Audited {
             opened: "onboarding-opened",

@@ -91,9 +91,12 @@ fn the_pull_request_is_opened_rewritten_or_left_to_a_person() {
         let found = desired.as_ref().map(|one| (one.branch.step.clone(), one.open.map(|(_, step)| step)));
         assert_eq!(found, expected, "{there:?}");
         if let Some(one) = desired {
-            assert_eq!((one.base_branch, one.audited.of(3).as_str()), ("main", "#3"));
-            assert_eq!(one.edit().is_some(), one.open.is_some_and(|(_, step)| step == TextStep::Write));
-            assert_eq!(one.opened().head_branch, ONBOARDING_BRANCH);
+            let new = one.opened("main");
+            assert_eq!(
+                (new.base_branch.as_str(), new.draft, one.audited.of(3).as_str()),
+                ("main", false, "#3")
+            );
+            assert_eq!(new.head_branch, ONBOARDING_BRANCH);
         }
     }
 }

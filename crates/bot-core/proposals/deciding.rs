@@ -90,9 +90,9 @@ pub struct Answers {
 
 /// How far a decision is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step<T> {
+pub enum Step<T, N = Need> {
     /// This has to be known first.
-    Ask(Need),
+    Ask(N),
     /// It is made.
     Decided(T),
 }

@@ -279,7 +279,6 @@ impl<'a> Intent<'a> {
         Ok(Some(DesiredBranch {
             name: self.proposal.branch(),
             step: self.branch.clone(),
-            open: self.pull.map(|pull| pull.number),
             parent: &facts.base,
             key: &facts.key,
             files: CommitFiles::OfClusters(Guarded::together(guarded)),

@@ -20,8 +20,8 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::ManagementClusterUid;
 use capstan_report::{
-    CheckReport, Conclusion, ReportId, RolloutSubject, TransitionId, announced_in, mark_announced, news,
-    next_news, rollout_check, rollout_comment, rollout_status,
+    ReportId, RolloutSubject, TransitionId, announced_in, mark_announced, news, next_news, rollout_check,
+    rollout_comment, rollout_status,
 };
 use jiff::Timestamp;
 use tokio::sync::Mutex;
@@ -256,13 +256,14 @@ impl RolloutReporter {
     ) -> Result<Option<Duration>, SyncError> {
         let subjects = subjects_of(merge, repository, self.public_url.as_ref());
         let check = rollout_check(&subjects, &merge.merge_commit, &repository.html_url);
-        let id = ReportId::of(EDITION, &check).to_string();
+        let last = merge.reported.check_run.map(|run| (run, ReportId::read(&merge.reported.check)));
+        let check = CheckOf::after((NAME, &merge.head), EDITION, &check, last);
         let mut later = None;
-        if id != merge.reported.check {
+        if check.says().to_string() != merge.reported.check {
             let now = self.clock.now();
             match too_early(merge.reported.at, now, self.pace) {
                 Some(wait) => later = Some(wait),
-                None => self.write_check(repository, merge, &check, id, now).await?,
+                None => self.write_check(repository, merge, &check, now).await?,
             }
         }
         self.write_status(repository, merge, &subjects).await?;
@@ -310,16 +311,10 @@ impl RolloutReporter {
         &self,
         repository: &Repository,
         merge: &mut FollowedMerge,
-        check: &CheckReport,
-        id: String,
+        check: &CheckOf,
         now: Timestamp,
     ) -> Result<(), SyncError> {
-        let known = merge.reported.check_run.map(|run| (run, ReportId::read(&merge.reported.check)));
-        match self
-            .performer(repository)
-            .say(&CheckOf::after((NAME, &merge.head), EDITION, check, known))
-            .await
-        {
+        match self.performer(repository).say(check).await {
             Ok(run) => merge.reported.check_run = Some(run),
             // The head is gone, with its fork say: it is not asked for ever.
             Err(SyncError::Host(
@@ -329,8 +324,8 @@ impl RolloutReporter {
             }
             Err(error) => return Err(error),
         }
-        merge.reported.check = id;
-        merge.reported.completed = check.conclusion != Conclusion::Pending;
+        merge.reported.check = check.says().to_string();
+        merge.reported.completed = !check.says().is_pending();
         merge.reported.at = Some(now);
         Ok(())
     }

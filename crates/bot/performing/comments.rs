@@ -20,7 +20,7 @@ impl Performer<'_> {
             let written = host.create_comment(repository, of.number, &of.body).await;
             // Nobody is there any more to be answered.
             if matches!(written, Err(CodeHostError::NotFound { .. })) && self.is_gone(of.number).await? {
-                return Ok(Performed::Gone);
+                return Ok(Performed::Refused);
             }
             let written = written.map(drop).map_err(SyncError::from);
             let performed = self.attempt(&Write::answer(of.comment), written).await?;

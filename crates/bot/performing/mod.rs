@@ -36,10 +36,8 @@ pub(crate) struct Performer<'a> {
 pub(crate) enum Performed {
     /// It is so.
     Done,
-    /// GitHub does not take it.
+    /// GitHub does not take it, or knows nothing any more of what it is about.
     Refused,
-    /// GitHub knows nothing any more of what it is about.
-    Gone,
 }
 
 impl<'a> Performer<'a> {

@@ -5,7 +5,7 @@
 //! its name and trailers. A branch that was moved under a pull request whose text is old is found by the folded block in
 //! that text.
 
-use capstan_bot_core::effects::{Desired, DesiredBranch};
+use capstan_bot_core::effects::{Desired, DesiredBranch, TextStep};
 use capstan_bot_core::facts::{Write, draft_of};
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{BranchStep, Draft, Drafted};
@@ -22,9 +22,9 @@ use capstan_ports::{
 pub(crate) enum Published {
     /// It was opened.
     Opened(u64),
-    /// Its branch or its text was brought up to date.
+    /// Something of it was brought up to date, and told.
     Updated(u64),
-    /// All was as wanted.
+    /// Its text was as wanted.
     Unchanged(u64),
     /// GitHub's rules refuse it, in its words.
     Refused(String),
@@ -46,17 +46,18 @@ pub(crate) enum Branched {
 impl Performer<'_> {
     /// Brings a branch and its pull request to what they should be.
     pub(crate) async fn bring_up(&self, desired: &Desired<'_>) -> Result<Published, SyncError> {
-        if let Branched::Ends(published) = self.bring_branch_up(&desired.branch).await? {
+        let open = desired.open.map(|(pull, _)| pull.number);
+        if let Branched::Ends(published) = self.bring_branch_up(&desired.branch, open).await? {
             return Ok(published);
         }
-        let (published, action, number) = match (desired.open, desired.edit()) {
-            (None, _) => match self.open(&desired.opened()).await? {
+        let (published, action, number) = match desired.open {
+            None => match self.open(&desired.opened(&self.repository.default_branch)).await? {
                 Some(pull) => (Published::Opened(pull.number), desired.audited.opened, pull.number),
                 None => return Ok(Published::Overtaken),
             },
-            (Some((pull, _)), None) => return Ok(Published::Unchanged(pull.number)),
-            (Some(_), Some((number, edit))) => {
-                self.host.edit_pull_request(self.repository, number, &edit).await?;
+            Some((pull, TextStep::Keep)) => return Ok(Published::Unchanged(pull.number)),
+            Some((&PullRequest { number, .. }, TextStep::Write)) => {
+                self.write_text(number, None, desired.body.clone()).await?;
                 (Published::Updated(number), desired.audited.updated, number)
             }
         };
@@ -85,13 +86,17 @@ impl Performer<'_> {
     }
 
     /// Brings a branch to what it should be: the one place that makes commits. Each has the seal by which it is known
-    /// again.
-    pub(crate) async fn bring_branch_up(&self, branch: &DesiredBranch<'_>) -> Result<Branched, SyncError> {
+    /// again. Once its open pull request is closed, nothing is written.
+    pub(crate) async fn bring_branch_up(
+        &self,
+        branch: &DesiredBranch<'_>,
+        open: Option<u64>,
+    ) -> Result<Branched, SyncError> {
         if branch.step == BranchStep::Keep {
             return Ok(Branched::Stands);
         }
         let (host, repository, name) = (self.host, self.repository, branch.name.as_str());
-        if let Some(number) = branch.open
+        if let Some(number) = open
             && host.pull_request(repository, number).await?.state != PullRequestState::Open
         {
             return Ok(Branched::Ends(Published::Overtaken));
@@ -179,7 +184,7 @@ impl Performer<'_> {
             Some(Draft::Draft) => (Drafted::ByCapstan, Some(Draft::Draft)),
             Some(Draft::Ready) => match self.make_draft(pull, Draft::Ready).await? {
                 Performed::Done => (Drafted::No, None),
-                Performed::Refused | Performed::Gone => (was, None),
+                Performed::Refused => (was, None),
             },
         })
     }

@@ -26,6 +26,21 @@ impl Refused {
     fn because(&mut self, why: &str) {
         self.why.get_or_insert_with(|| why.to_owned());
     }
+
+    /// Those of these names that are left: all of them, where GitHub refused the call.
+    fn left(
+        &mut self,
+        names: &[String],
+        told: Result<Vec<String>, CodeHostError>,
+    ) -> Result<Vec<String>, SyncError> {
+        match told {
+            Err(error) if error.is_refusal() => {
+                self.because(&error.to_string());
+                Ok(names.to_vec())
+            }
+            told => Ok(told?),
+        }
+    }
 }
 
 impl Performer<'_> {
@@ -60,13 +75,15 @@ impl Performer<'_> {
         if !strangers.is_empty() {
             refused.because(ONLY_OWNERS_TEAMS);
         }
-        for (part, names) in parts {
+        for (part, names) in parts.into_iter().filter(|(_, names)| !names.is_empty()) {
             let left = self.add(number, part, &names, &mut refused).await?;
             put_back(&mut refused.step.add, part, left, owner);
         }
         refused.step.add.reviewers.extend(strangers);
-        for (part, names) in by_part(&step.remove, owner).0 {
-            let left = self.remove(number, part, &names, &mut refused).await?;
+        let (parts, _) = by_part(&step.remove, owner);
+        for (part, names) in parts.into_iter().filter(|(_, names)| !names.is_empty()) {
+            let removed = self.host.remove_from_sidebar(self.repository, number, part, &names).await;
+            let left = refused.left(&names, removed.map(|()| Vec::new()))?;
             put_back(&mut refused.step.remove, part, left, owner);
         }
         Ok(refused)
@@ -80,14 +97,9 @@ impl Performer<'_> {
         names: &[String],
         refused: &mut Refused,
     ) -> Result<Vec<String>, SyncError> {
-        if names.is_empty() {
-            return Ok(Vec::new());
-        }
         match self.host.add_to_sidebar(self.repository, number, part, names).await {
-            Ok(left_out) => {
-                if !left_out.is_empty() {
-                    refused.because(&format!("left out without a word: {}", left_out.join(", ")));
-                }
+            Ok(left_out) if !left_out.is_empty() => {
+                refused.because(&format!("left out without a word: {}", left_out.join(", ")));
                 Ok(left_out)
             }
             // One that GitHub does not know makes it refuse all of them.
@@ -99,32 +111,7 @@ impl Performer<'_> {
                 }
                 Ok(left_out)
             }
-            Err(error) if error.is_refusal() => {
-                refused.because(&error.to_string());
-                Ok(names.to_vec())
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Takes them away; what GitHub leaves there.
-    async fn remove(
-        &self,
-        number: u64,
-        part: SidebarPart,
-        names: &[String],
-        refused: &mut Refused,
-    ) -> Result<Vec<String>, SyncError> {
-        if names.is_empty() {
-            return Ok(Vec::new());
-        }
-        match self.host.remove_from_sidebar(self.repository, number, part, names).await {
-            Ok(()) => Ok(Vec::new()),
-            Err(error) if error.is_refusal() => {
-                refused.because(&error.to_string());
-                Ok(names.to_vec())
-            }
-            Err(error) => Err(error.into()),
+            added => refused.left(names, added),
         }
     }
 }

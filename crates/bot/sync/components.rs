@@ -103,7 +103,8 @@ impl Run<'_> {
         let until = *self.components.until.get_or_init(|| Instant::now() + supplier.patience());
         let mut more = supplier.supply(self.repository, hosts, asked.clone(), until).await;
         for (wanted, why) in unread {
-            if more.of(&wanted).is_none() {
+            // Asked for by a set without a record, it came unverified.
+            if !matches!(asked.get(&wanted), Some(Some(_))) {
                 more.add(wanted, Supply::Missing(why));
             }
         }

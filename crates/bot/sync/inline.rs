@@ -1,7 +1,7 @@
 //! `/capstan render`: what a change of the inventory comes to in the clusters' folders, on its author's own branch.
 //!
 //! *Guarantees.* The branch is one of this repository, of an open pull request to the default branch, and none of
-//! Capstan's own; it is moved from the head that whoever asked had seen, by one commit on top of it. CommitFiles are those of
+//! Capstan's own; it is moved from the head that whoever asked had seen, by one commit on top of it. Files are those of
 //! the plans of a merge, and only where the head has them as the merge would: nobody's edit is lost. A run that died
 //! after it moved the branch finds nothing to do the next time.
 
@@ -152,13 +152,12 @@ impl Run<'_> {
         let branch = DesiredBranch {
             name: pull.head_branch.clone(),
             step: BranchStep::Move { before: pull.head.clone() },
-            open: None,
             parent: head,
             key: &self.facts.key,
             files: CommitFiles::OfClusters(Guarded::together(guarded)),
             message: message(request, &inline.upgrades),
         };
-        let moved = self.performer.bring_branch_up(&branch).await?;
+        let moved = self.performer.bring_branch_up(&branch, None).await?;
         if let Branched::Written(commit) = &moved {
             let detail = format!(
                 "{} on {} in #{} at {commit}, asked for by {}",

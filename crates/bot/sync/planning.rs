@@ -1,8 +1,11 @@
 //! What the planner is asked of snapshots, wherever a step needs it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_bot_core::facts::{Scopes, by_target};
+use capstan_campaign::membership::Candidate;
+use capstan_campaign::settings::CampaignSettings;
 use capstan_model::finding::FileError;
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
@@ -58,6 +61,28 @@ impl Run<'_> {
         let (before, after) = (before.clone(), after.clone());
         let scopes: Vec<Scope> = scopes.values().cloned().collect();
         Ok(self.ask_planner(move |planner| planner.touched(before, after, &scopes)).await??)
+    }
+
+    /// What waves tell clusters apart by beside their folders, whether or not anything is proposed.
+    pub(super) async fn told_apart(
+        self,
+        fleet: Box<dyn OpenFleet>,
+        settings: &RepositorySettings,
+    ) -> Result<(Box<dyn OpenFleet>, BTreeMap<ClusterId, Candidate>), SyncError> {
+        if !settings.campaigns.iter().any(CampaignSettings::reads_clusters) {
+            return Ok((fleet, BTreeMap::new()));
+        }
+        let (found, fleet) = tokio::task::spawn_blocking(move || (fleet.candidates(), fleet)).await?;
+        let found = match found {
+            Ok(found) => found,
+            // Those that nobody can tell apart are in no wave that asks for more than their folder.
+            Err(PlannerFailed::Exceeded(why)) => {
+                tracing::warn!(repository = %self.repository.name, why, "labels of clusters cannot be read");
+                Vec::new()
+            }
+            Err(failed) => return Err(failed.into()),
+        };
+        Ok((fleet, found.into_iter().map(|one| (one.cluster.clone(), one)).collect()))
     }
 
     /// The targets of the base branch, and those that a head adds.

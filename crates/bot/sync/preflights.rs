@@ -10,6 +10,7 @@ use capstan_bot_core::commands::Request;
 use capstan_bot_core::effects::{CHECK, KeptReport};
 use capstan_bot_core::facts::{Reporters, target_in};
 use capstan_bot_core::planned::Planned;
+use capstan_bot_core::proposals::Step;
 use capstan_kustomize::render::Folders;
 use capstan_live::agent::preflight::{AskWish, AskedBefore, MachinesSince, Preflight, Standing};
 use capstan_live::agent::{PreflightId, PreflightState};
@@ -307,8 +308,8 @@ impl Run<'_> {
         };
         let own = if pushes.is_some() { host.bot_login().await? } else { String::new() };
         let actor = match trust(pull, pushes.as_deref(), &own) {
-            Ok(told) => return Ok(told),
-            Err(actor) => actor,
+            Step::Decided(trust) => return Ok(trust),
+            Step::Ask(actor) => actor,
         };
         let permission = match host.permission(self.repository, &actor).await {
             Ok(permission) => permission,

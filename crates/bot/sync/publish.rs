@@ -45,9 +45,10 @@ impl Run<'_> {
 
     async fn write_branch(&self, intent: &Intent<'_>) -> Result<Branched, SyncError> {
         let Some(branch) = intent.desired_branch(self.facts)? else { return Ok(Branched::Stands) };
-        let branched = self.performer.bring_branch_up(&branch).await?;
+        let open = intent.pull.map(|pull| pull.number);
+        let branched = self.performer.bring_branch_up(&branch, open).await?;
         if let Branched::Written(commit) = &branched {
-            let place = (intent.pull.map(|pull| pull.number), commit);
+            let place = (open, commit);
             let noted = intent.noted_in_records(self.facts, place, self.ports.clock.now());
             self.performer.perform_all(noted).await?;
         }

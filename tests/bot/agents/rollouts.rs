@@ -5,7 +5,8 @@ use capstan_agent_client::AgentClient;
 use capstan_bot::agents::rollouts::Reporting;
 use capstan_bot::sync::Ports;
 use capstan_forge::{CheckView, Edit, MergeMethod, PullState};
-use capstan_live::agent::{ReportId, RolloutState};
+use capstan_live::agent::{Reason, ReportId, RolloutState, Words};
+use capstan_model::finding::Severity;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, Tree, TreeId};
 use capstan_ports::{Mirror, MirrorError, Repository, Snapshot};
 use secrecy::SecretString;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 
 use super::raw::Raw;
-use super::{EU, SETTINGS, US, commit, delivered, each_engine, enrolled, report};
+use super::{EU, SETTINGS, US, commit, delivered, each_engine, enrolled, path, report};
 use crate::running::sample;
 use crate::running::shared::{size, sized};
 use crate::running::town::{REPOSITORY, Town};
@@ -226,6 +227,39 @@ async fn a_rollout_that_goes_well_or_stumbles_for_a_moment_wakes_nobody() {
     }
     assert_eq!(rollout(&town, number).conclusion.as_deref(), Some("success"));
     assert_eq!(town.answers(number), Vec::<String>::new(), "what is over within a minute is in the check");
+    town.done();
+}
+
+/// What a file says of a rollout that waits is annotated where it ends: a run at work is updated with each news.
+#[tokio::test(flavor = "multi_thread")]
+async fn news_of_a_rollout_that_waits_are_told_in_one_run() {
+    let town = Town::new(SETTINGS, &["gauss/peu01"]).await;
+    let state = tempfile::tempdir().unwrap();
+    let agent = enrolled(&town, EU, state.path()).await;
+    let (number, merge) = merged(&town, 5, MergeMethod::Merge).await;
+    town.report_rollouts().await;
+    let first = rollout(&town, number).id;
+    for message in ["from two o'clock on", "from three o'clock on"] {
+        let mut waiting = report("gauss/peu01", &commit(&merge), RolloutState::Waiting, 0);
+        waiting.reasons = vec![Reason {
+            severity: Severity::Warning,
+            kind: "RolloutAfter".to_owned(),
+            message: Words::new(message),
+            object: None,
+            field: None,
+            file: Some(path("gauss/peu01/base/machinepool.yaml")),
+            line: Some(8),
+            column: None,
+        }];
+        agent.report(waiting).await.unwrap();
+        delivered(&agent).await;
+        town.pass(15);
+        town.report_rollouts().await;
+        let check = rollout(&town, number);
+        assert_eq!((check.id, check.status.as_str()), (first, "in_progress"));
+        assert!(check.summary.contains(message), "{}", check.summary);
+        assert!(check.annotations.is_empty(), "{:?}", check.annotations);
+    }
     town.done();
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use capstan_forge::{Edit, Fault, Strike};
+use capstan_forge::{Edit, Fault, PullView, Strike};
 
 use super::sample;
 use super::town::{REPOSITORY, Town, let_name};
@@ -265,14 +265,17 @@ async fn a_version_that_is_something_else_than_recorded_is_never_taken() {
     town.done();
 }
 
-/// What one set's open pull request was judged with cannot be read: its proposal is left as it is, and the run goes on for
-/// the other set and the cluster.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_branch_that_cannot_be_read_holds_up_its_own_set_alone() {
-    const OTHER_FILE: &str = "mc-us/providers/base/providers.yaml";
-    const OTHER_BRANCH: &str = "capstan/providers/mc-us/providers";
-    const OTHER_RECORD: &str = "mc-us/providers/capstan.yaml";
-    let (mut town, host) = town().await;
+const OTHER_BRANCH: &str = "capstan/providers/mc-us/providers";
+const OTHER_RECORD: &str = "mc-us/providers/capstan.yaml";
+
+/// The provider of the other set.
+fn other(version: &str, host: &str) -> String {
+    provider(version, &format!("http://{host}/acme/other/releases")).replace("name: own,", "name: other,")
+}
+
+/// A town with proposals of two sets, each with a provider of its own; and the forge's host.
+async fn two_sets() -> (Town, String) {
+    let (town, host) = town().await;
     town.forge.create_repository("acme/other").unwrap();
     town.forge.publish("acme/other", true).unwrap();
     for tag in ["v1.0.0", "v1.0.1", "v1.0.2"] {
@@ -281,59 +284,87 @@ async fn a_branch_that_cannot_be_read_holds_up_its_own_set_alone() {
             [("metadata.yaml", METADATA.as_bytes()), ("infrastructure-components.yaml", text.as_bytes())];
         town.forge.publish_release("acme/other", tag, &files).unwrap();
     }
-    let other = |version: &str| {
-        provider(version, &format!("http://{host}/acme/other/releases")).replace("name: own,", "name: other,")
-    };
     let settings = format!(
         "mode: propose\nmanagementClusters:\n- name: mc-eu\n  uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ab\n  providers: {{path: mc-eu/providers, by: others}}\n- name: mc-us\n  uid: 6f1c2d3e-0000-4a5b-8c9d-0123456789ac\n  providers: {{path: mc-us/providers, by: others}}\ndashboard: {{enabled: false}}\nproviders: {{hosts: [\"{host}\"]}}\n"
     );
     let mut edits = set_with_release(&url(&host));
     edits.extend([
         Edit::write(".capstan.yaml", settings),
-        Edit::write(OTHER_FILE, other("v1.0.0")),
+        Edit::write("mc-us/providers/base/providers.yaml", other("v1.0.0", &host)),
         Edit::write(OTHER_RECORD, "release: mu/v1.0.0\n"),
-        Edit::write("mu/v1.0.0/base/providers.yaml", other("v1.0.0")),
-        Edit::write("mu/v2.0.0/base/providers.yaml", other("v1.0.1")),
+        Edit::write("mu/v1.0.0/base/providers.yaml", other("v1.0.0", &host)),
+        Edit::write("mu/v2.0.0/base/providers.yaml", other("v1.0.1", &host)),
     ]);
     town.push("main", &edits);
     town.settle().await;
-    let open =
-        |town: &Town, branch: &str| town.open_pulls().into_iter().find(|pull| pull.head_branch == branch);
-    let before = open(&town, BRANCH).unwrap();
-    assert!(before.body.contains("ServiceAccount own-system/new"), "{}", before.body);
-    assert!(open(&town, OTHER_BRANCH).unwrap().body.contains("ServiceAccount own-system/of-v1-0-1"));
+    assert!(open_on(&town, OTHER_BRANCH).unwrap().body.contains("ServiceAccount own-system/of-v1-0-1"));
+    (town, host)
+}
 
-    let unread = before.head.clone();
+fn open_on(town: &Town, branch: &str) -> Option<PullView> {
+    town.open_pulls().into_iter().find(|pull| pull.head_branch == branch)
+}
+
+/// A bot that knows nothing looks at what was pushed, and cannot read that head.
+async fn begins_without(town: &mut Town, unread: &str, edits: &[Edit]) {
+    let want = format!("want {unread}");
     town.forge.fail_by(move |asked| {
-        let is_it = asked.path.ends_with("/git-upload-pack")
-            && String::from_utf8_lossy(asked.body).contains(&format!("want {unread}"));
+        let is_it =
+            asked.path.ends_with("/git-upload-pack") && String::from_utf8_lossy(asked.body).contains(&want);
         is_it.then_some((Strike::Before, Fault::Status(500)))
     });
     town.forge.pause_deliveries();
-    town.push(
-        "main",
-        &[
-            Edit::write("mu/v3.0.0/base/providers.yaml", other("v1.0.2")),
-            sample::release("v22.0.0", "v1.22.0"),
-        ],
-    );
+    town.push("main", edits);
     town.restart_with_nothing().await;
     town.forge.resume_deliveries(capstan_forge::Order::AsHappened);
-    let newer = open(&town, OTHER_BRANCH).unwrap();
+    assert!(town.forge.count_requests(|call| call.faulted) > 0, "it was asked for");
+}
+
+/// What one set's open pull request was judged with cannot be read: its proposal is left as it is, and the run goes on for
+/// the other set and the cluster.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_that_cannot_be_read_holds_up_its_own_set_alone() {
+    let (mut town, host) = two_sets().await;
+    let before = open_on(&town, BRANCH).unwrap();
+    assert!(before.body.contains("ServiceAccount own-system/new"), "{}", before.body);
+
+    let release = Edit::write("mu/v3.0.0/base/providers.yaml", other("v1.0.2", &host));
+    begins_without(&mut town, &before.head, &[release, sample::release("v22.0.0", "v1.22.0")]).await;
+    let newer = open_on(&town, OTHER_BRANCH).unwrap();
     assert!(newer.body.contains("ServiceAccount own-system/of-v1-0-2"), "{}", newer.body);
     assert!(town.file(OTHER_BRANCH, OTHER_RECORD).contains("version: v1.0.2\n"));
-    assert!(open(&town, "capstan/upgrade/gauss/peu01").is_some(), "the cluster is offered its release");
-    let kept = open(&town, BRANCH).unwrap();
+    assert!(open_on(&town, "capstan/upgrade/gauss/peu01").is_some(), "the cluster is offered its release");
+    let kept = open_on(&town, BRANCH).unwrap();
     assert_eq!((&kept.head, &kept.body), (&before.head, &before.body), "nothing is taken for it");
 
-    assert!(town.forge.count_requests(|call| call.faulted) > 0, "it was asked for");
     town.forge.clear_faults();
     town.pass(3_600);
     town.resync().await;
-    let after = open(&town, BRANCH).unwrap();
+    let after = open_on(&town, BRANCH).unwrap();
     assert_eq!(after.head, before.head);
     assert!(after.body.contains("ServiceAccount own-system/new"), "{}", after.body);
     assert_eq!(town.check(after.number).conclusion.as_deref(), Some("success"));
+    town.done();
+}
+
+/// One component of two sets, of which one was judged with content that cannot be read now: nobody takes another one
+/// meanwhile, not even the set that has no record of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_of_two_sets_waits_while_what_one_was_judged_with_cannot_be_read() {
+    let (mut town, host) = two_sets().await;
+    let judged = open_on(&town, BRANCH).unwrap().head;
+    let both = format!("{}---\n{}", other("v1.0.1", &host), provider("v1.0.1", &url(&host)));
+    begins_without(&mut town, &judged, &[Edit::write("mu/v3.0.0/base/providers.yaml", both)]).await;
+    let body = readable(&open_on(&town, OTHER_BRANCH).unwrap().body);
+    assert!(body.contains("what its open pull request was judged with cannot be read: "), "{body}");
+    assert!(!town.file(OTHER_BRANCH, OTHER_RECORD).contains(SHA256), "nothing is taken for it");
+
+    town.forge.clear_faults();
+    town.pass(3_600);
+    town.resync().await;
+    let body = open_on(&town, OTHER_BRANCH).unwrap().body;
+    assert!(body.contains("ServiceAccount own-system/new"), "{body}");
+    assert!(town.file(OTHER_BRANCH, OTHER_RECORD).contains(SHA256));
     town.done();
 }
 

@@ -33,6 +33,9 @@ async fn states_releases_checks_and_limits_are_those_of_the_last_run() {
     assert_eq!(held.reason, "The overlay holds upgrades back: audit.");
     assert_eq!((open.hold, held.hold), (None, Some("The overlay holds upgrades back: audit.".to_owned())));
     assert_eq!((held.at.as_deref(), held.offered.as_deref()), (Some("aws/v21.0.0"), None));
+    let page = town.page("/clusters/acme/gitops/gauss/peu01").await;
+    let diff = "<span class=\"goes\">-v1.21.4\n</span><span class=\"comes\">+v1.22.5\n</span>";
+    assert!(page.contains(diff), "{page}");
     // By command, too: in the record of the pull request, and where there is none.
     town.comment(1, "ada", "/capstan hold the freeze until 2999-12-24").await;
     assert_eq!(

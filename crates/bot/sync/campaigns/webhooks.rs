@@ -1,6 +1,5 @@
 //! Webhooks that say whether a wave is well: the question of one wave put, and its answer heard.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use capstan_bot_core::campaigns::{Moving, by_folder};
@@ -8,17 +7,15 @@ use capstan_bot_core::facts::settings_file;
 use capstan_bot_core::planned::Planned;
 use capstan_campaign::decision::{Decision, Facts, decide};
 use capstan_campaign::facts::{Load, Member, Memory, Standing};
-use capstan_campaign::membership::Candidate;
-use capstan_campaign::settings::{CampaignSettings, Webhook};
+use capstan_campaign::settings::Webhook;
 use capstan_model::finding::Finding;
-use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::Fingerprint;
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::{OpenFleet, PlannerFailed, Run, SyncError};
+use super::super::{OpenFleet, Run, SyncError};
 use super::POLL;
 use crate::wave_webhooks::{AskedCluster, Heard, Question, Wave, refused};
 
@@ -36,28 +33,6 @@ pub(super) struct Known<'a> {
 }
 
 impl Run<'_> {
-    /// What waves tell clusters apart by beside their folders, whether or not anything is proposed.
-    pub(super) async fn told_apart(
-        self,
-        fleet: Box<dyn OpenFleet>,
-        settings: &RepositorySettings,
-    ) -> Result<(Box<dyn OpenFleet>, BTreeMap<ClusterId, Candidate>), SyncError> {
-        if !settings.campaigns.iter().any(CampaignSettings::reads_clusters) {
-            return Ok((fleet, BTreeMap::new()));
-        }
-        let (found, fleet) = tokio::task::spawn_blocking(move || (fleet.candidates(), fleet)).await?;
-        let found = match found {
-            Ok(found) => found,
-            // Those that nobody can tell apart are in no wave that asks for more than their folder.
-            Err(PlannerFailed::Exceeded(why)) => {
-                tracing::warn!(repository = %self.repository.name, why, "labels of clusters cannot be read");
-                Vec::new()
-            }
-            Err(failed) => return Err(failed.into()),
-        };
-        Ok((fleet, found.into_iter().map(|one| (one.cluster.clone(), one)).collect()))
-    }
-
     /// Decides, with the word of webhooks that are to be asked; what is noted then, and when a webhook is asked again.
     pub(super) async fn decide(
         self,

@@ -16,7 +16,7 @@ use super::super::{Ports, Run, SyncError};
 use crate::performing::NOTHING_REFUSED;
 use capstan_ports::{CodeHostError, MirrorError, Repository};
 
-/// So many heads are told at a time: each costs a call or two.
+/// So many heads are told at a time: each costs three calls at most.
 const MOST_TOLD: usize = 50;
 
 impl Run<'_> {

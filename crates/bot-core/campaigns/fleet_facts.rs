@@ -1,13 +1,14 @@
 //! What the fleet page sorts and groups clusters by.
 
-use capstan_bot_core::campaigns::wave_in;
-use capstan_bot_core::planned::Planned;
+use capstan_facts::{FleetFacts, WavePlace};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::upgrade::MachineCount;
-use capstan_ports::{FleetFacts, WavePlace};
+
+use super::moving::wave_in;
+use crate::planned::Planned;
 
 /// Both versions of Kubernetes, the wave and the machines of a proposal's target.
-pub(super) fn fleet_facts(planned: Planned<'_>, proposal: &ProposalId) -> FleetFacts {
+pub fn fleet_facts(planned: Planned<'_>, proposal: &ProposalId) -> FleetFacts {
     let wave = wave_in(planned, proposal).map(|(place, wave)| WavePlace { place, name: wave.name.clone() });
     let Some(upgrade) = planned.plan_of(proposal) else {
         return FleetFacts { wave, ..FleetFacts::default() };
