@@ -65,7 +65,7 @@ pub(super) async fn open(
 fn check(signed: &Signed, enrolment: &Enrolment, repository: &RepositoryName) -> Result<(), String> {
     let sha256 = hex(digest(&SHA256, &signed.bytes).as_ref());
     if sha256 != signed.sha256 {
-        return Err("its digest is another one".to_owned());
+        return Err("its digest differs".to_owned());
     }
     let signature = URL_SAFE_NO_PAD.decode(&signed.signature).unwrap_or_default();
     let says = statement(&enrolment.agent, repository, &signed.commit, &sha256);

@@ -76,7 +76,7 @@ impl AgentClient {
         };
         let code = parsed(given).ok_or_else(|| {
             AgentError::Settings(
-                "`joinCode` in the Secret that the Fleet names is no join code: `capstan agents invite` prints one"
+                "`joinCode` in the Secret that the Fleet names is not a join code: `capstan agents invite` prints one"
                     .to_owned(),
             )
         })?;
@@ -94,9 +94,7 @@ impl AgentClient {
                     doing: "enrolling",
                     status: StatusCode::UNAUTHORIZED,
                     reason: format!(
-                        "{why} The join code is used, over, or meant for another management cluster than {uid}, or \
-                         that has a reconciler already: make another one with `capstan agents invite \
-                         --management-cluster {uid}` where the bot runs",
+                        "{why} The join code is used, expired, or not for the management cluster {uid}, or this one already has a reconciler: make another one with `capstan agents invite --management-cluster {uid}` where the bot runs",
                         uid = self.management_cluster.uid
                     ),
                 });

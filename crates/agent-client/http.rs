@@ -70,7 +70,7 @@ impl Http {
         let private = url.host_str().is_some_and(plain_http::is_private);
         if !(url.scheme() == "https" || (url.scheme() == "http" && private)) {
             return Err(AgentError::Settings(format!(
-                "the bot's URL must begin with https:// (http:// is taken {} alone): {}",
+                "the bot's URL must begin with https:// (http:// is allowed only {}): {}",
                 plain_http::WHERE,
                 shown(&url)
             )));
@@ -90,7 +90,7 @@ impl Http {
             authorities: None,
         };
         let client = Client::new(&setup)
-            .map_err(|error| AgentError::Settings(format!("no HTTP client can be made: {error}")))?;
+            .map_err(|error| AgentError::Settings(format!("cannot make an HTTP client: {error}")))?;
         Ok(Self { client, url })
     }
 
@@ -139,7 +139,10 @@ impl Http {
         if let Some(token) = token {
             let value = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
             let mut value = value.map_err(|_it_may_quote_it| {
-                AgentError::Settings(format!("{}: its token holds signs that no header takes", call.doing))
+                AgentError::Settings(format!(
+                    "{}: its token has characters that a header cannot have",
+                    call.doing
+                ))
             })?;
             value.set_sensitive(true);
             question = question.header(AUTHORIZATION, value);
@@ -202,7 +205,7 @@ fn in_one_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes.get(..SHOWN * 4).unwrap_or(bytes));
     let line: String =
         text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN).collect();
-    if line.is_empty() { "It says nothing.".to_owned() } else { line }
+    if line.is_empty() { "It gives no reason.".to_owned() } else { line }
 }
 
 #[cfg(test)]

@@ -28,12 +28,12 @@ impl Key {
             let text = String::from_utf8(text).unwrap_or_default();
             return Self::from_base64(&text).ok_or_else(|| AgentError::Disk {
                 path: path.display().to_string(),
-                reason: "it is no key of an agent: delete it, and enrol again with a new join code"
+                reason: "it is not the key of an agent: delete it, and enrol again with a new join code"
                     .to_owned(),
             });
         }
         let fresh = Ed25519KeyPair::generate_pkcs8(&aws_lc_rs::rand::SystemRandom::new()).map_err(|_| {
-            AgentError::Settings("no key can be made: the system gives no random bytes".to_owned())
+            AgentError::Settings("cannot make a key: the system gives no random bytes".to_owned())
         })?;
         let text = STANDARD.encode(fresh.as_ref());
         files::write(&path, text.as_bytes())?;
@@ -45,8 +45,7 @@ impl Key {
     pub(super) fn from_secret(given: &SecretString) -> Result<Self, AgentError> {
         Self::from_base64(given.expose_secret()).ok_or_else(|| {
             AgentError::Settings(
-                "the agent's `key` is no Ed25519 key: give its PKCS#8 form in base64, or leave it out, and one is \
-                 made and kept in the state directory"
+                "the agent's `key` is not an Ed25519 key: give its PKCS#8 form in base64, or leave it out, and the reconciler makes one and keeps it in the state directory"
                     .to_owned(),
             )
         })

@@ -97,7 +97,7 @@ pub enum AgentError {
         reason: String,
     },
     /// The bot has no such thing for this agent.
-    #[error("the bot at {url} has nothing of the kind for this agent ({doing}): {reason}")]
+    #[error("the bot at {url} has nothing for this agent ({doing}): {reason}")]
     NotThere {
         /// The bot's URL.
         url: String,
@@ -107,7 +107,7 @@ pub enum AgentError {
         reason: String,
     },
     /// What came is not what the bot signed, or cannot be an archive.
-    #[error("the archive of {commit} is not believed: {reason}")]
+    #[error("the archive of {commit} cannot be trusted: {reason}")]
     Forged {
         /// The commit.
         commit: CommitId,
@@ -263,7 +263,7 @@ impl AgentClient {
             return Err(AgentError::NotThere {
                 url: self.http.url().to_string(),
                 doing: "asking for work",
-                reason: format!("it has not looked at {} yet", self.repository),
+                reason: format!("it has not read {} yet", self.repository),
             });
         };
         match known {

@@ -74,7 +74,7 @@ impl Published {
     pub(super) fn forget(&mut self) {
         self.known.clear();
         if let Err(error) = files::remove(&self.path) {
-            tracing::warn!(%error, "what a bot had before cannot be forgotten");
+            tracing::warn!(%error, "the record of what a bot had cannot be deleted");
         }
     }
 }
@@ -112,7 +112,7 @@ impl AgentClient {
         match sent {
             Ok(_) => published.note(cluster, print, now),
             Err(AgentError::Away { reason, .. }) if published.took(cluster, &print).is_some() => {
-                tracing::debug!(%cluster, reason, "whether the bot has a key still is asked later");
+                tracing::debug!(%cluster, reason, "Capstan asks later whether the bot still has a key");
                 published.put_off(cluster, now);
                 Ok(())
             }

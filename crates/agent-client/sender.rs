@@ -104,7 +104,7 @@ impl AgentClient {
                 Err(error) => return Err(error),
             };
             for id in &answer.refused {
-                tracing::warn!(report = %id, "the bot does not take this report: it is dropped");
+                tracing::warn!(report = %id, "the bot refuses this report: it is dropped");
             }
             let client = Arc::clone(self);
             let removed = tokio::task::spawn_blocking(move || -> Result<(), AgentError> {

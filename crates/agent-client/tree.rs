@@ -30,7 +30,7 @@ impl ArchiveTree {
         let mut next = |expected: &str| -> Result<Vec<u8>, String> {
             let mut file = files.next().ok_or_else(|| format!("{expected} is missing"))?.map_err(broken)?;
             if !file.header().entry_type().is_file() || file.path_bytes().as_ref() != expected.as_bytes() {
-                return Err(format!("something else stands where {expected} should be"));
+                return Err(format!("there is something else where {expected} should be"));
             }
             let mut content = Vec::new();
             file.read_to_end(&mut content).map_err(broken)?;
@@ -90,7 +90,7 @@ impl Tree for ArchiveTree {
         self.contents.get(&entry.path).cloned().ok_or_else(|| Unreadable {
             path: entry.path.clone(),
             reason:
-                "its content is not part of the archive: it is no regular file, or larger than the bot reads"
+                "its content is not part of the archive: it is not a regular file, or too large for the bot"
                     .to_owned(),
         })
     }

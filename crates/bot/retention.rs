@@ -63,7 +63,7 @@ impl Housekeeping {
     pub async fn run(&self, every: Duration, stop: &CancellationToken) {
         loop {
             if let Err(error) = self.make_room().await {
-                tracing::warn!("old records and mirrors could not be forgotten: {error}");
+                tracing::warn!("cannot delete old records and mirrors: {error}");
             }
             if let Err(error) = self.count().await {
                 tracing::warn!("records and mirrors could not be counted: {error}");
@@ -90,21 +90,18 @@ impl Housekeeping {
                 Ok(()) => {
                     tracing::info!(
                         repository,
-                        "forgot a repository that the App has not been installed on for {} h",
+                        "deleted the records of a repository that has not had the App for {} h",
                         ABSENT.as_hours()
                     );
                     repositories.push(repository);
                 }
                 Err(error) => {
-                    tracing::warn!(
-                        repository,
-                        "a repository could not be forgotten, and is kept until the next time: {error}"
-                    );
+                    tracing::warn!(repository, "cannot delete the records of a repository now: {error}");
                 }
             }
         }
         if rows > 0 {
-            tracing::info!(rows, "old records were forgotten");
+            tracing::info!(rows, "deleted old records");
         }
         Ok(Forgotten { repositories, rows })
     }

@@ -96,7 +96,7 @@ pub struct Finished {
 #[derive(Debug, thiserror::Error)]
 pub enum NotSignedIn {
     /// The cookie of the beginning is missing, old or not ours, or the state is another.
-    #[error("the sign-in was not begun here, or too long ago")]
+    #[error("the sign-in did not start here, or started too long ago")]
     NotBegun,
     /// GitHub is being asked about others from the same address, or about very many.
     #[error("too many people are signing in at once")]

@@ -283,7 +283,7 @@ impl Errand {
             entry.touched = now;
         }
         if let Err(error) = self.shared.parts.jobs.enqueue(&self.job).await {
-            tracing::warn!(repository = %self.job.name, error = %error, "a repository whose webhook was asked is looked at with the next resync only");
+            tracing::warn!(repository = %self.job.name, error = %error, "a repository whose webhook was asked is checked only at the next resync");
         }
     }
 
@@ -330,7 +330,7 @@ fn last(answer: Result<WebhookAnswer, String>, tries: u32, now: Timestamp) -> La
     };
     let next = now.saturating_add(waits.after(tries)).unwrap_or(Timestamp::MAX);
     let shown = next.strftime("%Y-%m-%d %H:%M:%S UTC");
-    Last::Silent { why: format!("{why}; it is asked again at {shown}"), next }
+    Last::Silent { why: format!("{why}; Capstan asks again at {shown}"), next }
 }
 
 /// A stranger's text, on one line, without what would end the code or the sentence that it stands in.
@@ -358,7 +358,7 @@ fn asking(host: &str) -> String {
 /// Why a webhook is not asked.
 pub fn refused(url: &WebhookUrl) -> String {
     format!(
-        "`{}` is not among the hosts that this Capstan asks for this repository (whoever runs it names them in the file of its setting `wave-webhooks-file`)",
+        "`{}` is not among the hosts that Capstan may ask for this repository (its operator lists them in the file of the setting `wave-webhooks-file`)",
         url.host()
     )
 }
@@ -406,7 +406,7 @@ mod tests {
             || Ok(WebhookAnswer { result: WebhookResult::Pending, message: "2 of 5 min".to_owned() });
         assert_eq!(
             next(pending(), 1),
-            ("cannot tell yet (2 of 5 min); it is asked again at 2026-11-24 12:01:00 UTC".to_owned(), 60)
+            ("cannot tell yet (2 of 5 min); Capstan asks again at 2026-11-24 12:01:00 UTC".to_owned(), 60)
         );
         assert_eq!(next(pending(), 4).1, 300);
     }

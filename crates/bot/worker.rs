@@ -130,7 +130,7 @@ impl Heartbeats {
         match silent.iter().max() {
             None => Ok(()),
             Some(longest) => Err(format!(
-                "{} of the workers did not go on, the first of them {} s ago",
+                "{} of the workers are stuck, the first of them for {} s",
                 silent.len(),
                 longest.as_secs()
             )),
@@ -257,9 +257,8 @@ impl Worker {
             }
             Ok(Err(error)) => Err(error),
             Err(error) => {
-                tracing::error!(repository = %job.name, error = %error, "the work on a repository stopped in the middle");
-                let reason =
-                    "the work on it stopped in the middle: a fault of Capstan's, which its log shows";
+                tracing::error!(repository = %job.name, error = %error, "the work on a repository was interrupted");
+                let reason = "the work on it was interrupted by a fault in Capstan, which its log shows";
                 tell(&self.ports, job, reason).await;
                 self.jobs.fail(job, reason, None).await.map(drop)
             }
@@ -296,7 +295,7 @@ pub async fn perform(
     let result = tokio::select! {
         result = tokio::time::timeout(deadline.length(), running).instrument(span.clone()) => result,
         () = keep_alive(jobs, job) => {
-            tracing::warn!(repository = %job.name, "the claim was lost: somebody else has the job");
+            tracing::warn!(repository = %job.name, "the claim was lost: another process has the job");
             return Ok(Timely::Yes);
         }
     };
@@ -314,13 +313,13 @@ pub async fn perform(
             jobs.complete(job, look_again).await?;
         }
         Ok(Ok(Synced::Again)) => {
-            tracing::info!(repository = %job.name, duration_ms, "repository is looked at again soon");
-            jobs.put_off(job, "GitHub is still computing, or somebody wrote meanwhile").await?;
+            tracing::info!(repository = %job.name, duration_ms, "repository is checked again soon");
+            jobs.put_off(job, "GitHub is still computing, or another write came first").await?;
         }
         // Nothing failed: there is no more to be asked just now. A person's word begins the job again before.
         Ok(Ok(Synced::Partly(error)) | Err(error)) if error.budget().is_some() => {
             let wait = error.budget().unwrap_or_default().max(SHORTEST_PUT_OFF);
-            tracing::info!(repository = %job.name, duration_ms, wait_ms = wait.as_millis(), error = %error, "repository waits for what may be asked of GitHub");
+            tracing::info!(repository = %job.name, duration_ms, wait_ms = wait.as_millis(), error = %error, "repository waits for the budget of GitHub requests");
             jobs.put_off_for(job, &error.to_string(), wait).await?;
         }
         // What is wrong with one must not make the others wait: any event begins the job again, as if it had been done.
@@ -336,12 +335,12 @@ pub async fn perform(
             let seconds = deadline.length().as_secs();
             if let Deadline::Guest(_) = deadline {
                 let reason = format!(
-                    "it took more than {seconds} s of the last worker, while another repository of its owner has the other"
+                    "it used the last worker for more than {seconds} s, while another repository of its owner uses another one"
                 );
                 tracing::warn!(repository = %job.name, duration_ms, reason, "repository waits for its turn");
                 jobs.put_off(job, &reason).await?;
             } else {
-                let reason = format!("it took more than the {seconds} s that it may");
+                let reason = format!("it took more than the allowed {seconds} s");
                 tracing::warn!(repository = %job.name, duration_ms, reason, "repository could not be brought up to date");
                 tell(ports, job, &reason).await;
                 jobs.fail(job, &reason, None).await?;
@@ -372,12 +371,12 @@ async fn tell(ports: &Ports, job: &ClaimedJob, reason: &str) {
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(repository = %job.name, error = %error, "the failure could not be told on pull requests");
+                tracing::warn!(repository = %job.name, error = %error, "the failure could not be reported on pull requests");
             }
         }
     };
     if tokio::time::timeout(LEASE / 2, telling).await.is_err() {
-        tracing::warn!(repository = %job.name, "the failure could not be told on pull requests in time");
+        tracing::warn!(repository = %job.name, "the failure could not be reported on pull requests in time");
     }
 }
 
@@ -483,8 +482,8 @@ pub async fn keep_in_sync(ports: &Ports, jobs: &Arc<dyn Jobs>, every: Duration, 
         }
         match jobs.forget_deliveries(ports.clock.now() - REMEMBERED).await {
             Ok(0) => {}
-            Ok(deliveries) => tracing::debug!(deliveries, "old deliveries were forgotten"),
-            Err(error) => tracing::warn!(error = %error, "old deliveries could not be forgotten"),
+            Ok(deliveries) => tracing::debug!(deliveries, "deleted old deliveries"),
+            Err(error) => tracing::warn!(error = %error, "cannot delete old deliveries"),
         }
         // A failed first resync is tried again sooner than the next regular one.
         let pause = if cause == Cause::Start { every.min(Duration::from_secs(10)) } else { every };
@@ -508,6 +507,6 @@ mod tests {
         assert_eq!(heartbeats.check_at(now + Duration::from_secs(80)), Ok(()));
         heartbeats.beats().insert(1, now + Duration::from_secs(100));
         let told = heartbeats.check_at(now + Duration::from_secs(120)).unwrap_err();
-        assert!(told.starts_with("1 of the workers did not go on, the first of them 1"), "{told}");
+        assert!(told.starts_with("1 of the workers are stuck, the first of them for 1"), "{told}");
     }
 }

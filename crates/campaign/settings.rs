@@ -125,7 +125,7 @@ impl WebhookUrl {
     /// # Errors
     /// What it should look like.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let url = Url::parse(text).map_err(|error| format!("`{text}` is no URL: {error}"))?;
+        let url = Url::parse(text).map_err(|error| format!("`{text}` is not a URL: {error}"))?;
         let Some(host) = url.host_str().filter(|_| text.len() <= Self::LONGEST) else {
             return Err(format!("this is not a URL with a host and at most {} characters", Self::LONGEST));
         };

@@ -15,7 +15,7 @@ use capstan_reconciler::reconcile::{
 use capstan_reconciler_core::requeue::Turn;
 
 /// What is said of a reconciliation that panicked: its cluster is tried again, and the others go on.
-const PANICKED: &str = "it ended in an error of Capstan's own, which the log shows";
+const PANICKED: &str = "it failed with an internal error of Capstan, which the log shows";
 
 /// So soon it is tried again whether there is room for a large folder.
 const ROOM: Duration = Duration::from_secs(1);

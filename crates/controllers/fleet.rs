@@ -232,7 +232,7 @@ impl FleetLoop {
                 let found = found.map_err(|error| SourceError::Settings(error.to_string()))?;
                 Some(found.ok_or_else(|| {
                     SourceError::Settings(format!(
-                        "there is no Secret {namespace}/{name}, which `spec.source` names: create it beside the Fleet"
+                        "there is no Secret {namespace}/{name}, which `spec.source` names: create it in the namespace of the Fleet"
                     ))
                 })?)
             }

@@ -233,17 +233,15 @@ impl Follower {
                 if let Some(problem) = problem {
                     let applied_from = self.fleet.status.commit.as_deref();
                     problem.message = format!(
-                        "{}. What was kept is commit {}, and clusters were applied from {} last: nothing is applied or \
-                         deleted before the source was reached",
+                        "{}. The kept commit is {}, but clusters were last applied from {}: Capstan applies and deletes nothing until it reaches the source",
                         problem.message,
                         short(&kept.commit),
-                        applied_from
-                            .map_or("one that nobody knows", |commit| commit.get(..12).unwrap_or(commit)),
+                        applied_from.map_or("an unknown one", |commit| commit.get(..12).unwrap_or(commit)),
                     );
                 }
             }
             Ok(None) => {}
-            Err(error) => tracing::warn!(fleet = %self.fleet.key, %error, "what was kept cannot be read"),
+            Err(error) => tracing::warn!(fleet = %self.fleet.key, %error, "the kept commit cannot be read"),
         }
     }
 

@@ -56,7 +56,7 @@ pub(super) async fn run(ports: Ports, node_ports_at: Option<String>, stop: Cance
                 }
             }
             Err(error) => {
-                tracing::warn!(kind = error.kind(), %error, "hosts could not be looked at; it is tried again");
+                tracing::warn!(kind = error.kind(), %error, "hosts could not be checked; Capstan retries");
                 failures = failures.saturating_add(1);
                 // What was written before may be unknown.
                 memory.forget();

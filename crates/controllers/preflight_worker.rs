@@ -102,7 +102,7 @@ impl PreflightWorker {
         let took = started.elapsed();
         metrics::histogram!("capstan_preflight_duration_seconds").record(took.as_secs_f64());
         if let Err(error) = self.source.bot.answer(question, &answers, took).await {
-            tracing::warn!(fleet = %self.fleet.key, commit = short(&question.commit), %error, "a preflight's answer was not taken");
+            tracing::warn!(fleet = %self.fleet.key, commit = short(&question.commit), %error, "the bot refused the answer to a preflight");
         }
         Answered::Sent
     }
@@ -129,7 +129,7 @@ impl PreflightWorker {
                 return Some(all(
                     "NothingOpened",
                     format!(
-                        "the default branch cannot be applied from, so no head can be tried under its settings: {}",
+                        "the default branch cannot be applied, so no head can be tried with its settings: {}",
                         problem.message
                     ),
                 ));

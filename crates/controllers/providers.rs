@@ -165,7 +165,7 @@ impl Installing {
                 }
                 self.ports.operators.note_previews(previews);
             }
-            Err(error) => tracing::warn!(%error, "what taking over would change could not be looked at"),
+            Err(error) => tracing::warn!(%error, "what taking over would change could not be computed"),
         }
     }
 
@@ -196,7 +196,7 @@ impl Installing {
         }
         Ok((!missing.is_empty()).then(|| {
             format!(
-                "providers are installed once the Lease {LEASE} is held in {}: somebody else has it, or it may not be written",
+                "Capstan installs providers once it holds the Lease {LEASE} in {}: another process holds it, or Capstan may not write it",
                 missing.join(", ")
             )
         }))
@@ -204,6 +204,6 @@ impl Installing {
 }
 
 fn failed(error: &LiveError) -> Turn {
-    tracing::warn!(kind = error.kind(), %error, "the providers could not be looked at; it is tried again");
+    tracing::warn!(kind = error.kind(), %error, "the providers could not be checked; Capstan retries");
     Turn::Failed
 }

@@ -83,7 +83,7 @@ impl Reconciler {
                 tokio::select! {
                     () = &mut act => true,
                     () = term.lost().cancelled() => {
-                        tracing::warn!("the lead was lost: reconciling ends before its next step");
+                        tracing::warn!("leadership was lost: reconciling ends before its next step");
                         acting.cancel();
                         act.await;
                         false
@@ -143,7 +143,7 @@ impl Reconciler {
         }
         let ends = fleets.into_values().map(|running| running.task).chain(providers).chain([hosts, secrets]);
         if tokio::time::timeout(GRACE, futures_util::future::join_all(ends)).await.is_err() {
-            tracing::warn!("reconciling was cut off after {} s; the next leader goes on", GRACE.as_secs());
+            tracing::warn!("reconciling was cut off after {} s; the next leader continues", GRACE.as_secs());
         }
     }
 }
@@ -224,7 +224,7 @@ impl Acting<'_> {
             match self.ports.status_store.fleet(&key).await {
                 Ok(now) => found = now,
                 Err(error) => {
-                    tracing::warn!(fleet = %key, %error, "a Fleet cannot be read: it is followed with the next look");
+                    tracing::warn!(fleet = %key, %error, "a Fleet cannot be read: Capstan retries at the next pass");
                     return;
                 }
             }

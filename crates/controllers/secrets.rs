@@ -46,7 +46,7 @@ pub(super) async fn run(ports: Ports, stop: CancellationToken) {
             Err(error) => {
                 let why = error.to_string();
                 if said != why {
-                    tracing::warn!(kind = error.kind(), %error, "the VaultSecrets cannot be listed; it is tried again");
+                    tracing::warn!(kind = error.kind(), %error, "the VaultSecrets cannot be listed; Capstan retries");
                     said = why;
                 }
                 Some(PAUSE)
@@ -98,7 +98,7 @@ impl AtWork {
             let is_over = || stop.is_cancelled();
             let store = work.store.clone();
             let turns = ports.vault_secrets.work(&ports, work, &is_over).await;
-            tracing::debug!(store, turns, "VaultSecrets were looked at");
+            tracing::debug!(store, turns, "VaultSecrets were checked");
         });
         self.turns.insert(task.id(), store);
     }

@@ -106,7 +106,7 @@ impl Watches {
                     tracing::warn!(
                         namespace,
                         most,
-                        "in more namespaces nothing is watched: what changes there is seen at the interval alone"
+                        "Capstan watches no more namespaces: changes in the others are seen only at the interval"
                     );
                 }
                 break;

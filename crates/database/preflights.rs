@@ -340,7 +340,7 @@ pub(super) fn watched(row: WatchedRow) -> Result<WatchedRepository, RecordsError
             id: id.cast_unsigned(),
             installation: installation.cast_unsigned(),
             name: RepositoryName::parse(&name)
-                .ok_or_else(|| corrupt(DOING, format!("`{name}` is no repository's name")))?,
+                .ok_or_else(|| corrupt(DOING, format!("`{name}` is not the name of a repository")))?,
             default_branch,
             archived: false,
             fork: false,

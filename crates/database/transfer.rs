@@ -342,7 +342,7 @@ impl<'a> Stream<'a> {
             return Err(self.wrong("the line is cut off, or longer than 64 MiB; export again"));
         }
         String::from_utf8(line)
-            .map_err(|_| self.wrong("it is no UTF-8: this is no export of `capstan database export`"))
+            .map_err(|_| self.wrong("it is not UTF-8, so it is not an export of `capstan database export`"))
     }
 
     fn header(&mut self) -> Result<Header, TransferError> {
@@ -350,7 +350,7 @@ impl<'a> Stream<'a> {
         self.digest.update(line.as_bytes());
         let value: Value = serde_json::from_str(&line).unwrap_or_default();
         match value.get("capstanDatabase").and_then(Value::as_u64) {
-            None => return Err(self.wrong("this is no export of `capstan database export`")),
+            None => return Err(self.wrong("this is not an export of `capstan database export`")),
             Some(format) if format != u64::from(FORMAT) => {
                 return Err(self.wrong(format!(
                     "it is of format {format}, and this Capstan reads format {FORMAT}; import it with the version that made it"

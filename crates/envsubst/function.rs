@@ -32,7 +32,7 @@ impl Why {
     /// Says so of a variable.
     pub(crate) fn say_of(self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed => write!(f, "this is no expression"),
+            Self::Malformed => write!(f, "this is not an expression"),
             Self::Strange => {
                 write!(
                     f,

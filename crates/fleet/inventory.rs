@@ -140,7 +140,7 @@ pub fn tell_restore(upgrade: &mut Upgrade, commits: &BTreeMap<RepoPath, CommitId
 /// What takes a record back from a commit.
 pub fn restored_by(path: &RepoPath, commit: &CommitId) -> String {
     let short = commit.as_str().get(..12).unwrap_or(commit.as_str());
-    format!("It was last as Capstan wrote it in commit {short}: `git checkout {short} -- {path}`")
+    format!("The last commit with the text that Capstan wrote is {short}: `git checkout {short} -- {path}`")
 }
 
 fn refused_by(finding: &Finding) -> Refused {

@@ -165,7 +165,7 @@ pub(super) fn check_url(url: &str, access: &Access) -> Result<(), String> {
     if let Access::Key { .. } = access {
         let parsed = gix::url::parse(url).map_err(|error| with_causes(&error))?;
         if parsed.scheme != gix::url::Scheme::Ssh {
-            return Err("an SSH key opens ssh:// URLs alone".to_owned());
+            return Err("an SSH key opens only ssh:// URLs".to_owned());
         }
         return Ok(());
     }

@@ -68,7 +68,7 @@ impl BranchSource {
         check_url(url, &access)
             .map_err(|reason| SourceError::Settings(format!("{}: {reason}", without_credentials(url))))?;
         gix::validate::reference::name(format!("refs/heads/{branch}").as_str().into())
-            .map_err(|_| SourceError::Settings(format!("`{branch}` is no name of a branch")))?;
+            .map_err(|_| SourceError::Settings(format!("`{branch}` is not a branch name")))?;
         let folder = state.join("sources");
         fs::create_dir_all(&folder).map_err(|error| disk(&folder, error))?;
         let name = name.replace('/', "_");
@@ -200,7 +200,7 @@ impl TreeSource for BranchSource {
         }
         let tree = self.tree_of(&commit).await?;
         if let Err(error) = self.restore_kept().await {
-            tracing::warn!(%error, "the commit that was kept is here no more");
+            tracing::warn!(%error, "the kept commit is no longer here");
         }
         Ok(self.give(tree))
     }

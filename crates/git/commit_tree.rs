@@ -35,11 +35,10 @@ const COUNTLESS_AGAIN: u64 = 1_000;
 const STAND_IN: &str = "files-without-number.yaml";
 
 /// Why a folder that is not listed is not read.
-const WITHOUT_NUMBER: &str =
-    "this folder holds the same folders again and again, so that nobody can list its files: take them out";
+const WITHOUT_NUMBER: &str = "this folder repeats the same folders too often to list its files: remove them";
 
 /// Why something without a name is not read.
-pub(super) const UNNAMED: &str = "its name has a backslash or is no UTF-8";
+pub(super) const UNNAMED: &str = "its name has a backslash or is not UTF-8";
 
 /// Why a commit's files cannot be listed.
 #[derive(Debug, thiserror::Error)]
@@ -128,7 +127,7 @@ impl Tree for CommitTree {
         if entry.kind == EntryKind::Submodule {
             return Err(Unreadable {
                 path: entry.path.clone(),
-                reason: "a submodule, whose content stands in another repository".to_owned(),
+                reason: "a submodule, whose content is in another repository".to_owned(),
             });
         }
         match entry.path.parent().filter(|_| entry.path.name() == STAND_IN) {
@@ -227,7 +226,7 @@ impl Listing {
         // Its size stands before it: nothing larger is unpacked.
         if header.size() > MAXIMUM_FOLDER_BYTES {
             return Err(ListError::TooLarge(format!(
-                "the list of what is in `{path}` has more than {} MiB: divide the folder",
+                "the listing of `{path}` has more than {} MiB: divide the folder",
                 MAXIMUM_FOLDER_BYTES >> 20
             )));
         }
@@ -279,7 +278,7 @@ impl Listing {
             taken.insert(path.clone());
             files.push(TreeEntry { path, kind: EntryKind::Unnamed, blob });
         }
-        let id = tree_id(&id).ok_or_else(|| ListError::Broken(format!("`{id}` is no object id")))?;
+        let id = tree_id(&id).ok_or_else(|| ListError::Broken(format!("`{id}` is not an object id")))?;
         Ok(Some(Arc::new(Folder::new(path, id, files, folders))))
     }
 }
@@ -290,7 +289,7 @@ impl Listing {
         self.count(1, path.as_str().len() + 1 + STAND_IN.len(), &path)?;
         let files = path.join(STAND_IN).ok().zip(blob_id(&id));
         let files = files.map(|(path, blob)| TreeEntry { path, kind: EntryKind::File, blob });
-        let known = tree_id(&id).ok_or_else(|| ListError::Broken(format!("`{id}` is no object id")))?;
+        let known = tree_id(&id).ok_or_else(|| ListError::Broken(format!("`{id}` is not an object id")))?;
         Ok(Arc::new(Folder::new(path, known, files.into_iter().collect(), Vec::new())))
     }
 
@@ -300,7 +299,7 @@ impl Listing {
         self.path_bytes = self.path_bytes.saturating_add(path_bytes);
         if self.entries > MAXIMUM_ENTRIES {
             return Err(ListError::TooLarge(format!(
-                "with the folder `{path}` the commit has more than {MAXIMUM_ENTRIES} files and folders: take out what holds them again and again, or divide the repository"
+                "with the folder `{path}` the commit has more than {MAXIMUM_ENTRIES} files and folders: remove what repeats them, or divide the repository"
             )));
         }
         if self.path_bytes > MAXIMUM_PATH_BYTES {

@@ -153,7 +153,7 @@ fn names_no_commit_of_theirs(reason: &str) -> bool {
 /// Begins to talk with a remote.
 fn greet(connection: &mut Connection, access: &Access) -> Result<Handshake, FetchFailure> {
     let refused = match access {
-        Access::Public => "it wants a token or a password, and none was given",
+        Access::Public => "it needs a token or a password, but has none",
         Access::Basic { .. } | Access::Key { .. } => "the token is refused",
     };
     let greeted = gix::protocol::handshake(

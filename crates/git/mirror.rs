@@ -319,7 +319,7 @@ impl Place {
                     if let Some(snapshot) = read {
                         return Ok(snapshot);
                     }
-                    tracing::warn!(mirror = %self.folder.display(), "the mirror is damaged and is made anew");
+                    tracing::warn!(mirror = %self.folder.display(), "the mirror is damaged and is recreated");
                 }
                 Err(FetchFailure::Transfer(reason)) => {
                     tracing::warn!(mirror = %self.folder.display(), reason, "a fetch failed; trying in a new mirror");
@@ -332,7 +332,7 @@ impl Place {
             Renewal::Disk(reason) => disk(&self.folder, reason),
         })?;
         self.read(commit)?
-            .ok_or_else(|| disk(&self.folder, format!("commit {commit} was fetched and cannot be read")))
+            .ok_or_else(|| disk(&self.folder, format!("commit {commit} was fetched but cannot be read")))
     }
 
     /// Fetches together what is not here, into a mirror that is there. What fails is left to whoever wants one of them.

@@ -54,7 +54,8 @@ impl Objects {
             self.damaged.store(true, Ordering::Relaxed);
             unreadable(reason)
         };
-        let id = object_id(blob.as_str()).ok_or_else(|| unreadable(format!("`{blob}` is no object id")))?;
+        let id =
+            object_id(blob.as_str()).ok_or_else(|| unreadable(format!("`{blob}` is not an object id")))?;
         self.with(|repository| {
             let header = repository
                 .try_find_header(id)

@@ -83,8 +83,7 @@ impl Http for Remote {
             };
             let next = redirects.next().and_then(|_| led_to(&url, &base, &location));
             let Some((next, next_base)) = next else {
-                let reason = "it leads to another server, to what is no repository, or on and on, where it is not \
-                              followed: name the address where the repository is";
+                let reason = "it redirects to another server, to something that is not a repository, or too often, and Capstan does not follow: give the address of the repository itself";
                 return Err(gix::Error::from_error(gix::error::message(reason)));
             };
             self.base = Some(next_base.clone());
@@ -143,7 +142,7 @@ fn told(host: &str, error: io::Error) -> io::Error {
         None => Trouble::of_client(inner, STALLED),
     });
     let Some(trouble) = trouble else { return error };
-    tracing::debug!(error = %with_causes(&error), "a call of Git's failed");
+    tracing::debug!(error = %with_causes(&error), "a Git request failed");
     io::Error::other(format!("{host} {trouble}"))
 }
 
@@ -173,7 +172,7 @@ impl<A> Ending<A> {
         }
         if self.taken > self.bounds.bytes {
             return Err(io::Error::other(format!(
-                "{} answers more than {} bytes",
+                "{} answers with more than {} bytes",
                 self.host, self.bounds.bytes
             )));
         }
@@ -322,7 +321,7 @@ mod tests {
                 ("/round.git", 1 + MOST_REDIRECTS),
             ] {
                 let reason = server.ask(path, &access).unwrap_err();
-                assert!(reason.contains("name the address where the repository is"), "{path}: {reason}");
+                assert!(reason.contains("give the address of the repository itself"), "{path}: {reason}");
                 assert!(!reason.contains("new.git"), "it quotes where it leads: {reason}");
                 assert_eq!(server.take_asked().len(), questions, "{path}");
             }
@@ -346,9 +345,10 @@ mod tests {
                 let _rest = stream.read(&mut [0; 4_096]);
             }
         });
-        for (scheme, expected) in
-            [("http", "breaks off"), ("https", "does not speak TLS, or none that is taken here")]
-        {
+        for (scheme, expected) in [
+            ("http", "breaks off"),
+            ("https", "does not speak TLS, or only versions that Capstan does not accept"),
+        ] {
             let reason = ask(scheme);
             assert!(reason.ends_with(&format!("127.0.0.1:{port} {expected}")), "{reason}");
             assert!(!reason.contains("inside"), "{reason}");
@@ -362,7 +362,7 @@ mod tests {
     fn a_handshake_ends() {
         let server = Server::start(Vec::new());
         let reason = server.ask("/endless.git", &Access::Public).unwrap_err();
-        assert!(reason.contains("answers more than 33554432 bytes"), "{reason}");
+        assert!(reason.contains("answers with more than 33554432 bytes"), "{reason}");
     }
 
     #[test]
@@ -376,7 +376,7 @@ mod tests {
         };
         let later = Instant::now() + Duration::from_secs(3_600);
         assert_eq!(ending(10, later).as_deref(), Ok("ten bytes."));
-        assert_eq!(ending(9, later).unwrap_err(), "git.example.com answers more than 9 bytes");
+        assert_eq!(ending(9, later).unwrap_err(), "git.example.com answers with more than 9 bytes");
         let before = Instant::now().checked_sub(Duration::from_millis(1)).unwrap();
         assert_eq!(ending(10, before).unwrap_err(), "git.example.com does not answer within 7 s");
     }

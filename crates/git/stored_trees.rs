@@ -35,7 +35,7 @@ impl Opened {
     /// `Ok(None)` where it is not there.
     fn list(&mut self, stored: &StoredTree) -> Result<Option<Arc<dyn Tree>>, ListError> {
         let id = object_id(stored.tree.as_str())
-            .ok_or_else(|| ListError::Broken(format!("{} is no tree", stored.tree)))?;
+            .ok_or_else(|| ListError::Broken(format!("{} is not a tree", stored.tree)))?;
         let Some(tree) = CommitTree::list(Arc::clone(&self.objects), id, self.listed.as_ref())? else {
             return Ok(None);
         };

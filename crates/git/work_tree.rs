@@ -86,7 +86,7 @@ impl Tree for WorkTree {
             return Err(unreadable(UNNAMED.to_owned()));
         }
         if entry.kind == EntryKind::Submodule {
-            return Err(unreadable("a submodule, whose content stands in another repository".to_owned()));
+            return Err(unreadable("a submodule, whose content is in another repository".to_owned()));
         }
         let Some(seen) = self.seen(&entry.path) else {
             // Outside of a sparse checkout: Git has it, the disk has not.

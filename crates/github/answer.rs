@@ -23,9 +23,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3_660);
 
 /// Of a redirect that is still there.
 const NOT_FOLLOWED: &str =
-    "it leads to another server, or on and on, where it is not followed: look at --github-api-url";
+    "it redirects to another server, or too often, and Capstan does not follow: check --github-api-url";
 /// Of one that no write may follow.
-const NOT_WRITTEN: &str = "it leads elsewhere in a way in which a write may become a read, so that it is not followed: look at --github-api-url";
+const NOT_WRITTEN: &str = "it redirects in a way that may turn a write into a read, and Capstan does not follow: check --github-api-url";
 
 /// What octocrab hands up.
 pub(super) type CrabResponse = Response<BoxBody<Bytes, octocrab::Error>>;

@@ -7,8 +7,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 /// The key that was given is not the private key of an App.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{origin}: {reason}; GitHub gives the key out on the App's settings page, under \"Private keys\", as a file that \
-     begins with `-----BEGIN RSA PRIVATE KEY-----` (PKCS#8, `-----BEGIN PRIVATE KEY-----`, is taken too)"
+    "{origin}: {reason}; GitHub gives the key out on the App's settings page, under \"Private keys\", as a file that begins with `-----BEGIN RSA PRIVATE KEY-----` (PKCS#8, `-----BEGIN PRIVATE KEY-----`, is accepted too)"
 )]
 pub struct PrivateKeyError {
     /// The file or the variable that it was read from.
@@ -40,7 +39,7 @@ impl AppCredentials {
             "-----BEGIN OPENSSH PRIVATE KEY-----" | "-----BEGIN EC PRIVATE KEY-----" => {
                 return Err(refuse("is a key of another kind (for SSH, or of an elliptic curve)"));
             }
-            _ => return Err(refuse("is no private key in PEM form")),
+            _ => return Err(refuse("is not a private key in PEM form")),
         }
         let key = EncodingKey::from_rsa_pem(text.as_bytes())
             .map_err(|_| refuse("looks like a private key, but is cut off, damaged or not an RSA key"))?;
@@ -48,7 +47,7 @@ impl AppCredentials {
         // Only signing tells whether what stands between the PEM lines is a key.
         credentials
             .generate_bearer_token()
-            .map_err(|_| refuse("looks like a private key, but nothing can be signed with it"))?;
+            .map_err(|_| refuse("looks like a private key, but it cannot sign"))?;
         Ok(Self(credentials))
     }
 }

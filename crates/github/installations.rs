@@ -127,7 +127,7 @@ impl GitHub {
         found.into_repository(installation).ok_or_else(|| CodeHostError::Unexpected {
             doing,
             status: 200,
-            reason: format!("`{full_name}` is no repository's name"),
+            reason: format!("`{full_name}` is not the name of a repository"),
         })
     }
 }

@@ -183,7 +183,7 @@ async fn take_turns(shared: Arc<Shared>, asked: Asked, below: Below) -> Said {
         return Err(CodeHostError::RateLimited { doing: doing(), retry_after });
     }
     if lane.is_down() {
-        return Err(unreachable("the calls before were not answered either"));
+        return Err(unreachable("the earlier calls were not answered either"));
     }
     let response = below.oneshot(asked).await?;
     let (status, headers) = (response.status(), response.headers());

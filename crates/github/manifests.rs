@@ -51,7 +51,7 @@ impl GitHubManifests {
         let once = move |request: Request<OctoBody>| {
             let (client, url) = (client.clone(), joined(&rest, request.uri()));
             async move {
-                let url = url.ok_or("the code makes no address")?;
+                let url = url.ok_or("the code does not fit into a URL")?;
                 let question = question(url, request.map(|_no_body| Bytes::new()));
                 Ok::<_, BoxError>(
                     answered(&client, question, ANSWER_BYTES, limits.timeout).await?.map(Full::new),
@@ -69,7 +69,7 @@ impl AppManifests for GitHubManifests {
     async fn convert(&self, code: &str) -> Result<CreatedApp, ManifestError> {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         if code.is_empty() || code.len() > CODE_CHARACTERS || !code.bytes().all(is_word) {
-            return Err(ManifestError::Refused("it is no code of GitHub's".to_owned()));
+            return Err(ManifestError::Refused("it is not a code of GitHub's".to_owned()));
         }
         let route = format!("/app-manifests/{code}/conversions");
         let app: AppPayload = self.nobody.post(route, None::<&()>).await.map_err(refusal)?;
@@ -101,6 +101,6 @@ fn refusal(error: octocrab::Error) -> ManifestError {
         }
         octocrab::Error::Service { source, .. } => ManifestError::Unreachable(source.to_string()),
         // Its message may quote what was sent: secrets stand there.
-        _ => ManifestError::Unexpected("it holds no whole App".to_owned()),
+        _ => ManifestError::Unexpected("it does not hold a complete App".to_owned()),
     }
 }

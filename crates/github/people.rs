@@ -174,7 +174,7 @@ impl SignIn for GitHubSignIn {
                 // It is suspended or gone, or its organisation wants another sign-in (SAML): nothing of it is shown,
                 // and everything of the others.
                 Err(error @ (CodeHostError::Forbidden { .. } | CodeHostError::NotFound { .. })) => {
-                    tracing::debug!(installation.id = installation.id, %error, "nothing of it is shown to somebody");
+                    tracing::debug!(installation.id = installation.id, %error, "it is not shown to a user");
                     continue;
                 }
                 Err(error) => return Err(error.into()),

@@ -272,7 +272,9 @@ impl GitHub {
             let answer = ask("isInMergeQueue").await?;
             if answer.data.is_none() && answer.errors.iter().any(GraphQlError::is_undefined_field) {
                 if !self.lacks_merge_queues.swap(true, Ordering::Relaxed) {
-                    tracing::info!("this GitHub Enterprise Server has no merge queues: none is asked for");
+                    tracing::info!(
+                        "this GitHub Enterprise Server has no merge queues: Capstan does not ask for them"
+                    );
                 }
                 ask("").await?
             } else {

@@ -77,7 +77,7 @@ impl GitHub {
             Identity::Person(_) => {
                 // Made as the App it would be told more than the person may know.
                 let Some(token) = &call.token else {
-                    let reason = "a call of a person's was to be made without their token".to_owned();
+                    let reason = "a call for a user has no token of theirs".to_owned();
                     let doing = call.terms.doing.clone();
                     return Err(CodeHostError::Unexpected { doing, status: 401, reason });
                 };

@@ -22,7 +22,7 @@ pub fn web_url(api: &Url) -> Url {
 /// Refuses a clone URL of another server than the API's own: whoever gets the token may read the repository. The reason.
 pub(super) fn check_clone_url(api: &Url, clone_url: &str) -> Result<(), String> {
     let own = web_url(api);
-    let url = Url::parse(clone_url).map_err(|error| format!("the clone URL is none ({error})"))?;
+    let url = Url::parse(clone_url).map_err(|error| format!("the clone URL is not valid ({error})"))?;
     let is_its_port = match (own.scheme(), url.scheme()) {
         (of_api, of_clone) if of_api == of_clone => {
             url.port_or_known_default() == own.port_or_known_default()
@@ -35,7 +35,7 @@ pub(super) fn check_clone_url(api: &Url, clone_url: &str) -> Result<(), String> 
     }
     let server = |url: &Url| format!("{}://{}", url.scheme(), host_of(url));
     Err(format!(
-        "the clone URL is of {}, and no token is sent to another server than {}, which belongs to the API: look at --github-api-url",
+        "the clone URL is on {}, but Capstan sends tokens only to {}, the server of the API: check --github-api-url",
         server(&url),
         server(&own)
     ))
@@ -97,7 +97,7 @@ mod tests {
         let shown = check_clone_url(&GITHUB.parse().unwrap(), "https://u:s3cret@evil.example/a.git?t=s3cret");
         assert_eq!(
             shown.unwrap_err(),
-            "the clone URL is of https://evil.example, and no token is sent to another server than https://github.com, which belongs to the API: look at --github-api-url"
+            "the clone URL is on https://evil.example, but Capstan sends tokens only to https://github.com, the server of the API: check --github-api-url"
         );
     }
 }

@@ -256,7 +256,7 @@ mod tests {
             ("A: [\n", "clusterctl.yaml:"),
             (
                 "A: b\non: c\n",
-                "clusterctl.yaml:2:1: the key `on` has no quotes, so that Kubernetes reads it as `true`: write \"on\"",
+                "clusterctl.yaml:2:1: the key `on` has no quotes, so Kubernetes reads it as `true`: write \"on\"",
             ),
             (
                 "levels: b\n",

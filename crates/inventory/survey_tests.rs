@@ -154,7 +154,7 @@ fn a_key_that_readers_call_by_two_names_is_refused() {
     assert_eq!(
         lines(&survey(&[("inventory/a.yaml", &object)]).judge()),
         [
-            "invalid-yaml inventory/a.yaml:8:5 the key `on` has no quotes, so that Kubernetes reads it as `true`: write \"on\"",
+            "invalid-yaml inventory/a.yaml:8:5 the key `on` has no quotes, so Kubernetes reads it as `true`: write \"on\"",
         ]
     );
     let quoted = object.replace("    on:", "    \"on\":");

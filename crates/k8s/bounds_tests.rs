@@ -141,13 +141,13 @@ async fn each_bound_is_kept_at_it_and_beyond_and_names_itself_and_the_server() {
         (
             "a value more",
             Box::new(|_| Says::Page(page(&numbers(1_001 - AROUND), false))),
-            Err(format!("{server} answers with more than 1000 values, and so much is not read")),
+            Err(format!("{server} answers with more than 1000 values, which is too much to read")),
         ),
         ("values of a list", Box::new(move |n| Says::Page(page(&numbers(500 - AROUND), last(n, 3)))), Ok(3)),
         (
             "a value more",
             Box::new(move |n| Says::Page(page(&numbers(500 - AROUND + usize::from(n == 2)), last(n, 3)))),
-            Err(format!("{server} has more than 1500 values for one list, and so much is not read")),
+            Err(format!("{server} has more than 1500 values for one list, which is too much to read")),
         ),
         (
             "bytes of an answer",
@@ -159,7 +159,7 @@ async fn each_bound_is_kept_at_it_and_beyond_and_names_itself_and_the_server() {
         (
             "a byte more",
             Box::new(move |_| Says::Page(page(&letters(4_097 - bytes_around + 4), false))),
-            Err(format!("{server} answers with more than 4096 bytes, and so much is not read")),
+            Err(format!("{server} answers with more than 4096 bytes, which is too much to read")),
         ),
         (
             "bytes of a list",
@@ -173,18 +173,18 @@ async fn each_bound_is_kept_at_it_and_beyond_and_names_itself_and_the_server() {
             Box::new(move |n| {
                 Says::Page(page(&letters(3_001 - bytes_around + 4 * usize::from(n == 1)), last(n, 2)))
             }),
-            Err(format!("{server} has more than 6000 bytes for one list, and so much is not read")),
+            Err(format!("{server} has more than 6000 bytes for one list, which is too much to read")),
         ),
         ("pages", Box::new(move |n| Says::Page(page(&numbers(1), last(n, 5)))), Ok(5)),
         (
             "a page more",
             Box::new(move |n| Says::Page(page(&numbers(1), last(n, 6)))),
-            Err(format!("{server} has more than 5 pages for one list, and so much is not read")),
+            Err(format!("{server} has more than 5 pages for one list, which is too much to read")),
         ),
         (
             "a list that begins anew again and again",
             Box::new(move |n| if n % 2 == 1 { Says::Gone } else { Says::Page(page(&numbers(600), true)) }),
-            Err(format!("{server} has more than 1500 values for one list, and so much is not read")),
+            Err(format!("{server} has more than 1500 values for one list, which is too much to read")),
         ),
     ];
     for (what, nodes, expected) in rows {
@@ -197,7 +197,8 @@ async fn each_bound_is_kept_at_it_and_beyond_and_names_itself_and_the_server() {
 #[tokio::test]
 async fn a_list_of_the_management_cluster_ends_at_its_bound_too() {
     assert_eq!(Bounds::MANAGEMENT.list, Size { bytes: 536_870_912, values: 8_000_000 });
-    let more = "listing Node: the API server has more than 1999 values for one list, and so much is not read";
+    let more =
+        "listing Node: the API server has more than 1999 values for one list, which is too much to read";
     for (values, expected) in [(2_000, Ok(4)), (1_999, Err(more.to_owned()))] {
         let (port, _) = stranger(|n| Says::Page(page(&numbers(500 - AROUND), n < 3))).await;
         let config = Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
@@ -221,7 +222,7 @@ async fn an_answer_without_end_is_not_read_to_its_end() {
     for piece in ["[0],", "{\"\":0},", "[[[[[[", "\"x\",", "{},", "{\"a\":0,\"b\":[{}]},"] {
         let (port, sent) = stranger(move |_| Says::Endless(piece)).await;
         let told = list(&opened(port, Bounds::WORKLOAD)).await.unwrap_err();
-        assert!(told.ends_with(" answers with more than 8388608 bytes, and so much is not read"), "{told}");
+        assert!(told.ends_with(" answers with more than 8388608 bytes, which is too much to read"), "{told}");
         // The rest is what the system's buffers hold.
         assert!(sent.load(Ordering::SeqCst) < 24 << 20, "{piece}: {}", sent.load(Ordering::SeqCst));
     }

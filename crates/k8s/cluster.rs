@@ -225,7 +225,7 @@ pub(super) fn path(doing: &str, served: &Served, object: &ApiObject) -> Result<S
     match (served.scope, object.namespace.as_deref()) {
         (Scope::Namespaced, None) => Err(LiveError::Malformed {
             doing: doing.to_owned(),
-            reason: format!("{} lives in a namespace, and the manifest names none", served.kind),
+            reason: format!("{} belongs in a namespace, but the manifest names none", served.kind),
         }),
         (Scope::Namespaced, Some(namespace)) => {
             segment(doing, "namespace", namespace)?;
@@ -241,7 +241,7 @@ fn segment(doing: &str, what: &str, text: &str) -> Result<(), LiveError> {
     if !text.is_empty() && text.bytes().all(fits) && !matches!(text, "." | "..") {
         return Ok(());
     }
-    let reason = format!("`{}` is no {what} of a Kubernetes object", text.escape_default());
+    let reason = format!("`{}` is not a {what} of a Kubernetes object", text.escape_default());
     Err(LiveError::Malformed { doing: doing.to_owned(), reason })
 }
 
@@ -320,7 +320,7 @@ mod tests {
             path("applying Deployment x", &served(Scope::Namespaced), &object(None, "x")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "applying Deployment x: Deployment lives in a namespace, and the manifest names none"
+            "applying Deployment x: Deployment belongs in a namespace, but the manifest names none"
         );
     }
 }

@@ -21,7 +21,7 @@ pub(super) async fn delete(
     };
     if only.uid.is_empty() {
         // An empty precondition would be none.
-        return Err(LiveError::Malformed { doing, reason: "it has no UID to be known by".to_owned() });
+        return Err(LiveError::Malformed { doing, reason: "it has no UID".to_owned() });
     }
     let mut options = json!({
         "apiVersion": "v1", "kind": "DeleteOptions",

@@ -130,7 +130,7 @@ impl Events {
         count: u64,
     ) -> Result<StatusCode, capstan_ports::LiveError> {
         let call = Call::new(
-            format!("saying again of {} {}", regarding.kind, regarding.name),
+            format!("repeating the event of {} {}", regarding.kind, regarding.name),
             &As::Reconciler,
             Method::PATCH,
             format!("{}/{name}", path(&regarding.namespace)),

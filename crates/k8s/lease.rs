@@ -231,7 +231,7 @@ impl KubeLease {
                 Err(_) => {}
             }
             if renewed.elapsed() >= self.timing.renew {
-                tracing::error!("the Lease could not be renewed in time: somebody else may lead");
+                tracing::error!("the Lease could not be renewed in time: another reconciler may lead");
                 lost.cancel();
                 return;
             }
@@ -247,7 +247,7 @@ impl KubeLease {
             .call("giving away", Method::PUT, format!("{}/{}", self.path(), self.name))
             .body("application/json", &lease);
         if let Err(error) = self.rest.done(&call).await {
-            tracing::warn!(error = %error, "the Lease was not given away: it runs out");
+            tracing::warn!(error = %error, "the Lease was not released: it expires");
         }
     }
 }
@@ -287,7 +287,7 @@ impl Fence for LeaseFence {
             return Ok(());
         }
         if answer.status.is_success() || answer.status == StatusCode::NOT_FOUND {
-            tracing::error!(doing, "another reconciler leads: nothing more is written");
+            tracing::error!(doing, "another reconciler leads: this one writes nothing more");
             self.lost.cancel();
             return Err(not_leading());
         }
@@ -321,7 +321,7 @@ impl Leadership for KubeLease {
                 }
                 // Two who write at once is how an election goes.
                 Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 409) => {}
-                Err(error) => tracing::warn!(error = %error, "the Lease cannot be had yet"),
+                Err(error) => tracing::warn!(error = %error, "cannot get the Lease yet"),
             }
             // Spread, so that those who wait do not ask in step.
             let share = rand::rng().random_range(1.0..1.2);

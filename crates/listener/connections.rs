@@ -67,7 +67,7 @@ enum Standing {
 
 /// So many of the same are believed already that one more would take the places of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many connections of those who are known are open: `--connections` says how many there may be")]
+#[error("too many authenticated connections are open: `--connections` sets the limit")]
 pub struct Crowded;
 
 impl Connections {

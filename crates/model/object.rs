@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for FieldPath {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let pointer = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         Self::parse(&pointer)
-            .ok_or_else(|| serde::de::Error::custom(format!("`{pointer}` is no JSON Pointer")))
+            .ok_or_else(|| serde::de::Error::custom(format!("`{pointer}` is not a JSON Pointer")))
     }
 }
 

@@ -191,7 +191,7 @@ macro_rules! as_written {
             type Error = String;
 
             fn try_from(text: String) -> Result<Self, Self::Error> {
-                Self::parse(&text).ok_or_else(|| format!("`{text}` is no {}", $what))
+                Self::parse(&text).ok_or_else(|| format!("`{text}` is not a {}", $what))
             }
         }
 

@@ -180,7 +180,7 @@ impl TryFrom<String> for Target {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::parse(&text).ok_or_else(|| format!("`{text}` is no target"))
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is not a target"))
     }
 }
 

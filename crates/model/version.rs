@@ -142,7 +142,7 @@ impl TryFrom<String> for KubernetesVersion {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::parse(&text).ok_or_else(|| format!("`{text}` is no version of Kubernetes"))
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is not a version of Kubernetes"))
     }
 }
 

@@ -78,7 +78,7 @@ impl CloudEntry {
         options.with_snippet = false;
         let file: File = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
             let line = error.location().map(|place| format!(" at line {}", place.line())).unwrap_or_default();
-            format!("its `clouds.yaml` is not such a file: something is wrong{line}")
+            format!("its `clouds.yaml` cannot be read: something is wrong{line}")
         })?;
         let entry =
             file.clouds.get(cloud).ok_or_else(|| format!("its `clouds.yaml` has no cloud `{cloud}`"))?;
@@ -88,17 +88,16 @@ impl CloudEntry {
             }
         }
         if entry.verify.as_ref().is_some_and(|verify| *verify != Value::Bool(true)) {
-            return Err("its `clouds.yaml` has `verify: false`, and no password is sent to whoever shows any certificate: \
-                        put the authority's certificate under the key `cacert` of the Secret, and take `verify` away"
+            return Err("its `clouds.yaml` has `verify: false`, but Capstan sends passwords only where it can verify the certificate: put the certificate of the CA under the key `cacert` of the Secret, and remove `verify`"
                 .to_owned());
         }
         let auth = &entry.auth;
         let url = auth.auth_url.as_deref().ok_or_else(|| missing("auth_url"))?;
-        let mut keystone =
-            Url::parse(url).map_err(|_it_may_hold_anything| "`auth.auth_url` is no address".to_owned())?;
+        let mut keystone = Url::parse(url)
+            .map_err(|_it_may_hold_anything| "`auth.auth_url` is not an address".to_owned())?;
         let is_bare = keystone.username().is_empty() && keystone.password().is_none();
         if !is_bare || !matches!(keystone.scheme(), "http" | "https") || keystone.host_str().is_none() {
-            return Err("`auth.auth_url` is no address with `https://` and a host alone".to_owned());
+            return Err("`auth.auth_url` is not an address with only `https://` and a host".to_owned());
         }
         keystone.set_query(None);
         keystone.set_fragment(None);
@@ -237,8 +236,8 @@ mod tests {
         for (from, to, says) in [
             ("  openstack:", "  other:", "has no cloud `openstack`"),
             ("      auth_url", "      url", "has no `auth.auth_url`"),
-            ("https://keystone.example.com:5000", "ftp://s3cr3t", "is no address"),
-            ("https://keystone", "https://u:s3cr3t@keystone", "is no address"),
+            ("https://keystone.example.com:5000", "ftp://s3cr3t", "is not an address"),
+            ("https://keystone", "https://u:s3cr3t@keystone", "is not an address"),
             ("v3applicationcredential", "v3oidcpassword", "`auth_type` that is not supported"),
             (
                 "      application_credential_secret",
@@ -247,8 +246,8 @@ mod tests {
             ),
             ("    region_name", "    verify: false\n    region_name", "has `verify: false`"),
             ("    region_name", "    profile: s3cr3t\n    region_name", "has `profile`"),
-            ("clouds:", "s3cr3t: [", "is not such a file"),
-            ("    auth:", "    auth: s3cr3t\n    x:", "is not such a file"),
+            ("clouds:", "s3cr3t: [", "cannot be read"),
+            ("    auth:", "    auth: s3cr3t\n    x:", "cannot be read"),
         ] {
             let text = CREDENTIAL.replacen(from, to, 1);
             let error = read(&text).err().unwrap_or_default();

@@ -83,8 +83,7 @@ impl Keystone<'_> {
         let (host, status) = (host_of(self.url), told.status.as_u16());
         match status {
             403 => CloudError::Unusable(format!(
-                "Keystone at {host} answers 403: a credential that is restricted makes and deletes no other, and nobody \
-                 gives a role that he has not"
+                "Keystone at {host} answers 403: a restricted credential cannot make or delete others, and no user can give a role that they do not have"
             )),
             409 => CloudError::Unusable(format!(
                 "Keystone at {host} answers 409: an application credential has that name"

@@ -114,7 +114,7 @@ impl Http {
             "http" if url.host_str().is_some_and(plain_http::is_private) => Scheme::Http,
             _ => {
                 return Err(Failed::Trouble(format!(
-                    "cannot be asked: without TLS a credential is sent to hosts {} alone",
+                    "cannot be asked: without TLS, Capstan sends a credential only to hosts {}",
                     plain_http::WHERE
                 )));
             }
@@ -137,7 +137,7 @@ impl Http {
         }
         let answer = self.client.ask(question, BOUNDS).await.map_err(|trouble| {
             Failed::Trouble(match trouble {
-                Trouble::TooLarge(most) => format!("answers more than {} MiB", most >> 20),
+                Trouble::TooLarge(most) => format!("answers with more than {} MiB", most >> 20),
                 trouble => trouble.to_string(),
             })
         })?;
@@ -146,7 +146,7 @@ impl Http {
             Ok((body, values)) => Ok(Told { status, headers, body, values }),
             Err(Unread::NoJson(_)) => Ok(Told { status, headers, body: Value::Null, values: 1 }),
             Err(Unread::TooManyValues) => {
-                Err(Failed::Trouble(format!("answers more than {MOST_VALUES} values")))
+                Err(Failed::Trouble(format!("answers with more than {MOST_VALUES} values")))
             }
         }
     }
@@ -181,7 +181,7 @@ mod tests {
         // The list itself counts four.
         let numbers = |values: usize| format!("[{}0]", "0,".repeat(values - 5));
         assert_eq!(asked(numbers(MOST_VALUES)).await, Ok(MOST_VALUES));
-        let told = |what: &str| Err(Failed::Trouble(format!("answers more than {what}")));
+        let told = |what: &str| Err(Failed::Trouble(format!("answers with more than {what}")));
         assert_eq!(asked(numbers(MOST_VALUES + 1)).await, told("400000 values"));
         assert_eq!(asked(format!("[{}0]", "[0],".repeat(1_000_000))).await, told("400000 values"));
         assert_eq!(asked(format!("\"{}\"", "x".repeat(MOST_BYTES - 2))).await, Ok(1));

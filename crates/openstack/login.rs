@@ -66,7 +66,7 @@ impl Clouds for OpenStack {
         let token = told.headers.get("x-subject-token").filter(|_| told.status.is_success());
         let mut token: HeaderValue = token
             .cloned()
-            .ok_or_else(|| unanswered(format!("answers {} and no token", told.status.as_u16())))?;
+            .ok_or_else(|| unanswered(format!("answers {} without a token", told.status.as_u16())))?;
         token.set_sensitive(true);
         let said = &told.body["token"];
         let text = |pointer: &str| said.pointer(pointer).and_then(Value::as_str).map(str::to_owned);

@@ -89,8 +89,7 @@ impl Session {
         let call = Call { method: Method::GET, url, token: Some(&self.token), body: None };
         let told = self.http.send(&call, Patience::FreshToken).await.map_err(|failed| match failed {
             Failed::NotAllowed(host) => Unanswered(format!(
-                "{host}, where the catalog has {}, is not among the hosts that the reconciler may ask ({}): name it in \
-                 its setting `cloud-hosts`",
+                "{host}, where the catalog has {}, is not among the hosts that the reconciler may ask ({}): add it to its setting `cloud-hosts`",
                 service.name(),
                 self.http.hosts()
             )),
@@ -98,9 +97,11 @@ impl Session {
         })?;
         match told.status {
             StatusCode::NOT_FOUND => Ok(None),
-            StatusCode::UNAUTHORIZED => Err(says("answers 401 to a fresh token, again and again".to_owned())),
+            StatusCode::UNAUTHORIZED => Err(says("answers 401 to a fresh token repeatedly".to_owned())),
             status if status.is_success() && told.body.is_object() => Ok(Some(told)),
-            status if status.is_success() => Err(says("answers something that is no JSON object".to_owned())),
+            status if status.is_success() => {
+                Err(says("answers with something that is not a JSON object".to_owned()))
+            }
             status => Err(says(format!("answers {}", status.as_u16()))),
         }
     }

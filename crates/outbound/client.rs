@@ -132,7 +132,7 @@ impl Client {
             }
             None => None,
         };
-        let no_tls = |_| holds("certificates that no TLS can be made with");
+        let no_tls = |_| holds("certificates that TLS cannot use");
         let builder = || {
             let builder = reqwest::Client::builder()
                 .user_agent(setup.agent)

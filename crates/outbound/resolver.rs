@@ -57,7 +57,7 @@ impl Reach {
 
 /// A name that leads out of reach, and where to.
 #[derive(Debug, thiserror::Error)]
-#[error("the name leads to an address {}", .0.words())]
+#[error("the name resolves to an address {}", .0.words())]
 pub(crate) struct OutOfReach(pub(crate) Place);
 
 /// A name that leads nowhere.

@@ -13,28 +13,30 @@ use crate::resolver::{Nowhere, OutOfReach};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     /// The name leads to addresses that the client may not call, and where those lie.
-    #[error("leads to an address {0}, which may not be called by this name: correct the name, or its DNS")]
+    #[error(
+        "resolves to an address {0}, which Capstan may not call by this name: correct the name, or its DNS"
+    )]
     OutOfReach(&'static str),
     /// The name is not known.
-    #[error("has no address: correct the name, or look at the DNS")]
+    #[error("has no address: correct the name, or check its DNS")]
     Nowhere,
     /// Nobody listens there.
     #[error("refuses the connection")]
     Refused,
     /// Nobody answers there.
-    #[error("does not take the connection in time")]
+    #[error("does not accept the connection in time")]
     Silent,
     /// TLS does not come about.
-    #[error("does not speak TLS, or none that is taken here")]
+    #[error("does not speak TLS, or only versions that Capstan does not accept")]
     NoTls,
     /// Its certificate is not taken.
-    #[error("has a certificate that is not taken: {0}")]
+    #[error("has a certificate that Capstan does not accept: {0}")]
     Certificate(&'static str),
     /// The connection ended before the answer did.
     #[error("breaks off")]
     Broken,
     /// The answer is longer than it may be.
-    #[error("answers more than {0} bytes")]
+    #[error("answers with more than {0} bytes")]
     TooLarge(usize),
     /// The answer takes longer than it may.
     #[error("does not answer within {} s", .0.as_secs())]
@@ -91,7 +93,7 @@ fn of_tls(error: &rustls::Error) -> Trouble {
     Trouble::Certificate(match why {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",
-        CertificateError::UnknownIssuer => "nobody who is trusted here signed it",
+        CertificateError::UnknownIssuer => "no trusted CA signed it",
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "it is for another name"
         }
@@ -99,6 +101,6 @@ fn of_tls(error: &rustls::Error) -> Trouble {
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             "it is not for servers"
         }
-        _ => "it is wrong in itself",
+        _ => "it is invalid",
     })
 }

@@ -129,20 +129,20 @@ impl Process {
                 Err(Silence::Long) => {
                     let seconds = self.patience.as_secs_f64();
                     let why =
-                        format!("{} took more than the {seconds} s that it may and was ended.", self.work);
+                        format!("{} took more than the allowed {seconds} s and was stopped.", self.work);
                     return Err(Ended::of(Cause::Slow, why, open));
                 }
                 Err(Silence::Large(share)) => {
                     let (work, share) = (self.work, share.mebibytes());
                     let why = format!(
-                        "{work} was ended: it takes more memory than the {share} MiB that one folder may."
+                        "{work} was stopped: it needs more memory than the {share} MiB that one folder may use."
                     );
                     return Err(Ended::of(Cause::Content, why, open));
                 }
                 Err(Silence::Over(Over::Time)) => {
                     let seconds = budget.whole().as_secs_f64();
                     let why = format!(
-                        "{} took more than the {seconds} s that it may in all and was ended.",
+                        "{} took more than the {seconds} s allowed in total and was stopped.",
                         self.work
                     );
                     return Err(Ended { extent: Extent::InAll, ..Ended::of(Cause::Slow, why, open) });
@@ -152,7 +152,7 @@ impl Process {
             let response: Response = match frame::decode(&message) {
                 Ok(response) => response,
                 Err(error) => {
-                    let why = format!("The planning process said what cannot be read: {error}.");
+                    let why = format!("The answer of the planning process cannot be read: {error}.");
                     return Err(Ended::of(Cause::Others, why, open));
                 }
             };
@@ -249,16 +249,16 @@ impl Process {
                 (None, Some(PANIC)) => ("by a panic".to_owned(), Cause::Content),
                 (None, code) => (format!("with exit code {}", code.unwrap_or_default()), Cause::Others),
             },
-            Err(error) => (format!("and cannot be asked how: {error}"), Cause::Others),
+            Err(error) => (format!("in an unknown way: {error}"), Cause::Others),
         };
         let why = match cause {
             Cause::Content | Cause::Slow => format!(
-                "{work} ended {how}: it takes more memory than the {memory} MiB that it may, nests deeper than it may, or hits a fault of Capstan's."
+                "{work} ended {how}: it needs more memory than the allowed {memory} MiB, nests too deep, or hits a fault of Capstan."
             ),
             Cause::Killed => format!(
-                "{work} ended {how}: somebody killed it, or the machine ran out of memory while it took less than the {memory} MiB that it may."
+                "{work} ended {how}: it was killed, or the machine ran out of memory while it used less than the allowed {memory} MiB."
             ),
-            Cause::Others => format!("The planning process ended {how}; its last words stand in the log."),
+            Cause::Others => format!("The planning process ended {how}; the log has its last output."),
         };
         Ended::of(cause, why, open)
     }

@@ -72,13 +72,13 @@ impl Slow {
         self.ends().map_or_else(
             || {
                 format!(
-                    "It took too long {} times and is not begun again until what it reads changes.",
+                    "It took too long {} times: Capstan does not start it again until its input changes.",
                     self.tries
                 )
             },
             |until| {
                 let until = until.strftime("%Y-%m-%d %H:%M UTC");
-                format!("It is not begun again before {until} unless what it reads changes.")
+                format!("Capstan does not start it again before {until}, unless its input changes.")
             },
         )
     }
@@ -143,14 +143,16 @@ impl Exceeded {
         if let Some(file) = &self.file
             && let Err(error) = self.write(file)
         {
-            tracing::warn!(file = %file.display(), error = %error, "what is beyond the limits cannot be kept");
+            tracing::warn!(file = %file.display(), error = %error, "the record of what exceeded the limits cannot be stored");
         }
         ended
     }
 
     fn insert(&mut self, request: String, ended: Ended, slow: Option<Slow>) -> Ended {
-        let again =
-            slow.map_or_else(|| "It is not begun again until what it reads changes.".to_owned(), Slow::again);
+        let again = slow.map_or_else(
+            || "Capstan does not start it again until its input changes.".to_owned(),
+            Slow::again,
+        );
         let ended = Ended { again, until: slow.and_then(Slow::ends), ..ended };
         if self.by_request.insert(request.clone(), Known { ended: ended.clone(), slow }).is_none() {
             self.order.push_back(request);
@@ -214,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_was_beyond_the_limits_is_begun_again_as_the_rule_says() {
-        const NEVER: &str = "It is not begun again until what it reads changes.";
+        const NEVER: &str = "Capstan does not start it again until its input changes.";
         // After so many tries one after the other: until when it is not begun, and what is said.
         for (cause, tries, pause, says) in [
             (Cause::Content, 1, FOREVER, NEVER),
@@ -222,25 +224,25 @@ mod tests {
                 Cause::Slow,
                 1,
                 10 * MINUTE,
-                "It is not begun again before 2026-11-29 12:10 UTC unless what it reads changes.",
+                "Capstan does not start it again before 2026-11-29 12:10 UTC, unless its input changes.",
             ),
             (
                 Cause::Slow,
                 2,
                 HOUR,
-                "It is not begun again before 2026-11-29 13:00 UTC unless what it reads changes.",
+                "Capstan does not start it again before 2026-11-29 13:00 UTC, unless its input changes.",
             ),
             (
                 Cause::Slow,
                 3,
                 6 * HOUR,
-                "It is not begun again before 2026-11-29 18:00 UTC unless what it reads changes.",
+                "Capstan does not start it again before 2026-11-29 18:00 UTC, unless its input changes.",
             ),
             (
                 Cause::Slow,
                 4,
                 FOREVER,
-                "It took too long 4 times and is not begun again until what it reads changes.",
+                "It took too long 4 times: Capstan does not start it again until its input changes.",
             ),
             (Cause::Killed, 1, 0, ""),
             (Cause::Others, 1, 0, ""),
@@ -298,7 +300,10 @@ mod tests {
         next.keep("one more".to_owned(), ended(Cause::Content), NOON + HOUR);
         let mut third = Exceeded::read(&limits);
         let again = third.keep("slow".to_owned(), ended(Cause::Slow), NOON + HOUR).again;
-        assert_eq!(again, "It is not begun again before 2026-11-29 14:00 UTC unless what it reads changes.");
+        assert_eq!(
+            again,
+            "Capstan does not start it again before 2026-11-29 14:00 UTC, unless its input changes."
+        );
 
         let more = |change: fn(&mut Processes)| {
             let mut limits = limits.clone();

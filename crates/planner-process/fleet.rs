@@ -141,7 +141,7 @@ impl RemoteFleet {
         let plan = |(target, cluster): (&Target, &ClusterId)| {
             let unplanned = || {
                 Err(format!(
-                    "{cluster} is not planned yet: in this look more than {MOST_EXCEEDED} other clusters of this repository were found beyond the limits, or all of them took more than the {} s that they may in all. The next look gets further",
+                    "{cluster} is not planned yet: in this run, more than {MOST_EXCEEDED} other clusters of this repository exceeded the limits, or all of them together took more than the allowed {} s. The next run gets further",
                     budget.whole().as_secs_f64()
                 ))
             };

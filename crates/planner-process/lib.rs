@@ -59,7 +59,7 @@ pub struct Processes {
     pub memory: u64,
     /// Memory that one target may take of that, in bytes; `None` where it may take all.
     pub share: Option<u64>,
-    /// Stack that each of its threads may take, in bytes: [`STACK`] but where that is tried.
+    /// Stack that each of its threads may use, in bytes: [`STACK`] but where that is tried.
     pub stack: usize,
     /// How long one may work on a target, or say nothing otherwise.
     pub patience: Duration,
@@ -436,7 +436,7 @@ impl Ended {
 
     /// The job that asked has ended.
     fn cancelled() -> Self {
-        let why = "The job that asked has ended: the next one asks again.".to_owned();
+        let why = "The job that asked for it has ended: the next one asks again.".to_owned();
         Self::of(Cause::Others, why, BTreeSet::new())
     }
 

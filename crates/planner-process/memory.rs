@@ -22,7 +22,7 @@ pub fn share_of_memory(wanted: u64, count: usize) -> u64 {
             wanted,
             share,
             count,
-            "the container has too little memory for what processes may take: in MiB"
+            "the container has too little memory for what its processes may use: in MiB"
         );
     }
     share

@@ -139,7 +139,7 @@ impl Pool {
                 }
                 self.ended.fetch_add(1, Ordering::Relaxed);
                 count_failures(self.processes.work, 1);
-                tracing::warn!(why = ended.why, at = ?ended.open, "a planning process ended in the middle");
+                tracing::warn!(why = ended.why, at = ?ended.open, "a planning process ended during its work");
                 // Of a plan the parts that came are of use. Where there is nobody to be left out, it is tried as a whole.
                 let is_of_nobody = ended.extent == Extent::InAll && ended.open.is_empty();
                 if is_of_nobody && matches!(request, Request::Plan { .. }) {
@@ -217,7 +217,7 @@ impl Pool {
 
 fn encode(request: &Request) -> Result<Vec<u8>, Ended> {
     frame::encode(request, frame::LONGEST_REQUEST).map_err(|error| {
-        let why = format!("What is to be planned cannot be asked: {error}.");
+        let why = format!("The planning process cannot be asked: {error}.");
         Ended::of(Cause::Content, why, BTreeSet::new())
     })
 }

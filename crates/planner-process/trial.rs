@@ -75,8 +75,7 @@ impl TrialRenders for ProcessPlanner {
             deaths += usize::from(!ended.is_known);
             if deaths > MOST_EXCEEDED {
                 let why = format!(
-                    "It is not rendered yet: more than {MOST_EXCEEDED} other clusters of this commit were found beyond \
-                     the limits in this look. The next look gets further."
+                    "It is not rendered yet: in this run, more than {MOST_EXCEEDED} other clusters of this commit exceeded the limits. The next run gets further."
                 );
                 let rest =
                     clusters.into_iter().map(|cluster| (cluster, TrialFailed::Unavailable(why.clone())));

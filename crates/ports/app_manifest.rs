@@ -29,7 +29,7 @@ pub struct CreatedApp {
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// The code host does not take the code, in its words: it is old, was used, or is none.
-    #[error("GitHub does not take the code: {0}")]
+    #[error("GitHub refuses the code: {0}")]
     Refused(String),
     /// There is no answer; the code may be good still.
     #[error("GitHub does not answer: {0}")]

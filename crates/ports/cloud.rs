@@ -69,7 +69,7 @@ pub enum CloudError {
     Unusable(String),
     /// The host is not named.
     #[error(
-        "{host} is not among the hosts that the reconciler may ask ({allowed}): name it in its setting `cloud-hosts`"
+        "{host} is not among the hosts that the reconciler may ask ({allowed}): add it to its setting `cloud-hosts`"
     )]
     HostNotAllowed {
         /// Host and port.
@@ -79,7 +79,7 @@ pub enum CloudError {
     },
     /// Keystone knows no such credential, or it has ended.
     #[error(
-        "Keystone at {host} refuses the login ({status}): the credential is wrong, has ended or was deleted"
+        "Keystone at {host} refuses the login ({status}): the credential is wrong, has expired or was deleted"
     )]
     Refused {
         /// Host and port.
@@ -157,7 +157,7 @@ impl Clouds for NoClouds {
 
     async fn log_in(&self, _credential: &CloudCredential) -> Result<Arc<dyn CloudSession>, CloudError> {
         Err(CloudError::Unusable(
-            "no cloud may be asked: name hosts in the setting `cloud-hosts` of the reconciler".to_owned(),
+            "Capstan may ask no cloud: add hosts to the setting `cloud-hosts` of the reconciler".to_owned(),
         ))
     }
 }

@@ -87,13 +87,13 @@ pub enum CodeHostError {
         limit: &'static str,
     },
     /// Not there, or not visible to this installation.
-    #[error("GitHub knows nothing of it, or the installation may not see it ({doing})")]
+    #[error("GitHub does not have it, or the installation may not see it ({doing})")]
     NotFound {
         /// What was being done.
         doing: String,
     },
     /// The App's credentials are wrong or taken back: so is every other call then, whatever it is about.
-    #[error("GitHub does not take the App's credentials ({doing}): {reason}")]
+    #[error("GitHub rejects the App's credentials ({doing}): {reason}")]
     Unauthenticated {
         /// What was being done.
         doing: String,

@@ -256,7 +256,7 @@ impl Default for FetchLimits {
 pub enum FetchError {
     /// The host is not named.
     #[error(
-        "{host} is not among the hosts that may be spoken to ({allowed}): give `--host {host}`; `providers.hosts` of .capstan.yaml alone lets only public registries and forges be asked"
+        "{host} is not among the allowed hosts ({allowed}): give `--host {host}`; `providers.hosts` of .capstan.yaml alone allows only public registries and forges"
     )]
     HostNotAllowed {
         /// Host and port.
@@ -266,7 +266,7 @@ pub enum FetchError {
     },
     /// An answer leads to a host that is not named.
     #[error(
-        "{from} leads to {to}, which is not among the hosts that may be spoken to ({allowed}): give `--host {to}`; `providers.hosts` of .capstan.yaml alone lets only public registries and forges be asked"
+        "{from} redirects to {to}, which is not among the allowed hosts ({allowed}): give `--host {to}`; `providers.hosts` of .capstan.yaml alone allows only public registries and forges"
     )]
     RedirectedElsewhere {
         /// What was asked for.
@@ -278,14 +278,14 @@ pub enum FetchError {
     },
     /// The host's name leads to an address that nobody lets it lead to.
     #[error(
-        "{host} leads to an address of a private network or of this machine: correct the name, or let it lead there, by `private://{host}` in `--provider-hosts` of the bot or the reconciler, by `--host {host}` on the command line"
+        "{host} resolves to an address of a private network or of this machine: correct the name, or allow it with `private://{host}` in `--provider-hosts` of the bot or the reconciler, or with `--host {host}` on the command line"
     )]
     OutOfReach {
         /// Host and port.
         host: String,
     },
     /// Answers lead on and on.
-    #[error("{from} leads on more than {most} times: correct the address")]
+    #[error("{from} redirects more than {most} times: correct the address")]
     RedirectedTooOften {
         /// What was asked for.
         from: String,
@@ -303,7 +303,9 @@ pub enum FetchError {
         names: &'static str,
     },
     /// 404.
-    #[error("{address} is not there (404): correct address or version, or give credentials that may see it")]
+    #[error(
+        "{address} does not exist (404): correct the address or the version, or give credentials that may read it"
+    )]
     NotFound {
         /// What was asked for.
         address: String,
@@ -319,7 +321,7 @@ pub enum FetchError {
         most: Duration,
     },
     /// More bytes than are taken.
-    #[error("{address} has more than {most} bytes: take another source")]
+    #[error("{address} has more than {most} bytes: use another source")]
     TooLarge {
         /// What was asked for.
         address: String,
@@ -362,7 +364,7 @@ pub enum FetchError {
     },
     /// The same version was something else before.
     #[error(
-        "{address} moved: its components have SHA-256 {found}, and {recorded} was recorded of {version}: somebody published other components under the same version; find out why before you take them"
+        "{address} changed: its components have SHA-256 {found}, but {recorded} was recorded for {version}. Other components were published under the same version: find out why before you use them"
     )]
     Moved {
         /// What was asked for.

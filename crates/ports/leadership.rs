@@ -73,7 +73,7 @@ impl Term {
     pub async fn resign(self) {
         self.resigned.cancel();
         if let Err(error) = self.keeping.await {
-            tracing::warn!(error = %error, "leadership was not given away in order");
+            tracing::warn!(error = %error, "leadership was not released properly");
         }
     }
 }

@@ -259,7 +259,7 @@ pub enum LiveError {
         refusal: Refusal,
     },
     /// This process leads no more: nothing was written.
-    #[error("{doing}: this reconciler leads no more, and writes nothing")]
+    #[error("{doing}: this reconciler no longer leads, and writes nothing")]
     NotLeading {
         /// What was to be done.
         doing: String,
@@ -273,7 +273,7 @@ pub enum LiveError {
         reason: String,
     },
     /// It answers with more than is read.
-    #[error("{doing}: {what}, and so much is not read")]
+    #[error("{doing}: {what}, which is too much to read")]
     TooMuch {
         /// `listing Pod in shop`
         doing: String,

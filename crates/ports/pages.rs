@@ -65,7 +65,7 @@ pub struct ClusterFilter {
 /// What orders the list of clusters. Those that say nothing of it come last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum SortKey {
-    /// What needs somebody first, then by repository and name.
+    /// What needs attention, then by repository and name.
     Need,
     /// Repository and name.
     #[default]

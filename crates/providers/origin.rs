@@ -165,11 +165,11 @@ impl OciArtifact {
     /// Reads an address; one without a tag has this one.
     ///
     /// # Errors
-    /// What is no address: why, and what one looks like.
+    /// What is not an address: why, and what one looks like.
     pub fn parse(address: &str, tag: Option<&str>) -> Result<Self, Refusal> {
         let refuse = |why: &str| {
             Refusal::new(format!(
-                "`{}` is no address of an OCI artifact: {why}; write `[http://]REGISTRY/REPOSITORY[:TAG]`",
+                "`{}` is not an address of an OCI artifact: {why}; write `[http://]REGISTRY/REPOSITORY[:TAG]`",
                 without_credentials(address)
             ))
         };

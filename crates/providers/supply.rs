@@ -265,7 +265,7 @@ spec: {}
 
         let (set, _) = given(Supply::Missing("the host sleeps".to_owned()));
         let refused = super::super::source::find(&files, &set, &set.providers()[0]).unwrap_err();
-        assert_eq!(refused.message(), "its components are not known: the host sleeps");
+        assert_eq!(refused.message(), "its components are unknown: the host sleeps");
 
         let (_, found) = given(Supply::Moved { known: "aa".to_owned(), found: "bb".to_owned() });
         assert_eq!(found.moved, [(wanted.clone(), ["aa".to_owned(), "bb".to_owned()])]);
@@ -273,7 +273,7 @@ spec: {}
 
         let (set, found) = given(Supply::Held { known: "aa".to_owned(), why: "the host sleeps".to_owned() });
         let refused = super::super::source::find(&files, &set, &set.providers()[0]).unwrap_err();
-        assert_eq!(refused.message(), "its components are not known: the host sleeps");
+        assert_eq!(refused.message(), "its components are unknown: the host sleeps");
         assert_eq!((found.moved, found.held), (vec![], vec![(wanted.clone(), "aa".to_owned())]));
     }
 

@@ -21,8 +21,7 @@ pub fn refuse_unknown(objects: &[RenderedObject], scopes: &Scopes) -> Vec<Reason
         }
         told.push(kind);
         let message = format!(
-            "the management cluster knows no {kind} of {}: install the OpenStack resource controller (ORC), in a version \
-             that has it; until then nothing of the folder is applied",
+            "the management cluster does not serve {kind} of {}: install a version of the OpenStack resource controller (ORC) that has it. Until then, nothing of the folder is applied",
             object.id.group
         );
         reasons.push(Reason::of_object(CLOUD_CONTROLLER_MISSING, message, object, &FieldPath::root()));

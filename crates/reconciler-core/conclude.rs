@@ -149,7 +149,7 @@ fn conditions(status: &mut ManagedClusterStatus, found: &Found<'_>) {
             says.that(Applied, True, REMOVED, "the cluster was deleted, as its capstan.yaml says");
             says.conditions.clear(Stalled);
             says.conditions.clear(Reconciling);
-            says.that(Ready, True, REMOVED, "its folder may go from Git");
+            says.that(Ready, True, REMOVED, "its folder can be removed from Git");
         }
         Ended::Refused(reasons) => {
             let (reason, message) = (first(reasons), lines(reasons));
@@ -238,7 +238,7 @@ pub fn notes(before: &ManagedClusterStatus, after: &ManagedClusterStatus, found:
             RolloutState::Waiting => return notes,
             RolloutState::Unknown => return notes,
             RolloutState::Rolling => (Tone::Normal, "RolloutBegun", message),
-            RolloutState::Done => (Tone::Normal, "RolloutDone", "every machine is as wished".to_owned()),
+            RolloutState::Done => (Tone::Normal, "RolloutDone", "every machine is up to date".to_owned()),
             RolloutState::Stuck => (Tone::Warning, "RolloutStuck", message),
         };
         notes.push(Note { tone, reason, message });
@@ -336,12 +336,12 @@ pub fn fleet_status(
     } else if state.commit.is_some() {
         let left_out = state.left_out.map(|what| format!("; {what}")).unwrap_or_default();
         if state.done == state.clusters {
-            says.that(Ready, True, "Done", &format!("every cluster is as Git says{left_out}"));
+            says.that(Ready, True, "Done", &format!("every cluster matches Git{left_out}"));
         } else {
             let [done, all] = [state.done, state.clusters].map(|number| number as usize);
             let clusters = count_of(done, all, "cluster", "clusters");
             let are = fitting(all, "is", "are");
-            let message = format!("{clusters} {are} as Git says{left_out}");
+            let message = format!("{clusters} {are} up to date with Git{left_out}");
             says.that(Ready, False, "Reconciling", &message);
         }
     }

@@ -13,7 +13,7 @@ use super::http::{Ask, Http, bearer, parse, secret};
 use capstan_ports::{FetchError, SourceCredentials, gives_tokens_for};
 
 /// What to give where a registry refuses.
-pub(super) const NAMES: &str = "so it wants other credentials: give `OCI_USERNAME` and `OCI_PASSWORD`, `OCI_ACCESS_TOKEN` or `OCI_REFRESH_TOKEN` in the environment or in the config Secret";
+pub(super) const NAMES: &str = "so it needs other credentials: set `OCI_USERNAME` and `OCI_PASSWORD`, `OCI_ACCESS_TOKEN` or `OCI_REFRESH_TOKEN` in the environment or in the config Secret";
 
 /// What an answer with a token may measure.
 const ANSWER_BYTES: usize = 1 << 20;
@@ -67,13 +67,13 @@ impl Challenge {
             reason: reason.to_owned(),
         };
         // What stands in the answer is not shown: it is a stranger's text.
-        let mut url = parse(realm).map_err(|_| unexpected("it sends for a token to no address"))?;
+        let mut url = parse(realm).map_err(|_| unexpected("it names no valid address for a token"))?;
         if url.scheme() != registry.scheme() && url.scheme() != "https" {
-            return Err(unexpected("it sends for a token to a host without TLS"));
+            return Err(unexpected("it names a host without TLS for a token"));
         }
         if !gives_tokens_for(&host_of(registry), &host_of(&url)) {
             return Err(unexpected(
-                "it sends for a token to another host, which is not asked: give a token in `OCI_ACCESS_TOKEN`",
+                "it names another host for a token, which Capstan does not ask: set a token in `OCI_ACCESS_TOKEN`",
             ));
         }
         let pairs: Vec<(&str, &str)> = [("service", service), ("scope", scope)]

@@ -13,7 +13,7 @@ use super::Files;
 use super::http::{Ask, Http, bearer, parse};
 use capstan_ports::{FetchError, SourceCredentials};
 
-const NAMES: &str = "so it wants other credentials: give `GITHUB_TOKEN` in the environment, or `github-token` in the config Secret";
+const NAMES: &str = "so it needs other credentials: set `GITHUB_TOKEN` in the environment, or `github-token` in the config Secret";
 const PER_PAGE: usize = 100;
 /// What a list or a release may measure.
 const ANSWER_BYTES: usize = 16 << 20;
@@ -92,7 +92,7 @@ impl Repository<'_> {
         let told = self.http.send(&ask).await?.success(NAMES)?;
         serde_json::from_slice(&told.body).map_err(|_it_may_quote_the_answer| FetchError::Unexpected {
             address: told.address,
-            reason: "it answers something else than a release".to_owned(),
+            reason: "its answer is not a release".to_owned(),
         })
     }
 

@@ -8,7 +8,7 @@ use super::Files;
 use super::http::{Ask, Http, bearer, parse};
 use capstan_ports::{FetchError, SourceCredentials};
 
-const NAMES: &str = "so it wants other credentials: give `GITLAB_ACCESS_TOKEN` in the environment, or `gitlab-access-token` in the config Secret";
+const NAMES: &str = "so it needs other credentials: set `GITLAB_ACCESS_TOKEN` in the environment, or `gitlab-access-token` in the config Secret";
 
 pub(super) async fn fetch(
     http: &Http,

@@ -123,7 +123,7 @@ impl Http {
             authorities: None,
         };
         let client = Client::new(&setup).map_err(|error| FetchError::Unexpected {
-            address: "no HTTP client can be made".to_owned(),
+            address: "cannot make an HTTP client".to_owned(),
             reason: error.to_string(),
         })?;
         Ok(Self { client, hosts, limits })
@@ -152,7 +152,7 @@ impl Http {
                 allowed: self.hosts.to_string(),
             })?;
             if ask.url.scheme() == "https" && next.scheme() != "https" {
-                let reason = "it leads to a host without TLS".to_owned();
+                let reason = "it redirects to a host without TLS".to_owned();
                 return Err(FetchError::Unexpected { address, reason });
             }
             if next.origin() != ask.url.origin() {
@@ -262,7 +262,7 @@ fn asked_to_wait(told: &Told, now: i64) -> Option<Duration> {
 pub(super) fn parse(address: &str) -> Result<Url, FetchError> {
     Url::parse(address).map_err(|error| FetchError::Unexpected {
         address: address.to_owned(),
-        reason: format!("it is no address: {error}"),
+        reason: format!("it is not an address: {error}"),
     })
 }
 

@@ -167,13 +167,12 @@ impl<'a> Session<'a> {
         let mut layers = manifest.layers;
         if manifest.manifests.len() > MANIFESTS {
             let many = manifest.manifests.len();
-            return Err(
-                self.unexpected(format!("its index names {many} manifests, and {MANIFESTS} are read"))
-            );
+            return Err(self
+                .unexpected(format!("its index names {many} manifests, but at most {MANIFESTS} are read")));
         }
         for one in manifest.manifests.iter().filter(|one| one.media_type != INDEX) {
             if !is_digest(&one.digest) {
-                return Err(self.unexpected("its index names a digest that is none of SHA-256"));
+                return Err(self.unexpected("its index names a digest that is not SHA-256"));
             }
             layers.extend(self.manifest(&one.digest, Some(one)).await?.layers);
         }
@@ -192,7 +191,7 @@ impl<'a> Session<'a> {
             self.compare(wanted, &told.body)?;
         }
         serde_json::from_slice(&told.body)
-            .map_err(|_it_may_quote_the_answer| self.unexpected("its manifest is none"))
+            .map_err(|_it_may_quote_the_answer| self.unexpected("its manifest is not valid"))
     }
 
     /// The first of these files that is there, and not empty.
@@ -215,7 +214,7 @@ impl<'a> Session<'a> {
             return Err(FetchError::TooLarge { address: self.artifact.to_string(), most });
         }
         if !is_digest(&layer.digest) {
-            return Err(self.unexpected("a layer has a digest that is none of SHA-256"));
+            return Err(self.unexpected("a layer has a digest that is not SHA-256"));
         }
         let url = self.url(&format!("blobs/{}", layer.digest))?;
         let told = self.send(Ask::new(Method::GET, url, most)).await?.success(NAMES)?;
@@ -227,7 +226,7 @@ impl<'a> Session<'a> {
         if Descriptor::of("", content).digest == wanted.digest {
             return Ok(());
         }
-        Err(self.unexpected(format!("what it hands out for {} has another digest", wanted.digest)))
+        Err(self.unexpected(format!("its content for {} has another digest", wanted.digest)))
     }
 
     /// Puts a blob into the repository, unless it is there.

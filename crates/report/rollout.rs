@@ -118,7 +118,7 @@ pub fn rollout_status(subjects: &[RolloutSubject]) -> (StatusState, String) {
         Conclusion::Neutral => {
             format!("Applied; unknown: the machines of {}", named(|state| state == RolloutState::Unknown))
         }
-        Conclusion::Success => format!("{} {} as Git says", named(|_| true), verb(subjects.len())),
+        Conclusion::Success => format!("{} {} up to date with Git", named(|_| true), verb(subjects.len())),
     };
     (state, one_line(&text, MAX_DESCRIPTION - 1))
 }

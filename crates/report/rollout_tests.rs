@@ -159,8 +159,8 @@ fn several_clusters_are_counted_and_the_gravest_decides() {
             text("Applied; unknown: the machines of gauss/b")
         )
     );
-    assert_eq!(of(&[Done, Done]).3, "2 clusters are as Git says");
-    assert_eq!(of(&[Done]).3, "gauss/a is as Git says");
+    assert_eq!(of(&[Done, Done]).3, "2 clusters are up to date with Git");
+    assert_eq!(of(&[Done]).3, "gauss/a is up to date with Git");
 }
 
 #[test]
@@ -240,9 +240,9 @@ fn counts_of_machines_and_clusters_read_as_one_speaks() {
     }
     let done = subject("gauss/peu01", &[report(1, "gauss/peu01", RolloutState::Done)]);
     for (subjects, status, title) in [
-        (vec![], "no cluster is as Git says", "No cluster is followed"),
-        (vec![done.clone()], "gauss/peu01 is as Git says", "gauss/peu01: done"),
-        (vec![done; 2], "2 clusters are as Git says", "2 clusters: 2 done"),
+        (vec![], "no cluster is up to date with Git", "No cluster is followed"),
+        (vec![done.clone()], "gauss/peu01 is up to date with Git", "gauss/peu01: done"),
+        (vec![done; 2], "2 clusters are up to date with Git", "2 clusters: 2 done"),
     ] {
         assert_eq!(rollout_status(&subjects).1, status);
         let check = rollout_check(&subjects, &commit(), WEB);

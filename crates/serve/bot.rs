@@ -93,7 +93,7 @@ pub async fn bind_internal(asked: Option<SocketAddr>) -> Result<TcpListener, Ser
     const SETTING: &str = "--internal-listen";
     match server::bind(asked.unwrap_or(INTERNAL_LISTEN), SETTING).await {
         Err(error) if asked.is_none() && error.is_taken() => {
-            tracing::warn!("{error}; a free port is taken instead");
+            tracing::warn!("{error}; Capstan uses a free port instead");
             server::bind(SocketAddr::new(INTERNAL_LISTEN.ip(), 0), SETTING).await
         }
         bound => bound,
@@ -111,7 +111,7 @@ fn seen_and_written(
         Mode::Live => (github.clone(), mirrors.clone()),
         Mode::DryRun => {
             tracing::warn!(
-                "dry run: nothing is written to GitHub, and what is found out goes with this process"
+                "dry run: Capstan writes nothing to GitHub, and forgets its results when this process ends"
             );
             let dry = DryRun::over(github.clone(), mirrors.clone(), Arc::clone(clock), git::changed_tree);
             (dry.clone(), dry)
@@ -238,7 +238,7 @@ pub async fn start(config: Config, stop: CancellationToken) -> Result<Running, S
                 planner: ports.planner.clone(),
                 clock: Arc::clone(&clock),
                 sealing: SealingKey::parse(&config.key)
-                    .ok_or_else(|| failed("the key in --key-file is none"))?,
+                    .ok_or_else(|| failed("the key in --key-file is not valid"))?,
                 limits: AgentLimits::default(),
             };
             Some(Arc::new(Agents::open(agents).await.map_err(failed)?))
@@ -302,7 +302,7 @@ pub async fn start(config: Config, stop: CancellationToken) -> Result<Running, S
                 callback: login.callback,
             };
             let sealing =
-                SealingKey::parse(&config.key).ok_or_else(|| failed("the key in --key-file is none"))?;
+                SealingKey::parse(&config.key).ok_or_else(|| failed("the key in --key-file is not valid"))?;
             let callback = sign_in.callback.clone();
             Some(Arc::new(Visitors::new(Arc::new(sign_in), sealing, Arc::clone(&clock), &callback)))
         }

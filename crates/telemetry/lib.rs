@@ -59,7 +59,7 @@ pub enum TelemetryError {
         reason: String,
     },
     /// The format is not one of the two.
-    #[error("CAPSTAN_LOG_FORMAT: `{0}` is no format; expected `text` or `json`")]
+    #[error("CAPSTAN_LOG_FORMAT: `{0}` is not a format; expected `text` or `json`")]
     Format(String),
     /// Something else set up logging in this process before.
     #[error("logging was set up twice: {0}")]

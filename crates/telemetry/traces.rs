@@ -92,8 +92,10 @@ impl HttpClient for Sender {
         };
         let was_failing = self.is_failing.swap(trouble.is_some(), Ordering::Relaxed);
         match trouble {
-            Some(trouble) if !was_failing => tracing::warn!("the collector does not take traces: {trouble}"),
-            None if was_failing => tracing::info!("the collector takes traces again"),
+            Some(trouble) if !was_failing => {
+                tracing::warn!("the collector does not accept traces: {trouble}")
+            }
+            None if was_failing => tracing::info!("the collector accepts traces again"),
             _ => {}
         }
         answered
@@ -131,7 +133,7 @@ impl Traces {
     pub async fn end(self) {
         let ended = tokio::task::spawn_blocking(move || self.0.shutdown()).await;
         if let Ok(Err(error)) = ended {
-            tracing::debug!(%error, "the last traces were not taken");
+            tracing::debug!(%error, "the last traces were not accepted");
         }
     }
 }

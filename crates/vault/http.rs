@@ -59,10 +59,10 @@ pub(super) struct Told {
 impl Http {
     pub(super) fn new(address: &VaultAddress) -> Result<Self, VaultError> {
         let wrong = |why: &str| VaultError::new(Why::NotAllowed, format!("`url` of the VaultStore {why}"));
-        let mut url = Url::parse(&address.url).map_err(|_it_may_hold_anything| wrong("is no address"))?;
+        let mut url = Url::parse(&address.url).map_err(|_it_may_hold_anything| wrong("is not an address"))?;
         let is_bare = url.username().is_empty() && url.password().is_none();
         let Some(host) = url.host_str().filter(|_| is_bare).map(str::to_owned) else {
-            return Err(wrong("is to be `https://`, a host, and a port at most"));
+            return Err(wrong("must be `https://`, a host, and optionally a port"));
         };
         let is_near = plain_http::is_private(&host);
         match url.scheme() {
@@ -70,11 +70,11 @@ impl Http {
             "http" if is_near => {}
             "http" => {
                 return Err(wrong(&format!(
-                    "has no TLS, without which tokens are sent only {}",
+                    "has no TLS: without it, Capstan sends tokens only {}",
                     plain_http::WHERE
                 )));
             }
-            _ => return Err(wrong("is no `https://` address")),
+            _ => return Err(wrong("is not an `https://` address")),
         }
         url.set_query(None);
         url.set_fragment(None);
@@ -83,7 +83,7 @@ impl Http {
             Some(name) => Some(HeaderValue::from_str(name).map_err(|_| {
                 VaultError::new(
                     Why::NotAllowed,
-                    "`vaultNamespace` of the VaultStore holds signs that no header takes",
+                    "`vaultNamespace` of the VaultStore has characters that a header cannot have",
                 )
             })?),
             None => None,
@@ -124,15 +124,16 @@ impl Http {
             errors.any(|text| text.to_ascii_lowercase().contains("sealed"))
         };
         match status {
-            403 => {
-                says(Why::Denied, "refuses (403): its policy allows no such thing, or there is no such mount")
-            }
+            403 => says(
+                Why::Denied,
+                "refuses (403): its policy does not allow this, or the mount does not exist",
+            ),
             404 => says(Why::Missing, "has nothing there (404)"),
-            503 if is_sealed() => says(Why::Sealed, "is sealed (503): it has to be unsealed"),
+            503 if is_sealed() => says(Why::Sealed, "is sealed (503): unseal it"),
             501 => says(Why::Sealed, "is not initialised (501)"),
             400 | 405 => says(
                 Why::BadData,
-                &format!("does not take the request ({status}): look at what the VaultSecret asks for"),
+                &format!("rejects the request ({status}): check what the VaultSecret asks for"),
             ),
             _ => says(Why::Away, &format!("answers {status}")),
         }
@@ -166,7 +167,7 @@ impl Http {
         if let Some(token) = call.token {
             let mut value =
                 HeaderValue::from_str(token.expose_secret().trim()).map_err(|_it_may_quote_it| {
-                    self.useless(call, "cannot be asked: the token holds signs that no header takes")
+                    self.useless(call, "cannot be asked: the token has characters that a header cannot have")
                 })?;
             value.set_sensitive(true);
             question = question.header(TOKEN, value);
@@ -175,15 +176,16 @@ impl Http {
             question = question.body("application/json", body.to_string().into_bytes());
         }
         let answer = self.client.ask(question, BOUNDS).await.map_err(|trouble| match trouble {
-            Trouble::TooLarge(most) => self.useless(call, &format!("answers more than {} MiB", most >> 20)),
+            Trouble::TooLarge(most) => {
+                self.useless(call, &format!("answers with more than {} MiB", most >> 20))
+            }
             trouble => away(trouble.to_string()),
         })?;
         let status = answer.status;
         if status.is_redirection() {
             // A token is for the host that the store names.
             return Err(away(
-                "leads elsewhere, where no token is taken: name the active server's address in the VaultStore, or one that \
-                 forwards requests itself"
+                "redirects, and Capstan sends no token there: give the VaultStore the address of the active server, or of one that forwards requests"
                     .to_owned(),
             ));
         }
@@ -191,7 +193,7 @@ impl Http {
             Ok((body, _)) => Ok(Told { status, body }),
             Err(Unread::NoJson(_)) => Ok(Told { status, body: Value::Null }),
             Err(Unread::TooManyValues) => {
-                Err(self.useless(call, &format!("answers more than {MOST_VALUES} values")))
+                Err(self.useless(call, &format!("answers with more than {MOST_VALUES} values")))
             }
         }
     }

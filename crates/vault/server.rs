@@ -34,7 +34,7 @@ impl Server {
             return Err(VaultError::new(
                 Why::Denied,
                 format!(
-                    "{}: it is refused ({}): look at the role's bindings in Vault, and at `auth` of the VaultStore",
+                    "{}: it is refused ({}): check the role's bindings in Vault, and `auth` of the VaultStore",
                     call.doing,
                     told.status.as_u16()
                 ),
@@ -45,7 +45,7 @@ impl Server {
         }
         let auth = &told.body["auth"];
         let token = auth["client_token"].as_str().filter(|token| !token.is_empty());
-        let token = token.ok_or_else(|| self.http.useless(call, "answers no token"))?;
+        let token = token.ok_or_else(|| self.http.useless(call, "answers without a token"))?;
         Ok(VaultToken {
             token: SecretString::from(token.to_owned()),
             accessor: auth["accessor"].as_str().unwrap_or_default().to_owned(),
@@ -66,7 +66,7 @@ impl Server {
         };
         let told = self.http.send(&call).await?;
         if told.status.as_u16() == 403 {
-            let message = "logging in with a token: it is refused (403): it has ended, or was revoked";
+            let message = "logging in with a token: it is refused (403): it has expired, or was revoked";
             return Err(VaultError::new(Why::Denied, message));
         }
         if !told.status.is_success() {
@@ -160,7 +160,7 @@ impl Vault for Server {
             (None, Some(_)) if data["data"].is_null() => Err(self.gone(&call, &told.body)),
             _ => Err(self
                 .http
-                .useless(&call, "answers no secret of the key-value engine, version 2: is the mount one?")),
+                .useless(&call, "does not answer with a secret of the key-value engine, version 2: is the mount of this kind?")),
         }
     }
 
@@ -225,7 +225,7 @@ impl Vault for Server {
             body: Some(json!({"lease_id": lease, "increment": seconds})),
         };
         let body = self.http.success(&call).await?;
-        body["lease_duration"].as_i64().ok_or_else(|| self.http.useless(&call, "says not for how long"))
+        body["lease_duration"].as_i64().ok_or_else(|| self.http.useless(&call, "does not say for how long"))
     }
 
     async fn revoke(&self, token: &SecretString, lease: &str) -> Result<(), VaultError> {
@@ -257,7 +257,7 @@ impl Vault for Server {
         };
         let body = self.http.success(&call).await?;
         let lived = body["auth"]["lease_duration"].as_i64();
-        lived.ok_or_else(|| self.http.useless(&call, "says not for how long"))
+        lived.ok_or_else(|| self.http.useless(&call, "does not say for how long"))
     }
 
     async fn revoke_self(&self, token: &SecretString) -> Result<(), VaultError> {

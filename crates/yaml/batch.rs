@@ -70,7 +70,7 @@ impl<'a> Batch<'a> {
             return Err(Refusal::new(format!("there is no document {index}"), &root, self.file.text().len()));
         };
         if let Some(twice) = &document.duplicate_key {
-            let reason = format!("the key `{}` stands twice in one mapping of this document", twice.key);
+            let reason = format!("the key `{}` is there twice in one mapping of this document", twice.key);
             return Err(Refusal::new(reason, &root, twice.offset));
         }
         Ok(&document.root)
@@ -79,8 +79,8 @@ impl<'a> Batch<'a> {
     fn append(&mut self, text: &str) -> Result<(), Refusal> {
         let refuse = |reason: String| Refusal::new(reason, &FieldPath::root(), self.file.text().len());
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-        let read =
-            YamlFile::read(&text).map_err(|error| refuse(format!("the new document is no YAML: {error}")))?;
+        let read = YamlFile::read(&text)
+            .map_err(|error| refuse(format!("the new document is not YAML: {error}")))?;
         let [document] = read.documents() else {
             return Err(refuse(format!("{} documents where one is added", read.documents().len())));
         };

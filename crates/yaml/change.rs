@@ -58,7 +58,7 @@ impl Refusal {
 }
 
 pub(super) const SHARED: &str =
-    "an anchor, alias or merge key stands here, and what the edit is to change of it cannot be told apart";
+    "there is an anchor, alias or merge key here, so it is unclear what the edit would change";
 const TWICE: &str = "two edits concern the same value";
 
 impl Change {
@@ -79,7 +79,7 @@ impl Change {
                 let length = match &old.kind {
                     NodeKind::Sequence(items) => items.len(),
                     _ if old.is_null() || old.is_empty_collection() => 0,
-                    _ => return Err(change.refuse("this is no list", old)),
+                    _ => return Err(change.refuse("this is not a list", old)),
                 };
                 if *index > length {
                     let reason = format!("an item {index} of a list of {length}");
@@ -102,7 +102,7 @@ impl Change {
                     _ => return Err(change.refuse(TWICE, old)),
                 }
                 if old.as_str().is_none() {
-                    return Err(change.refuse("this is no string", old));
+                    return Err(change.refuse("this is not a string", old));
                 }
                 Ok(())
             }
@@ -192,7 +192,7 @@ impl Change {
         let entries = match &old.kind {
             NodeKind::Mapping(entries) => entries.as_slice(),
             _ if old.is_null() || old.is_empty_collection() => &[],
-            _ => return Err(self.refuse("this is no mapping", old)),
+            _ => return Err(self.refuse("this is not a mapping", old)),
         };
         if let Some(entry) = entries.iter().find(|entry| entry.key == key) {
             let reason = format!("the key `{key}` is there already");

@@ -119,7 +119,8 @@ fn edit_within(
     if depth == WITHIN_DEPTH {
         return Err(refuse(format!("YAML in strings more than {WITHIN_DEPTH} levels deep")));
     }
-    let inner = YamlFile::read(text).map_err(|error| refuse(format!("the text here is no YAML: {error}")))?;
+    let inner =
+        YamlFile::read(text).map_err(|error| refuse(format!("the text here is not YAML: {error}")))?;
     let edited = edit_at_depth(&inner, edits, depth + 1, &mut Vec::new()).map_err(|refused| {
         let steps = path.steps().iter().chain(refused.path.steps()).cloned();
         Refusal::new(refused.reason.clone(), &steps.collect(), node.span.start)

@@ -100,7 +100,7 @@ impl YamlFile {
             let written = self.text().get(entry.key_span.clone()).unwrap_or_default();
             if entry.key != written && !matches!(read_plain(written), Reading::String(_)) {
                 let message = format!(
-                    "the key `{written}` has no quotes, so that Kubernetes reads it as `{}`: write \"{written}\"",
+                    "the key `{written}` has no quotes, so Kubernetes reads it as `{}`: write \"{written}\"",
                     entry.key
                 );
                 return Some((entry.key_span.start, message));

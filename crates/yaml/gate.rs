@@ -20,7 +20,7 @@ pub(super) fn check(batch: &Batch<'_>, source: &Source, text: &str) -> Result<Ya
     let root = FieldPath::root();
     let file = match YamlFile::read(text) {
         Ok(file) => file,
-        Err(error) => return refuse(0, format!("the edited text would be no YAML: {error}"), &root, 0),
+        Err(error) => return refuse(0, format!("the edited text would not be YAML: {error}"), &root, 0),
     };
     let kept = batch.file.documents().iter().enumerate().filter(|(index, _)| !batch.removed.contains(index));
     let intended = kept

@@ -45,8 +45,7 @@ pub(super) fn read_with_keys(text: &str, read_key: ReadKey) -> Result<Vec<Docume
     }
     if text.starts_with(LFS_POINTER) {
         let message =
-            "a pointer of Git LFS, not the file itself: manifests belong into Git, so take the file out of \
-                       LFS (`git lfs untrack`, `git add --renormalize`)"
+            "a pointer of Git LFS, not the file itself: manifests belong in Git, so remove the file from LFS (`git lfs untrack`, `git add --renormalize`)"
                 .to_owned();
         return Err(YamlError { message, position: position_in(text, 0) });
     }
@@ -149,7 +148,7 @@ impl<'a> Builder<'a> {
             "a conflict marker of Git: a merge was not finished; keep one side and remove the markers"
                 .to_owned()
         } else if is_too_deep(error) {
-            format!("nested deeper than {} levels: no manifest is, so take it apart", limits::DEPTH)
+            format!("nested deeper than {} levels: split it", limits::DEPTH)
         } else {
             error.info()
         };
@@ -283,7 +282,7 @@ impl<'a> Builder<'a> {
             }
         };
         if !fits {
-            return self.error(format!("`{}` is no {tag}", shorten(&scalar.text)), offset);
+            return self.error(format!("`{}` is not {tag}", shorten(&scalar.text)), offset);
         }
         scalar.style = ScalarStyle::Plain;
         Ok(scalar)
@@ -373,10 +372,7 @@ impl<'a> Builder<'a> {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes > limits::NODES {
             let limit = limits::NODES;
-            return self.error(
-                format!("more than {limit} values, aliases expanded: no manifest has, so split the file"),
-                offset,
-            );
+            return self.error(format!("more than {limit} values, aliases expanded: split the file"), offset);
         }
         Ok(())
     }
@@ -435,7 +431,7 @@ impl<'a> Builder<'a> {
                     let merge = text.get(node.span.clone()) == Some("<<");
                     let NodeKind::Scalar(scalar) = &node.kind else {
                         return self
-                            .error("a key that is no scalar, which Kubernetes refuses", node.span.start);
+                            .error("a key that is not a scalar, which Kubernetes refuses", node.span.start);
                     };
                     let name = match (self.read_key)(scalar) {
                         Ok(name) => name,

@@ -252,8 +252,7 @@ fn lone_line(text: &str, covered: &Covered<'_>) -> Option<YamlError> {
             let reads = |end: usize| read::read(&covered.text[..end]).is_ok();
             if reads(start) && !reads(start + line.len()) {
                 let message = format!(
-                    "`{}` alone on a line stands for lines that only its value brings, so that this is no YAML \
-                     before: write these lines here, with variables for the values in them",
+                    "`{}` alone on a line is replaced by whole lines, so this is not YAML before the replacement: write these lines here, with variables for the values in them",
                     original.trim()
                 );
                 let at = start + line.len() - line.trim_start().len();
@@ -311,7 +310,12 @@ mod tests {
     #[test]
     fn what_stays_unreadable_is_said_with_its_place() {
         for (text, line, column, said) in [
-            ("a:\n  b: c\n${MORE}\nd: [${E}]\n", 3, 1, "`${MORE}` alone on a line stands for lines"),
+            (
+                "a:\n  b: c\n${MORE}\nd: [${E}]\n",
+                3,
+                1,
+                "`${MORE}` alone on a line is replaced by whole lines",
+            ),
             ("a:\n  ${B}\nb: [${C}]\n${MORE}\nd: e\n${LESS}\n", 4, 1, "`${MORE}` alone on a line"),
             ("a: [${X}\nb: c\n", 2, 2, ""),
             ("a: b: c\n", 1, 5, ""),

@@ -117,14 +117,12 @@ fn reason(adopted: &Inferred) -> Option<String> {
                 )
             }
             (_, Some(best)) => format!(
-                "Even {} has only {}. Below {SENSIBLE_PERCENT}% the base is another release's, and what differs \
-                 would be kept for ever as the cluster's own edits: record `release` in its capstan.yaml if you know it.",
+                "Even {} has only {}. Below {SENSIBLE_PERCENT}%, the base comes from another release, and every difference would count as the cluster's own edit for ever: record `release` in its capstan.yaml if you know it.",
                 best.release,
                 in_words(best.fit),
             ),
             (_, None) => {
-                "There is no release that it could come from: none of a provider whose releases hold \
-                          its infrastructure kinds."
+                "It comes from no known release: no provider has releases with its infrastructure kinds."
                     .to_owned()
             }
         }),

@@ -44,8 +44,7 @@ pub async fn run(
             })?;
             let until = invited.expires_at.strftime("%Y-%m-%d %H:%M UTC");
             say!(
-                "This join code is good once, until {until}. It is not shown again: put it into the Secret that \
-                 the Fleet names, under `joinCode`."
+                "This join code works once, until {until}. It is not shown again: put it into the Secret that the Fleet names, under `joinCode`."
             );
             Ok(writeln!(anstream::stdout(), "{}", invited.code.expose())?)
         }
@@ -63,10 +62,7 @@ pub async fn run(
             if records.revoke(&id, by).await.map_err(failed)? {
                 Ok(writeln!(anstream::stdout(), "revoked {id}")?)
             } else {
-                Err(Failure::Usage(
-                    Refusal::Agents,
-                    format!("there is no agent {id} that is not revoked already"),
-                ))
+                Err(Failure::Usage(Refusal::Agents, format!("there is no active agent {id}")))
             }
         }
     }
@@ -80,7 +76,7 @@ fn agent_name(text: &str) -> Result<String, Failure> {
         Err(Failure::Usage(
             Refusal::Agents,
             format!(
-                "--name: `{}` is no name of a reconciler: lower-case letters, digits and `-`, at most 63",
+                "--name: `{}` is not a name for a reconciler: use lower-case letters, digits and `-`, at most 63",
                 text.escape_debug()
             ),
         ))

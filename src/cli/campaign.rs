@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
     if participants.is_empty() {
         return Err(Failure::Failed(
             Refusal::State,
-            "no cluster that is in a wave is offered a release of this campaign: there is nothing to simulate (`capstan clusters` shows what is offered)".to_owned(),
+            "no cluster in a wave is offered a release of this campaign: there is nothing to simulate (`capstan clusters` shows what is offered)".to_owned(),
         ));
     }
     let pace = Pace {
@@ -182,7 +182,7 @@ fn within_limits(figures: &Figures) -> String {
         some => format!("exceeded: {}", some.join(", ")),
     };
     format!(
-        "GitHub's limits: {used}; {exceeded} (at most {}); of {} commands meanwhile the slowest was answered in {}.{} s.\n",
+        "GitHub's limits: {used}; {exceeded} (at most {}); the slowest of {} commands was answered in {}.{} s.\n",
         most.join(", "),
         figures.commands,
         figures.longest_answer.as_secs(),

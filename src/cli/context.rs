@@ -149,7 +149,7 @@ impl Context<'_> {
             Failure::Usage(
                 Refusal::NotFound,
                 format!(
-                    "`{typed}` is no release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)"
+                    "`{typed}` is not a release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)"
                 ),
             )
         })?;

@@ -51,7 +51,7 @@ pub(super) fn run(context: &Context<'_>, command: &Create) -> Result<Outcome, Fa
     for note in &created.notes {
         say!("note: {note}");
     }
-    let done = if command.write { "is written" } else { "would be made (`--write` does)" };
+    let done = if command.write { "is written" } else { "would be made (with `--write`)" };
     say!(
         "{} {done}: {} of {}, and planning it to that release changes nothing",
         created.cluster,
@@ -67,14 +67,14 @@ fn wanted(workspace: &dyn Workspace, command: &Create) -> Result<ClusterFrom, Fa
     let folder = folder.ok_or_else(|| {
         Failure::Usage(
             Refusal::NotCreatedHere,
-            format!("`{}` is no path of a folder in the repository, e.g. gauss/peu01", command.cluster),
+            format!("`{}` is not a path of a folder in the repository, e.g. gauss/peu01", command.cluster),
         )
     })?;
     let release = ReleaseName::parse(command.from.trim_end_matches('/')).ok_or_else(|| {
         Failure::Usage(
             Refusal::NotCreatedHere,
             format!(
-                "`{}` is no release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)",
+                "`{}` is not a release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)",
                 command.from
             ),
         )
@@ -82,7 +82,7 @@ fn wanted(workspace: &dyn Workspace, command: &Create) -> Result<ClusterFrom, Fa
     let mut variables = BTreeMap::new();
     for given in &command.set {
         let Some((name, value)) = given.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            return Err(Failure::Usage(Refusal::NotCreatedHere, format!("`--set {given}` is no KEY=VALUE")));
+            return Err(Failure::Usage(Refusal::NotCreatedHere, format!("`--set {given}` is not KEY=VALUE")));
         };
         if variables.insert(name.to_owned(), value.to_owned()).is_some_and(|before| before != value) {
             return Err(Failure::Usage(Refusal::NotCreatedHere, format!("`--set` gives {name} two values")));

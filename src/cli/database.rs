@@ -30,7 +30,7 @@ fn told(check: &DatabaseCheck) -> String {
         text.push_str(&format!("- {}.\n  {}\n", finding.what, finding.remedy));
     }
     if check.findings.is_empty() {
-        text.push_str("It is well.\n");
+        text.push_str("It is healthy.\n");
     }
     text
 }
@@ -38,7 +38,7 @@ fn told(check: &DatabaseCheck) -> String {
 /// Says what was written where.
 pub fn print_exported(done: Transferred, file: &Path) {
     say!(
-        "exported {} rows of schema {} to {}; who reads it together with the key file has the bot's keys",
+        "exported {} rows of schema {} to {}; together with the key file, it contains the bot's keys",
         done.rows,
         done.schema,
         file.display()
@@ -48,7 +48,7 @@ pub fn print_exported(done: Transferred, file: &Path) {
 /// Says what was read.
 pub fn print_imported(done: Transferred) {
     say!(
-        "imported {} rows of schema {}; give the bot this database, and the key file that it had before",
+        "imported {} rows of schema {}; give the bot this database and its earlier key file",
         done.rows,
         done.schema
     );
@@ -68,7 +68,7 @@ mod tests {
             rows: Some(40),
             findings: Vec::new(),
         };
-        assert_eq!(told(&check), "SQLite, schema 12 (this Capstan's: 12), 40 rows\nIt is well.\n");
+        assert_eq!(told(&check), "SQLite, schema 12 (this Capstan's: 12), 40 rows\nIt is healthy.\n");
         check
             .findings
             .push(DatabaseFinding { what: "2 rows dangle".to_owned(), remedy: "Restart.".to_owned() });

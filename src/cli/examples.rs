@@ -26,7 +26,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("capstan upgrade gauss/peu01 --to aws/v21.0.0 --write", "change the work tree"),
             (
                 "capstan upgrade gauss --inventory --write",
-                "take what the inventory says now, for a folder of clusters",
+                "apply the current inventory to a folder of clusters",
             ),
         ],
     ),
@@ -45,13 +45,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "capstan validate --from origin/main -o github",
                 "in a workflow: annotate what a pull request brings",
             ),
-            ("capstan validate gauss", "report on one folder alone"),
+            ("capstan validate gauss", "report on one folder only"),
         ],
     ),
     (
         "diff",
         &[
-            ("capstan diff gauss/peu01 --from main", "the work tree beside a branch"),
+            ("capstan diff gauss/peu01 --from main", "the work tree against a branch"),
             ("capstan diff gauss/peu01 --from v1 --to v2 -o json", "two commits, for a program"),
         ],
     ),
@@ -134,11 +134,11 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "providers rights",
         &[
-            ("capstan providers rights management/providers", "the RBAC rules that installing takes"),
-            ("capstan providers rights --from main -o text", "also what an upgrade takes, in words"),
+            ("capstan providers rights management/providers", "the RBAC rules that the installation needs"),
+            ("capstan providers rights --from main -o text", "also what an upgrade needs, in words"),
         ],
     ),
-    ("providers images", &[("capstan providers images", "one image a line, for a mirror")]),
+    ("providers images", &[("capstan providers images", "one image per line, for a mirror")]),
     ("inventory list", &[("capstan inventory list", "all definitions, and what is wrong with them")]),
     (
         "inventory values",
@@ -200,8 +200,8 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "serve",
         &[
-            ("capstan serve", "as a GitHub App that exists, or with a page to make one"),
-            ("capstan serve --config /etc/capstan/bot.yaml", "with settings out of a file"),
+            ("capstan serve", "with an existing GitHub App, or with a page to create one"),
+            ("capstan serve --config /etc/capstan/bot.yaml", "with settings from a file"),
         ],
     ),
     (
@@ -220,11 +220,8 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         )],
     ),
     ("agents list", &[("capstan agents list", "the reconcilers, and when each was last seen")]),
-    (
-        "agents revoke",
-        &[("capstan agents revoke 01JD9Z6Q3V8K2M4N6P8R0S2T4V", "believe nothing more of one of them")],
-    ),
-    ("database check", &[("capstan database check", "whether the database is well")]),
+    ("agents revoke", &[("capstan agents revoke 01JD9Z6Q3V8K2M4N6P8R0S2T4V", "trust one of them no longer")]),
+    ("database check", &[("capstan database check", "whether the database is healthy")]),
     (
         "database export",
         &[

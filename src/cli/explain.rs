@@ -42,8 +42,8 @@ fn change(text: &mut String, change: &ChangeOrigin) {
 
 fn list(text: &mut String, list: &ListMerged) {
     let how = match &list.how {
-        HowMerged::ByKey(key) => format!("item by item, told apart by {}", key.join(" and ")),
-        HowMerged::ByArgument => "argument by argument, told apart by name".to_owned(),
+        HowMerged::ByKey(key) => format!("item by item, identified by {}", key.join(" and ")),
+        HowMerged::ByArgument => "argument by argument, identified by name".to_owned(),
         HowMerged::AsSet => "as a set".to_owned(),
         HowMerged::AsSequence => "as a sequence, stretch by stretch".to_owned(),
         HowMerged::AsOneValue => "as one value".to_owned(),
@@ -81,7 +81,7 @@ fn decider(decider: &Decider) -> String {
         Decider::Schema(Origin::Repository(place) | Origin::Capstan(place)) => {
             format!("the definition in {place}")
         }
-        Decider::Name => "nothing says so, but every item has a name of its own".to_owned(),
-        Decider::Nobody => "nothing says otherwise".to_owned(),
+        Decider::Name => "no definition says so, but every item has its own name".to_owned(),
+        Decider::Nobody => "no definition says otherwise".to_owned(),
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
         return Err(Failure::Usage(
             Refusal::NotBegun,
             format!(
-                "{REPOSITORY_FILE} is there already, and is never overwritten: edit it, or compare it with what `capstan init` prints"
+                "{REPOSITORY_FILE} already exists, and Capstan never overwrites it: edit it, or compare it with what `capstan init` prints"
             ),
         ));
     }
@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
         return Err(Failure::Usage(Refusal::NotBegun, nothing_here(tree.as_ref())));
     };
     if exists {
-        say!("warning: {REPOSITORY_FILE} is there already; this is what would be written if it were not");
+        say!("warning: {REPOSITORY_FILE} already exists; without it, Capstan would write this");
     }
     if command.write {
         workspace.write(&[FileChange { path, before: None, after: Some(onboarding.settings.clone()) }])?;
@@ -63,7 +63,7 @@ fn nothing_here(tree: &dyn Tree) -> String {
             .to_owned();
     }
     let told: String = templates.iter().map(|template| format!("\n  {template}")).collect();
-    format!("there is nothing to set up here yet: what makes clusters are templates{told}")
+    format!("there is nothing to set up here yet: only templates make clusters{told}")
 }
 
 fn element(onboarding: &Onboarding, written: bool) -> Value {
@@ -133,7 +133,7 @@ fn reason(cluster: &Onboarded) -> Option<String> {
 }
 
 fn in_words(onboarding: &Onboarding, written: bool) -> String {
-    let done = if written { "written" } else { "as it would be written (`--write` does)" };
+    let done = if written { "written" } else { "as `--write` writes it" };
     let mut said = format!("{REPOSITORY_FILE}, {done}:\n\n");
     for line in onboarding.settings.lines() {
         said.push_str(if line.is_empty() { "" } else { "  " });
@@ -154,7 +154,7 @@ fn in_words(onboarding: &Onboarding, written: bool) -> String {
         said.push('\n');
     }
     if !onboarding.left.is_empty() {
-        said.push_str("found, and left to you\n");
+        said.push_str("found, and left for you to decide\n");
         for left in &onboarding.left {
             said.push_str(&format!("  {left}\n"));
         }
@@ -163,7 +163,7 @@ fn in_words(onboarding: &Onboarding, written: bool) -> String {
     if onboarding.releases.is_empty() {
         let from = onboarding.clusters.first().map_or("CLUSTER", |cluster| cluster.id.as_str());
         said.push_str(&format!(
-            "There is no release yet. The first is made from a cluster that is as it should be:\n  {}\n",
+            "There is no release yet. Make the first one from a cluster in its desired state:\n  {}\n",
             first_release_command(from)
         ));
     }

@@ -52,9 +52,9 @@ pub(super) fn run(
     for left in &made.left {
         say!("not copied: {left}");
     }
-    let done = if command.write { "is written" } else { "would be made (`--write` does)" };
+    let done = if command.write { "is written" } else { "would be made (with `--write`)" };
     say!(
-        "{} {done}, with {CLUSTER_NAME} for `{}`; {cluster} is at it, and planning it to that release changes nothing",
+        "{} {done}, with {CLUSTER_NAME} for `{}`; {cluster} is at this release, and planning it to this release changes nothing",
         made.release,
         made.name
     );

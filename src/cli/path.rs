@@ -27,7 +27,7 @@ pub(super) fn run(
     if format == PlanFormat::Diff {
         return Err(Failure::Usage(
             Refusal::Usage,
-            "`plan --path` prints text, json, yaml or markdown: a path is no diff".to_owned(),
+            "`plan --path` prints text, json, yaml or markdown: a path is not a diff".to_owned(),
         ));
     }
     let ways: Vec<(&ClusterId, Planned)> =
@@ -120,7 +120,7 @@ fn name(release: Option<&ReleaseId>) -> String {
 }
 
 fn markdown(path: &UpgradePath) -> String {
-    let mut text = format!("## The way of {}\n\n", code(path.cluster.as_str(), 200));
+    let mut text = format!("## The path of {}\n\n", code(path.cluster.as_str(), 200));
     if let Some(held) = &path.held {
         let _ = writeln!(text, "> {}\n", prose(held, 600));
     }

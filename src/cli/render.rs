@@ -52,7 +52,7 @@ fn names(fleet: &Fleet, cluster: &ClusterId, file: Option<&Path>) -> Result<Temp
         return Err(Failure::Usage(
             Refusal::TemplateNames,
             format!(
-                "{cluster} is claimed by no management cluster (`managementClusters` in .capstan.yaml), so it is applied with the names that stand in Git: leave `--names` out"
+                "{cluster} is claimed by no management cluster (`managementClusters` in .capstan.yaml), so it is applied with the names in Git: leave `--names` out"
             ),
         ));
     }

@@ -125,12 +125,12 @@ const fn basis(basis: Basis, is_of_inventory: bool) -> &'static str {
     match (basis, is_of_inventory) {
         (Basis::Known, _) => "",
         (Basis::Inferred, false) => "  (the old release was inferred from the content)",
-        (Basis::Inferred, true) => "  (the values were not recorded, and all of them stand in its base)",
+        (Basis::Inferred, true) => "  (the values were not recorded, and all of them are in its base)",
         (Basis::Unknown, true) => {
-            "  (the old values are not recorded: what the cluster lacks comes, what stands there stays)"
+            "  (the old values are not recorded: missing fields are added, existing ones stay)"
         }
         (Basis::Unknown, false) => {
-            "  (the old release is unknown: what the cluster lacks comes, what stands there stays)"
+            "  (the old release is unknown: missing fields are added, existing ones stay)"
         }
     }
 }
@@ -164,7 +164,7 @@ fn conflicts_heading(upgrade: &Upgrade) -> String {
     let source = upgrade.brought_by();
     match upgrade.basis {
         Basis::Known | Basis::Inferred => format!("changed by both the cluster and the {source}"),
-        Basis::Unknown => format!("stands there, and the {source} has something else"),
+        Basis::Unknown => format!("differs from the {source}"),
     }
 }
 
@@ -183,7 +183,7 @@ fn overwriting(upgrade: &Upgrade) -> Option<String> {
     let stays = |conflict: &&Conflict| conflict.kept == Side::Cluster;
     let first = upgrade.conflicts.iter().find(stays).filter(|_| upgrade.basis == Basis::Unknown)?;
     Some(format!(
-        "nobody knows whether these are edits, so they stay: `--overwrite={}` takes the {}'s value of one, `--overwrite` of all",
+        "it is unknown whether these are edits, so they stay: `--overwrite={}` takes the {}'s value of one, `--overwrite` of all",
         first.path,
         upgrade.brought_by()
     ))
@@ -245,7 +245,7 @@ fn rollout(text: &mut String, rollout: &Rollout) {
     let because: Vec<String> = rollout
         .because
         .iter()
-        .map(|path| if path.is_root() { "the object goes".to_owned() } else { path.to_string() })
+        .map(|path| if path.is_root() { "the object is removed".to_owned() } else { path.to_string() })
         .collect();
     let certainty = match rollout.certainty {
         Certainty::Exact => "",

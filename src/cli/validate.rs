@@ -123,7 +123,7 @@ fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Resu
     let value = || -> Value { findings.iter().map(|finding| upgrade::finding_to_json(finding)).collect() };
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let warnings = findings.len() - errors;
-    let summary = format!("{errors} error(s), {warnings} warning(s); looked at {looked_at}");
+    let summary = format!("{errors} error(s), {warnings} warning(s); checked {looked_at}");
     match format {
         FindingsFormat::Json => output::print_json(&value()),
         FindingsFormat::Yaml => output::print_yaml(&value()),

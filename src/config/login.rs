@@ -16,8 +16,9 @@ pub(super) fn login(
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
     };
     if !is_word(&client_id.text) {
-        return Err(client_id
-            .wrong("is no client id; expected what GitHub shows as `Client ID` on the App's settings page"));
+        return Err(client_id.wrong(
+            "is not a client id; expected what GitHub shows as `Client ID` on the App's settings page",
+        ));
     }
     let secret = sources.secret(
         environment,

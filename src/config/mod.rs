@@ -171,8 +171,7 @@ fn open_secrets(sources: &Sources) -> Vec<String> {
         let path = setting.path();
         let mode = open_to_everybody(&path)?;
         Some(format!(
-            "{}: everybody on this machine may read {} (its mode is {mode:04o}): take that from others, as by \
-             `chmod o= {}`",
+            "{}: every user of this machine may read {} (its mode is {mode:04o}): remove that right, for example with `chmod o= {}`",
             setting.named(),
             path.display(),
             path.display()
@@ -220,8 +219,7 @@ fn provider_hosts(sources: &Sources, default: Vec<OperatorHost>) -> Result<Vec<O
     let Some(setting) = sources.setting("provider-hosts") else { return Ok(default) };
     let entries = setting.text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
     let parsed = entries.map(|entry| {
-        OperatorHost::parse(entry)
-            .map_err(|error| setting.wrong(&format!("has a host that is none: {error}")))
+        OperatorHost::parse(entry).map_err(|error| setting.wrong(&format!("has an invalid host: {error}")))
     });
     parsed.collect()
 }
@@ -247,7 +245,7 @@ fn optional_listen(sources: &Sources, name: &'static str) -> Result<Option<Socke
 fn address(setting: &Setting) -> Result<SocketAddr, String> {
     setting.text.parse().map_err(|_| {
         setting.wrong(
-            "is no address with a port; expected one such as 127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080",
+            "is not an address with a port; expected one such as 127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080",
         )
     })
 }
@@ -291,7 +289,7 @@ fn number(
     let Some(setting) = sources.setting(name) else { return Ok(None) };
     match setting.text.parse() {
         Ok(number) if taken.contains(&number) => Ok(Some(number)),
-        _ => Err(setting.wrong(&format!("is no number from {} to {}", taken.start(), taken.end()))),
+        _ => Err(setting.wrong(&format!("is not a number from {} to {}", taken.start(), taken.end()))),
     }
 }
 
@@ -320,7 +318,7 @@ fn api_url(sources: &Sources) -> Result<Url, String> {
 
 fn web_url(setting: &Setting) -> Result<Url, String> {
     let url = Url::parse(&setting.text).map_err(|error| {
-        setting.wrong(&format!("is no URL ({error}); expected one such as https://host/path"))
+        setting.wrong(&format!("is not a URL ({error}); expected one such as https://host/path"))
     })?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(setting.wrong("must begin with https:// (or http:// for a test forge)"));
@@ -344,8 +342,9 @@ fn app_id(sources: &Sources) -> Result<u64, String> {
         .ok_or("github-app-id is missing: give the number that GitHub shows as `App ID` on the App's settings page, by --github-app-id or CAPSTAN_GITHUB_APP_ID; or give --public-url and no setting of an App at all, and make one at /setup")?;
     match setting.text.parse() {
         Ok(id) if id > 0 => Ok(id),
-        _ => Err(setting
-            .wrong("is no App id; expected the number that GitHub shows as `App ID` (not the client id)")),
+        _ => Err(setting.wrong(
+            "is not an App id; expected the number that GitHub shows as `App ID` (not the client id)",
+        )),
     }
 }
 
@@ -387,8 +386,7 @@ fn webhook_secrets(sources: &Sources, environment: Environment<'_>) -> Result<Ve
         // A line that was meant as a comment would be a secret that everybody can guess.
         if line.starts_with('#') {
             return Err(format!(
-                "{}: line {number} begins with `#`, and every line is a secret: remove the comment (and where it is a \
-                 secret, choose one that begins otherwise)",
+                "{}: line {number} begins with `#`, but every line is a secret: remove the comment (if it is a secret, choose one that begins differently)",
                 secret.origin
             ));
         }
@@ -437,8 +435,7 @@ fn state_dir(sources: &Sources, environment: Environment<'_>) -> Result<PathBuf,
     let (path, origin) = state_path(sources, environment)?;
     make_private_folder(&path).map_err(|error| {
         format!(
-            "{origin} cannot be used: {error}; give a folder that this user may write to and nobody else looks \
-             into, by --state-dir or CAPSTAN_STATE_DIR"
+            "{origin} cannot be used: {error}; give a folder that only this user can read and write, by --state-dir or CAPSTAN_STATE_DIR"
         )
     })?;
     std::path::absolute(&path).map_err(|error| format!("{origin} cannot be found: {error}"))

@@ -48,9 +48,7 @@ impl Place {
         };
         let scratch = tempfile::Builder::new().prefix("capstan-dry-run-").tempdir();
         let scratch = scratch.map_err(|error| {
-            format!(
-                "dry-run: no temporary folder can be made: {error}; give one that can be written to by TMPDIR"
-            )
+            format!("dry-run: cannot create a temporary folder: {error}; set TMPDIR to a writable one")
         })?;
         let state_dir = scratch.path().to_owned();
         Ok(Self { database_url: sqlite_in(&state_dir)?, state_dir, scratch: Some(scratch), key })

@@ -47,7 +47,7 @@ pub(super) fn make_private_folder(path: &Path) -> io::Result<()> {
             let name = entry?.file_name();
             if !name.to_str().is_some_and(is_ours) {
                 return Err(io::Error::other(format!(
-                    "others may look into it (its mode is {mode:04o}), and it holds what is not Capstan's ({})",
+                    "others may read it (its mode is {mode:04o}), and it holds files that are not Capstan's ({})",
                     name.display()
                 )));
             }
@@ -56,7 +56,7 @@ pub(super) fn make_private_folder(path: &Path) -> io::Result<()> {
     // The folder first: from then on nobody else gets in while the rest is closed.
     close_to_others(path, &metadata).map_err(|error| {
         io::Error::other(format!(
-            "others may look into it (its mode is {mode:04o}), and that cannot be changed: {error}"
+            "others may read it (its mode is {mode:04o}), and that cannot be changed: {error}"
         ))
     })?;
     close_below(path)

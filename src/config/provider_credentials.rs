@@ -85,12 +85,12 @@ fn one(
         of("lists no `repositories` allowed to use this host: add a list of patterns such as `acme/*`")
     })?;
     let glob = |pattern: &serde_json::Value| {
-        let pattern = pattern.as_str().ok_or_else(|| of("has `repositories` that are no texts"))?;
+        let pattern = pattern.as_str().ok_or_else(|| of("has `repositories` that are not texts"))?;
         Glob::parse(pattern).map_err(|error| of(&format!("has wrong `repositories`: {error}")))
     };
     let repositories = repositories.iter().map(glob).collect::<Result<Vec<_>, _>>()?;
     if repositories.iter().all(Glob::is_exclusion) {
-        return Err(of("names no `repositories`, and only takes some out: add a pattern such as `acme/*`"));
+        return Err(of("names no `repositories`, and only excludes some: add a pattern such as `acme/*`"));
     }
     let value = |(name, value): (String, serde_json::Value)| {
         if !CREDENTIAL_NAMES.contains(&name.as_str()) {
@@ -142,7 +142,7 @@ mod tests {
             ),
             (
                 "- {host: github.com, repositories: ['!acme/*'], GITHUB_TOKEN: s3cret}",
-                ": entry 1, for github.com, names no `repositories`, and only takes some out: add a pattern such as `acme/*`".to_owned(),
+                ": entry 1, for github.com, names no `repositories`, and only excludes some: add a pattern such as `acme/*`".to_owned(),
             ),
             (
                 "- {host: github.com, repositories: ['*/*'], GITHUB_TOKN: s3cret}",

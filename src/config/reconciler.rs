@@ -211,7 +211,7 @@ fn kubeconfig(sources: &Sources) -> Result<Option<PathBuf>, String> {
     // Its content is read where it is used; here only a wrong path is told, in the words of the settings.
     match std::fs::metadata(&path) {
         Ok(metadata) if metadata.is_file() => Ok(Some(path)),
-        Ok(_) => Err(setting.wrong("is no file; expected a kubeconfig")),
+        Ok(_) => Err(setting.wrong("is not a file; expected a kubeconfig")),
         Err(error) => Err(setting.wrong(&format!("cannot be read ({error}); expected a kubeconfig"))),
     }
 }
@@ -225,7 +225,7 @@ fn named_namespace(sources: &Sources, name: &'static str) -> Result<Option<Strin
     if is_label(&setting.text) {
         Ok(Some(setting.text.clone()))
     } else {
-        Err(setting.wrong("is no name of a namespace: lower-case letters, digits and `-`, at most 63"))
+        Err(setting.wrong("is not a name of a namespace: use lower-case letters, digits and `-`, at most 63"))
     }
 }
 
@@ -233,7 +233,7 @@ fn hosts(sources: &Sources, name: &'static str) -> Result<Vec<HostName>, String>
     let Some(setting) = sources.setting(name) else { return Ok(Vec::new()) };
     let hosts = setting.text.split(',').map(str::trim).filter(|host| !host.is_empty());
     let parsed = hosts.map(|host| {
-        HostName::parse(host).map_err(|error| setting.wrong(&format!("has a host that is none: {error}")))
+        HostName::parse(host).map_err(|error| setting.wrong(&format!("has an invalid host: {error}")))
     });
     parsed.collect()
 }
@@ -243,7 +243,7 @@ fn node_ports_at(sources: &Sources) -> Result<Option<String>, String> {
     if is_subdomain(&setting.text) || setting.text.parse::<std::net::IpAddr>().is_ok() {
         Ok(Some(setting.text.clone()))
     } else {
-        Err(setting.wrong("is neither a name of DNS nor an address: say it without a port"))
+        Err(setting.wrong("is neither a DNS name nor an address: give it without a port"))
     }
 }
 
@@ -333,8 +333,8 @@ mod tests {
         assert!(error.problems[2].starts_with("listen (from CAPSTAN_LISTEN): `8081`"));
         assert!(
             error.problems[3]
-                .starts_with("namespace-watches (from CAPSTAN_NAMESPACE_WATCHES): `many` is no number")
+                .starts_with("namespace-watches (from CAPSTAN_NAMESPACE_WATCHES): `many` is not a number")
         );
-        assert!(error.problems[4].ends_with("`0` is no number from 1 to 3600"), "{}", error.problems[4]);
+        assert!(error.problems[4].ends_with("`0` is not a number from 1 to 3600"), "{}", error.problems[4]);
     }
 }

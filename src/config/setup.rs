@@ -169,7 +169,7 @@ pub fn keep_app(state_dir: &Path, app: &KeptApp<'_>) -> io::Result<PathBuf> {
 /// Where it could not, or one is kept.
 pub fn try_to_keep(state_dir: &Path) -> io::Result<()> {
     if state_dir.join(FOLDER).exists() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "an App is kept there already"));
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "an App is already stored there"));
     }
     new_folder(state_dir)?.close()
 }

@@ -406,7 +406,7 @@ fn read_file(
                 error.location().map_or_else(String::new, |at| format!(":{}:{}", at.line(), at.column()));
             let why = match error.without_snippet() {
                 YamlError::DuplicateMappingKey { key: Some(key), .. } => {
-                    format!("`{key}` stands there twice")
+                    format!("`{key}` is there twice")
                 }
                 YamlError::Unexpected { .. } => "expected lines such as `listen: 127.0.0.1:8080`".to_owned(),
                 _ => "this is not YAML that can be read".to_owned(),

@@ -245,7 +245,7 @@ fn another_engine_and_a_wrong_address_and_a_wrong_url_are_told() {
         .set("CAPSTAN_GITHUB_APP_ID", "Iv1.abc");
     let problems = place.problems(&ServeOptions::default());
     assert!(
-        problems.contains("- listen (from CAPSTAN_LISTEN): `8080` is no address with a port"),
+        problems.contains("- listen (from CAPSTAN_LISTEN): `8080` is not an address with a port"),
         "{problems}"
     );
     assert!(
@@ -253,7 +253,7 @@ fn another_engine_and_a_wrong_address_and_a_wrong_url_are_told() {
         "{problems}"
     );
     assert!(
-        problems.contains("- github-app-id (from CAPSTAN_GITHUB_APP_ID): `Iv1.abc` is no App id"),
+        problems.contains("- github-app-id (from CAPSTAN_GITHUB_APP_ID): `Iv1.abc` is not an App id"),
         "{problems}"
     );
     assert!(
@@ -323,7 +323,7 @@ fn a_folder_of_other_things_is_not_closed_but_refused() {
     open_to_all(&shared);
     let options = ServeOptions { state_dir: Some(shared.clone()), ..ServeOptions::default() };
     let problems = place.problems(&options);
-    assert!(problems.contains("it holds what is not Capstan's (letter.txt)"), "{problems}");
+    assert!(problems.contains("it holds files that are not Capstan's (letter.txt)"), "{problems}");
     assert_eq!(mode(&shared), 0o755);
 }
 
@@ -451,7 +451,7 @@ fn people_sign_in_where_everything_for_that_is_given() {
     let place =
         place.set("CAPSTAN_GITHUB_CLIENT_SECRET", "two words").set("CAPSTAN_GITHUB_CLIENT_ID", "12 34");
     let problems = place.problems(&at("https://capstan.example"));
-    assert!(problems.contains("is no client id") && !problems.contains("two words"), "{problems}");
+    assert!(problems.contains("is not a client id") && !problems.contains("two words"), "{problems}");
 }
 
 #[test]

@@ -78,15 +78,14 @@ fn read(
     let private = endpoint.host_str().is_some_and(capstan_model::plain_http::is_private);
     if endpoint.scheme() != "https" && !private {
         return Err(format!(
-            "otlp-endpoint: `{endpoint}` must begin with https://, or lie in the cluster (*.svc) or on this machine, \
-             where headers go along that nobody else may see"
+            "otlp-endpoint: `{endpoint}` must begin with https://, or be in the cluster (*.svc) or on this machine, because its headers are secret"
         ));
     }
     let lines = secret.text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
     let headers = lines.map(|(line, number)| {
         // The line is never shown: it holds a secret.
         let wrong =
-            || format!("{}: line {number} is no header such as `authorization: Bearer …`", secret.origin);
+            || format!("{}: line {number} is not a header such as `authorization: Bearer …`", secret.origin);
         let (name, value) = line.split_once(':').ok_or_else(wrong)?;
         let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
         HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
@@ -137,7 +136,7 @@ mod tests {
         assert_eq!(headers, [("authorization", "Bearer a:b"), ("x-scope", "acme")]);
         assert_eq!(
             read_both("x-scope: acme\nsecret words").unwrap_err(),
-            "CAPSTAN_OTLP_HEADERS: line 2 is no header such as `authorization: Bearer …`"
+            "CAPSTAN_OTLP_HEADERS: line 2 is not a header such as `authorization: Bearer …`"
         );
         let clear = ("CAPSTAN_OTLP_ENDPOINT", "http://collector.example");
         assert!(read_with(&[clear]).is_ok());

@@ -72,15 +72,15 @@ fn one(mut fields: BTreeMap<String, Value>, number: usize) -> Result<WaveWebhook
     let repositories = fields.remove("repositories");
     let repositories = repositories.as_ref().and_then(Value::as_array).filter(|list| !list.is_empty());
     let repositories = repositories.ok_or_else(|| {
-        of("says not for which `repositories` it may be asked: add a list of patterns such as `acme/*`")
+        of("lists no `repositories` that may ask it: add a list of patterns such as `acme/*`")
     })?;
     let glob = |pattern: &Value| {
-        let pattern = pattern.as_str().ok_or_else(|| of("has `repositories` that are no texts"))?;
+        let pattern = pattern.as_str().ok_or_else(|| of("has `repositories` that are not texts"))?;
         Glob::parse(pattern).map_err(|error| of(&format!("has wrong `repositories`: {error}")))
     };
     let repositories = repositories.iter().map(glob).collect::<Result<Vec<_>, _>>()?;
     if repositories.iter().all(Glob::is_exclusion) {
-        return Err(of("names no `repositories`, and only takes some out: add a pattern such as `acme/*`"));
+        return Err(of("names no `repositories`, and only excludes some: add a pattern such as `acme/*`"));
     }
     let secret = match fields.remove("secret") {
         Some(Value::String(text)) if text.chars().count() >= SECRET_CHARACTERS => text.into(),
@@ -123,11 +123,11 @@ mod tests {
             ("- {secret: s3cret}", ": entry 1 has no `host`"),
             (
                 "- {host: judge.example, secret: s3cret}",
-                ": entry 1, for judge.example, says not for which `repositories` it may be asked: add a list of patterns such as `acme/*`",
+                ": entry 1, for judge.example, lists no `repositories` that may ask it: add a list of patterns such as `acme/*`",
             ),
             (
                 "- {host: judge.example, repositories: ['!acme/*'], secret: s3cret-s3cret-s3cret}",
-                ": entry 1, for judge.example, names no `repositories`, and only takes some out: add a pattern such as `acme/*`",
+                ": entry 1, for judge.example, names no `repositories`, and only excludes some: add a pattern such as `acme/*`",
             ),
             (
                 "- {host: judge.example, repositories: ['*/*'], secret: s3cret}",

@@ -72,7 +72,7 @@ async fn export(
 ) -> Result<capstan_ports::Transferred, Failure> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if file.exists() {
-        return Err(failed(format!("{} is there already, and is not overwritten", file.display())));
+        return Err(failed(format!("{} already exists, and is not overwritten", file.display())));
     }
     // Made by `tempfile` with mode 0600.
     let part = tempfile::NamedTempFile::new_in(folder).map_err(|error| about(file, &error))?;

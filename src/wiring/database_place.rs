@@ -25,7 +25,7 @@ pub(super) fn must_exist(url: &SecretString, refusal: Refusal) -> Result<(), Fai
         Some(file) => Err(Failure::Usage(
             refusal,
             format!(
-                "the bot's database {} does not exist: give what the bot was given, by --state-dir, --config or --database-url",
+                "the bot's database {} does not exist: give the same --state-dir, --config or --database-url as for the bot",
                 file.display()
             ),
         )),

@@ -184,7 +184,7 @@ impl FolderFirst {
                 Err(error) => format!("it cannot be locked: {error}"),
             };
             if said != says {
-                tracing::warn!(%folder, why = says, "the state folder is not to be had, so this process does not lead");
+                tracing::warn!(%folder, why = says, "the state folder cannot be used, so this process does not lead");
                 said = says;
             }
             tokio::time::sleep(LOOK_AT_FOLDER).await;
@@ -201,7 +201,7 @@ impl Leadership for FolderFirst {
         };
         let term = lease.lead(stop).await?;
         if let Err(error) = folder.lead(&self.identity) {
-            tracing::warn!(folder = %self.state_dir.display(), %error, "who was here before cannot be forgotten");
+            tracing::warn!(folder = %self.state_dir.display(), %error, "the record of an earlier process cannot be deleted");
         }
         Some(term)
     }
@@ -270,7 +270,7 @@ impl Adapters {
         Ok(AgentOptions {
             url: url
                 .parse()
-                .map_err(|error| wrong("source.bot.url", format!("`{url}` is no URL: {error}")))?,
+                .map_err(|error| wrong("source.bot.url", format!("`{url}` is not a URL: {error}")))?,
             repository: RepositoryName::parse(repository)
                 .map_err(|error| wrong("source.bot.repository", error))?,
             state_dir: self.state_dir.clone(),
@@ -304,7 +304,6 @@ fn access(data: &SecretData, name: &str) -> Result<Access, SourceError> {
         return Ok(Access::Key { key: key.clone(), known_hosts: hosts.expose_secret().to_owned() });
     }
     Err(SourceError::Settings(format!(
-        "the Secret {name} opens no Git repository: give it the key `token`, or `username` and `password`, or \
-         `identity` (an SSH key) and `known_hosts`"
+        "the Secret {name} has no credentials for a Git repository: give it the key `token`, or `username` and `password`, or `identity` (an SSH key) and `known_hosts`"
     )))
 }

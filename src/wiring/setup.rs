@@ -50,11 +50,11 @@ pub(super) async fn run(config: SetupConfig, stop: CancellationToken) -> Result<
     match setup.ticket().filter(|_| address.ip().is_loopback()) {
         Some(ticket) => {
             let open = format!("http://{address}/setup?ticket={}", ticket.expose_secret());
-            tracing::warn!(%address, open, token, "no GitHub App is configured: open the address, which is good once, or http://{address}/setup with this token");
+            tracing::warn!(%address, open, token, "no GitHub App is configured: open the address, which works once, or http://{address}/setup with this token");
         }
         // Others would see the address on its way.
         None => {
-            tracing::warn!(%address, token, "no GitHub App is configured: make one at http://{address}/setup, with this token");
+            tracing::warn!(%address, token, "no GitHub App is configured: create one at http://{address}/setup, with this token");
         }
     }
     let parts = SetupParts {

@@ -108,7 +108,7 @@ pub fn part(told: Told<'_>, request: &Request, at: usize, concerned: Option<&Con
             let each = Each {
                 none: ", so there is nothing to plan",
                 most: MAX_PLANS,
-                more: ": `capstan plan` in a checkout shows what becomes of them",
+                more: ": `capstan plan` in a checkout shows their plans",
             };
             of_each(each, &|proposal, of| one_plan(proposal, planned, prefix, of))
         }
@@ -193,9 +193,9 @@ fn text_of_each(
 /// What is said once what GitHub refused of a pull request is tried again.
 pub fn retry_answer(refused: &[String]) -> Answer {
     Answer::told(if refused.is_empty() {
-        "GitHub has refused nothing of this pull request that is not tried again already.\n".to_owned()
+        "GitHub has refused no write for this pull request that Capstan is not already retrying.\n".to_owned()
     } else {
-        format!("It is tried again now: {}.\n", refused.join(", "))
+        format!("Capstan retries now: {}.\n", refused.join(", "))
     })
 }
 
@@ -250,7 +250,7 @@ fn asked_text(
     }
     let proposals = planned.facts.proposals_of(planned.scopes, request, command);
     if proposals.is_empty() {
-        let text = "Name the cluster: this is no proposal of one.\n";
+        let text = "Name the cluster: this pull request is not a proposal for one.\n";
         return (Answer::refused(Refusal::NothingThere, text), proposals);
     }
     (texts(&proposals, planned, outcome), proposals)
@@ -387,13 +387,12 @@ fn written(prefix: &CommandPrefix, verb: Verb) -> String {
 fn no_proposal() -> Answer {
     Answer::refused(
         Refusal::NothingThere,
-        "This pull request is not one of Capstan's proposals, so there is nothing to write anew. Its check `capstan` \
-         shows what it does to clusters.\n",
+        "This pull request is not one of Capstan's proposals, so there is nothing to replan. Its check `capstan` shows how it changes clusters.\n",
     )
 }
 
 fn no_open_proposal() -> Answer {
-    let text = "This pull request is not one of Capstan's open proposals: it is merged as usual.\n";
+    let text = "This pull request is not one of Capstan's open proposals: merge it as usual.\n";
     Answer::refused(Refusal::NothingThere, text)
 }
 
@@ -458,9 +457,9 @@ fn one_retarget(proposal: &ProposalId, planned: Planned<'_>, outcome: &Outcome) 
     });
     let overlay = match (edited, one.pull) {
         (Some(_), Some(_)) => {
-            " Names in its overlay follow their templates, and nothing else there is edited."
+            " Names in its overlay follow their templates; nothing else in its overlay changes."
         }
-        (None, _) => " Nothing in its overlay is edited.",
+        (None, _) => " Its overlay does not change.",
         (Some(_), None) => "",
     };
     let link = one.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"));

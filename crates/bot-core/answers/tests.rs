@@ -73,13 +73,10 @@ fn what_an_answer_hangs_on_is_asked_for() {
         ("/capstan render", "? Render"),
         (
             "/capstan replan",
-            "!This pull request is not one of Capstan's proposals, so there is nothing to write anew. Its check `capstan` shows what it does to clusters.",
+            "!This pull request is not one of Capstan's proposals, so there is nothing to replan. Its check `capstan` shows how it changes clusters.",
         ),
-        (
-            "/capstan merge",
-            "!This pull request is not one of Capstan's open proposals: it is merged as usual.",
-        ),
-        ("/capstan upgrade", "!Name the cluster: this is no proposal of one."),
+        ("/capstan merge", "!This pull request is not one of Capstan's open proposals: merge it as usual."),
+        ("/capstan upgrade", "!Name the cluster: this pull request is not a proposal for one."),
         (
             "/capstan plan for nowhere",
             "!`/capstan plan` takes nothing but `for` and a cluster's folder, as in `for gauss/peu01`, found `for nowhere`: write `/capstan plan [for CLUSTER]`.",
@@ -115,9 +112,7 @@ fn of_what_a_pull_request_touches_each_is_told_and_the_rest_is_counted() {
     assert!(text("/capstan plan", Err(Answer::refused(Refusal::NotJudged, "No.\n"))).starts_with("No."));
     let plans = text("/capstan plan", all());
     assert!(plans.contains("`gauss/peu04`") && !plans.contains("`gauss/peu05`"), "{plans}");
-    assert!(
-        plans.ends_with("… and 2 more clusters: `capstan plan` in a checkout shows what becomes of them.\n")
-    );
+    assert!(plans.ends_with("… and 2 more clusters: `capstan plan` in a checkout shows their plans.\n"));
     let statuses = text("/capstan status", all());
     assert!(statuses.contains("gauss/peu06") && !statuses.contains("more cluster"), "{statuses}");
 }
@@ -233,10 +228,10 @@ fn a_pause_is_told_with_every_status() {
 fn what_is_tried_again_is_named() {
     assert_eq!(
         retry_answer(&[]).text(),
-        "GitHub has refused nothing of this pull request that is not tried again already.\n"
+        "GitHub has refused no write for this pull request that Capstan is not already retrying.\n"
     );
     let refused = ["check abc".to_owned(), "dashboard".to_owned()];
-    assert_eq!(retry_answer(&refused).text(), "It is tried again now: check abc, dashboard.\n");
+    assert_eq!(retry_answer(&refused).text(), "Capstan retries now: check abc, dashboard.\n");
 }
 
 #[test]

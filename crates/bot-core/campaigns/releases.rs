@@ -88,7 +88,7 @@ pub fn in_no_wave(planned: Planned<'_>, places: &BTreeMap<ProposalId, Place>) ->
         let in_none = wave_of(settings, &candidate(planned, cluster)).is_none();
         let why = || {
             format!(
-                "No wave of campaign `{}` takes it: nothing is proposed to it. A last wave that matches `**` takes whoever is left.",
+                "No wave of campaign `{}` matches it, so Capstan proposes nothing for it. Add a last wave that matches `**`.",
                 settings.name
             )
         };
@@ -130,7 +130,7 @@ pub fn waiting(
         }
         let why = decision.why_waiting(member, settings, prefix).unwrap_or_else(|| {
             format!(
-                "Campaign `{}` goes on without it: `{} upgrade {}` opens its pull request.",
+                "Campaign `{}` continues without it: `{} upgrade {}` opens its pull request.",
                 settings.name, prefix, member.cluster
             )
         });
@@ -144,7 +144,8 @@ pub fn unnoted(planned: Planned<'_>, places: &BTreeMap<ProposalId, Place>) -> Ve
     let Some(why) = planned.decided.why_no_dashboard() else { return Vec::new() };
     let begins = |place: &Place| place.begins && campaign_of(planned, place).is_some();
     let waits = |proposal: &ProposalId| {
-        let why = format!("Nothing new is opened: how far campaigns are cannot be noted, since {why}.");
+        let why =
+            format!("Capstan opens nothing new: it cannot record the progress of campaigns, because {why}.");
         (proposal.clone(), Waits { why, for_all: true })
     };
     places.iter().filter(|(_, place)| begins(place)).map(|(proposal, _)| waits(proposal)).collect()

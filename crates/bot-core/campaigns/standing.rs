@@ -89,7 +89,7 @@ pub fn places(
         if !is_of_release(proposal) {
             return None;
         }
-        let barred = || (Stand::Barred("it could not be looked at".to_owned()), false);
+        let barred = || (Stand::Barred("Capstan could not read it".to_owned()), false);
         let upgrade: &capstan_plan::upgrade::Upgrade = match plan {
             Ok(upgrade) => upgrade,
             Err(_) => {
@@ -171,7 +171,7 @@ pub fn members(
                 Standing::Merged
             }
             (_, Some(offered), _) if is_newer(release, offered) => {
-                Standing::Barred(format!("it is offered `{offered}` before"))
+                Standing::Barred(format!("it is offered `{offered}` first"))
             }
             // Its release is not known, so that it may be one of those that this concerns.
             (None, None, Stand::Barred(why)) => Standing::Barred(why.clone()),
@@ -316,7 +316,7 @@ fn left(standing: &Stands) -> (Stand, bool) {
         Stands::Unplannable { pull: None, .. } => Stand::Barred("it cannot be planned".to_owned()),
         Stands::Held { pull: None, .. } => Stand::Barred("it is on hold".to_owned()),
         Stands::Paused { pull: None, .. } => Stand::Barred("Capstan is paused".to_owned()),
-        Stands::Edited { pull: None } => Stand::Barred("its branch holds commits of people".to_owned()),
+        Stands::Edited { pull: None } => Stand::Barred("its branch has commits by people".to_owned()),
         Stands::Skipped { by } => Stand::Barred(format!("`{by}` skipped this release")),
         Stands::Declined { pull } => Stand::Barred(format!("its pull request #{pull} was closed")),
     };

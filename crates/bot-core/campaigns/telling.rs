@@ -157,7 +157,7 @@ fn status_of(note: &Note) -> Option<Effect> {
     let (state, description) = match &note.memory.stopped {
         Some(stop) => (StatusState::Failure, format!("campaign-stopped: {}: {}", note.release, stop.why)),
         None if note.memory.resumed_at.is_some() => {
-            (StatusState::Success, format!("{} goes on", note.release))
+            (StatusState::Success, format!("{} continues", note.release))
         }
         None => return None,
     };

@@ -87,7 +87,7 @@ fn where_a_target_stands_follows_from_what_was_decided_about_it() {
         ),
         (leave(Standing::Waits { pull: 3, reviewed: Reviewed::Approved, newer: None }), Stand::Open, false),
         (leave(Standing::Edited { pull: Some(3) }), Stand::Open, false),
-        (leave(Standing::Edited { pull: None }), barred("its branch holds commits of people"), false),
+        (leave(Standing::Edited { pull: None }), barred("its branch has commits by people"), false),
         (leave(Standing::Blocked { pull: Some(3), why: vec![] }), Stand::Open, false),
         (leave(Standing::Blocked { pull: None, why: vec![] }), barred("its upgrade is blocked"), false),
         (
@@ -127,7 +127,7 @@ fn who_is_not_looked_at_is_barred_and_who_has_it_is_there() {
             Ok(upgrade("gauss/peu01", V21, V22)),
             Some(V21),
             Some(V22),
-            Stand::Barred("it could not be looked at".to_owned()),
+            Stand::Barred("Capstan could not read it".to_owned()),
         ),
         (Err("no."), None, None, Stand::Barred("it cannot be planned".to_owned())),
         (Ok(held), Some(V21), None, Stand::Barred("it is on hold".to_owned())),
@@ -228,7 +228,7 @@ fn how_far_a_member_is_with_a_release() {
         (Some(V22), None, Stand::Nothing, V22, Some(Far::Done { at: done })),
         (Some(V23), None, Stand::Nothing, V22, Some(Far::Done { at: done })),
         (Some(V22), Some(V23), Stand::Open, V22, Some(Far::Done { at: done })),
-        (Some(V21), Some(V22), Stand::Behind, V23, Some(barred("it is offered `aws/v22.0.0` before"))),
+        (Some(V21), Some(V22), Stand::Behind, V23, Some(barred("it is offered `aws/v22.0.0` first"))),
         (Some(V21), None, Stand::Nothing, V22, None),
         (Some(V21), None, Stand::Barred("it is on hold".to_owned()), V22, Some(barred("it is on hold"))),
         (
@@ -357,7 +357,7 @@ fn who_is_in_no_wave_is_told() {
         for (_, why) in found {
             assert_eq!(
                 why,
-                "No wave of campaign `prod` takes it: nothing is proposed to it. A last wave that matches `**` takes whoever is left."
+                "No wave of campaign `prod` matches it, so Capstan proposes nothing for it. Add a last wave that matches `**`."
             );
         }
     }
@@ -378,7 +378,7 @@ fn nothing_is_begun_where_it_could_not_be_noted() {
     assert!(found[0].1.for_all);
     assert_eq!(
         found[0].1.why,
-        "Nothing new is opened: how far campaigns are cannot be noted, since issues are off."
+        "Capstan opens nothing new: it cannot record the progress of campaigns, because issues are off."
     );
 }
 

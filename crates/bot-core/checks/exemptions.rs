@@ -26,10 +26,12 @@ pub fn retirement_exemption(names: &BranchNames, pull: &PullRequest) -> Option<E
     let asked = if of_inventory {
         "its definition says `retire: true`"
     } else {
-        "an owner asked for its destruction"
+        "an owner requested its destruction"
     };
-    let why =
-        format!("`{rule}` passes for `{}`: {asked}, and this adds the tombstone alone.", proposal.target);
+    let why = format!(
+        "`{rule}` passes for `{}`: {asked}, and this pull request only adds the tombstone.",
+        proposal.target
+    );
     Some(Exemption { target: proposal.target, plan: None, rules: vec![(rule.to_owned(), why)] })
 }
 

@@ -171,7 +171,7 @@ pub fn claimed_twice(
 pub fn note_of_users(left_out: &[ClusterId]) -> Option<String> {
     let first = left_out.first()?;
     Some(format!(
-        "The ClusterClasses that this pull request changes are used by more clusters than the {MOST_USERS} that are judged here: {}, {first} {}.",
+        "More clusters than the {MOST_USERS} that Capstan checks here use the ClusterClasses that this pull request changes. Not checked: {}, {first} {}.",
         count(left_out.len(), "other", "others"),
         fitting(left_out.len(), "alone", "the first of them")
     ))

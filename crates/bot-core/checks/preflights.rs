@@ -66,13 +66,13 @@ pub fn is_asked(
     }
     match basis {
         MergeBasis::HeadAlone => Asked::No(format!(
-            "The pull request conflicts with `{default_branch}`, so there is no merge that could be tried. It is asked once the conflict is resolved."
+            "The pull request conflicts with `{default_branch}`, so Capstan cannot try the merge. The preflight starts once the conflict is resolved."
         )),
         MergeBasis::BehindTip => Asked::No(format!(
-            "The stack does not stand on the tip of `{default_branch}`, so there is no merge that could be tried. It is asked once the stack is rebased."
+            "The stack is not based on the tip of `{default_branch}`, so Capstan cannot try the merge. The preflight starts once the stack is rebased."
         )),
         MergeBasis::Merge if clusters.len() > PREFLIGHT_CLUSTERS => Asked::No(format!(
-            "The pull request touches {} clusters, and one preflight is about {PREFLIGHT_CLUSTERS} at most: split it.",
+            "The pull request touches {} clusters, but a preflight covers at most {PREFLIGHT_CLUSTERS}: split it.",
             clusters.len()
         )),
         MergeBasis::Merge => Asked::Yes,
@@ -126,14 +126,14 @@ pub enum Trust {
 pub fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Step<Trust, String> {
     let no = |why: &str| Step::Decided(Trust::No(why.to_owned()));
     if !pull.head_in_repository {
-        return no("Its head stands in another repository.");
+        return no("Its head is in another repository.");
     }
     let Some(pushes) = pushes else { return no("GitHub does not say who pushed its head.") };
     let Some(push) = pushes.iter().find(|push| push.after == pull.head) else {
         return Step::Decided(Trust::NotYet("GitHub does not say who pushed its head.".to_owned()));
     };
     match &push.actor {
-        None => no("Whoever pushed its head has no account any more."),
+        None => no("The user who pushed its head no longer has an account."),
         Some(actor) if *actor == own => Step::Decided(Trust::Yes),
         Some(actor) => Step::Ask(actor.clone()),
     }

@@ -313,10 +313,7 @@ fn buttons_are_of_open_proposals() {
 fn clusters_that_are_not_judged_are_counted() {
     assert_eq!(note_of_users(&[]), None);
     let told = note_of_users(&[cluster("a/b"), cluster("a/c")]).unwrap();
-    assert!(
-        told.ends_with("more clusters than the 50 that are judged here: 2 others, a/b the first of them."),
-        "{told}"
-    );
+    assert!(told.ends_with("Not checked: 2 others, a/b the first of them."), "{told}");
     let told = note_of_users(&[cluster("a/b")]).unwrap();
     assert!(told.ends_with("1 other, a/b alone."), "{told}");
 }
@@ -384,14 +381,14 @@ fn a_live_cluster_is_asked_about_heads_that_a_writer_pushed() {
     };
     let no = |why: &str| Step::Decided(Trust::No(why.to_owned()));
     for (pull, pushes, expected) in [
-        (&fork, Some(push('a', Some("ada"))), no("Its head stands in another repository.")),
+        (&fork, Some(push('a', Some("ada"))), no("Its head is in another repository.")),
         (&on, None, no("GitHub does not say who pushed its head.")),
         (
             &on,
             Some(push('b', Some("ada"))),
             Step::Decided(Trust::NotYet("GitHub does not say who pushed its head.".to_owned())),
         ),
-        (&on, Some(push('a', None)), no("Whoever pushed its head has no account any more.")),
+        (&on, Some(push('a', None)), no("The user who pushed its head no longer has an account.")),
         (&on, Some(push('a', Some(own))), Step::Decided(Trust::Yes)),
         (&on, Some(push('a', Some("ada"))), Step::Ask("ada".to_owned())),
     ] {

@@ -120,7 +120,7 @@ impl Facts {
             }
             (Origin::Comment(_) | Origin::Button(_), Some(pull)) => About::Pull(pull),
             (Origin::Comment(_) | Origin::Button(_), None) => {
-                let text = "This is an issue: say it on a pull request, or name the cluster.\n";
+                let text = "This is an issue: comment on a pull request, or name the cluster.\n";
                 About::Nothing(Answer::refused(Refusal::NothingThere, text))
             }
         }

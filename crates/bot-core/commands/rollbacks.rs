@@ -44,10 +44,10 @@ pub fn subject_of<'r>(
         [] | [_] => subjects
             .first()
             .and_then(of_one)
-            .ok_or_else(|| "name the cluster: this is no proposal of one".to_owned())?,
+            .ok_or_else(|| "name the cluster: this pull request is not a proposal for one".to_owned())?,
         [first, ..] => {
             return Err(format!(
-                "name the cluster, as in `rollback {}`: this pull request is of {} clusters, and each is rolled back by itself",
+                "name the cluster, as in `rollback {}`: this pull request has {} clusters, and each is rolled back separately",
                 first.target.path(),
                 subjects.len()
             ));

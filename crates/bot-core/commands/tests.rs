@@ -140,7 +140,7 @@ fn elsewhere_a_command_has_to_name_the_cluster_and_is_noted_in_the_dashboard() {
         (
             "/capstan skip for kiel/peu01",
             "skipped aws/v22.0.0 by ada, new",
-            "#`kiel/peu01`: `aws/v22.0.0` is not offered to it again, a newer one is. `/capstan unskip for kiel/peu01` undoes it.",
+            "#`kiel/peu01`: Capstan does not offer `aws/v22.0.0` to it again, only a newer one. `/capstan unskip for kiel/peu01` undoes it.",
         ),
         ("/capstan unskip for kiel/peu01", "wished Offer", ""),
         (
@@ -194,7 +194,7 @@ fn what_cannot_be_noted_is_not_decided() {
 #[test]
 fn under_observation_nothing_is_decided_about_proposals() {
     let case = town().settings(|settings| settings.mode = Mode::Observe);
-    let observed = "!The settings say `mode: observe`: nothing is decided about proposals.";
+    let observed = "!The settings say `mode: observe`: there are no proposals to decide about.";
     for (text, answer) in [
         ("/capstan hold", observed),
         ("/capstan override kubernetes-minor-skip because", observed),
@@ -228,7 +228,7 @@ fn a_pause_is_the_repositorys_and_is_noted_in_the_dashboard() {
         (town(), "/capstan resume", None, "Capstan is not paused in this repository."),
         (town(), "/capstan help", None, ""),
         (before.clone(), "/capstan help", Some("eve"), ""),
-        (before.clone(), "/capstan resume", None, "#Capstan goes on in this repository."),
+        (before.clone(), "/capstan resume", None, "#Capstan continues in this repository."),
         (
             before,
             "/capstan pause",
@@ -360,14 +360,14 @@ fn who_leaves_a_shared_pull_request_has_nothing_to_be_noted_in_but_the_dashboard
     let members = ["gauss/peu01", "gauss/peu02"];
     let case =
         Case::new().offered("gauss/peu01").offered("gauss/peu02").shared(3, "group://gauss", 'a', &members);
-    let without = Case { no_dashboard: Some("the settings keep none".to_owned()), ..case.clone() };
+    let without = Case { no_dashboard: Some("the settings disable it".to_owned()), ..case.clone() };
     let request = comment(1, "ada", Some(&open(&case, 3)), "/capstan hold for gauss/peu02");
     case.heard(std::slice::from_ref(&request), |planned| {
         assert!(planned.decided.is_in_dashboard(&request, 0))
     });
     without.heard(std::slice::from_ref(&request), |planned| {
         assert_eq!(decided_of(planned.decided, "gauss/peu02"), "");
-        assert!(said(planned.decided, &request).contains("the settings keep none"));
+        assert!(said(planned.decided, &request).contains("the settings disable it"));
     });
 }
 
@@ -486,12 +486,12 @@ fn what_is_rolled_back_is_one_cluster() {
     let facts = case.facts();
     for (number, text, expected) in [
         (4, "/capstan rollback", Ok(("kiel/peu01", Some(4)))),
-        (9, "/capstan rollback", Err("name the cluster: this is no proposal of one")),
+        (9, "/capstan rollback", Err("name the cluster: this pull request is not a proposal for one")),
         (
             3,
             "/capstan rollback",
             Err(
-                "name the cluster, as in `rollback gauss/peu01`: this pull request is of 2 clusters, and each is rolled back by itself",
+                "name the cluster, as in `rollback gauss/peu01`: this pull request has 2 clusters, and each is rolled back separately",
             ),
         ),
         (3, "/capstan rollback gauss/peu02", Ok(("gauss/peu02", None))),
@@ -522,14 +522,15 @@ fn an_approval_is_of_the_head_that_was_meant_and_of_what_it_changes() {
         ..comment(1, "ada", Some(&open(&case, 3)), text)
     };
     let head = "a".repeat(40);
-    let conflict = "!`gauss/peu01`: It conflicts with its base, so that nobody can tell what it would change: nothing is approved.";
+    let conflict =
+        "!`gauss/peu01`: It conflicts with its base, so its changes are unknown: nothing is approved.";
     for (request, decided, answer) in [
         (with("/capstan approve", Some(result.clone())), "approved by ada, new", ""),
         (with(&format!("/capstan approve {head}"), Some(result.clone())), "approved by ada, new", ""),
         (
             with(&format!("/capstan approve {}", "b".repeat(40)), Some(result.clone())),
             "",
-            "!`gauss/peu01`: Its head is `aaaaaaa`: nothing is approved. Have a look at that one.",
+            "!`gauss/peu01`: Its head is `aaaaaaa`: nothing is approved. Review that commit first.",
         ),
         (with("/capstan approve", None), "", conflict),
     ] {
@@ -551,7 +552,7 @@ fn an_approval_is_of_the_head_that_was_meant_and_of_what_it_changes() {
     let back = with("/capstan approve\n/capstan unapprove", Some(result));
     case.heard(std::slice::from_ref(&back), |planned| {
         assert_eq!(decided_of(planned.decided, "gauss/peu01"), "new");
-        assert!(said(planned.decided, &back).ends_with("=`gauss/peu01`: Your approval is taken back."));
+        assert!(said(planned.decided, &back).ends_with("=`gauss/peu01`: Your approval is withdrawn."));
     });
 }
 
@@ -564,7 +565,7 @@ fn an_override_is_of_what_is_offered_now() {
     case.heard(std::slice::from_ref(&request), |planned| {
         let expected = format!("overrode {rule} of aws/v22.0.0, new");
         assert_eq!(decided_of(planned.decided, "gauss/peu01"), expected);
-        assert!(said(planned.decided, &request).ends_with("It holds as long as `aws/v22.0.0` is offered."));
+        assert!(said(planned.decided, &request).ends_with("It applies as long as `aws/v22.0.0` is offered."));
     });
     let broken = Case { plans: Default::default(), ..case.clone() }
         .plan("gauss/peu01", Err("its base cannot be read."));
@@ -627,19 +628,19 @@ fn an_order_is_to_campaigns_of_the_settings_and_is_noted_in_the_dashboard() {
         (
             "/capstan campaign stop",
             1,
-            "#Campaign `prod`, `test` stands still: it opens no pull request; what rolls goes on rolling. `/capstan campaign resume` has it go on.",
+            "#Campaign `prod`, `test` is stopped: it opens no pull request. Rollouts that have started continue. `/capstan campaign resume` continues the campaign.",
         ),
         (
             "/capstan campaign stop of prod",
             1,
-            "#Campaign `prod` stands still: it opens no pull request; what rolls goes on rolling. `/capstan campaign resume` has it go on.",
+            "#Campaign `prod` is stopped: it opens no pull request. Rollouts that have started continue. `/capstan campaign resume` continues the campaign.",
         ),
         ("/capstan campaign stop of nobody", 0, "!There is no campaign `nobody`; there are `prod`, `test`."),
-        ("/capstan campaign resume", 0, "No campaign stands still."),
+        ("/capstan campaign resume", 0, "No campaign is stopped."),
         (
             "/capstan campaign skip kiel/peu01",
             1,
-            "#Campaign `prod`, `test` goes on without `kiel/peu01`, with the release that moves now.",
+            "#Campaign `prod`, `test` continues without `kiel/peu01` for the current release.",
         ),
         ("/capstan campaign skip kiel/peu09", 0, "!There is no cluster `kiel/peu09` on the default branch."),
     ] {

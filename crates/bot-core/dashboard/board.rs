@@ -55,7 +55,9 @@ impl Board {
     pub fn why_not(&self) -> Option<String> {
         match &self.standing {
             Standing::Kept | Standing::Unread => None,
-            Standing::Off => Some("the settings keep no dashboard issue (`dashboard.enabled`)".to_owned()),
+            Standing::Off => {
+                Some("the settings disable the dashboard issue (`dashboard.enabled`)".to_owned())
+            }
             Standing::Refused(why) => Some(format!("GitHub refuses the dashboard issue: {why}")),
         }
     }

@@ -34,7 +34,7 @@ fn why_nothing_can_be_noted() {
     for (standing, expected) in [
         (Standing::Kept, None),
         (Standing::Unread, None),
-        (Standing::Off, Some("the settings keep no dashboard issue (`dashboard.enabled`)")),
+        (Standing::Off, Some("the settings disable the dashboard issue (`dashboard.enabled`)")),
         (
             Standing::Refused("issues are off".to_owned()),
             Some("GitHub refuses the dashboard issue: issues are off"),
@@ -98,7 +98,7 @@ fn ticks_of_one_person_are_heard_and_everything_else_is_told() {
             &two[..],
             "No checkbox was processed: several people edited this page at once (`ada`, `eve`). Tick again.",
         ),
-        (&ticked, &[][..], "No checkbox was processed: GitHub does not tell who ticked. Tick again."),
+        (&ticked, &[][..], "No checkbox was processed: GitHub does not say who ticked it. Tick again."),
         (
             &DashboardReading::Edited,
             &one[..],
@@ -140,7 +140,7 @@ fn who_was_written_over_is_told() {
     for (by, expected) in [(Some("ada"), "`ada`"), (None, "Somebody")] {
         let (name, text) = said_to_lost(by);
         assert_eq!(name, expected);
-        assert!(text.starts_with(&format!("{expected} edited this page in the instant")));
+        assert!(text.starts_with(&format!("{expected} edited this page while Capstan wrote it")));
     }
 }
 

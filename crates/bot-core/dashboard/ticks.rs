@@ -48,9 +48,11 @@ pub fn whose<'a>(edits: &'a [TextEdit], own: &str) -> Whose<'a> {
     let named: BTreeSet<Option<&str>> = since.iter().map(|edit| edit.by.as_deref()).collect();
     let people: Vec<&str> = named.iter().flatten().copied().collect();
     match (people.as_slice(), since.last()) {
-        _ if since.iter().any(|edit| edit.by_bot) => Whose::Nobody("bots are not heard".to_owned()),
+        _ if since.iter().any(|edit| edit.by_bot) => {
+            Whose::Nobody("Capstan ignores ticks by bots".to_owned())
+        }
         ([one], Some(first)) if named.len() == 1 => Whose::Person(one, first.at),
-        ([], _) | ([_], _) => Whose::Nobody("GitHub does not tell who ticked".to_owned()),
+        ([], _) | ([_], _) => Whose::Nobody("GitHub does not say who ticked it".to_owned()),
         (several, _) => {
             let names: Vec<String> = several.iter().take(5).map(|one| code(one, 60)).collect();
             Whose::Nobody(format!("several people edited this page at once ({})", names.join(", ")))
@@ -113,7 +115,7 @@ pub fn edited<'a>(reading: &DashboardReading, edits: &'a [TextEdit], own: &str) 
 pub fn said_to_lost(by: Option<&str>) -> (String, String) {
     let by = by.map_or_else(|| "Somebody".to_owned(), |login| code(login, 60));
     let text = format!(
-        "{by} edited this page in the instant in which Capstan wrote it. What was ticked then is heard when GitHub tells of it; where nothing is said to it here in a minute, tick again."
+        "{by} edited this page while Capstan wrote it. Capstan processes the ticked boxes when GitHub reports them. If there is no answer here within a minute, tick again."
     );
     (by, text)
 }
@@ -182,7 +184,7 @@ mod tests {
             at: at(second),
         };
         let nobody = |why: &str| Whose::Nobody(why.to_owned());
-        let told = "GitHub does not tell who ticked";
+        let told = "GitHub does not say who ticked it";
         for (edits, expected) in [
             (vec![edit("ada", 2), edit("capstan[bot]", 1)], Whose::Person("ada", at(2))),
             (vec![edit("ada", 3), edit("ada", 2), edit("capstan[bot]", 1)], Whose::Person("ada", at(2))),
@@ -194,7 +196,7 @@ mod tests {
             (vec![edit("ada", 3), edit("capstan[bot]", 2), edit("mallory", 1)], Whose::Person("ada", at(3))),
             (vec![edit("ada", 3), edit("", 2), edit("capstan[bot]", 1)], nobody(told)),
             (vec![edit("", 2), edit("capstan[bot]", 1)], nobody(told)),
-            (vec![edit("helper[bot]", 2), edit("ada", 1)], nobody("bots are not heard")),
+            (vec![edit("helper[bot]", 2), edit("ada", 1)], nobody("Capstan ignores ticks by bots")),
             (vec![edit("capstan[bot]", 1)], nobody(told)),
             (vec![], nobody(told)),
         ] {

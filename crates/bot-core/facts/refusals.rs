@@ -146,5 +146,5 @@ impl Refusals {
 /// What is said of a write that GitHub does not take.
 pub fn refused_words(reason: &str, not_before: Timestamp) -> String {
     let minute = Timestamp::from_second(not_before.as_second() / 60 * 60).unwrap_or(not_before);
-    format!("GitHub does not take it: {reason}. It is tried again after {minute}.")
+    format!("GitHub refuses it: {reason}. Capstan retries after {minute}.")
 }

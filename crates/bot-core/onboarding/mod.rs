@@ -124,7 +124,6 @@ fn commit_message(onboarding: &Onboarding, root: &TreeId) -> String {
     let kind = SourceKind::parse(KIND).unwrap_or(SourceKind::RELEASE);
     let source = SourceState::new(SourceId::new(kind, REPOSITORY_FILE), SourceContent::parse(root.as_str()));
     format!(
-        "Add {REPOSITORY_FILE}: Capstan observes this repository\n\nThe settings fit what was found; the pull request \
-         tells it.\n\n{TRAILER_SOURCE}: {source}\n{TRAILER_PLAN}: {plan}\n"
+        "Add {REPOSITORY_FILE}: Capstan observes this repository\n\nThe settings fit the repository; the pull request says what was found.\n\n{TRAILER_SOURCE}: {source}\n{TRAILER_PLAN}: {plan}\n"
     )
 }

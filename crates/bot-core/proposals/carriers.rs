@@ -170,21 +170,21 @@ fn superseded(
     const KEY: &str = "`upgrade.proposals.group`";
     let numbers: Vec<String> = numbers.iter().take(20).map(|number| format!("#{number}")).collect();
     let now = if numbers.is_empty() {
-        "Nothing is left to be offered here.".to_owned()
+        "There is nothing left to offer here.".to_owned()
     } else {
-        format!("What this offers stands in {} now.", list(&numbers))
+        format!("What this offers is now in {}.", list(&numbers))
     };
     let is_shared = |member: &ProposalId| homes.get(member).is_some_and(|home| home.target.group().is_some());
     let by = planned.settings.upgrade.proposals.group.as_ref().map(|group| &group.by);
     let is_its = |member: &ProposalId| carrier_of(member, by, (&Decisions::default(), Draft::Ready)) == *id;
     let why = match id.target.group() {
-        None => format!("The settings have several clusters share a pull request ({KEY})."),
+        None => format!("The settings group several clusters in one pull request ({KEY})."),
         Some(_) if members.iter().any(is_its) => {
-            "Each of these clusters has a pull request of its own: a draft, or one with a release that somebody asked for by name."
+            "Each of these clusters has its own pull request: a draft, or one for a release that was requested by name."
                 .to_owned()
         }
-        Some(_) if members.iter().any(is_shared) => format!("The settings group clusters otherwise ({KEY})."),
-        Some(_) => format!("The settings do not have these clusters share a pull request any more ({KEY})."),
+        Some(_) if members.iter().any(is_shared) => format!("The settings group clusters differently ({KEY})."),
+        Some(_) => format!("The settings no longer group these clusters ({KEY})."),
     };
     format!("{now} {why}")
 }

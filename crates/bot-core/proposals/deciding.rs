@@ -259,8 +259,8 @@ impl<'a> Carrier<'a> {
         let told = |why| {
             // The next pull request of the branch takes the place of that one, and notes it.
             let by = match &why {
-                WhyLeftOut::Stands(Standing::Declined { pull }) => format!("whoever closed #{pull}"),
-                WhyLeftOut::Stands(Standing::Merged { pull }) => format!("whoever took #{pull} back"),
+                WhyLeftOut::Stands(Standing::Declined { pull }) => format!("the person who closed #{pull}"),
+                WhyLeftOut::Stands(Standing::Merged { pull }) => format!("the person who reverted #{pull}"),
                 _ => return why,
             };
             if writes { WhyLeftOut::Stands(Standing::Skipped { by }) } else { why }

@@ -431,6 +431,6 @@ impl Outcome {
     pub fn overtaken(&mut self, intent: &Intent<'_>) -> ProposalOutcome {
         self.overtaken.insert(intent.proposal.clone());
         self.overtaken.extend(intent.parts.iter().map(|part| part.proposal.clone()));
-        ProposalOutcome::waiting("Somebody wrote the branch meanwhile: it is looked at again.")
+        ProposalOutcome::waiting("Another write to the branch came first: Capstan checks it again.")
     }
 }

@@ -30,7 +30,8 @@ pub fn note_newcomers(
     // Where somebody took the record out nobody knows who is in it.
     let is_new = |member: &&ProposalId| !there.is_empty() && !there.contains(member);
     let new: Vec<ProposalId> = decided.carried.iter().filter(is_new).cloned().collect();
-    let why = format!("#{number} of its group is left as it is, without this cluster: {}", state.why);
+    let why =
+        format!("#{number} of its group does not change, and does not have this cluster: {}", state.why);
     outcome.note(&new, &ProposalOutcome::waiting(why));
 }
 

@@ -416,7 +416,10 @@ fn how_a_shared_pull_request_ended_concerns_whom_it_carried() {
             PullState::Closed(Closer::Person),
             "gauss/peu02 gauss/peu03; out: gauss/peu01 (skipped by whoever closed #2)",
         ),
-        (PullState::Merged, "gauss/peu02 gauss/peu03; out: gauss/peu01 (skipped by whoever took #2 back)"),
+        (
+            PullState::Merged,
+            "gauss/peu02 gauss/peu03; out: gauss/peu01 (skipped by the person who reverted #2)",
+        ),
         (PullState::Closed(Closer::Capstan), "gauss/peu01 gauss/peu02 gauss/peu03; out: "),
     ] {
         group().look(|planned| {
@@ -654,7 +657,7 @@ fn what_was_left_is_closed_once_its_changes_are_elsewhere() {
     let Parting::Closes { why, forgotten, .. } = parting(&case, &[], &both) else { panic!("it is closed") };
     assert_eq!(
         why,
-        "What this offers stands in #8 now. The settings have several clusters share a pull request (`upgrade.proposals.group`)."
+        "What this offers is now in #8. The settings group several clusters in one pull request (`upgrade.proposals.group`)."
     );
     assert!(forgotten.is_empty());
     // One that stays out of the shared one is carried nowhere now.
@@ -1226,7 +1229,7 @@ fn members_that_would_join_what_is_left_alone_wait() {
             assert_eq!(one.state, ProposalState::Waiting);
             assert_eq!(
                 one.why,
-                "#5 of its group is left as it is, without this cluster: People worked on it."
+                "#5 of its group does not change, and does not have this cluster: People worked on it."
             );
         }
     }

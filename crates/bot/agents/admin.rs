@@ -33,8 +33,7 @@ pub struct Invitee {
 pub enum NotInvited {
     /// Another agent is there.
     #[error(
-        "the management cluster {management_cluster} has an agent, {} ({}): revoke it first if the new one takes its \
-         place, by `capstan agents revoke {}`; for one beside it, say its name by --name",
+        "the management cluster {management_cluster} already has an agent, {} ({}). To replace it, first run `capstan agents revoke {}`. To add a second one, name it with --name",
         agent.id, agent.name, agent.id
     )]
     NotAlone {
@@ -44,7 +43,7 @@ pub enum NotInvited {
         agent: Box<Agent>,
     },
     /// Another agent is called so.
-    #[error("the agent {0} is called so already: choose another --name, or revoke that one first")]
+    #[error("the agent {0} already has this name: choose another --name, or revoke that agent first")]
     NameTaken(AgentId),
     /// The records.
     #[error(transparent)]

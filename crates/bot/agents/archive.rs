@@ -143,7 +143,7 @@ impl Agents {
             .building
             .acquire()
             .await
-            .map_err(|_| Denied::Failed("no archives are made any more".to_owned()))?;
+            .map_err(|_| Denied::Failed("Capstan is stopping and builds no more archives".to_owned()))?;
         let repository = &watched.repository;
         let token = self.host.git_token(repository).await?;
         let tip = self.mirror.snapshot(repository, &token, &watched.tip).await?;
@@ -169,7 +169,7 @@ impl Agents {
         let bytes: Arc<[u8]> =
             made.map_err(|error| Denied::Failed(error.to_string()))?.map_err(Denied::Failed)?.into();
         let sha256 = hex(digest(&SHA256, &bytes).as_ref());
-        tracing::info!(repository = %repository.name, %commit, agent = %agent.id, bytes = bytes.len(), "an archive was made");
+        tracing::info!(repository = %repository.name, %commit, agent = %agent.id, bytes = bytes.len(), "built an archive");
         Ok(Kept { bytes, sha256 })
     }
 }

@@ -22,11 +22,11 @@ impl Agents {
         // Whoever has a code is never counted among those who guess.
         let refused = |why: &str| match self.limiter.wrong_code() {
             Ok(()) => Denied::Unauthorised(format!("enrolment refused: {why}")),
-            Err(_) => Denied::TooMuch(format!("too many enrolments are refused: {why}")),
+            Err(_) => Denied::TooMuch(format!("too many refused enrolments: {why}")),
         };
         let code = JoinCode::parse(&request.join_code).map_err(|error| refused(&error.to_string()))?;
         if !self.records().is_invited(&code.hash()).await? {
-            return Err(refused("the join code is unknown or over"));
+            return Err(refused("the join code is unknown or has expired"));
         }
         let id =
             AgentId::parse(&Ulid::generate().to_string()).map_err(|error| refused(&error.to_string()))?;
@@ -60,11 +60,10 @@ impl Agents {
             }
             Enrolled::Before(id) => Ok(self.welcome(id)),
             Enrolled::CodeRefused => {
-                Err(refused("the join code is unknown, used, over, or meant for another management cluster"))
+                Err(refused("the join code is unknown, used, expired, or for another management cluster"))
             }
             Enrolled::NotAlone => Err(refused(
-                "the management cluster has another agent, and the join code is not for one beside it: revoke that \
-                 one, or ask for a code with --name",
+                "the management cluster already has an agent, and the join code is not for a second one: revoke that agent, or make a code with --name",
             )),
         }
     }
@@ -89,7 +88,7 @@ impl Agents {
         let header = decode_header(token).map_err(|error| refused(&error))?;
         let id = header.kid.as_deref().and_then(|kid| AgentId::parse(kid).ok());
         let id = id.ok_or_else(|| refused(&"its `kid` names no agent"))?;
-        let agent = self.records().agent(&id).await?.ok_or_else(|| refused(&"nobody knows the agent"))?;
+        let agent = self.records().agent(&id).await?.ok_or_else(|| refused(&"the agent is unknown"))?;
         if agent.revoked_at.is_some() {
             return Err(refused(&format_args!("agent {id} is revoked")));
         }
@@ -103,14 +102,14 @@ impl Agents {
         judge_claims(&claims, &id, self.key.audience(), self.clock.now()).map_err(|error| refused(&error))?;
         // Counted only now: nobody else can use an agent's share up.
         if self.limiter.request(&id).is_err() {
-            return Err(Denied::TooMuch(format!("agent {id} asks too often")));
+            return Err(Denied::TooMuch(format!("agent {id} sends too many requests")));
         }
         let until = claims.remembered_until();
         match self.records().use_token(&id, &claims.jti, until, REMEMBERED_TOKENS).await? {
             TokenUse::First => {}
-            TokenUse::Replayed => return Err(refused(&format_args!("agent {id} used it before"))),
+            TokenUse::Replayed => return Err(refused(&format_args!("agent {id} has already used it"))),
             TokenUse::TooMany => {
-                return Err(Denied::TooMuch(format!("agent {id} has too many tokens that are not over")));
+                return Err(Denied::TooMuch(format!("agent {id} has too many tokens that have not expired")));
             }
         }
         self.records().saw_agent(&id).await?;

@@ -159,7 +159,7 @@ fn write(index: &Index, contents: &[(IndexEntry, Option<Arc<[u8]>>)]) -> std::io
     let Bounded(gzip, _) = tar.into_inner()?;
     let bytes = gzip.finish()?;
     if bytes.len() as u64 > ARCHIVE_BYTES {
-        return Err(std::io::Error::other(format!("it takes more than {ARCHIVE_BYTES} bytes")));
+        return Err(std::io::Error::other(format!("it has more than {ARCHIVE_BYTES} bytes")));
     }
     Ok(bytes)
 }
@@ -170,7 +170,7 @@ struct Bounded(GzEncoder<Vec<u8>>, u64);
 impl Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if self.0.get_ref().len() as u64 > self.1 {
-            return Err(std::io::Error::other(format!("it takes more than {} bytes", self.1)));
+            return Err(std::io::Error::other(format!("it has more than {} bytes", self.1)));
         }
         self.0.write(bytes)
     }

@@ -75,7 +75,7 @@ impl Agents {
 /// # Errors
 /// Its `capstan.yaml` cannot be read: part of a sentence that begins with the file.
 pub(crate) fn git_owners(tree: &dyn Tree, cluster: &ClusterId) -> Result<GitOwners, String> {
-    let unread = |why: &dyn Display| format!("is for the owners of {cluster}, whom nobody can read: {why}");
+    let unread = |why: &dyn Display| format!("is for the owners of {cluster}, which cannot be read: {why}");
     let path = cluster.folder().join(FOLDER_FILE).map_err(|error| unread(&error))?;
     let Some(entry) = tree.entry(&path) else { return Ok(GitOwners::default()) };
     let bytes = tree.read(entry).map_err(|error| unread(&error))?;

@@ -33,13 +33,11 @@ pub enum KeyError {
     Damaged,
     /// What is kept was sealed with another key.
     #[error(
-        "the bot's signing key in the database (table signing_keys, `{NAME}`) was sealed with another key than the \
-         one in --key-file: give that file again, or delete that row and restart; every reconciler then has to \
-         enrol again"
+        "the bot's signing key in the database (table signing_keys, `{NAME}`) was sealed with another key than the one in --key-file: use the earlier key file, or delete that row and restart; every reconciler then has to enrol again"
     )]
     Foreign,
     /// The system gave no random bytes.
-    #[error("no key could be made: the system gives no random bytes")]
+    #[error("cannot make a key: the system gives no random bytes")]
     NoRandomness,
 }
 

@@ -31,7 +31,7 @@ impl Agents {
                 Ok(published) => Some(KubeconfigFile { said: published.said, content: file.content.clone() }),
                 Err(why) => {
                     return Err(Denied::Unusable(format!(
-                        "agent {} sends a file for the owners of {cluster} that is not taken: it {why}",
+                        "agent {} sends a file for the owners of {cluster} that Capstan refuses: it {why}",
                         agent.id
                     )));
                 }
@@ -49,7 +49,7 @@ impl Agents {
                         tracing::info!(repository = %watched.repository.name, %cluster, agent = %agent.id, sha256 = said.sha256, "a key for the owners of a cluster is published");
                     }
                     None => {
-                        tracing::info!(repository = %watched.repository.name, %cluster, agent = %agent.id, "no key of a cluster is published any more");
+                        tracing::info!(repository = %watched.repository.name, %cluster, agent = %agent.id, "the key of a cluster is no longer published");
                     }
                 }
                 if said.is_some_and(|said| said.place == KubeconfigPlace::Git) {
@@ -80,7 +80,7 @@ impl Agents {
         let judged = self.judge(&watched, cluster, &kept.said, &kept.content).await?;
         Ok(judged
             .inspect_err(|why| {
-                tracing::debug!(repository = %watched.repository.name, %cluster, "a file for owners is not given out: it {why}");
+                tracing::debug!(repository = %watched.repository.name, %cluster, "a file for owners is not published: it {why}");
             })
             .ok())
     }

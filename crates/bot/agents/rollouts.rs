@@ -135,7 +135,7 @@ impl RolloutReporter {
             if forgotten_at.is_none_or(|at| at.elapsed() >= FORGET_EVERY) {
                 forgotten_at = Some(std::time::Instant::now());
                 if let Err(error) = self.reconcilers.records.forget_old().await {
-                    tracing::warn!(error = %error, "old records of agents could not be forgotten");
+                    tracing::warn!(error = %error, "cannot delete old records of agents");
                 }
             }
             tokio::select! {
@@ -320,7 +320,7 @@ impl RolloutReporter {
             Err(SyncError::Host(
                 error @ (CodeHostError::NotFound { .. } | CodeHostError::Unexpected { .. }),
             )) => {
-                tracing::warn!(repository = %repository.name, head = %merge.head, error = %error, "GitHub does not take the check");
+                tracing::warn!(repository = %repository.name, head = %merge.head, error = %error, "GitHub refuses the check");
             }
             Err(error) => return Err(error),
         }

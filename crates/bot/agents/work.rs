@@ -52,7 +52,7 @@ impl Agents {
         let _poll = self
             .limiter
             .poll(&agent.id)
-            .map_err(|_| Denied::TooMuch(format!("agent {} polls too often at a time", agent.id)))?;
+            .map_err(|_| Denied::TooMuch(format!("agent {} has too many polls open", agent.id)))?;
         let deadline = Instant::now() + wait;
         let mut subscription = self.reconcilers.notifier.subscribe();
         loop {
@@ -183,9 +183,9 @@ impl Agents {
             };
             let Some((watched, taken)) = by_repository.get_mut(at) else { continue };
             if is_of_the_future(&report.id, self.clock.now()) {
-                refuse(&mut answer, agent, &report, "its id is of a time that has not come");
+                refuse(&mut answer, agent, &report, "the time in its id is in the future");
             } else if !watched.managed_by.has(&agent.management_cluster, &report.cluster) {
-                refuse(&mut answer, agent, &report, "the cluster is not its own");
+                refuse(&mut answer, agent, &report, "the agent does not manage the cluster");
             } else if !self.may_report_on(watched, &report).await? {
                 refuse(&mut answer, agent, &report, "the commit was never on the default branch");
             } else {

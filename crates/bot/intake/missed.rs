@@ -97,7 +97,7 @@ pub async fn look_for_missed(
         match log.redeliver(attempt.id).await? {
             Redelivery::Accepted => looked.asked += 1,
             Redelivery::Refused => {
-                tracing::warn!(delivery = attempt.guid, event = attempt.event, delivered_at = %attempt.at, "GitHub does not make a missed delivery again: what it said is found by comparing, as far as GitHub shows it");
+                tracing::warn!(delivery = attempt.guid, event = attempt.event, delivered_at = %attempt.at, "GitHub does not repeat a missed delivery: Capstan compares repositories instead, as far as GitHub shows what changed");
                 looked.refused += 1;
             }
         }
@@ -121,7 +121,7 @@ pub async fn keep_looking(
         let now = clock.now();
         match look_for_missed(log, records, now).await {
             Ok(looked) => tell(looked, now),
-            Err(error) => tracing::warn!(error = %error, "missed deliveries could not be looked for"),
+            Err(error) => tracing::warn!(error = %error, "cannot look for missed deliveries"),
         }
         tokio::select! {
             () = tokio::time::sleep(every) => {}
@@ -141,7 +141,7 @@ fn tell(looked: Looked, now: Timestamp) {
         .set(now.as_duration().as_secs_f64());
     if let Some(since) = looked.beyond {
         count("beyond", 1);
-        tracing::warn!(%since, "GitHub tells of deliveries of the last three days alone: what was missed before is found by comparing, as far as GitHub shows it");
+        tracing::warn!(%since, "GitHub lists only deliveries of the last three days: for older ones, Capstan compares repositories instead, as far as GitHub shows what changed");
     }
     if looked.asked + looked.refused + looked.left > 0 {
         tracing::info!(

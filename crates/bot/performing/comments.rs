@@ -38,7 +38,7 @@ impl Performer<'_> {
     pub(super) async fn comment(&self, number: u64, body: &str) -> Result<Performed, SyncError> {
         match self.host.create_comment(self.repository, number, body).await {
             Err(error) if error.is_refusal() => {
-                tracing::warn!(repository = %self.repository.name, pull_request = number, error = %error, "GitHub does not take the comment");
+                tracing::warn!(repository = %self.repository.name, pull_request = number, error = %error, "GitHub refuses the comment");
                 Ok(Performed::Refused)
             }
             written => Ok(written.map(|_| Performed::Done)?),
@@ -48,7 +48,7 @@ impl Performer<'_> {
     pub(super) async fn react(&self, comment: CommentId, reaction: Reaction) -> Result<Performed, SyncError> {
         match self.host.react(self.repository, comment, reaction).await {
             Err(error) if error.is_refusal() => {
-                tracing::debug!(repository = %self.repository.name, comment = %comment, error = %error, "GitHub takes no reaction");
+                tracing::debug!(repository = %self.repository.name, comment = %comment, error = %error, "GitHub refuses the reaction");
                 Ok(Performed::Refused)
             }
             reacted => Ok(reacted.map(|()| Performed::Done)?),

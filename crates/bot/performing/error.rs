@@ -23,7 +23,7 @@ pub enum SyncError {
     #[error(transparent)]
     Outside(#[from] OutsideTarget),
     /// The planner stopped in the middle: a fault of Capstan's.
-    #[error("planning stopped in the middle: {0}")]
+    #[error("planning was interrupted: {0}")]
     Planning(#[from] tokio::task::JoinError),
     /// The planner has no answer.
     #[error(transparent)]

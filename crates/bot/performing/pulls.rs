@@ -194,7 +194,7 @@ impl Performer<'_> {
         match self.host.set_draft(self.repository, pull, to).await {
             // Some plans of GitHub have no drafts.
             Err(error) if error.is_refusal() => {
-                tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "GitHub does not change whether a pull request is a draft");
+                tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "GitHub refuses to change whether a pull request is a draft");
                 Ok(Performed::Refused)
             }
             made => Ok(made.map(|()| Performed::Done)?),

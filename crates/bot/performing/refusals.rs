@@ -19,7 +19,7 @@ impl Performer<'_> {
     pub(crate) async fn refused(&self, write: &Write, reason: &str) -> Result<Timestamp, SyncError> {
         let refused = self.refusals.refused(write, self.repository.id, reason, self.clock.now());
         let not_before = refused.not_before;
-        tracing::warn!(repository = %self.repository.name, what = write.what(), reason, refusals = refused.refusals, not_before = %not_before, "refused: this is left alone until then");
+        tracing::warn!(repository = %self.repository.name, what = write.what(), reason, refusals = refused.refusals, not_before = %not_before, "refused: Capstan does not retry before then");
         self.records.save_refused_write(&refused).await?;
         self.records.audit(&write.refusal_audited(&refused)).await?;
         Ok(not_before)

@@ -99,7 +99,7 @@ impl Performer<'_> {
     ) -> Result<Vec<String>, SyncError> {
         match self.host.add_to_sidebar(self.repository, number, part, names).await {
             Ok(left_out) if !left_out.is_empty() => {
-                refused.because(&format!("left out without a word: {}", left_out.join(", ")));
+                refused.because(&format!("left out without a reason: {}", left_out.join(", ")));
                 Ok(left_out)
             }
             // One that GitHub does not know makes it refuse all of them.

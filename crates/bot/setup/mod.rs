@@ -64,22 +64,22 @@ pub struct Kept {
 #[derive(Debug, thiserror::Error)]
 pub enum NotSetUp {
     /// The token is not the one in the log.
-    #[error("the token is not the one that the log has")]
+    #[error("the token is not the one in the log")]
     Token,
     /// The state is missing, was not given here, is old, or was used.
-    #[error("the state was not given here, too long ago, or was used already")]
+    #[error("the state is unknown, too old or already used")]
     State,
-    /// An App was made meanwhile.
-    #[error("App {0} was made already")]
+    /// An App was created meanwhile.
+    #[error("App {0} was already created")]
     Done(u64),
     /// The place cannot be written to; GitHub was not asked.
-    #[error("the App could not be kept: {0}")]
+    #[error("the App could not be stored: {0}")]
     Place(#[source] std::io::Error),
     /// GitHub.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
     /// GitHub made the App, and it could not be kept.
-    #[error("App {id} ({page}) was made, and could not be kept: {source}")]
+    #[error("App {id} ({page}) was created but could not be stored: {source}")]
     Lost {
         /// Its id.
         id: u64,
@@ -360,7 +360,7 @@ mod tests {
         let lost = place.setup.finish(&state, "good").await.unwrap_err().to_string();
         assert_eq!(
             lost,
-            "App 12 (https://github.example/apps/capstan) was made, and could not be kept: full"
+            "App 12 (https://github.example/apps/capstan) was created but could not be stored: full"
         );
     }
 

@@ -40,7 +40,7 @@ impl Run<'_> {
             Ok(reviews) => Some(reviews.into_iter().collect::<BTreeMap<u64, Vec<Review>>>()),
             // Then those that were noted stand, and no other.
             Err(error) if SyncError::is_lone(&error) => {
-                tracing::warn!(repository = %self.repository.name, error = %error, "reviews cannot be read: what was noted of them stands");
+                tracing::warn!(repository = %self.repository.name, error = %error, "reviews cannot be read: Capstan keeps the recorded ones");
                 None
             }
             Err(error) => return Err(error.into()),
@@ -90,7 +90,7 @@ impl Run<'_> {
             match self.concerned(pull, planned.scopes).await? {
                 Ok(touched) => members = touched,
                 Err(why) => {
-                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, why = why.text(), "nobody knows what this touches: it is not approved");
+                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, why = why.text(), "it is unknown what this touches: it is not approved");
                     return Ok(());
                 }
             }

@@ -117,7 +117,7 @@ impl Run<'_> {
         turn(match intent(planned, proposal, decided, (branch, pull), outcome, now) {
             Some(intent) => {
                 for cluster in &intent.without_room {
-                    tracing::warn!(repository = %self.repository.name, cluster = %cluster, "so much is noted of a group that what was decided about one of its clusters has no room");
+                    tracing::warn!(repository = %self.repository.name, cluster = %cluster, "the record of a group is full: it has no room for the decisions about one of its clusters");
                 }
                 Step::Publish(Box::new(intent))
             }
@@ -157,7 +157,7 @@ impl Run<'_> {
             }
             // What was repeated in vain is tried again by the next run; its neighbours go on.
             Err(error) if error.is_of_one() => {
-                tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal could not be brought up");
+                tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal could not be written");
                 Ok(fail(outcome, ending, &decided.carried, error))
             }
             state => state,

@@ -62,7 +62,7 @@ impl Run<'_> {
         }
         let refused = |why: &str| Err(why.to_owned());
         if settings.mode == Mode::Observe {
-            let why = "the settings say `mode: observe`, so that no pull request is opened";
+            let why = "the settings say `mode: observe`, so Capstan opens no pull request";
             let asked = wanted.into_iter().map(|(place, _)| (place, refused(why))).collect();
             return Ok((fleet, AskedClusters::new(asked)));
         }
@@ -72,7 +72,7 @@ impl Run<'_> {
                 let made = if at < MOST {
                     made(&wanted, fleet.as_ref())
                 } else {
-                    Ok(Err("too much was asked for at once: comment it again".to_owned()))
+                    Ok(Err("there were too many requests at once: comment it again".to_owned()))
                 };
                 match made {
                     Ok(made) => drop(asked.insert(place, made)),
@@ -137,7 +137,7 @@ impl Run<'_> {
         let write = Write::cluster(&branch, text_digest(&format!("{}\0{}", pull.commit, pull.title)));
         if let Some(known) = self.performer.refusal(&write) {
             let why = format!(
-                "GitHub refused it, and it is not tried before {}: {}",
+                "GitHub refused it, and Capstan does not retry before {}: {}",
                 known.not_before, known.reason
             );
             return Ok(not_done(cluster, &why, Refusal::State));
@@ -149,16 +149,17 @@ impl Run<'_> {
             }
             Some(Published::Refused(why)) => {
                 let why = why.trim_end_matches('.');
-                (format!("GitHub refused it: {why}. Ask again once it would take it"), Refusal::State)
+                (format!("GitHub refused it: {why}. Comment it again once the cause is gone"), Refusal::State)
             }
             None => (
                 format!(
-                    "commits of people stand on the branch `{branch}`: delete it where they may go, and ask again"
+                    "the branch `{branch}` has commits by people: if nobody needs them, delete it, and comment it again"
                 ),
                 change.page(),
             ),
             Some(_) => (
-                "somebody was quicker with its branch or pull request: have a look, and ask again".to_owned(),
+                "its branch or pull request changed at the same time: check it, and comment it again"
+                    .to_owned(),
                 change.page(),
             ),
         };

@@ -86,10 +86,10 @@ impl Run<'_> {
                 // What is wrong with one set's branch is not its neighbours' trouble, and without what was judged nothing
                 // is taken for it.
                 Err(error) if error.is_of_one() => {
-                    tracing::warn!(repository = %self.repository.name, set = %set, error = %error, "what was judged of components cannot be read");
+                    tracing::warn!(repository = %self.repository.name, set = %set, error = %error, "earlier verdicts on components cannot be read");
                     unread.push((
                         wanted,
-                        format!("what its open pull request was judged with cannot be read: {error}"),
+                        format!("the components that its open pull request was checked with cannot be read: {error}"),
                     ));
                     continue;
                 }

@@ -99,8 +99,8 @@ impl Run<'_> {
         match self.awaits_rollout(planned.reporters, planned.scopes, cluster).await {
             // What is wrong with one cluster's last rollout is not its neighbours' trouble.
             Err(error) if error.is_of_one() => {
-                tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "whether a rollout is done cannot be told");
-                Ok(Some(format!("Whether its last rollout is done cannot be told: {error}")))
+                tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "it is unknown whether a rollout is done");
+                Ok(Some(format!("It is unknown whether its last rollout is done: {error}")))
             }
             why => why,
         }

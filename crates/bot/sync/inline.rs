@@ -42,8 +42,7 @@ impl Run<'_> {
         };
         let subject = self.subject(pull).await?;
         let Some(comparison) = self.comparison(&subject, &mut Comparisons::default()).await? else {
-            let why =
-                "GitHub has not found out yet what a merge of it would be: comment it again in a minute";
+            let why = "GitHub has not computed its merge yet: comment it again in a minute";
             return Ok(not_rendered(&[why.to_owned()]));
         };
         if comparison.basis != MergeBasis::Merge {
@@ -57,9 +56,7 @@ impl Run<'_> {
         };
         let plans = match self.inventory_plans(&comparison, judging).await? {
             None => {
-                return Ok(Answer::told(
-                    "It changes nothing of the inventory: there is nothing to render.\n",
-                ));
+                return Ok(Answer::told("It does not change the inventory: there is nothing to render.\n"));
             }
             Some(Err(why)) => return Ok(not_rendered(&[why])),
             Some(Ok(plans)) => plans,
@@ -70,30 +67,30 @@ impl Run<'_> {
         };
         let left = left_in_words(&inline);
         if inline.upgrades.is_empty() {
-            let text = "Every base is as the inventory says: there is nothing to render.\n";
+            let text = "Every base matches the inventory: there is nothing to render.\n";
             return Ok(Answer::told(text.to_owned() + &left));
         }
         let head = self.required_snapshot(&pull.head).await?;
         if let Some(path) = moved_file(&inline.upgrades, &comparison, &head) {
-            let why = format!("the base branch has another `{path}` by now: merge it into this branch first");
+            let why = format!("the base branch has changed `{path}` since: merge it into this branch first");
             return Ok(not_rendered(&[why]));
         }
         match self.put_on(request, pull, (&head, &comparison), &inline, planned).await? {
             Branched::Stands | Branched::Written(_) => {
                 let clusters = inline.upgrades.iter().map(|upgrade| code(upgrade.target.path(), 200));
                 let text = format!(
-                    "Rendered on this branch: {}. The check tells what a merge does to {}.\n{left}",
+                    "Rendered on this branch: {}. The check shows what a merge changes in {}.\n{left}",
                     list(&few(clusters, MOST_NAMED, "more")),
                     if inline.upgrades.len() == 1 { "it" } else { "them" },
                 );
                 Ok(Answer::told(text))
             }
             Branched::Ends(Published::Refused(why)) => Ok(not_rendered(&[format!(
-                "GitHub refused to have its branch moved: {}",
+                "GitHub refused to move its branch: {}",
                 why.trim_end_matches('.')
             )])),
             Branched::Ends(_) => {
-                Ok(not_rendered(&["somebody pushed meanwhile: look at it, and ask again".to_owned()]))
+                Ok(not_rendered(&["there was a push meanwhile: check it, and comment it again".to_owned()]))
             }
         }
     }
@@ -104,10 +101,10 @@ impl Run<'_> {
         request: &'r Request,
         planned: Planned<'_>,
     ) -> Result<&'r PullRequest, &'static str> {
-        let pull = request.pull.as_ref().ok_or("this is no pull request")?;
+        let pull = request.pull.as_ref().ok_or("this is not a pull request")?;
         let is_own = is_name_of_proposal(&pull.head_branch);
         if planned.settings.mode == Mode::Observe {
-            return Err("the settings say `mode: observe`, so that no branch is written");
+            return Err("the settings say `mode: observe`, so Capstan writes no branch");
         }
         if planned.decided.pause().is_some() {
             return Err("Capstan is paused here: `resume` ends that");
@@ -117,14 +114,14 @@ impl Run<'_> {
         }
         if !pull.head_in_repository {
             return Err(
-                "its branch is in a fork, where Capstan writes nothing: merged, each cluster gets a proposal of its own",
+                "its branch is in a fork, where Capstan writes nothing: after the merge, each cluster gets its own proposal",
             );
         }
         if pull.base_branch != self.repository.default_branch {
-            return Err("it does not aim at the default branch");
+            return Err("its base is not the default branch");
         }
         if is_own || pull.head_branch == self.repository.default_branch {
-            return Err("its branch is no author's own");
+            return Err("its branch is Capstan's or the default branch");
         }
         Ok(pull)
     }
@@ -192,7 +189,7 @@ fn message(request: &Request, upgrades: &[Arc<Upgrade>]) -> String {
     let more = upgrades.len().saturating_sub(MOST_NAMED);
     let more = if more == 0 { String::new() } else { format!("- and {more} more\n") };
     format!(
-        "Render what the inventory says of {}\n\nAsked for by {} in #{}.\n\n{}{more}",
+        "Render the inventory for {}\n\nAsked for by {} in #{}.\n\n{}{more}",
         count(upgrades.len(), "cluster", "clusters"),
         capstan_report::markdown::plain(&request.by, 100),
         request.number,
@@ -209,7 +206,7 @@ fn left_in_words(inline: &Inline) -> String {
     if rows.is_empty() {
         return rows;
     }
-    format!("\nBrought by proposals of their own, once this is merged:\n\n{rows}{more}")
+    format!("\nThese get their own proposals once this is merged:\n\n{rows}{more}")
 }
 
 fn not_rendered(against: &[String]) -> Answer {

@@ -72,7 +72,7 @@ impl Run<'_> {
                 Ok(Some(published)) => published,
                 Ok(None) => continue,
                 Err(why) => {
-                    tracing::warn!(repository = %self.repository.name, %cluster, "a file for owners is not brought into Git: it {why}");
+                    tracing::warn!(repository = %self.repository.name, %cluster, "a file for owners is not added to Git: it {why}");
                     continue;
                 }
             };

@@ -61,7 +61,7 @@ impl Run<'_> {
                 // The work itself wants what is left of the limit.
                 Err(SyncError::Host(CodeHostError::RateLimited { .. })) => std::future::pending().await,
                 Err(error) => {
-                    tracing::debug!(repository = %self.repository.name, error = %error, "who says something meanwhile is heard by the next run");
+                    tracing::debug!(repository = %self.repository.name, error = %error, "the next run reads comments that are made meanwhile");
                     tokio::time::sleep(EVERY).await;
                 }
             }

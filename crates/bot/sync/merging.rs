@@ -81,12 +81,12 @@ impl Run<'_> {
             let call = MergeCall::TakeBack(undo);
             match self.ports.host.merge(self.repository, pull, &view.head, call).await? {
                 MergeAnswer::Done => {
-                    tracing::info!(repository = %self.repository.name, pull_request = pull.number, why = words, "what was asked of GitHub is taken back");
+                    tracing::info!(repository = %self.repository.name, pull_request = pull.number, why = words, "Capstan withdraws its merge request");
                     let detail = format!("#{}: {words}", pull.number);
                     self.performer.audit_each(&members, "merge-taken-back", &detail).await?;
                 }
                 MergeAnswer::Refused(reason) => {
-                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, reason, "GitHub does not take back what was asked of it");
+                    tracing::warn!(repository = %self.repository.name, pull_request = pull.number, reason, "GitHub does not withdraw the merge request");
                     ending.look_again();
                 }
             }

@@ -185,7 +185,7 @@ impl Ending {
     ) -> Result<Option<T>, SyncError> {
         match result {
             Err(error) if error.is_of_one() => {
-                tracing::warn!(repository = %repository.name, doing, error = %error, "the rest goes on without it");
+                tracing::warn!(repository = %repository.name, doing, error = %error, "the rest continues without it");
                 self.fail(error);
                 Ok(None)
             }
@@ -403,7 +403,7 @@ impl Run<'_> {
         let mut outcome = Box::pin(self.bring_proposals_up(planned, &mut later)).await?;
         // The next run tells it; what was found out is kept all the same.
         let told = self.tell_campaigns(&outcome.campaigns).await;
-        later.isolate(self.repository, "telling that campaigns stand still", told)?;
+        later.isolate(self.repository, "reporting stopped campaigns", told)?;
         let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await;
         let kept = later.isolate(self.repository, "keeping the dashboard", kept)?.unwrap_or(Kept::Later);
         let open = match outcome.wrote {
@@ -422,11 +422,11 @@ impl Run<'_> {
         let answered = answered.and(self.report_pressed(judging, open, &outcome, &mut seen).await?);
         self.remember(planned, &outcome).await?;
         let brought = self.bring_kubeconfigs(planned).await;
-        let brought = ending.isolate(self.repository, "bringing keys for owners into Git", brought)?;
+        let brought = ending.isolate(self.repository, "adding keys for owners to Git", brought)?;
         ending = brought.into_iter().fold(ending, Ending::and);
         ending.isolate(
             self.repository,
-            "saying what cannot be planned",
+            "reporting what cannot be planned",
             self.performer.perform(tree_status(&self.facts.base.commit, &plans)).await,
         )?;
         afterwards.look_again = outcome.campaigns.look_again;
@@ -466,7 +466,7 @@ impl Run<'_> {
             .performer
             .perform(tree_status_without_settings(&self.facts.base.commit, &problem.to_string()))
             .await;
-        ending.isolate(self.repository, "saying what cannot be planned", told)?;
+        ending.isolate(self.repository, "reporting what cannot be planned", told)?;
         let told = self.tell_dashboard(&problem.to_string()).await;
         ending.isolate(self.repository, "keeping the dashboard", told)?;
         Ok(ending)

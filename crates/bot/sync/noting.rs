@@ -52,7 +52,7 @@ impl Run<'_> {
         let (host, repository) = (&self.ports.host, self.repository);
         let now = host.pull_request(repository, pull.number).await?;
         let Some(block) = self.block_of(proposal, &now).await? else {
-            tracing::warn!(repository = %repository.name, pull_request = pull.number, "neither body nor head tell what a proposal offers: nothing is decided about it");
+            tracing::warn!(repository = %repository.name, pull_request = pull.number, "neither the body nor the head of a proposal says what it offers: Capstan decides nothing about it");
             return Ok(());
         };
         let (drafted, then) = self.performer.note_draft(&now, block.drafted, want).await?;
@@ -89,7 +89,7 @@ impl Run<'_> {
             {
                 tracing::info!(repository = %self.repository.name, cluster = %proposal, pull_request = number, "the pull request is gone");
                 ending.look_again();
-                let why = format!("#{number} is gone: the cluster is looked at again.");
+                let why = format!("#{number} is gone: Capstan checks the cluster again.");
                 Ok(ProposalOutcome::waiting(why))
             }
             _ => Err(error),

@@ -94,7 +94,7 @@ impl Run<'_> {
             return Ok(());
         }
         let Some(now) = self.performer.still_open(pull.number).await? else { return Ok(()) };
-        let why = format!("`{REPOSITORY_FILE}` stands on the default branch now, and what it says holds.");
+        let why = format!("`{REPOSITORY_FILE}` is on the default branch now, and applies.");
         self.performer.close(pull.number, closed_body(&now.body, &why, None)).await?;
         self.performer.audit(None, "onboarding-closed", format!("#{}: there are settings", pull.number)).await
     }
@@ -125,7 +125,7 @@ impl Run<'_> {
             }
         };
         let Some(desired) = desired(self.facts, onboarding, (there.as_ref(), open), body) else {
-            tracing::debug!(repository = %self.repository.name, "a person works on {ONBOARDING_BRANCH}: it is left alone");
+            tracing::debug!(repository = %self.repository.name, "a person works on {ONBOARDING_BRANCH}: Capstan does not change it");
             return Ok(None);
         };
         self.performer.bring_up(&desired).await.map(Some)

@@ -187,7 +187,7 @@ impl Run<'_> {
         planned: Planned<'_>,
     ) -> Result<Answer, SyncError> {
         let Some(pull) = &request.pull else {
-            let text = "This is an issue: say it on a pull request.\n";
+            let text = "This is an issue: comment on a pull request.\n";
             return Ok(Answer::refused(Refusal::NothingThere, text));
         };
         let default_branch = &self.repository.default_branch;

@@ -53,7 +53,7 @@ impl Run<'_> {
             Ok(recent) => recent,
             Err(error @ CodeHostError::RateLimited { .. }) => return Err(error.into()),
             Err(error) => {
-                tracing::warn!(repository = %self.repository.name, error = %error, "comments cannot be listed: no command is obeyed");
+                tracing::warn!(repository = %self.repository.name, error = %error, "comments cannot be listed: Capstan executes no command");
                 if !error.is_refusal() {
                     ending.fail(error.into());
                 }
@@ -117,10 +117,10 @@ impl Run<'_> {
             match heard {
                 Ok(request) => requests.extend(request),
                 Err(SyncError::Host(error)) if error.is_refusal() => {
-                    tracing::warn!(repository = %self.repository.name, comment = %comment.id, error = %error, "a comment's commands are not obeyed");
+                    tracing::warn!(repository = %self.repository.name, comment = %comment.id, error = %error, "the commands of a comment are not executed");
                 }
                 Err(error) if error.is_of_one() => {
-                    tracing::warn!(repository = %self.repository.name, comment = %comment.id, error = %error, "a comment's commands are not obeyed yet");
+                    tracing::warn!(repository = %self.repository.name, comment = %comment.id, error = %error, "the commands of a comment are not executed yet");
                     ending.fail(error);
                 }
                 Err(error) => return Err(error),
@@ -145,7 +145,7 @@ impl Run<'_> {
             Ok(opened) => Ok(opened),
             Err(error @ CodeHostError::RateLimited { .. }) => Err(error.into()),
             Err(error) => {
-                tracing::warn!(repository = %self.repository.name, error = %error, "issues cannot be read: no command in the text of one is obeyed");
+                tracing::warn!(repository = %self.repository.name, error = %error, "issues cannot be read: Capstan executes no command in their text");
                 if !error.is_refusal() {
                     ending.fail(error.into());
                 }
@@ -220,7 +220,7 @@ impl Run<'_> {
         }
         let own = match self.ports.host.own_reactions(self.repository, comment.id).await {
             Err(error) if error.is_refusal() => {
-                tracing::debug!(repository = %self.repository.name, comment = %comment.id, error = %error, "GitHub tells no reactions");
+                tracing::debug!(repository = %self.repository.name, comment = %comment.id, error = %error, "GitHub lists no reactions");
                 return Ok(false);
             }
             own => own?,
@@ -237,7 +237,7 @@ impl Run<'_> {
         for press in &self.hints.presses {
             let Some((command, pull)) = meant_by(self.facts, press) else {
                 // Its head is another one by now, or it is closed: the button was of something that is gone.
-                tracing::info!(repository = %self.repository.name, actor = press.by, button = press.button, head = press.head, "a button was pressed of what is gone");
+                tracing::info!(repository = %self.repository.name, actor = press.by, button = press.button, head = press.head, "somebody pressed a button of something that is gone");
                 let detail = format!("{}, button at {}", press.button, press.head);
                 self.performer.audit_by(&press.by, "command-overtaken", detail).await?;
                 continue;
@@ -281,7 +281,7 @@ impl Run<'_> {
                 Ok(Bound::NotYet) => ending.look_again(),
                 // What is wrong with one request is not the others' trouble.
                 Err(error) if error.is_of_one() => {
-                    tracing::warn!(repository = %self.repository.name, request = %request.id(), error = %error, "commands are not obeyed");
+                    tracing::warn!(repository = %self.repository.name, request = %request.id(), error = %error, "commands are not executed");
                     ending.fail(error);
                 }
                 Err(error) => return Err(error),

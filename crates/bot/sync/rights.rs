@@ -37,7 +37,7 @@ impl<'a> Rights<'a> {
             Some((_, Ok(text))) => CodeOwners::read(&String::from_utf8_lossy(&text)),
             // Whoever may write would own everything else.
             Some((entry, Err(error))) => {
-                tracing::warn!(repository = %run.repository.name, file = %entry.path, error = %error, "who owns what cannot be read: nobody counts as an owner");
+                tracing::warn!(repository = %run.repository.name, file = %entry.path, error = %error, "the owners cannot be read: no user counts as an owner");
                 CodeOwners::unreadable()
             }
         };
@@ -105,7 +105,7 @@ impl Run<'_> {
                 Ok(belongs) => belongs,
                 // Without the right to read members nobody is known to be one: the answer names the team.
                 Err(error) if error.is_refusal() => {
-                    tracing::warn!(repository = %self.repository.name, organisation = team.organisation, team = team.slug, error = %error, "who belongs to a team cannot be told: nobody does");
+                    tracing::warn!(repository = %self.repository.name, organisation = team.organisation, team = team.slug, error = %error, "the members of a team are unknown: no user counts as one");
                     false
                 }
                 Err(error) => return Err(error.into()),

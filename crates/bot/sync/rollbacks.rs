@@ -52,7 +52,7 @@ impl Run<'_> {
         };
         if state != PullRequestState::Merged {
             return Ok(Err(format!(
-                "#{number} is not merged: comment `rollback` on the merged upgrade that is to be taken back"
+                "#{number} is not merged: comment `rollback` on the merged upgrade that you want to roll back"
             )));
         }
         let (brought, base) = self.brought_by(&branch, &head).await?;

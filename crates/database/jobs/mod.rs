@@ -163,7 +163,7 @@ impl Jobs for Database {
                 Ok(DeadJob {
                     repository: repository.cast_unsigned(),
                     name: RepositoryName::parse(&name)
-                        .ok_or_else(|| corrupt(DOING, format!("`{name}` is no repository's name")))?,
+                        .ok_or_else(|| corrupt(DOING, format!("`{name}` is not the name of a repository")))?,
                     attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
                     reason,
                     since: timestamp(since),
@@ -203,7 +203,7 @@ impl Database {
         // There may be more for the next worker.
         self.work.notify_one();
         let name = RepositoryName::parse(&name)
-            .ok_or_else(|| corrupt(DOING, format!("`{name}` is no repository's name")))?;
+            .ok_or_else(|| corrupt(DOING, format!("`{name}` is not the name of a repository")))?;
         Ok(Some(ClaimedJob {
             lease: id,
             repository: repository.cast_unsigned(),

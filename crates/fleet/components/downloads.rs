@@ -108,8 +108,8 @@ impl Asked for Components {
 
 /// How a host is named.
 const REMEDY: Remedy = Remedy {
-    hosts: "the reconciler may speak to",
-    act: "name it in its setting `provider-hosts`, or put the components into a ConfigMap, as `capstan providers fetch` prints it",
+    hosts: "the reconciler may contact",
+    act: "add it to its setting `provider-hosts`, or put the components into a ConfigMap, as `capstan providers fetch` prints it",
 };
 
 /// How soon those are asked for again that are on their way.

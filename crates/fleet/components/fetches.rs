@@ -200,7 +200,7 @@ fn later(now: Timestamp, wait: Duration) -> Timestamp {
 /// Why nothing is asked of a host. To the minute: the sentence stays the same while it holds.
 pub(super) fn resting(host: &str, until: Timestamp) -> String {
     let until = until.strftime("%Y-%m-%d %H:%M");
-    format!("{host} wants no more requests until {until} UTC: they are asked for again then")
+    format!("{host} accepts no more requests until {until} UTC: Capstan retries then")
 }
 
 /// Why something could not be fetched, where that is a host that may not be asked: in the words of whoever names hosts.
@@ -209,11 +209,11 @@ pub(super) fn not_named(error: &FetchError, hosts: &AllowedHosts, remedy: &Remed
         FetchError::HostNotAllowed { host, .. } => Some(remedy.words(host, hosts)),
         // Where it leads is the word of who answered: it is for the log of whoever runs this.
         FetchError::RedirectedElsewhere { from, to, .. } => {
-            tracing::warn!(%from, %to, "components lead to a host that is not among those that may be spoken to");
-            Some(remedy.words(&format!("the host to which {from} leads, named in the log,"), hosts))
+            tracing::warn!(%from, %to, "components redirect to a host that is not allowed");
+            Some(remedy.words(&format!("the host that {from} redirects to, named in the log,"), hosts))
         }
         FetchError::OutOfReach { host } => Some(format!(
-            "{host} leads to an address of a private network or of this machine: where that is meant, whoever runs this names it as `private://{host}` in the setting `provider-hosts`"
+            "{host} resolves to an address of a private network or of this machine: if that is intended, add it as `private://{host}` to the setting `provider-hosts`"
         )),
         _ => None,
     }

@@ -129,8 +129,8 @@ enum Supplied {
 
 /// How a host is named.
 const REMEDY: Remedy = Remedy {
-    hosts: "may be spoken to",
-    act: "add it to `providers.hosts` of .capstan.yaml on the default branch; whoever runs Capstan has to name it too, in the bot's setting `provider-hosts`, unless it is a public one",
+    hosts: "Capstan may contact",
+    act: "add it to `providers.hosts` of .capstan.yaml on the default branch. Unless it is a public one, it must also be in the bot's setting `provider-hosts`",
 };
 
 impl Supplier {
@@ -161,7 +161,7 @@ impl Supplier {
             if number >= self.0.limits.wanted {
                 let most = count(self.0.limits.wanted, "version", "versions");
                 let why = format!(
-                    "the repository asks for more than the {most} of components that are fetched for one look: put some into .capstan/providers with `capstan providers fetch`"
+                    "the repository asks for more than {most} of components, the limit for one run: put some into .capstan/providers with `capstan providers fetch`"
                 );
                 supplies.add(wanted, Supply::Missing(why));
             } else if hosts.allow_origin(&wanted.origin) {
@@ -191,7 +191,7 @@ impl Supplier {
                     if bytes > self.0.limits.bytes {
                         let most = self.0.limits.bytes >> 20;
                         Supply::Missing(format!(
-                            "the components of the repository's sets take more than {most} MiB together, and so much is looked at"
+                            "the components of the repository's sets have more than {most} MiB together, which is the limit"
                         ))
                     } else {
                         Supply::Fetched(published)
@@ -248,7 +248,7 @@ impl Supplier {
         match fitting(&kept, asked) {
             Some(published) => Supplied::Here(published),
             None => Supplied::Not(Supply::Missing(format!(
-                "what was fetched from {} could not be kept: the log of Capstan says why",
+                "the components from {} could not be stored: the log of Capstan says why",
                 asked.wanted.origin
             ))),
         }
@@ -341,8 +341,8 @@ impl Errand {
             Ok(Err(why)) => why,
             Err(error) => error.to_string(),
         };
-        tracing::error!(repository = %self.job.name, error = %why, "components could not be kept");
-        Err(Supply::Missing("Capstan could not keep them: its log says why".to_owned()))
+        tracing::error!(repository = %self.job.name, error = %why, "components could not be stored");
+        Err(Supply::Missing("Capstan could not store them: its log says why".to_owned()))
     }
 
     /// What is said of a failure, and for how long it stands.
@@ -365,7 +365,7 @@ impl Errand {
                 Supply::Moved { known: recorded.clone(), found: found.clone() }
             }
             FetchError::Unauthorized { address, status, .. } => Supply::Missing(format!(
-                "{address} answers {status}: whoever runs Capstan gives it credentials for that host, in the file of its setting `provider-credentials-file`"
+                "{address} answers {status}: add credentials for that host to the file of the setting `provider-credentials-file`"
             )),
             error => {
                 let why = not_named(error, &self.asked.hosts, &REMEDY);
@@ -379,7 +379,7 @@ impl Errand {
 /// Asks that a repository be looked at again.
 async fn tell(shared: &Shared, job: &JobRequest) {
     if let Err(error) = shared.sources.jobs.enqueue(job).await {
-        tracing::warn!(repository = %job.name, error = %error, "a repository whose components were fetched is looked at with the next resync only");
+        tracing::warn!(repository = %job.name, error = %error, "a repository whose components were fetched is checked only at the next resync");
     }
 }
 
@@ -392,6 +392,6 @@ fn fitting(kept: &KeptComponents, asked: &Components) -> Option<Arc<Published>> 
 
 fn being_fetched(origin: &Origin) -> Supply {
     Supply::Missing(format!(
-        "they are being fetched from {origin}: what becomes of their objects is told once they are here"
+        "Capstan is fetching them from {origin}, and then shows what happens to their objects"
     ))
 }

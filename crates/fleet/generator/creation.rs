@@ -77,7 +77,7 @@ impl Fleet {
         let name = ReleaseName::Id(release.id.clone());
         if let Some(what) = difference(&after.plan(id, Some(&name))?) {
             return Err(NotPossible::Failed(format!(
-                "the cluster would not be what {} says, so it is not made: {what}",
+                "the cluster would differ from {}, so Capstan does not make it: {what}",
                 release.id
             )));
         }
@@ -145,29 +145,29 @@ impl Fleet {
         let usage = |message: String| Err(NotPossible::Usage(message));
         let folder = id.folder();
         if ReleaseVersion::parse(folder.name()).is_some() {
-            return usage(format!("`{id}` is called like a version: such a folder is a release's"));
+            return usage(format!("`{id}` has the name of a version: such a folder is a release"));
         }
         if folder.parts().any(|part| part.starts_with('.')) {
             return usage(format!(
-                "`{id}` has a part that begins with a dot: such folders are other programs'"
+                "`{id}` has a part that begins with a dot: such folders belong to other programs"
             ));
         }
         if !self.tree.entries_in(folder).is_empty() || self.tree.entry(folder).is_some() {
-            return usage(format!("{id} is there already, and a new cluster never overwrites anything"));
+            return usage(format!("{id} already exists, and a new cluster never overwrites anything"));
         }
         let mut above = std::iter::successors(folder.parent(), RepoPath::parent);
         if let Some(file) = above.find(|folder| self.tree.entry(folder).is_some()) {
-            return usage(format!("{file} is a file, so that {id} cannot be a folder"));
+            return usage(format!("{file} is a file, so {id} cannot be a folder"));
         }
         let inside = folder.join("capstan.yaml").unwrap_or_default();
         if let Some(outer) = self.layout().target_around(&inside) {
             return usage(format!(
-                "{id} would lie in the cluster {}, and a cluster never contains another",
+                "{id} would be in the cluster {}, and a cluster never contains another",
                 outer.id
             ));
         }
         if let Some(outer) = self.layout().release_around(&inside) {
-            return usage(format!("{id} would lie in the release {}", outer.id));
+            return usage(format!("{id} would be in the release {}", outer.id));
         }
         let holds = |cluster: &&Arc<TargetFolder>| cluster.id.folder().is_in(folder);
         if let Some(inner) = self.layout().targets.iter().find(holds) {
@@ -192,7 +192,7 @@ impl Fleet {
         let ids = || catalogue.releases().iter().map(|release| release.id.as_str());
         match found.as_slice() {
             [release] if release.kind != TargetKind::Cluster => Err(NotPossible::Usage(format!(
-                "the release {} is one for {}s, as the objects of its base say: no cluster is made of it",
+                "the release {} is for {}s, as the objects of its base show: Capstan makes no cluster from it",
                 release.id,
                 release.kind.noun()
             ))),
@@ -211,7 +211,10 @@ impl Fleet {
             }
             several => {
                 let names: Vec<&str> = several.iter().map(|release| release.id.as_str()).collect();
-                Err(NotPossible::Usage(format!("several releases are called `{name}`: {}", names.join(", "))))
+                Err(NotPossible::Usage(format!(
+                    "several releases have the name `{name}`: {}",
+                    names.join(", ")
+                )))
             }
         }
     }
@@ -232,7 +235,7 @@ impl Fleet {
                     let patterns: Vec<String> = patterns.iter().map(|glob| format!("`{glob}`")).collect();
                     format!("`clusters.paths` in .capstan.yaml has {}", patterns.join(", "))
                 }
-                None => "by its shape it is none".to_owned(),
+                None => "its content is not that of a cluster".to_owned(),
             };
             return Err(NotPossible::Usage(format!("{id} would not be found as a cluster: {why}")));
         };

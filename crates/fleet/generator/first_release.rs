@@ -49,7 +49,7 @@ pub enum FirstReleaseFailed {
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
     /// The proof failed: what would change.
-    #[error("the release would not be what the cluster is, so nothing is written: {0}")]
+    #[error("the release would differ from the cluster, so Capstan writes nothing: {0}")]
     Differs(String),
 }
 
@@ -76,7 +76,7 @@ impl Fleet {
         if let Some(recorded) = &cluster.recorded {
             let known = &recorded.name;
             return Err(FirstReleaseFailed::Usage(format!(
-                "{id} is at {known} already: a first release is made from a cluster that is at none"
+                "{id} is already at {known}: make a first release from a cluster without a release"
             )));
         }
         let made = first_release(self.tree.as_ref(), &cluster, &folder)?;
@@ -85,7 +85,7 @@ impl Fleet {
             && *other != made.name
         {
             return Err(FirstReleaseFailed::Usage(format!(
-                "{} gives {CLUSTER_NAME} the value `{other}`, and the cluster is called `{}`",
+                "{} gives {CLUSTER_NAME} the value `{other}`, but the name of the cluster is `{}`",
                 cluster.folder.settings_path(),
                 made.name
             )));
@@ -115,13 +115,13 @@ impl Fleet {
         let provider = folder.parent().unwrap_or_default();
         if provider.is_root() || ReleaseVersion::parse(folder.name()).is_none() {
             return Err(usage(format!(
-                "`{release}` is no release: give a provider and a version, e.g. aws/v1.0.0"
+                "`{release}` is not a release: give a provider and a version, e.g. aws/v1.0.0"
             )));
         }
         let id = ReleaseId::from_path(folder.as_str());
         let is_known = self.layout().releases.iter().any(|known| known.id == id);
         if is_known || !self.tree.entries_in(&folder).is_empty() || id.as_str() != folder.as_str() {
-            return Err(usage(format!("{folder} is there already, and a release is never overwritten")));
+            return Err(usage(format!("{folder} already exists, and Capstan never overwrites a release")));
         }
         Ok(folder)
     }

@@ -235,7 +235,7 @@ impl Fleet {
         if let Some(inventory) = inventory {
             if let Some((why, place)) = inventory.unreadable().filter(|_| lost > 0) {
                 let message =
-                    format!("{why}: nothing is proposed to the clusters that it has, and nothing is deleted");
+                    format!("{why}: Capstan proposes nothing for its clusters, and deletes nothing");
                 findings.push(Finding::new(rules::DEFINITION_REMOVED, message).place(place.clone()));
             }
             findings.extend(self.unknown_in(inventory, changed));
@@ -284,7 +284,7 @@ fn name_of(object: &Object) -> LevelName {
 /// That a definition is gone of a cluster that records none.
 fn gone(definition: &Object) -> Finding {
     let message = format!(
-        "{} stood here and is gone: nothing becomes of its cluster. To take it down, say `retire: true` in it first",
+        "{} was here and is gone, but its cluster stays. To delete the cluster, first write `retire: true` in the definition",
         definition.level
     );
     Finding::new(rules::DEFINITION_REMOVED, message).place(definition.level.place(definition.offset))

@@ -55,7 +55,7 @@ pub struct ToMakeAll {
 /// Definitions that have no folder of their own, by their names, and why.
 pub(super) fn without_folder(inventory: &FleetInventory) -> BTreeMap<String, Refused> {
     let clashing = inventory.clashing().map(|(name, folder)| {
-        let message = format!("its folder `{folder}` is another definition's: write another `folder`");
+        let message = format!("its folder `{folder}` belongs to another definition: write another `folder`");
         let place = inventory.inventory.cluster(name).map(|one| one.level.place(one.offset));
         (name.to_owned(), Refused { message, place })
     });
@@ -106,7 +106,8 @@ impl Fleet {
     pub fn make_folder(&self, id: &ClusterId) -> Result<MadeFolder, Refused> {
         let made = catch_unwind(AssertUnwindSafe(|| self.made_folder(id)));
         made.unwrap_or_else(|_| {
-            let message = format!("making {id} ended in an error of Capstan's own, which the log shows");
+            let message =
+                format!("making {id} failed with an internal error of Capstan, which the log shows");
             Err(Refused { message, place: None })
         })
     }

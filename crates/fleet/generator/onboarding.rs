@@ -27,7 +27,7 @@ pub fn onboard(tree: &Arc<dyn Tree>, today: Date, watch: &dyn WatchRenders) -> O
     let clusters = proposed.clusters.into_iter().enumerate().map(|(at, (id, applied_by))| {
         let skipped = watch.skips(&id);
         let (release, offer) = if skipped {
-            let why = "it is beyond what Capstan works on in one go".to_owned();
+            let why = "it is too large for one run of Capstan".to_owned();
             (ReleaseGuess::Refused(why.clone()), FirstOffer::Refused(why))
         } else {
             watch.begun(&id);

@@ -72,18 +72,18 @@ impl Summary {
         let planned = planned.as_ref().map_err(ToString::to_string);
         match wanted(&SourceKind::INVENTORY, &planned) {
             Wanted::Blocked { why } => {
-                self.notes.push(format!("What the inventory says of it is blocked. {}", why.join(" ")));
+                self.notes.push(format!("Its change by the inventory is blocked. {}", why.join(" ")));
             }
             Wanted::Unplannable { why } => {
                 self.failed = true;
                 let why = why.trim_end_matches('.');
-                self.notes.push(format!("What the inventory says of it cannot be planned: {why}."));
+                self.notes.push(format!("Its change by the inventory cannot be planned: {why}."));
             }
             Wanted::Offer(_) => {
                 let goes = planned.iter().filter_map(|upgrade| upgrade.values.as_ref());
                 let says = match goes.map(|values| values.course).next() {
-                    Some(ValuesCourse::Goes) => "The inventory says that it goes.",
-                    _ => "The inventory says other values of it than it has.",
+                    Some(ValuesCourse::Goes) => "The inventory removes it.",
+                    _ => "The inventory changes its values.",
                 };
                 self.notes.push(says.to_owned());
             }

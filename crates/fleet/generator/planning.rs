@@ -191,7 +191,7 @@ impl Reading {
         let this = Self { standing, ..self };
         let Self { standing, effective, valued, .. } = &this;
         if let Some(Stands::Unreadable { why, place }) = &valued.stands {
-            let message = format!("{why}: nothing is proposed and nothing is deleted [definition-removed]");
+            let message = format!("{why}: Capstan proposes nothing and deletes nothing [definition-removed]");
             return Err(Refused { message, place: Some(place.clone()) });
         }
         let offer = match valued.against_release() {
@@ -357,13 +357,13 @@ impl<'a> Step<'a> {
         }
         let sources = self.sources(conditions, contents)?;
         if sources.valued.as_ref().is_some_and(|valued| valued.waits) {
-            let why = "Nobody recorded the values that it was made from: the proposal of the inventory does that first, then releases follow.";
+            let why = "The values that it was made from are not recorded: first the proposal of the inventory records them, then releases follow.";
             let upgrade =
                 Upgrade { notes: vec![why.to_owned()], rest: Rest::Unknown, ..self.offered.empty() };
             return Ok(Made { upgrade, provenance: Provenance::default(), failed });
         }
         if sources.valued.as_ref().is_some_and(|valued| valued.is_same) {
-            let why = "Nothing that is rendered of its values changes.".to_owned();
+            let why = "Its rendered objects do not change.".to_owned();
             let upgrade = Upgrade { notes: vec![why], rest: Rest::Current, ..self.offered.empty() };
             return Ok(Made { upgrade, provenance: Provenance::default(), failed });
         }
@@ -400,7 +400,7 @@ impl<'a> Step<'a> {
                     planned.upgrade.findings.push(finding.clone());
                     continue;
                 }
-                let why = "The folder holds provider objects and other objects of Cluster API, and releases are for one of the two.";
+                let why = "The folder has provider objects and other objects of Cluster API, but a release is for one of the two.";
                 planned.upgrade.findings.push(finding.clone().stopping(why));
                 planned.upgrade.blocked.push(why.to_owned());
             }
@@ -544,7 +544,7 @@ impl<'a> Step<'a> {
         let (_, found_in) = old.past.as_ref()?;
         let _is_used = contents.past(&old.release)?;
         Some(format!(
-            "{} is in no folder any more; its content is that of {found_in}, the last that had it.",
+            "{} is no longer in a folder; its content is that of {found_in}, the last commit that had it.",
             old.release
         ))
     }

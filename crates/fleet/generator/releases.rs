@@ -136,18 +136,16 @@ impl Fleet {
 /// Why not, as a sentence without a full stop.
 pub fn consents(tree: &dyn Tree, releases: &str, consumer: &str) -> Result<(), String> {
     let (settings, exists) = read_settings(tree).map_err(|error| {
-        format!("{releases} cannot be asked for its releases, its settings are wrong: {error}")
+        format!("the releases of {releases} cannot be used, because its settings are wrong: {error}")
     })?;
     let listed = settings.consumers.iter().any(|name| name.as_str().eq_ignore_ascii_case(consumer));
     match (exists, listed) {
         (_, true) => Ok(()),
         (true, false) => Err(format!(
-            "{releases} does not let {consumer} use its releases: its .capstan.yaml would have to list it under \
-             `consumers`, on its default branch"
+            "{releases} does not let {consumer} use its releases: list it under `consumers` in its .capstan.yaml, on its default branch"
         )),
         (false, _) => Err(format!(
-            "{releases} has no .capstan.yaml on its default branch, so it lets nobody use its releases: it would have \
-             to list {consumer} under `consumers` there"
+            "{releases} has no .capstan.yaml on its default branch, so no other repository may use its releases: list {consumer} under `consumers` there"
         )),
     }
 }

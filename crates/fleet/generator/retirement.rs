@@ -27,12 +27,12 @@ impl Fleet {
         };
         let Some(management) = self.settings.claimed_by(id).map_err(Refused::from)? else {
             return Err(NotPossible::Usage(format!(
-                "no management cluster claims {id} in .capstan.yaml, so that whoever applies it deletes it too, and a tombstone would do nothing. Delete its `Cluster` there, which takes its machines and infrastructure along; once it is gone, remove the folder. Removing the folder first may delete credentials and templates that the deletion needs, and leave machines behind"
+                "no management cluster claims {id} in .capstan.yaml, so another tool applies and deletes it, and a tombstone has no effect. Delete its `Cluster` there, with its machines and infrastructure. Once it is gone, remove the folder. Removing the folder first may delete credentials and templates that the deletion needs, and leave machines behind"
             )));
         };
         if self.tombstones(id)? == Deletion::Cluster {
             return Err(NotPossible::Usage(format!(
-                "{} says `delete: cluster` already. Once the reconciler has reported the cluster gone, its folder can go too",
+                "{} already says `delete: cluster`. Once the reconciler has reported the cluster gone, remove its folder",
                 folder.settings_path()
             )));
         }

@@ -279,7 +279,7 @@ pub(super) fn file(tree: &dyn Tree, entry: &TreeEntry) -> Result<SourceFile, Ref
 fn alone(release: &ReleaseId, error: ReleaseError) -> Refused {
     let ReleaseError::Render(trouble) = &error else { return error.into() };
     let message = format!(
-        "of the old release {release} only its own folder was found in Git's history, and it cannot be rendered without what it reads elsewhere: {trouble}. Bring its folder back (below `archived/`, say) with what it reads, or record the release that the cluster's base fits, which `capstan adopt` tells"
+        "of the old release {release} only its own folder was found in Git's history, and it cannot be rendered without what it reads elsewhere: {trouble}. Restore its folder (for example below `archived/`) with what it reads, or record the release that fits the cluster's base: `capstan adopt` finds it"
     );
     Refused { message, ..error.into() }
 }
@@ -291,7 +291,7 @@ fn standing_alone(tree: &Standalone, id: &ReleaseId) -> Result<ReleaseFolder, Re
         |folder: &str| root.join(folder).map(|folder| tree.entries_in(&folder).to_vec()).unwrap_or_default();
     let at = |name: &str| root.join(name).ok().and_then(|path| tree.entry(&path)).cloned();
     let version = id.version().ok_or_else(|| Refused {
-        message: format!("`{id}` is no release: its last part is not a version"),
+        message: format!("`{id}` is not a release: its last part is not a version"),
         place: None,
     })?;
     Ok(ReleaseFolder {

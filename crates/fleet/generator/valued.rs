@@ -90,9 +90,9 @@ impl Valued {
     pub(super) fn against_release(&self) -> Option<String> {
         match &self.stands {
             Some(Stands::Removed(finding)) => Some(format!("{}.", finding.message)),
-            _ if self.retires => Some(
-                "The inventory says `retire: true` of it, so that no release is offered to it.".to_owned(),
-            ),
+            _ if self.retires => {
+                Some("The inventory says `retire: true` for it, so no release is offered to it.".to_owned())
+            }
             _ => None,
         }
     }
@@ -229,7 +229,7 @@ impl<'i> Subject<'i> {
             None => Ok(made),
             Some(set) => Err(Refused {
                 message: format!(
-                    "its templates make provider objects, which go to `{set}`, as `managementClusters` in .capstan.yaml says, and a provider set stands there that was not made from the inventory: empty that folder, so that it is made anew from here, or take the provider objects out of the templates"
+                    "its templates make provider objects for `{set}` (`managementClusters` in .capstan.yaml), but the provider set there was not made from the inventory: empty that folder, so that Capstan makes it from the inventory, or remove the provider objects from the templates"
                 ),
                 place: Some(self.member.definition.level.place(self.member.definition.offset)),
             }),
@@ -253,7 +253,7 @@ impl<'i> Subject<'i> {
         });
         found.ok_or_else(|| Refused {
             message: format!(
-                "the base was made with the component `{path}` as Git's tree {tree} has it, and no commit at hand has that tree: nobody knows what the component said then. Push a branch that has it, or remove {} to have the values recorded anew",
+                "the base was made with the component `{path}` from the Git tree {tree}, but no available commit has that tree, so the old component is unknown. Push a branch that has it, or remove {} so that Capstan records the values again",
                 record::FILE
             ),
             place: self.folder.join(record::FILE).ok().map(Place::whole),

@@ -47,14 +47,12 @@ impl Reading {
         let outcome = match (&valued.stands, &standing.release) {
             (Some(Stands::Unreadable { why, place }), _) => {
                 let message =
-                    format!("{why}: nothing is proposed and nothing is deleted [definition-removed]");
+                    format!("{why}: Capstan proposes nothing and deletes nothing [definition-removed]");
                 return Err(Refused { message, place: Some(place.clone()) });
             }
             (Some(Stands::Removed(finding)), _) => nothing(&format!("{}.", finding.message)),
-            _ if !valued.is_defined => nothing("The inventory says nothing of it."),
-            (None, None) => {
-                nothing("Its release is unknown, so that its values have no schema and no templates.")
-            }
+            _ if !valued.is_defined => nothing("The inventory does not have it."),
+            (None, None) => nothing("Its release is unknown, so its values have no schema and no templates."),
             (None, Some(release)) => match effective.hold_on(today) {
                 Some(hold) => Outcome::Nothing(NotOffered::Held {
                     reason: hold.reason.trim_end_matches('.').to_owned(),
@@ -351,13 +349,13 @@ impl Fleet {
                 upgrade.files = vec![retired.file];
                 upgrade.rollouts = retired.machines;
                 upgrade.notes.push(format!(
-                    "The inventory says `retire: true` of it: {} deletes it with {} once this is merged.",
+                    "The inventory says `retire: true` for it: {} deletes it with {} once this is merged.",
                     retired.claimed_by,
                     capstan_model::wording::count(retired.objects.len(), "object", "objects")
                 ));
             }
             Err(NotPossible::Usage(why)) => {
-                upgrade.blocked.push(format!("The inventory says `retire: true` of it, but {why}."));
+                upgrade.blocked.push(format!("The inventory says `retire: true` for it, but {why}."));
             }
             Err(NotPossible::Failed(why)) => return Err(Refused { message: why, place: None }),
         }
@@ -373,7 +371,7 @@ impl Fleet {
     /// The release of a cluster that is to come.
     fn release_to_come(&self, wished: Option<&ReleaseId>, place: Place) -> Result<ReleaseId, Refused> {
         wished.cloned().ok_or_else(|| Refused {
-            message: "no level says a `release`, so that nobody knows what this cluster is to be made from: write `release` in its definition or a level above it".to_owned(),
+            message: "no level sets a `release`, so it is unknown what to make this cluster from: write `release` in its definition or a level above it".to_owned(),
             place: Some(place),
         })
     }
@@ -385,7 +383,7 @@ impl Fleet {
         let wished = subject.member.wishes.release.as_ref().map(|(release, _)| release);
         let release = self.release_to_come(wished, place())?;
         let found = self.catalogue().find(&release).ok_or_else(|| Refused {
-            message: format!("there is no release `{release}` that can be read"),
+            message: format!("there is no readable release `{release}`"),
             place: Some(place()),
         })?;
         let templates = self.shared.sources.templates_of(self.releases_tree(), found)?;
@@ -450,7 +448,7 @@ impl Fleet {
         let differs = super::first_release::difference(&after.plan(id, Some(&name))?);
         if let Some(what) = more.and_then(|more| super::first_release::difference(&more)).or(differs) {
             return Err(at(format!(
-                "the cluster would not be what the inventory says, so it is not made: {what}"
+                "the cluster would differ from the inventory, so Capstan does not make it: {what}"
             )));
         }
         upgrade.files = files;

@@ -43,7 +43,7 @@ pub struct WrittenInputs {
 
 /// Bytes that are no written plan.
 #[derive(Debug, thiserror::Error)]
-#[error("these bytes are no plan's input: {0}")]
+#[error("these bytes are not the input of a plan: {0}")]
 pub struct Misread(#[from] serde_json::Error);
 
 /// An old release's content that was found elsewhere.

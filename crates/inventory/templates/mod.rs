@@ -151,7 +151,7 @@ impl Templates {
                 Err(error) => {
                     let offset = error.range().map_or(0, |range| file.guarded.written(range.start));
                     let rule = if is_limit(&error) { rules::TEMPLATE_LIMIT } else { rules::TEMPLATE_ERROR };
-                    let message = format!("this is no template: {}", reason(&error));
+                    let message = format!("this is not a template: {}", reason(&error));
                     findings.push(Finding::new(rule, message).place(file.place(offset)));
                 }
             }

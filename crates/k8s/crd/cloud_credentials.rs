@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CloudCredentials {
-    /// For which clusters: patterns over the paths of their folders, for example `gauss/*`. Each of them asks for it
-    /// besides, by `cloud` in its capstan.yaml.
+    /// For which clusters: patterns over the paths of their folders, for example `gauss/*`. Each of them must also
+    /// ask for it with `cloud` in its capstan.yaml.
     #[schemars(length(min = 1, max = 100), inner(length(min = 1, max = 1024)))]
     pub clusters: Vec<String>,
-    /// What `cloud` of their capstan.yaml calls it. The Secret's clouds.yaml has an entry of that name.
+    /// Its name in `cloud` of their capstan.yaml. The Secret's clouds.yaml has an entry of that name.
     #[schemars(length(min = 1, max = 100))]
     pub cloud: String,
     /// The Secret with the credential that makes the others, in a namespace that no folder applies to. It has the key
-    /// clouds.yaml, and cacert where the cloud's certificates are an authority's of your own.
+    /// clouds.yaml, and cacert if the cloud's certificates are from your own CA.
     pub secret_ref: SecretRef,
     /// How long each credential lives, in seconds. The next one is made after two thirds of it.
     #[serde(default = "lifetime")]

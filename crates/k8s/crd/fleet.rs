@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::cloud_credentials::CloudCredentials;
 use capstan_reconciler::reconcile::resources::FleetStatus;
 
-/// What is wished of a fleet: where its clusters come from, and how they are applied.
+/// The desired state of a fleet: where its clusters come from, and how they are applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, CustomResource, JsonSchema)]
 #[kube(
     group = "capstan.dev",
@@ -26,7 +26,7 @@ use capstan_reconciler::reconcile::resources::FleetStatus;
         name = "Ready",
         type_ = "string",
         json_path = ".status.conditions[?(@.type==\"Ready\")].status",
-        description = "Whether the source was read and every claimed cluster was looked at"
+        description = "Whether the source was read and every claimed cluster was checked"
     ),
     printcolumn(
         name = "Clusters",
@@ -66,42 +66,43 @@ use capstan_reconciler::reconcile::resources::FleetStatus;
 pub struct FleetSpec {
     /// The name of this management cluster in the repository's .capstan.yaml (managementClusters[].name).
     ///
-    /// It must be the entry with the UID of this cluster's kube-system namespace: any other is refused, so
-    /// that a Fleet copied to another cluster applies nothing there.
+    /// It must be the entry with the UID of this cluster's kube-system namespace. Any other is refused, so a Fleet
+    /// that is copied to another cluster applies nothing there.
     #[schemars(length(min = 1, max = 253))]
     pub management_cluster: String,
     /// Where the cluster folders come from: exactly one of bot, git, inventory.
     pub source: Source,
-    /// How often everything is compared with the live cluster although nothing happened, in seconds. Each
-    /// cluster has its own moment within it. Changes in Git, and changes of applied objects, are seen at once.
+    /// How often everything is compared with the live cluster although nothing happened, in seconds. Each cluster has
+    /// its own time within the interval. Changes in Git and of applied objects are seen at once.
     #[serde(default = "interval")]
     #[schemars(range(min = 5, max = 86400))]
     pub interval_seconds: i32,
-    /// How long one look at one cluster may take, in seconds: reading, dry run and apply together. What was not
-    /// done by then is done in the next one.
+    /// How long one reconciliation of one cluster may take, in seconds: reading, dry run and apply together. The next
+    /// one does the rest.
     #[serde(default = "timeout")]
     #[schemars(range(min = 5, max = 3600))]
     pub timeout_seconds: i32,
-    /// How long a rollout may make no step (no machine more, no machine less) before it is reported as stuck, in
-    /// seconds: longer than a machine takes to boot.
+    /// How long a rollout may make no progress (no machine more, no machine less) before it is reported as stuck, in
+    /// seconds. It must be longer than a machine needs to boot.
     #[serde(default = "stuck_after")]
     #[schemars(range(min = 10, max = 86400))]
     pub stuck_after_seconds: i32,
-    /// How many clusters are worked on at the same time.
+    /// How many clusters are reconciled at the same time.
     #[serde(default = "concurrency")]
     #[schemars(range(min = 1, max = 64))]
     pub concurrency: i32,
-    /// With whose rights the objects of a folder are read and written.
+    /// The service account whose rights read and write the objects of a folder.
     #[serde(default)]
     pub service_account: Applier,
-    /// What needs a word from a person first.
+    /// What needs the consent of a person first.
     #[serde(default)]
     pub guards: Guards,
-    /// Clouds whose application credentials Capstan makes for clusters, and renews: the first entry that fits counts.
+    /// Clouds for which Capstan makes and renews application credentials of clusters. The first matching entry
+    /// applies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100), extend("x-kubernetes-list-type" = "atomic"))]
     pub cloud_credentials: Vec<CloudCredentials>,
-    /// Apply and delete nothing, and say so; what is live is still judged and reported.
+    /// Apply and delete nothing, and say so. The state of live clusters is still reported.
     #[serde(default)]
     pub suspend: bool,
 }
@@ -113,16 +114,16 @@ pub struct FleetSpec {
     {"rule": "[has(self.bot), has(self.git), has(self.inventory)].filter(one, one).size() == 1", "message": "set exactly one of bot, git and inventory"}
 ]))]
 pub struct Source {
-    /// From the Capstan bot, which gives the claimed folders and nothing else of the repository, asks for
-    /// preflights and takes reports. The bot is dialled; it never dials in.
+    /// From the Capstan bot, which serves only the claimed folders of the repository, asks for preflights and accepts
+    /// reports. The reconciler connects to the bot, never the other way round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bot: Option<BotSource>,
     /// From a Git repository, without a bot: no preflights, no reports on pull requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitSource>,
-    /// From an inventory in this management cluster: the objects of its kinds in the Fleet's namespace, and
-    /// releases in ConfigMaps beside them. There is no repository then, and the SHA-256 of all
-    /// that was read stands in for a commit.
+    /// From an inventory in this management cluster: the objects of its kinds in the Fleet's namespace, and releases
+    /// in ConfigMaps beside them. There is no repository then, and the SHA-256 of all input takes the place of a
+    /// commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<InventorySource>,
 }
@@ -142,7 +143,7 @@ pub struct InventorySource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReleaseSelector {
-    /// Labels that they have, all of them.
+    /// Labels that each of them has.
     #[serde(default = "release_labels")]
     #[schemars(extend("minProperties" = 1, "maxProperties" = 20))]
     pub match_labels: BTreeMap<String, String>,
@@ -162,7 +163,7 @@ fn release_labels() -> BTreeMap<String, String> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BotSource {
-    /// Where the bot answers, for example `https://capstan.example.com`. Plain http only within this cluster (a host
+    /// The URL of the bot, for example `https://capstan.example.com`. Plain http only within this cluster (a host
     /// that ends in .svc or .svc.cluster.local) and on the loopback.
     #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
         {"rule": "isURL(self) && (url(self).getScheme() == 'https' || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
@@ -174,8 +175,8 @@ pub struct BotSource {
     /// The repository as the bot knows it: owner/name.
     #[schemars(length(min = 3, max = 256), regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$"))]
     pub repository: String,
-    /// A Secret in the Fleet's namespace. It brings the one-time join code (key joinCode), which is
-    /// needed until the reconciler has enrolled.
+    /// A Secret in the Fleet's namespace with the one-time join code (key joinCode). It is needed until the
+    /// reconciler has enrolled.
     #[schemars(length(min = 1, max = 253))]
     pub secret_name: String,
 }
@@ -197,8 +198,8 @@ pub struct GitSource {
     #[serde(default = "branch")]
     #[schemars(length(min = 1, max = 244))]
     pub branch: String,
-    /// A Secret in the Fleet's namespace with the key token, the keys username and password, or, for ssh, the
-    /// keys identity and known_hosts; none for a repository that anybody may read.
+    /// A Secret in the Fleet's namespace with the key token, the keys username and password, or, for ssh, the keys
+    /// identity and known_hosts. A public repository needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub secret_name: Option<String>,
@@ -212,8 +213,8 @@ pub struct Applier {
     #[serde(default = "applier")]
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// Its namespace. Left out, it is the namespace of the folder's Cluster: each customer's objects are then
-    /// applied with rights that end at the customer's namespace.
+    /// Its namespace. Default: the namespace of the folder's Cluster. Each customer's objects are then applied with
+    /// rights in the customer's namespace only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub namespace: Option<String>,
@@ -225,28 +226,28 @@ impl Default for Applier {
     }
 }
 
-/// What needs a word from a person first.
+/// What needs the consent of a person first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Guards {
-    /// How many objects of one cluster one look may delete. A folder whose commit asks for more deletes
+    /// How many objects of one cluster one reconciliation may delete. If a commit asks for more, the folder deletes
     /// nothing and says so.
     #[serde(default = "deletions")]
     #[schemars(range(min = 0, max = 10000))]
     pub max_deletions: i32,
-    /// How many clusters replace machines at a time: a change that reaches more goes on with the next one, in the order
-    /// of their folders, once the machines of one are done. One that is stuck holds its place. Clusters that are made for
-    /// the first time do not count. Left out, all of them may.
+    /// How many clusters replace machines at a time. A change of more clusters continues with the next one, in the
+    /// order of their folders, once the machines of one are done. A stuck cluster keeps its place. New clusters do
+    /// not count. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10000))]
     pub max_rolling_clusters: Option<i32>,
-    /// What happens to objects that others applied before (kubectl, Flux, Argo CD): with preview they are left
-    /// as they are, and it is shown what taking them would change; with take their fields become Capstan's, and
-    /// those that Git does not name go. spec.adopt of a ManagedCluster says otherwise for one cluster.
+    /// What happens to objects that others applied before (kubectl, Flux, Argo CD). With preview, they do not change,
+    /// and the ManagedCluster shows what taking them over would change. With take, Capstan manages their fields, and
+    /// removes those that Git does not name. spec.adopt of a ManagedCluster overrides it for one cluster.
     #[serde(default)]
     pub adopt: Adopt,
-    /// Whether a Cluster that does not exist here is created: with recorded only one that no other management
-    /// cluster is known to have had; with always any.
+    /// Whether a Cluster that does not exist here is created. With recorded: only if no other management cluster is
+    /// known to have had it. With always: any.
     #[serde(default)]
     pub create_clusters: CreateClusters,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Adopt, CreateClusters};
 use capstan_reconciler::reconcile::resources::ManagedClusterStatus;
 
-/// Which folder it stands for, and what people want of it.
+/// Which folder it is for, and what people request for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, CustomResource, JsonSchema)]
 #[kube(
     group = "capstan.dev",
@@ -83,7 +83,7 @@ pub struct ManagedClusterSpec {
         {"rule": "self == oldSelf", "message": "the Fleet of a ManagedCluster is immutable: delete the ManagedCluster, and the reconciler writes the right one"}
     ]))]
     pub fleet: String,
-    /// Apply and delete nothing of this cluster, and say so; what is live is still judged and reported.
+    /// Apply and delete nothing of this cluster, and say so. Its live state is still reported.
     #[serde(default)]
     pub suspend: bool,
     /// What happens to objects of this cluster that others applied before: preview or take. Left out, the

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use capstan_reconciler::reconcile::resources::VaultSecretStatus;
 
-/// One Vault, how one logs in there, and who may.
+/// One Vault, how to log in there, and who may.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, CustomResource, JsonSchema)]
 #[kube(
     group = "capstan.dev",
@@ -28,7 +28,7 @@ use capstan_reconciler::reconcile::resources::VaultSecretStatus;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct VaultStoreSpec {
-    /// Where Vault answers, for example `https://vault.example.com:8200`. Plain http only within this cluster (a host
+    /// The URL of Vault, for example `https://vault.example.com:8200`. Plain http only within this cluster (a host
     /// that ends in .svc or .svc.cluster.local) and on the loopback.
     #[schemars(length(min = 1, max = 2048), extend("x-kubernetes-validations" = [
         {"rule": "isURL(self) && (url(self).getScheme() == 'https' || (url(self).getScheme() == 'http' && (url(self).getHostname() in ['localhost', '127.0.0.1', '::1'] || url(self).getHostname().endsWith('.svc') || url(self).getHostname().endsWith('.svc.cluster.local'))))",
@@ -37,18 +37,18 @@ pub struct VaultStoreSpec {
          "message": "no credentials in a URL: auth says how to log in"}
     ]))]
     pub url: String,
-    /// A Secret beside this object with the authority of Vault's certificates, in PEM, under the key ca.crt. Left out, those
-    /// count that the reconciler's image knows.
+    /// A Secret beside this object with the CA of Vault's certificates, in PEM, under the key ca.crt. Default: the
+    /// CAs of the reconciler's image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub ca_secret_name: Option<String>,
-    /// Vault's own namespace, where it has some.
+    /// Vault's own namespace, if it has namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub vault_namespace: Option<String>,
     /// How the reconciler logs in: exactly one of jwt, kubernetes, appRole and token.
     pub auth: Auth,
-    /// Whose VaultSecrets may use it: patterns over namespaces, for example org-*.
+    /// Which namespaces' VaultSecrets may use it: patterns over namespaces, for example org-*.
     #[schemars(length(min = 1, max = 100), inner(length(min = 1, max = 253)), extend("x-kubernetes-list-type" = "atomic"))]
     pub namespaces: Vec<String>,
 }
@@ -61,8 +61,8 @@ pub struct VaultStoreSpec {
      "message": "set exactly one of jwt, kubernetes, appRole and token"}
 ]))]
 pub struct Auth {
-    /// With a short token of the service account of the VaultSecret's namespace, whose signature Vault checks with the key that
-    /// it was given: the namespace is in the token, so Vault's policy separates customers.
+    /// With a short-lived token of the service account of the VaultSecret's namespace. Vault checks its signature
+    /// with a configured key. The namespace is in the token, so Vault's policy separates customers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwt: Option<JwtAuth>,
     /// With such a token, which Vault shows to this API server (TokenReview).
@@ -87,7 +87,7 @@ pub struct JwtAuth {
     /// The role; {namespace} in it is the VaultSecret's namespace.
     #[schemars(length(min = 1, max = 253))]
     pub role: String,
-    /// Whom the token is for: one of the role's bound_audiences.
+    /// The audience of the token: one of the role's bound_audiences.
     #[schemars(length(min = 1, max = 253))]
     pub audience: String,
 }
@@ -103,7 +103,7 @@ pub struct KubernetesAuth {
     /// The role; {namespace} in it is the VaultSecret's namespace.
     #[schemars(length(min = 1, max = 253))]
     pub role: String,
-    /// Whom the token is for, where the role asks for one. Left out, it is the API server.
+    /// The audience of the token, if the role requires one. Default: the API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub audience: Option<String>,
@@ -131,7 +131,7 @@ pub struct TokenAuth {
     pub secret_name: String,
 }
 
-/// What a Secret shall hold out of Vault.
+/// The content of a Secret from Vault.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, CustomResource, JsonSchema)]
 #[kube(
     group = "capstan.dev",
@@ -178,14 +178,14 @@ pub struct VaultSecretSpec {
     /// The Secret that is written.
     #[serde(default)]
     pub secret: TargetSecret,
-    /// What stands under each of its keys. A value that is no text is written as JSON.
+    /// The value of each of its keys. A value that is not text is written as JSON.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 100))]
     pub data: BTreeMap<String, KvField>,
     /// A lease instead: every field of Vault's answer becomes a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
-    /// How often Vault is asked for news, and the Secret looked at, in seconds.
+    /// How often Vault is asked for changes, and the Secret checked, in seconds.
     #[serde(default = "refresh")]
     #[schemars(range(min = 10, max = 86400))]
     pub refresh_seconds: i32,
@@ -195,18 +195,18 @@ pub struct VaultSecretSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetSecret {
-    /// Its name. Left out, it is the VaultSecret's.
+    /// Its name. Default: that of the VaultSecret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub name: Option<String>,
-    /// Its type. Left out, it is Opaque.
+    /// Its type. Default: Opaque.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), extend("x-kubernetes-validations" = [
         {"rule": "self != 'kubernetes.io/service-account-token'",
          "message": "Kubernetes fills a Secret of this type with a token for this cluster"}
     ]))]
     pub kind: Option<String>,
-    /// Labels that it carries besides capstan.dev/vault-secret; none of capstan.dev.
+    /// Its labels besides capstan.dev/vault-secret; none of capstan.dev.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 50))]
     pub labels: BTreeMap<String, String>,
@@ -225,7 +225,7 @@ pub struct KvField {
     /// The field.
     #[schemars(length(min = 1, max = 253))]
     pub key: String,
-    /// The version. Left out, it is the newest, which arrives within refreshSeconds; a pinned one changes where Git changes.
+    /// The version. Default: the newest, which arrives within refreshSeconds. A pinned one changes only with Git.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub version: Option<i64>,
@@ -235,13 +235,13 @@ pub struct KvField {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Lease {
-    /// What is asked for, its mount included: database/creds/capi.
+    /// What is requested, with its mount: database/creds/capi.
     #[schemars(length(min = 1, max = 1024))]
     pub path: String,
-    /// GET, as credentials of databases are asked for, or POST, as certificates are.
+    /// GET, for credentials of databases, or POST, for certificates.
     #[serde(default)]
     pub method: Method,
-    /// What is sent along with POST.
+    /// What is sent with POST.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
     pub parameters: Map<String, Value>,

@@ -257,7 +257,7 @@ impl StatusStore for KubeStatusStore {
         match self.cluster.delete(&As::Reconciler, &object, only, Run::Real).await? {
             Deleted::Changed => Err(LiveError::Unreachable {
                 doing: format!("deleting {object}"),
-                reason: "it was changed since it was read: it is looked at again".to_owned(),
+                reason: "it was changed since it was read: Capstan reads it again".to_owned(),
             }),
             Deleted::Gone | Deleted::Terminating | Deleted::Absent | Deleted::Replaced => Ok(()),
         }
@@ -312,7 +312,7 @@ impl StatusStore for KubeStatusStore {
                 Some(text) => Ok((key.clone(), SecretString::from(text))),
                 None => Err(LiveError::Malformed {
                     doing: format!("reading {secret}"),
-                    reason: format!("the value of its key `{key}` is no text"),
+                    reason: format!("the value of its key `{key}` is not text"),
                 }),
             }
         });

@@ -28,7 +28,7 @@ pub(super) fn fleet(object: &Value) -> Result<FleetRecord, LiveError> {
         spec: fleet_spec(read.spec).ok_or_else(|| LiveError::Malformed {
             doing: ApiObject::of(object)
                 .map_or_else(|| "reading a Fleet".to_owned(), |object| format!("reading {object}")),
-            reason: "spec.source names none of bot, git and inventory, or several".to_owned(),
+            reason: "spec.source must have exactly one of bot, git and inventory".to_owned(),
         })?,
         status: read.status.unwrap_or_default(),
         reconcile_requested: read

@@ -324,10 +324,10 @@ impl Follower {
         } else if self.failures == 0 {
             let kind = &self.post.kind;
             if self.report.is_some() {
-                tracing::warn!(%kind, %error, "cannot be watched; it is tried again");
+                tracing::warn!(%kind, %error, "cannot be watched; Capstan retries");
             } else {
                 // The same happens to all of them at once.
-                tracing::debug!(%kind, %error, "cannot be watched; it is tried again");
+                tracing::debug!(%kind, %error, "cannot be watched; Capstan retries");
             }
         }
         self.pause().await;

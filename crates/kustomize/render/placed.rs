@@ -72,7 +72,7 @@ impl Placed {
         }
     }
 
-    /// A field of a mapping; `None` where there is none, or where this is no mapping.
+    /// A field of a mapping; `None` where there is none, or where this is not a mapping.
     pub fn field(&self, key: &str) -> Option<&Self> {
         match &self.content {
             Content::Mapping(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),

@@ -11,7 +11,7 @@ use capstan_model::digest::sha256;
 
 /// Text that is not what it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("this is no {0}")]
+#[error("this is not a valid {0}")]
 pub struct Malformed(pub &'static str);
 
 macro_rules! ulid {
@@ -224,7 +224,7 @@ mod tests {
         for wrong in
             ["", "capstan-join-", "akv5eqz9ju4dpy8ht3cnx7gs2b", "capstan-join-akv5eqz9ju4dpy8ht3cnx7gs21"]
         {
-            assert_eq!(JoinCode::parse(wrong).unwrap_err().to_string(), "this is no join code");
+            assert_eq!(JoinCode::parse(wrong).unwrap_err().to_string(), "this is not a valid join code");
         }
     }
 

@@ -402,7 +402,7 @@ mod tests {
         let (reasons, names) = (Vec::new(), Vec::new());
         let unsure = ClusterAnswer { cluster, verdict: PreflightVerdict::NotVerifiable, reasons, names };
         let unsure = PreflightAnswer { clusters: vec![unsure], duration_ms: 5 };
-        let no = "Its head stands in another repository.".to_owned();
+        let no = "Its head is in another repository.".to_owned();
         use AskWish::{Anew, AsItIs};
         use MachinesSince::{AsThen, MovedOn};
         for (at, (state, machines, wish, now, standing)) in [

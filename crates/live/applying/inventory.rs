@@ -33,13 +33,13 @@ pub struct InventoryObject {
     pub namespace: Option<String>,
     /// The live object's name.
     pub name: String,
-    /// The name in Git, where that is another one: that of a rotated template.
+    /// The name in Git, if it differs: that of a rotated template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical: Option<String>,
     /// The live object's UID; absent while it is only intended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
-    /// How often it was deleted and made anew because its controller gave up a create that had died; 0 once it is there.
+    /// How often it was recreated because its creation failed and its controller gave up; 0 once it exists.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub made_anew: u32,
 }

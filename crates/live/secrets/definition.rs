@@ -269,7 +269,7 @@ fn check_path(path: &str) -> Result<(), String> {
     if path.split('/').all(is_part) {
         Ok(())
     } else {
-        Err(format!("`{path}` is no path: parts between single slashes, none of them `.` or `..`"))
+        Err(format!("`{path}` is not a path: separate its parts by single slashes, without `.` or `..`"))
     }
 }
 

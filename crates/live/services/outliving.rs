@@ -19,7 +19,7 @@ pub const OUTLIVING_KINDS: [&str; 3] = ["Service", "PersistentVolumeClaim", "Per
 /// So many stand in a status.
 const MOST: usize = 100;
 
-/// An object inside a cluster for which something stands in its cloud.
+/// An object inside a cluster for which something exists in its cloud.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outliving {
@@ -30,7 +30,7 @@ pub struct Outliving {
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
-    /// What stands in the cloud for it, as far as the object says.
+    /// What exists in the cloud for it, as far as the object says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<String>,
     /// Its UID: nothing else of its name is deleted.
@@ -136,10 +136,10 @@ fn balancer(service: &Value) -> Option<Outliving> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CleanupStatus {
-    /// When somebody looked first.
+    /// When the reconciler first checked.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Timestamp,
-    /// How far it came.
+    /// Its progress.
     pub state: CleanupState,
     /// What outlives the cluster, as far as it is known; the first 100.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -148,7 +148,7 @@ pub struct CleanupStatus {
     /// How many there are beyond these.
     #[serde(default, skip_serializing_if = "is_none_beyond")]
     pub more: usize,
-    /// Why nobody knows what is left.
+    /// Why it is unknown what is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

@@ -12,7 +12,7 @@ use crate::applying::Inventory;
 /// The longest message that is written down, in characters.
 const LONGEST: usize = 1024;
 
-/// How one service of a cluster stands.
+/// The state of one service of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceStatus {
@@ -36,7 +36,7 @@ pub struct ServiceStatus {
     /// Why it is not ready, in a sentence or two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The objects of base that bring it, where no folder does.
+    /// The objects of base that define it, if it has no folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub objects: Vec<ServiceObject>,

@@ -14,5 +14,5 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<&'static RuleEntry, D::Error> {
     let id = String::deserialize(deserializer)?;
-    rules::any_named(&id).ok_or_else(|| D::Error::custom(format!("`{id}` is no rule")))
+    rules::any_named(&id).ok_or_else(|| D::Error::custom(format!("`{id}` is not a rule")))
 }

@@ -127,7 +127,7 @@ pub enum Loss {
     Unknown,
     /// Other folders may use a class. One that a rotation left behind goes like a template.
     Class,
-    /// Nothing, where nothing names it and every machine is as wished: it goes by itself.
+    /// Nothing, where nothing names it and every machine is up to date: it goes by itself.
     Template,
     /// Nothing, where nothing names it.
     WhileNamed,

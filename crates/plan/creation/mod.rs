@@ -152,7 +152,7 @@ pub enum NotMade {
     #[error(transparent)]
     Files(#[from] FileError),
     /// What is made would not be what the release says: a fault of Capstan's, found before anything is written.
-    #[error("the cluster would not be what {release} says, so it is not made: {what}")]
+    #[error("the cluster would differ from {release}, so Capstan does not make it: {what}")]
     Differs {
         /// The release.
         release: SourceId,

@@ -226,7 +226,7 @@ pub enum ServiceSource {
     Objects(Vec<ServiceObject>),
 }
 
-/// An object of base that brings a service.
+/// An object of base that defines a service.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceObject {

@@ -109,7 +109,7 @@ impl TemplateNames {
                         at,
                         field,
                         format!(
-                            "`{text}` is no name of a Kubernetes object: lower-case letters, digits, `-` and `.`"
+                            "`{text}` is not a name of a Kubernetes object: lower-case letters, digits, `-` and `.`"
                         ),
                     ));
                 }
@@ -235,7 +235,7 @@ mod tests {
                 format!("{HEAD}templates:\n{}", entry("a", "A_1", SPEC)),
                 Some(8),
                 Some(3),
-                "`A_1` is no name of a Kubernetes object",
+                "`A_1` is not a name of a Kubernetes object",
             ),
             (
                 format!("{HEAD}templates:\n{}{}", entry("a", "a-1", SPEC), entry("b", "a-1", other)),

@@ -189,7 +189,7 @@ fn choose<'a>(all: Vec<Found<'a>>, wanted: Option<&str>) -> Option<Found<'a>> {
 
 fn not_at_hand(provider: &Provider, set: &ProviderSet) -> Refusal {
     if let Some(why) = set.why_missing(provider) {
-        return Refusal::new(format!("its components are not known: {why}")).not_at_hand();
+        return Refusal::new(format!("its components are unknown: {why}")).not_at_hand();
     }
     let from = match &provider.spec.source {
         Some(Source::Selector(selector)) => {

@@ -55,7 +55,7 @@ pub fn asked(fleet: &FleetSpec, id: &ClusterId, cloud: &str, objects: &[Rendered
         objects.iter().map(|object| &object.id).filter(|id| is_cluster(id)).collect();
     let [ObjectId { namespace: Some(namespace), name, .. }] = clusters.as_slice() else {
         return Asked::NotOpened(format!(
-            "the folder renders {} `Cluster` objects, and credentials are made for one",
+            "the folder renders {} `Cluster` objects, but credentials are for one",
             clusters.len()
         ));
     };
@@ -80,8 +80,7 @@ pub fn opened<'f>(
         }
     }
     Err(format!(
-        "no entry of `spec.cloudCredentials` of the Fleet opens the cloud `{cloud}` for the folder {id}: add one, or \
-         correct `cloud` in its capstan.yaml"
+        "no entry of `spec.cloudCredentials` of the Fleet allows the cloud `{cloud}` for the folder {id}: add one, or correct `cloud` in its capstan.yaml"
     ))
 }
 
@@ -103,8 +102,7 @@ pub fn bears_mark(object: &RenderedObject, live: &Value) -> Option<Reason> {
 }
 
 fn refused(object: &RenderedObject) -> Reason {
-    let message = "Capstan makes this credential itself, and writes the Secret: take it out of the folder, or take \
-                   `cloud` out of the capstan.yaml of the cluster that it is for";
+    let message = "Capstan makes this credential and writes the Secret: remove it from the folder, or remove `cloud` from the capstan.yaml of its cluster";
     Reason::of_object("SecretIsCapstans", message, object, &FieldPath::root())
 }
 

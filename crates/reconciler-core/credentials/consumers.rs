@@ -40,7 +40,7 @@ pub fn of_provider(objects: &[Value], cluster: &str, written: &Written, now: Tim
         let is_on = is_taken_up || reconciled_at(object).is_some_and(|at| at >= begun);
         let mut what = identity(object).map(|id| id.to_string()).unwrap_or_default();
         if let Some(why) = unread(object) {
-            what = format!("{what} (with which Secret is not known: {why})");
+            what = format!("{what} (its Secret is unknown: {why})");
         }
         Consumer { what, on: is_on.then(|| written.current.clone()) }
     };

@@ -63,7 +63,7 @@ impl Turn {
             let written = written.as_ref()?;
             let mut text = format!("{} until {}", purpose.secret_name(&subject.cluster), written.expires_at);
             if !written.previous.is_empty() {
-                text.push_str(" (an earlier one stays until nobody works with it, or until it ends)");
+                text.push_str(" (an earlier one stays until nothing uses it, or until it expires)");
             }
             Some(text)
         };

@@ -70,7 +70,8 @@ pub fn is_capstans(secret: &Value) -> bool {
 /// Why a folder may not bring a Secret that is there: Capstan has written it.
 pub fn bears_mark(object: &RenderedObject, live: &Value) -> Option<Reason> {
     let is_secret = object.id.group.is_empty() && object.id.kind == "Secret";
-    let message = "Capstan makes the key of a cluster's owners itself, and writes the Secret: take it out of the folder";
+    let message =
+        "Capstan makes the key of a cluster's owners and writes the Secret: remove it from the folder";
     (is_secret && is_capstans(live))
         .then(|| Reason::of_object("SecretIsCapstans", message, object, &FieldPath::root()))
 }

@@ -18,8 +18,7 @@ pub type Said = (ConditionStatus, &'static str, String);
 
 /// Without owners.
 pub fn nobody() -> Said {
-    let message = "`owners` of the cluster's capstan.yaml names nobody whom a key could be encrypted to: no key of it is \
-                   published";
+    let message = "`owners` in the cluster's capstan.yaml has no key to encrypt to: Capstan publishes no key of the cluster";
     (ConditionStatus::False, "NoOwners", message.to_owned())
 }
 
@@ -60,7 +59,7 @@ fn published(cluster: &ObjectId, kept: &Kept) -> String {
     let until = kept.file.expires_at.map(|ends| format!(", valid until {ends}")).unwrap_or_default();
     let renewed = renewal(&kept.file).map(|at| format!(", renewed at {at}")).unwrap_or_default();
     let whom = match kept.file.form {
-        Form::Login => "whoever logs in".to_owned(),
+        Form::Login => "every user who logs in".to_owned(),
         Form::Certificate | Form::Admin => {
             let mut names: Vec<String> =
                 kept.recipients.iter().take(MOST_NAMED).map(|one| one.name.clone()).collect();

@@ -107,7 +107,7 @@ impl Trouble {
         match error.refusal() {
             Some(refusal) if is_for_good(refusal) => Self::new(
                 TroubleKind::SignerNotServed,
-                format!("the cluster takes no request for a certificate: {error}"),
+                format!("the cluster refuses the request for a certificate: {error}"),
             ),
             _ => Self::inside(error),
         }
@@ -130,7 +130,7 @@ impl From<LiveError> for Trouble {
 
 impl From<BotError> for Trouble {
     fn from(error: BotError) -> Self {
-        let message = format!("the file lies ready, and the bot has not taken it: {error}");
+        let message = format!("the file is ready, but the bot has not accepted it: {error}");
         Self::new(TroubleKind::BotNotReached, message)
     }
 }

@@ -125,7 +125,7 @@ impl Member {
         }
         let before = record.installed.as_ref().map_or("what was before", |one| one.version.as_str());
         let why = format!(
-            "{} was given up: {}. {before} runs again, or is about to: ask for another version, or for this one otherwise",
+            "{} was rolled back: {}. {before} runs again, or will soon: request another version, or this one with other settings",
             given_up.revision.version, given_up.why
         );
         self.halted = Some(Halted::Failed(Failure::Timeout, why.clone()));

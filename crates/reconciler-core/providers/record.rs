@@ -39,8 +39,9 @@ pub fn read(object: &Value) -> Result<Remembered, LiveError> {
         doing: format!("reading {KIND} {namespace}/{}", text("/metadata/name")),
         reason: format!("{reason}; are the definitions of `capstan crds` installed?"),
     };
-    let kind = ProviderKind::parse(text("/spec/kind"))
-        .ok_or_else(|| malformed(format!("`spec.kind` is no kind of provider: `{}`", text("/spec/kind"))))?;
+    let kind = ProviderKind::parse(text("/spec/kind")).ok_or_else(|| {
+        malformed(format!("`spec.kind` is not a kind of provider: `{}`", text("/spec/kind")))
+    })?;
     let record = match object.get("status") {
         None => Record::default(),
         Some(status) => Record::deserialize(status)

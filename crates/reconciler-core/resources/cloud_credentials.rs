@@ -48,10 +48,10 @@ pub struct PublishedSecret {
     /// When that ends, RFC 3339.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub expires_at: Timestamp,
-    /// The one that everybody inside of the cluster was seen to work with last.
+    /// The last one that all programs inside the cluster were seen to use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_use: Option<String>,
-    /// Ids of those that it held before, and that somebody may work with still.
+    /// Ids of those that it held before, and that may still be in use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub previous: Vec<String>,

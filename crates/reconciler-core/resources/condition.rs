@@ -5,18 +5,18 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One condition, as it stands in a status.
+/// One condition of a status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// What is spoken of.
+    /// The type of the condition.
     #[serde(rename = "type")]
     pub kind: ConditionType,
     /// Whether it holds.
     pub status: ConditionStatus,
-    /// The generation of the object that was looked at.
+    /// The generation of the object that was observed.
     pub observed_generation: i64,
-    /// Since when `status` is what it is, RFC 3339.
+    /// When `status` last changed, RFC 3339.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub last_transition_time: Timestamp,
     /// A CamelCase word for programs.

@@ -13,7 +13,7 @@ pub struct OwnersKeyStatus {
     /// The number of their group: capstan:owners:3 is the third. It rises as soon as one of them leaves.
     #[schemars(with = "i64", range(min = 0))]
     pub generation: u64,
-    /// Who may have a file of this generation, or is about to get one.
+    /// Who may have a file of this generation, or will soon get one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub recipients: Vec<KeyRecipient>,
@@ -22,15 +22,15 @@ pub struct OwnersKeyStatus {
     pub file: Option<KeyFile>,
 }
 
-/// Somebody whom a file was encrypted to.
+/// A person that a file was encrypted to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyRecipient {
-    /// What Git calls them.
+    /// Their name in Git.
     pub name: String,
     /// The fingerprint of their public key.
     pub fingerprint: String,
-    /// The public key, as Git named it: with it the file is renewed while nobody can read what Git says now.
+    /// The public key, as Git named it. The file is renewed with it while Git cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
@@ -41,22 +41,22 @@ pub struct KeyRecipient {
 pub struct KeyFile {
     /// What it is.
     pub form: Form,
-    /// The number of the group that it is of.
+    /// The number of its group.
     #[serde(default)]
     #[schemars(with = "i64", range(min = 0))]
     pub generation: u64,
-    /// For how many days its certificate was asked for.
+    /// For how many days its certificate was requested.
     #[serde(default)]
     #[schemars(with = "i32", range(min = 1, max = 365))]
     pub lifetime_days: LifetimeDays,
-    /// Where it is found.
+    /// Its place.
     #[serde(default)]
     pub publish: PublishedAt,
-    /// The Secret that it lies in, in the namespace of the Cluster.
+    /// The Secret that has it, in the namespace of the Cluster.
     pub secret: String,
     /// SHA-256 of the file in lowercase hex digits.
     pub sha256: String,
-    /// When what is in it ends, RFC 3339.
+    /// When its content expires, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub expires_at: Option<Timestamp>,

@@ -16,14 +16,14 @@ use super::owners_key::OwnersKeyStatus;
 /// How many machines stand in a status.
 const MACHINES: usize = 100;
 
-/// What the reconciler did with one cluster folder, and how the cluster stands.
+/// What the reconciler did with one cluster folder, and the state of the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ManagedClusterStatus {
-    /// The generation of this object that was looked at.
+    /// The generation of this object that was observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The commit that is applied whole: the last one that had anything to say of this cluster.
+    /// The commit that is completely applied: the last one that changes this cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applied_commit: Option<String>,
     /// The commit that was tried last.
@@ -32,21 +32,21 @@ pub struct ManagedClusterStatus {
     /// The Git tree id of the cluster's folder at the applied commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// The Git tree id of the cluster's folder at the commit that was looked at last.
+    /// The Git tree id of the cluster's folder at the commit that was read last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempted_folder: Option<String>,
     /// How far it is applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
-    /// The state of all that matters, by Kubernetes' conventions.
+    /// Conditions, by the conventions of Kubernetes.
     pub conditions: Conditions,
-    /// Why nothing of it is applied; absent where it is.
+    /// Why nothing of it is applied; absent if it is applied.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<PlaceStatus>,
     /// Changes that wait for the control plane, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
-    /// Objects that Git names no more and that are kept, and why.
+    /// Objects that Git no longer names and that are kept, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<PlaceStatus>,
     /// What was applied and may be deleted again; written before anything is applied.
@@ -58,20 +58,20 @@ pub struct ManagedClusterStatus {
     /// The credentials that were made for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud_credentials: Option<CloudCredentialsStatus>,
-    /// The key that its owners were given.
+    /// The key that its owners have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owners_key: Option<OwnersKeyStatus>,
-    /// How the machines stand.
+    /// The state of the machines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollout: Option<RolloutStatus>,
-    /// How the services inside the cluster stand.
+    /// The state of the services inside the cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub services: Vec<ServiceStatus>,
-    /// What outlives it in its cloud, once it is to be deleted.
+    /// What outlives it in its cloud, once its deletion is requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cleanup: Option<CleanupStatus>,
-    /// When something was written to the management cluster last.
+    /// When the reconciler last wrote to the management cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub last_applied_time: Option<Timestamp>,
@@ -93,7 +93,7 @@ impl ManagedClusterStatus {
     }
 }
 
-/// How far a cluster is applied.
+/// The progress of applying a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Phase {
     /// The control plane is applied and rolls; workers that change wait for it.
@@ -124,7 +124,7 @@ impl From<applying::Phase> for Phase {
     }
 }
 
-/// A reason with the object, field and file that it speaks of.
+/// A reason, with its object, field and file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlaceStatus {
@@ -207,9 +207,9 @@ impl From<&LiveTemplate> for KeptTemplate {
 pub struct RolloutStatus {
     /// In one word.
     pub state: RolloutState,
-    /// Machines that are as wished.
+    /// Machines that are up to date.
     pub ready: u32,
-    /// Machines that there shall be.
+    /// Machines wanted.
     pub wanted: u32,
     /// What holds it up, in Cluster API's own words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -218,7 +218,7 @@ pub struct RolloutStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub since: Option<Timestamp>,
-    /// Machines that are not yet, or no longer, as wished.
+    /// Machines that are not yet, or no longer, up to date.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub machines: Vec<RolloutMachine>,
@@ -282,12 +282,12 @@ pub struct RolloutMachine {
     pub name: String,
     /// The control plane, deployment or pool that owns it.
     pub owner: String,
-    /// Its phase in Cluster API's word: `Running`, `Deleting`.
+    /// Its phase in Cluster API: `Running`, `Deleting`.
     pub state: String,
-    /// The version of Kubernetes that it is made with.
+    /// Its version of Kubernetes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Whether it is as wished: else it is yet to be replaced.
+    /// Whether it is up to date: if not, it will be replaced.
     pub up_to_date: bool,
 }
 
@@ -303,11 +303,11 @@ impl RolloutMachine {
     }
 }
 
-/// How a Fleet stands.
+/// The state of a Fleet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct FleetStatus {
-    /// The generation of this object that was looked at.
+    /// The generation of this object that was observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// UID of this management cluster, as `.capstan.yaml` should have it.
@@ -318,8 +318,8 @@ pub struct FleetStatus {
     pub commit: Option<String>,
     /// Clusters that this Fleet applies.
     pub clusters: u32,
-    /// Clusters of them that are as Git says, with all machines done.
+    /// Clusters among them that match Git, with all machines done.
     pub ready: u32,
-    /// The state of all that matters, by Kubernetes' conventions.
+    /// Conditions, by the conventions of Kubernetes.
     pub conditions: Conditions,
 }

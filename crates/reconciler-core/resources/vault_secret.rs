@@ -15,32 +15,33 @@ pub struct VaultSecretStatus {
     /// The version of the secret in Vault that each key of the Secret was read from.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub version: BTreeMap<String, i64>,
-    /// The name of the Secret that holds it. Where another one is asked for, this one goes once that stands.
+    /// The name of the Secret that has it. If another name is requested, this Secret is deleted once the new one
+    /// exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
-    /// The lease that the Secret holds the fields of.
+    /// The lease whose fields the Secret has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseStatus>,
-    /// The accessor of the login with which a lease was about to be asked for: where it stands here without that lease, one
-    /// may have been given that nobody knows.
+    /// The accessor of the login with which a lease was about to be requested. If it is here without that lease,
+    /// Vault may have given an unrecorded one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_with: Option<String>,
-    /// The VaultStore that it was to be asked of.
+    /// The VaultStore that was asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_of: Option<String>,
-    /// Leases that are asked for no more: they end now that others stand.
+    /// Leases that are no longer wanted: they end now that there are others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 20), extend("x-kubernetes-list-type" = "atomic"))]
     pub earlier: Vec<EarlierLease>,
-    /// When the lease ends, if nobody renews it.
+    /// When the lease ends, unless it is renewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub lease_expires: Option<Timestamp>,
-    /// When what the Secret holds was read. Looks that found nothing new do not move it.
+    /// When the content of the Secret was read. Reads that found nothing new do not change it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub last_read: Option<Timestamp>,
-    /// What is said of it: Resolved, with the reasons Resolved, Denied, Missing, Sealed, Away, BadData and NotAllowed.
+    /// Its conditions: Resolved, with the reasons Resolved, Denied, Missing, Sealed, Away, BadData and NotAllowed.
     pub conditions: Conditions,
 }
 
@@ -50,19 +51,19 @@ pub struct VaultSecretStatus {
 pub struct LeaseStatus {
     /// Vault's id.
     pub id: String,
-    /// The accessor of the login that it hangs on.
+    /// The accessor of the login that it depends on.
     pub login: String,
-    /// The VaultStore that it is of.
+    /// Its VaultStore.
     #[serde(default)]
     pub store: String,
-    /// When it was given, or renewed last.
+    /// When it was given or last renewed.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Timestamp,
-    /// How long it was given for at first.
+    /// Its first duration.
     pub first_seconds: i64,
     /// Whether Vault renews it.
     pub renewable: bool,
-    /// SHA-256 of what it was asked for with.
+    /// SHA-256 of its request.
     pub request: String,
 }
 
@@ -77,18 +78,18 @@ impl VaultSecretStatus {
     }
 }
 
-/// A lease that is asked for no more.
+/// A lease that is no longer wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EarlierLease {
-    /// Vault's id; absent where nobody knows it, nor whether it was given.
+    /// Vault's id; absent if it is unknown whether Vault gave the lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The accessor of the login that it hangs on.
+    /// The accessor of the login that it depends on.
     pub login: String,
-    /// The VaultStore that it is of.
+    /// Its VaultStore.
     pub store: String,
-    /// When it ends, whatever happens.
+    /// When it ends at the latest.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub expires: Timestamp,
 }

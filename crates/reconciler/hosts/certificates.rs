@@ -86,12 +86,12 @@ impl Signer {
     /// Why nothing can be signed with it, without a byte of either.
     pub(super) fn read(chain: &str, key: &SecretString, now: Timestamp) -> Result<Self, &'static str> {
         let pem = certificates_of(chain)
-            .ok_or("its key tls.crt holds no certificates in PEM form, or something besides, or too many")?;
+            .ok_or("its key tls.crt must hold certificates in PEM form, nothing else, and not too many")?;
         let (certificate, not_before, not_after) =
             first_of(&pem).ok_or("its key tls.crt holds no certificate that can be read")?;
         let of_ca = &certificate.tbs_certificate;
         if !of_ca.get::<BasicConstraints>().ok().flatten().is_some_and(|(_, held)| held.ca) {
-            return Err("its certificate is none of a CA (basicConstraints)");
+            return Err("its certificate is not a CA certificate (basicConstraints)");
         }
         if of_ca.get::<KeyUsage>().ok().flatten().is_some_and(|(_, held)| !held.key_cert_sign()) {
             return Err("its certificate may not sign others (keyUsage)");
@@ -99,13 +99,13 @@ impl Signer {
         let key = signing_key(key.expose_secret())
             .ok_or("its key tls.key holds no private key of RSA, ECDSA or Ed25519 in PEM form")?;
         if !is_key_of(&*key, &certificate) {
-            return Err("its private key is another's than its certificate's");
+            return Err("its private key does not belong to its certificate");
         }
         if now < not_before {
             return Err("its certificate is not valid yet");
         }
         if now >= not_after {
-            return Err("its certificate has ended: put another one there");
+            return Err("its certificate has expired: replace it");
         }
         Ok(Self { certificate, key, authority: Authority { pem, not_after } })
     }
@@ -116,7 +116,7 @@ impl Signer {
     /// Why there is none.
     pub(super) fn certify(&self, host: &Host, now: Timestamp) -> Result<(String, SecretString), String> {
         let fresh = FreshKey::make().map_err(|error| error.to_string())?;
-        let not_made = |error: x509_cert::der::Error| format!("no certificate can be made: {error}");
+        let not_made = |error: x509_cert::der::Error| format!("cannot make a certificate: {error}");
         let unsigned = self.unsigned(host, &fresh, now).map_err(not_made)?;
         let message = unsigned.to_der().map_err(not_made)?;
         let (_, signer) = self.algorithm().ok_or_else(|| KEY_UNUSABLE.to_owned())?;
@@ -131,7 +131,7 @@ impl Signer {
         // What nobody would accept is served by nobody, and not made again and again.
         match serving(&self.authority, &pem, &key, now) {
             Some(_) => Ok((pem, key)),
-            None => Err(format!("what the CA signs for {host} is accepted by nobody: see its constraints")),
+            None => Err(format!("no client accepts what the CA signs for {host}: check its constraints")),
         }
     }
 
@@ -189,7 +189,7 @@ impl Signer {
     }
 }
 
-const KEY_UNUSABLE: &str = "the CA's private key signs nothing";
+const KEY_UNUSABLE: &str = "the CA's private key cannot sign";
 
 /// An extension of a certificate, whichever.
 trait Extends {

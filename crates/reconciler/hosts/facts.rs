@@ -129,7 +129,7 @@ pub(crate) async fn labels_of_others(live: &Gate, namespace: &str) -> Result<Lab
     match labels_of(live, &tenant(namespace), namespace).await {
         Err(error @ (LiveError::Unreachable { .. } | LiveError::NotLeading { .. })) => Err(error),
         Err(error) => {
-            tracing::warn!(namespace, %error, "policies ask for the labels of the namespace, which cannot be read: none of them admits it");
+            tracing::warn!(namespace, %error, "policies need the labels of the namespace, which cannot be read: no policy admits it");
             Ok(Labels::new())
         }
         labels => labels,
@@ -200,7 +200,7 @@ pub(crate) async fn labels_of(live: &Gate, by: &As, namespace: &str) -> Result<L
     };
     let found = match live.read(by, &object).await {
         Err(error) if error.is_forbidden() => {
-            tracing::warn!(namespace, %error, "policies ask for the labels of the namespace, which may not be read: none of them admits it");
+            tracing::warn!(namespace, %error, "policies need the labels of the namespace, which Capstan may not read: no policy admits it");
             None
         }
         found => found?,

@@ -61,7 +61,7 @@ async fn authority(
             if known.not_after > now {
                 Ok(known)
             } else {
-                Err(format!("the CA of Secret {secret} has ended: put another one there"))
+                Err(format!("the CA of Secret {secret} has expired: replace it"))
             }
         }));
     }

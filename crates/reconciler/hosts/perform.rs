@@ -73,14 +73,14 @@ pub(super) async fn perform(
     match step {
         Step::MakeHostKeys(name) => {
             let secret = host_keys::make(cluster, name).ok_or_else(|| {
-                Failed::Refused(format!("no key for {name} could be made: the system gives no random bytes"))
+                Failed::Refused(format!("cannot make a key for {name}: the system gives no random bytes"))
             })?;
             apply_object(ports, cluster, own, &secret, Kept::Data).await.map(Done::Service)
         }
         Step::MakeCertificate { secret, host, authority } => {
             let by = Named::new(&cluster.metadata.namespace, authority);
             let made = issuers::make(ports, cluster, secret, host, &by).await.map_err(of_apply)?;
-            let made = made.ok_or_else(|| Failed::Stale(format!("Secret {by} has gone")))?;
+            let made = made.ok_or_else(|| Failed::Stale(format!("Secret {by} is gone")))?;
             let (object, authority) = made.map_err(Failed::Refused)?;
             let applied = apply_object(ports, cluster, own, &object, Kept::Nothing).await?;
             Ok(Done::Certificate(applied, by, authority))
@@ -135,7 +135,7 @@ pub(super) async fn perform(
                     patched.map(if is_host { Done::Host } else { Done::Cluster }).map_err(of_patch)
                 }
                 Some(Request::Delete(uid)) => Ok(Done::Gone(uid)),
-                None => Err(Failed::Stale("nothing is to be sent".to_owned())),
+                None => Err(Failed::Stale("there is nothing to send".to_owned())),
             }
         }
     }
@@ -165,7 +165,7 @@ async fn apply_object(
     {
         let found = ports.live.read(&by, &named).await.map_err(|error| Failed::of(error, false))?;
         match found.map(|found| (whose(&found, &object, cluster), found)) {
-            Some((Whose::Listed, _)) => return Err(Failed::Stale(format!("{named} was made meanwhile"))),
+            Some((Whose::Listed, _)) => return Err(Failed::Stale(format!("{named} was created meanwhile"))),
             // Its labels come back.
             Some((Whose::Ours, found)) if kept == Kept::Data => {
                 object["data"] = found["data"].clone();
@@ -174,7 +174,7 @@ async fn apply_object(
             None | Some((Whose::Ours, _)) => {}
             Some((Whose::Others, _)) => {
                 return Err(Failed::Refused(format!(
-                    "{named} is there already and is not of this SIPCluster: delete it, or choose another port, from which the name is made"
+                    "{named} already exists and does not belong to this SIPCluster: delete it, or choose another port, which changes the name"
                 )));
             }
         }

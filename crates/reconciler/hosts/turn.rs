@@ -144,7 +144,7 @@ impl One<'_> {
             self.say(&told, trouble).await?;
             return Ok(true);
         }
-        tracing::error!(sip_cluster = %self.named, "a SIPCluster comes to no end: what is written is not what is there then");
+        tracing::error!(sip_cluster = %self.named, "a SIPCluster never settles: the objects differ from what Capstan wrote");
         Ok(true)
     }
 

@@ -16,7 +16,7 @@ pub(super) async fn say(ports: &Ports, object: &Value, why: &str) -> Result<(), 
     let Some(named) = ApiObject::of(object) else { return Ok(()) };
     let held = object.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
     let before = held.iter().find(|one| one["type"] == READY && one["status"] == "False").cloned();
-    let message = format!("{why}. What runs for it stays as it is until that is corrected");
+    let message = format!("{why}. Its services do not change until this is corrected");
     if before.as_ref().is_some_and(|before| before["message"] == message) {
         return Ok(());
     }
@@ -36,7 +36,7 @@ pub(super) async fn say(ports: &Ports, object: &Value, why: &str) -> Result<(), 
     ]);
     match ports.live.patch(&As::Reconciler, &named, ObjectPart::Status, &patch, Run::Real).await {
         Err(LiveError::Refused { refusal, .. }) if refusal.kind != RefusalKind::Server => {
-            tracing::warn!(sip_cluster = %named, reason = refusal.message, "what is wrong with it cannot be said in its condition");
+            tracing::warn!(sip_cluster = %named, reason = refusal.message, "its condition cannot be written");
             Ok(())
         }
         outcome => outcome.map(drop),

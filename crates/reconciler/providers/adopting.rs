@@ -231,7 +231,7 @@ async fn preview(
     let by_whom = if from.is_empty() { "somebody else".to_owned() } else { from.join(", ") };
     let objects = count(theirs.len(), "object", "objects");
     let what = match changed.len() {
-        0 => "changes nothing in them but who manages their fields".to_owned(),
+        0 => "changes only who manages their fields".to_owned(),
         number => {
             let mut named: Vec<String> = changed.into_iter().take(NAMED).collect();
             if number > NAMED {

@@ -91,7 +91,7 @@ pub(super) async fn fill(
                 match ports.live.apply(by, &map, Run::Real, Contested::Take).await {
                     Ok(kept) => sources.add(&kept),
                     Err(error @ (LiveError::Refused { .. } | LiveError::Malformed { .. })) => {
-                        let message = format!("its components were fetched, and cannot be kept: {error}");
+                        let message = format!("its components were fetched but cannot be stored: {error}");
                         lacking.halted.insert(provider.id(), failed(message));
                     }
                     Err(error) => return Err(error),
@@ -133,7 +133,7 @@ fn halted(not: NotHere) -> Halted {
     match not.sort {
         Sort::TokenRefused => Halted::Check(Check::InvalidGithubToken),
         Sort::DigestDiffers => digest_differs(&not.why),
-        Sort::UnderWay | Sort::Failed => failed(format!("its components are not known: {}", not.why)),
+        Sort::UnderWay | Sort::Failed => failed(format!("its components are unknown: {}", not.why)),
     }
 }
 

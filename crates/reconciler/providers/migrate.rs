@@ -47,7 +47,7 @@ pub(super) async fn migrate(
     let (Some(kind), Some(storage)) = (kind(live), storage_version(live)) else { return Ok(None) };
     if versions.iter().any(|version| version == storage) {
         return Ok(Some(format!(
-            "objects are stored in {storage}, which the new definition has no more: install a version of the provider between them first"
+            "objects are stored in {storage}, which the new definition no longer has: first install a version of the provider that has both"
         )));
     }
     let is_stored = versions.iter().any(|version| stored_versions(live).any(|stored| stored == version));

@@ -85,9 +85,9 @@ pub async fn pass(
         let is_same = last.as_ref() == Some(&(id.clone(), step.clone()));
         repeated = if is_same { repeated + 1 } else { 0 };
         if repeated > REPEATED {
-            tracing::warn!(provider = %id, step = words(&step), "somebody undoes this step again and again: it is tried again later");
+            tracing::warn!(provider = %id, step = words(&step), "another client keeps undoing this step: Capstan retries later");
             if let Some(member) = members.member_mut(&id) {
-                member.failed = Some(format!("somebody undoes it again and again: {}", words(&step)));
+                member.failed = Some(format!("another client keeps undoing it: {}", words(&step)));
             }
             continue;
         }

@@ -73,7 +73,7 @@ pub(super) async fn perform(
             if let Some(remembered) = &member.remembered
                 && records::forget(ports, by, remembered).await? == Deleted::Changed
             {
-                return Ok(Performed::Waits("what is remembered of it was changed meanwhile".to_owned()));
+                return Ok(Performed::Waits("its record was changed meanwhile".to_owned()));
             }
             members.all.retain(|member| member.id != *id);
             return Ok(Performed::Done);
@@ -241,7 +241,7 @@ async fn delete(
         match ports.live.delete(by, &ApiObject::from(id), as_seen(&live), Run::Real).await? {
             Deleted::Gone => tracing::info!(object = %id, "deleted"),
             // Somebody may have taken it meanwhile: the next look decides anew.
-            Deleted::Changed => tracing::debug!(object = %id, "changed since it was looked at: it stands"),
+            Deleted::Changed => tracing::debug!(object = %id, "changed since it was read: not deleted"),
             Deleted::Terminating | Deleted::Absent | Deleted::Replaced => {}
         }
         ports.tried.forget(id);
@@ -269,7 +269,7 @@ pub(super) async fn sweep(ports: &Ports, by: &As, members: &Members) -> Result<(
         let Some(object) = ApiObject::of(map) else { continue };
         match ports.live.delete(by, &object, as_seen(map), Run::Real).await {
             Err(LiveError::Refused { refusal, .. }) => {
-                tracing::warn!(%object, %refusal, "a download that nobody needs stays");
+                tracing::warn!(%object, %refusal, "an unused download is not deleted");
             }
             outcome => drop(outcome?),
         }

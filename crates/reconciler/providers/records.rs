@@ -30,7 +30,7 @@ pub(super) async fn read_all(
         match read(&object) {
             Ok(one) => remembered.push(one),
             Err(error) => {
-                tracing::warn!(%error, "nothing is done for a provider: what is remembered of it cannot be read");
+                tracing::warn!(%error, "Capstan does nothing for a provider: its record cannot be read");
                 unreadable.push(Unreadable {
                     kind: text(&object, "/spec/kind").to_owned(),
                     namespace: text(&object, "/metadata/namespace").to_owned(),

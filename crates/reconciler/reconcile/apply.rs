@@ -145,9 +145,7 @@ impl Reconciliation<'_> {
             Ok(Some(other)) => Some(Ended::Refused(vec![Reason::of_object(
                 "RecordedElsewhere",
                 format!(
-                    "the Cluster does not exist here, and the management cluster `{other}` has reported it: two \
-                     would make machines for one cluster. Where it is gone there for good, allow it by \
-                     `spec.createCluster: always` of ManagedCluster {}",
+                    "the Cluster does not exist here, and the management cluster `{other}` has reported it: both would make machines for one cluster. If it is gone there for good, set `spec.createCluster: always` in ManagedCluster {}",
                     self.record.key.name
                 ),
                 missing,
@@ -155,7 +153,10 @@ impl Reconciliation<'_> {
             )])),
             Err(error) => Some(Ended::Failed(Failure {
                 kind: "BotAway",
-                message: format!("whether another management cluster has {}: {error}", self.request.id),
+                message: format!(
+                    "it is unknown whether another management cluster has {}: {error}",
+                    self.request.id
+                ),
                 reasons: Vec::new(),
             })),
         }
@@ -275,7 +276,7 @@ impl Reconciliation<'_> {
                     continue;
                 }
                 let message = format!(
-                    "Git removed {} and it stays: {} holds it too",
+                    "Git removed {}, but it stays: {} also manages it",
                     found.field,
                     found.managers.join(", ")
                 );

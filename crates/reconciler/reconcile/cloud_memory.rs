@@ -65,7 +65,7 @@ impl Memory {
             None => Ok(Vec::new()),
         });
         let mut asked: Vec<Asked> = read.unwrap_or_else(|error| {
-            tracing::warn!(%error, "what proposals ask of clouds cannot be read: it is found out anew");
+            tracing::warn!(%error, "the cloud requirements of proposals cannot be read: Capstan computes them again");
             Vec::new()
         });
         asked.truncate(MOST_REMEMBERED);
@@ -75,7 +75,7 @@ impl Memory {
     fn write(&self, notes: &dyn Notes) {
         let written = serde_json::to_string(&self.asked).map_err(|error| error.to_string());
         if let Err(error) = written.and_then(|text| notes.write(&text)) {
-            tracing::warn!(%error, "what proposals ask of clouds cannot be noted: a restart forgets it");
+            tracing::warn!(%error, "the cloud requirements of proposals cannot be stored: a restart loses them");
         }
     }
 

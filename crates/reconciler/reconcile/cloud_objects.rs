@@ -60,18 +60,18 @@ impl Reconciliation<'_> {
         let (Some(uid), true) = (observed.live.get(id).and_then(uid), self.request.standing.may_delete())
         else {
             return Ok(told(format!(
-                "it is made anew when the source names the commit as its tip, because its create died: {}",
+                "Capstan recreates it when the commit is the tip of the source, because its creation failed: {}",
                 one.words
             )));
         };
         self.status.inventory.make_anew(id);
         let times = self.status.inventory.get(id).map_or(0, |entry| entry.made_anew);
         self.save().await?;
-        tracing::info!(cluster = %self.request.id, object = %id, times, words = one.words, "made anew: its create died");
+        tracing::info!(cluster = %self.request.id, object = %id, times, words = one.words, "recreated: its creation failed");
         Ok(match self.delete(observed, id, uid).await? {
-            Gone::Yes => told(format!("it is made anew, because its create died: {}", one.words)),
+            Gone::Yes => told(format!("Capstan recreates it, because its creation failed: {}", one.words)),
             Gone::NotYet(reason) => told(format!(
-                "it is made anew once it is gone, because its create died: {}; {}",
+                "Capstan recreates it once it is gone, because its creation failed: {}; {}",
                 one.words, reason.message
             )),
         })
@@ -82,17 +82,15 @@ impl Reconciliation<'_> {
 fn refusal(one: &GivenUp<'_>, is_others: bool) -> Option<Reason> {
     let message = match one.course {
         AfterGivingUp::Refused => format!(
-            "ORC has given up, and tries again only what is changed or made anew: {}. Correct it in Git, or what it names \
-             in the cloud, and delete the object: it is applied anew",
+            "ORC has given up, and retries only objects that are changed or recreated: {}. Correct it in Git, or what it names in the cloud, and delete the object: Capstan applies it again",
             one.words
         ),
         AfterGivingUp::Spent => format!(
-            "its create died, and so did those of the objects that took its place: {}. See to the connection between ORC \
-             and the cloud, and delete the object: it is applied anew",
+            "its creation failed, and so did that of its replacements: {}. Check the connection between ORC and the cloud, and delete the object: Capstan applies it again",
             one.words
         ),
         AfterGivingUp::MadeAnew if is_others => format!(
-            "its create died, and ORC does not try it again: {}. Somebody else applies the object: let them delete it",
+            "its creation failed, and ORC does not retry it: {}. Another tool applies the object: delete it there",
             one.words
         ),
         AfterGivingUp::MadeAnew => return None,

@@ -225,7 +225,7 @@ async fn log_in_as(
     identity: &Identity,
 ) -> Result<Arc<dyn CloudSession>, NotLoggedIn> {
     if identity.kind == IdentityKind::ClusterIdentity {
-        let why = "it belongs to no folder, so Capstan does not ask with it";
+        let why = "it belongs to no folder, so Capstan does not use it";
         return Err(NotLoggedIn::untold("CloudCredentialUnusable", why));
     }
     let Some(secret) = secret(ports.live.as_ref(), look, identity).await? else {

@@ -175,7 +175,7 @@ async fn read_clones(
         let listed = match live.list(&As::Reconciler, &kind, cluster.namespace.as_deref(), &labels).await {
             Ok(listed) => listed,
             Err(error) if error.refusal().is_some_and(|refusal| refusal.kind == RefusalKind::Forbidden) => {
-                tracing::debug!(%cluster, %error, "what was cloned from its class is not looked at");
+                tracing::debug!(%cluster, %error, "the objects cloned from its class are not checked");
                 continue;
             }
             Err(error) => return Err(error),

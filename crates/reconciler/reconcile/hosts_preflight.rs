@@ -71,7 +71,7 @@ async fn say(ports: &Ports, looks: &[HostsLook]) -> Result<Vec<(usize, Reason)>,
     let mut seen = match see(ports, &sip_clusters, &hosts).await {
         Err(error) if error.is_forbidden() => {
             let message = format!(
-                "whether the racks can give these hosts is not known: {error}; kubectl apply -k deploy/hosts grants it"
+                "it is unknown whether the racks have these hosts: {error}; kubectl apply -k deploy/hosts grants it"
             );
             let told = |(at, object): (usize, &RenderedObject)| {
                 (at, warning(Reason::of_object(HOSTS_UNKNOWN, &message, object, &FieldPath::root())))

@@ -79,8 +79,7 @@ impl Reconciliation<'_> {
             return Ok(None);
         }
         let message = format!(
-            "was applied from the folder {gone}, which is not applied here any more: it passes to this folder when \
-             no other one renders it and everything of this one is accepted"
+            "was applied from the folder {gone}, which is no longer applied here: this folder takes it over when no other folder renders it and everything in this folder is accepted"
         );
         Ok(Some(Reason::of_object("TakenOverFirst", message, object, &FieldPath::root())))
     }

@@ -155,7 +155,7 @@ pub(super) fn refuse_tombstones(tombstones: &Deletion) -> Option<Reason> {
     matches!(tombstones, Deletion::Cluster).then(|| {
         Reason::plain(
             "UselessTombstone",
-            "`delete: cluster` is for clusters: name each provider that is to go in a tombstone of its own",
+            "`delete: cluster` is for clusters: write a tombstone for each provider to delete",
         )
     })
 }
@@ -204,7 +204,7 @@ pub(super) fn judge(
     now: Timestamp,
     still: SignedDuration,
 ) -> Verdict {
-    let nobody = "no Cluster API operator lives here, and .capstan.yaml says `by: operator`: start it, or say `by: capstan`";
+    let nobody = "no Cluster API operator runs here, but .capstan.yaml says `by: operator`: start it, or write `by: capstan`";
     let installer = match (set.by, &set.owner) {
         (ProvidersBy::Operator, Owner::Capstan { .. }) => Err(nobody),
         _ => Ok(()),
@@ -237,7 +237,8 @@ pub(super) async fn remove_definitions(
         let Some(label) =
             found.pointer("/metadata/labels").and_then(|labels| labels.get(PROVIDER_LABEL)?.as_str())
         else {
-            let message = format!("{id} has no label `{PROVIDER_LABEL}`: it is of no provider, and stays");
+            let message =
+                format!("{id} has no label `{PROVIDER_LABEL}`: it belongs to no provider, and stays");
             kept.push(said(message, &id));
             continue;
         };
@@ -261,7 +262,7 @@ pub(super) async fn remove_definitions(
         let only = Preconditions { uid, resource_version: version };
         match live.delete(as_whom, &definition, only, Run::Real).await? {
             Deleted::Gone | Deleted::Absent | Deleted::Replaced => {
-                tracing::info!(object = %id, "deleted: a tombstone names it, and nothing of it was left");
+                tracing::info!(object = %id, "deleted: a tombstone names it, and none of its objects was left");
             }
             Deleted::Changed | Deleted::Terminating => kept.push(said(format!("{id} is being deleted"), &id)),
         }

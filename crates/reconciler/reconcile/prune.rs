@@ -42,7 +42,7 @@ impl Reconciliation<'_> {
             self.kept.extend(kept);
         }
         self.kept.extend(observed.wanted.left_over.iter().map(|object| {
-            let message = "no provider of the set lies in its namespace any more: it is neither applied nor deleted. Take it out of the set";
+            let message = "the set has no provider in its namespace any more: it is neither applied nor deleted. Remove it from the set";
             let reason = Reason::of_object("LeftOver", message, object, &FieldPath::root());
             Reason { severity: Severity::Warning, ..reason }
         }));
@@ -168,7 +168,7 @@ impl Reconciliation<'_> {
     fn put_off(&mut self, round: Deletions) -> Deletions {
         for doomed in &round.delete {
             let message = format!(
-                "{} is gone from the commit that was kept; it is deleted when the source names that as its tip",
+                "{} is not in the kept commit; Capstan deletes it when that commit is the tip of the source",
                 doomed.object
             );
             self.kept.push(of_object("KeptUntilConfirmed", message, &doomed.object));
@@ -190,7 +190,7 @@ impl Reconciliation<'_> {
         let only = Preconditions { uid: of, resource_version: version };
         match self.live().delete(&observed.wanted.by, &object, only, Run::Real).await {
             Ok(Deleted::Changed) => {
-                let message = format!("{id} was changed while it was looked at: it is looked at again");
+                let message = format!("{id} was changed while Capstan checked it: Capstan checks it again");
                 Ok(Gone::NotYet(of_object("Changed", message, id)))
             }
             Ok(Deleted::Gone) => {

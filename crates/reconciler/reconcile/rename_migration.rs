@@ -207,7 +207,7 @@ async fn take(
     }
     tracing::info!(
         cluster = %request.id, from = from.spec.cluster, objects = share.objects.len(), suspend = spec.suspend,
-        "its folder was renamed: what its ManagedCluster had goes to the new one"
+        "its folder was renamed: the state of its ManagedCluster moves to the new one"
     );
     let gone: BTreeSet<ObjectId> = share.objects.iter().map(|object| object.id()).collect();
     report_left_behind(request.ports, &request.fleet.spec.source, request.revision, from, &gone).await?;

@@ -104,8 +104,7 @@ pub enum Unusable {
     Settings(FileError),
     /// `.capstan.yaml` does not know this management cluster.
     #[error(
-        "`managementClusters` in {REPOSITORY_FILE} has no entry with the UID {uid}: add `- name: {name}`, \
-         `uid: {uid}` and the clusters that are to be applied here"
+        "`managementClusters` in {REPOSITORY_FILE} has no entry with the UID {uid}: add `- name: {name}`, `uid: {uid}` and the clusters to apply here"
     )]
     Unknown {
         /// The name in the Fleet.
@@ -115,8 +114,7 @@ pub enum Unusable {
     },
     /// The name is that of another management cluster.
     #[error(
-        "the Fleet says `managementCluster: {name}`, but {REPOSITORY_FILE} has the UID {uid} of this one under \
-         the name {found}: correct the one that is wrong"
+        "the Fleet says `managementCluster: {name}`, but {REPOSITORY_FILE} has the UID {uid} of this one under the name {found}: correct the wrong one"
     )]
     OtherName {
         /// The name in the Fleet.
@@ -333,7 +331,7 @@ impl Revision {
 
 /// What one folder came to.
 enum Folder {
-    /// It says nothing.
+    /// It gives no reason.
     Unreadable,
     /// What it asks for.
     Rendered {
@@ -398,17 +396,14 @@ fn refused(failed: &TrialFailed) -> String {
     match failed {
         TrialFailed::TooLarge(why) => {
             format!(
-                "{why} Nothing of it is applied and nothing deleted: undo what was changed last, or make it smaller"
+                "{why} Capstan applies and deletes nothing of it: revert the last change, or make it smaller"
             )
         }
         TrialFailed::TooSlow { why, .. } => format!(
-            "{why} Nothing of it is applied and nothing deleted: make it smaller, or let whoever runs the reconciler allow it \
-             more time (its setting `render-timeout-seconds`)"
+            "{why} Capstan applies and deletes nothing of it: make it smaller, or allow more time in the reconciler's setting `render-timeout-seconds`"
         ),
         TrialFailed::Killed(why) | TrialFailed::Unavailable(why) => {
-            format!(
-                "{why} Nothing of it is applied and nothing deleted until then: it is tried again in a moment"
-            )
+            format!("{why} Until then, Capstan applies and deletes nothing of it: it retries in a moment")
         }
     }
 }

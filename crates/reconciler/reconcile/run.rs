@@ -135,8 +135,7 @@ fn check_belongs(
         return Err(LiveError::Malformed {
             doing: format!("reconciling {}", request.id),
             reason: format!(
-                "ManagedCluster {key} belongs to the Fleet {}: let one Fleet have the cluster, or correct its \
-                 `spec.fleet`",
+                "ManagedCluster {key} belongs to the Fleet {}: leave the cluster to one Fleet, or correct its `spec.fleet`",
                 record.spec.fleet
             ),
         });

@@ -3,7 +3,7 @@
 //! the set takes, and, where Capstan installs, what a server-side dry run of everything comes to.
 //!
 //! Read with that account's rights. Components are those of the head, else those of live ConfigMaps, else they are fetched
-//! from the hosts that the reconciler may speak to, and not kept. *Bounded*: one look at each definition of the set, one list of
+//! from the hosts that the reconciler may contact, and not kept. *Bounded*: one look at each definition of the set, one list of
 //! a kind that loses a version, one question about rights and one list of ConfigMaps for each namespace of a provider, one
 //! dry run an object.
 
@@ -75,7 +75,7 @@ pub(super) async fn look(
     for member in &rendered.members {
         if let Components::Unknown(why) = &member.components {
             let message = format!(
-                "what {} comes to is not known here, so that neither its definitions nor the rights that it takes are looked at: {why}",
+                "the objects of {} are unknown here, so Capstan checks neither its definitions nor the rights that it needs: {why}",
                 member.id()
             );
             reasons
@@ -299,7 +299,7 @@ async fn rights(
     for namespace in namespaces.chain([ANYWHERE]) {
         let rights = live.rights(by, namespace).await?;
         if !rights.is_whole {
-            let message = "the API server does not say all that the installer may do, so that nobody can tell whether it is enough";
+            let message = "the API server does not list all rights of the installer, so it is unknown whether they are enough";
             return Ok(vec![Reason {
                 severity: Severity::Warning,
                 ..Reason::plain("RightsUnknown", message)

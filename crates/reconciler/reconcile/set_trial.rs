@@ -65,7 +65,7 @@ pub(super) async fn try_all(
         let open: Vec<&str> = open.map(|(name, _)| name.as_str()).collect();
         if !open.is_empty() {
             let message = format!(
-                "the objects of {} are not tried: nobody here knows {}",
+                "the objects of {} are not tried, because these variables are unknown here: {}",
                 member.id(),
                 open.join(", ")
             );
@@ -163,7 +163,7 @@ impl Tried {
         }
         for namespace in &self.namespaces {
             let message = format!(
-                "what lies in namespace {namespace} cannot be tried before the merge: the namespace comes with the same commit"
+                "the objects in namespace {namespace} cannot be tried before the merge: the namespace comes with the same commit"
             );
             self.reasons
                 .push(Reason { severity: Severity::Warning, ..Reason::plain("NamespaceNotThere", message) });

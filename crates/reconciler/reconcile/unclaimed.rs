@@ -49,26 +49,29 @@ pub(super) async fn report_left_behind(
     status.templates.retain(|template| !gone.contains(&template.live_id()));
     let left = status.inventory.objects().len();
     if left == 0 {
-        tracing::info!(cluster = record.spec.cluster, "nothing is left of it: its ManagedCluster goes");
+        tracing::info!(
+            cluster = record.spec.cluster,
+            "none of its objects is left: its ManagedCluster is deleted"
+        );
         return ports.status_store.delete_cluster(record).await;
     }
     let id = &record.spec.cluster;
     let (home, back) = match source {
         SourceSpec::Bot { .. } | SourceSpec::Git { .. } => {
-            ("Git", "its folder back with `delete: cluster` in its capstan.yaml")
+            ("Git", "its folder with `delete: cluster` in its capstan.yaml")
         }
-        SourceSpec::Inventory { .. } => ("the inventory", "its ClusterDefinition back with `retire: true`"),
+        SourceSpec::Inventory { .. } => ("the inventory", "its ClusterDefinition with `retire: true`"),
     };
     let gone_from = format!("the folder is gone from {home}");
     let (reason, what) = if !revision.has_folder(id) {
         ("FolderGone", gone_from.as_str())
     } else if revision.fleet.clusters().any(|cluster| cluster.as_str() == id) {
-        ("NotClaimed", "the folder is claimed by this management cluster no more")
+        ("NotClaimed", "this management cluster no longer claims the folder")
     } else {
-        ("NoCluster", "the folder holds no cluster any more")
+        ("NoCluster", "the folder no longer holds a cluster")
     };
     let message = format!(
-        "{what}; what was applied stays as it is ({}). To delete a cluster, bring {back}",
+        "{what}; the applied objects stay ({}). To delete a cluster, restore {back}",
         count(left, "object", "objects")
     );
     let (now, generation) = (ports.clock.now(), record.generation);

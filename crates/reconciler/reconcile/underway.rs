@@ -104,9 +104,7 @@ impl Underway {
             Decided::Wait(pause) => Begun::Wait(pause.unsigned_abs()),
             Decided::Known { deaths, until } => {
                 let message = format!(
-                    "the reconciler ended {deaths} times while it was at this folder, and hardly by chance: it is tried \
-                     again at {until:.0}, and as soon as the folder changes; what the log said last before those ends \
-                     belongs into a report of this fault of Capstan's"
+                    "the reconciler crashed {deaths} times at this folder, and hardly by chance. It retries at {until:.0}, and as soon as the folder changes. Please report this fault of Capstan, with the last lines of the log before the crashes"
                 );
                 Begun::PassedOver(Reason::plain("EndsReconciler", message), until)
             }
@@ -175,12 +173,12 @@ impl Underway {
                 Some(note) => serde_json::from_str(&note).map_err(|error| error.to_string()),
             });
             let mut found = read.unwrap_or_else(|error| {
-                tracing::warn!(error, "what an earlier process was at when it ended cannot be read");
+                tracing::warn!(error, "the notes of an earlier process cannot be read");
                 Turns::default()
             });
             for (subject, suspect) in found.take_over(self.clock.now()) {
                 let deaths = suspect.deaths;
-                tracing::warn!(subject, deaths, "processes before this one ended while they were at this");
+                tracing::warn!(subject, deaths, "earlier processes ended while they worked on this");
             }
             found
         })
@@ -194,10 +192,7 @@ impl Underway {
         if let Err(error) = written
             && !was_told
         {
-            tracing::warn!(
-                error,
-                "what is reconciled now cannot be noted: who dies of it is not known by it"
-            );
+            tracing::warn!(error, "cannot note what is reconciled now: a crash cannot be traced to it");
         }
     }
 }
@@ -295,7 +290,7 @@ mod tests {
         }
         let next = process(&memory);
         let Begun::PassedOver(reason, _) = next.begin(&bad) else { panic!("it is begun") };
-        assert!(reason.message.starts_with("the reconciler ended 9 times"), "{}", reason.message);
+        assert!(reason.message.starts_with("the reconciler crashed 9 times"), "{}", reason.message);
         // Another content is another chance, and so is every try.
         drop(turn(&next, &subject("a/bad", "2")));
         assert_eq!(suspects(&process(&memory)), [""; 0]);

@@ -120,8 +120,7 @@ fn applier(account: &ServiceAccountSpec, home: &Home) -> Result<As, Unwanted> {
         Unwanted::Refused(vec![Reason::plain(
             "NoServiceAccount",
             format!(
-                "the folder's objects lie in several namespaces ({}), so it is not clear whose service account \
-                 `{}` is meant: name one by `spec.serviceAccount.namespace` of the Fleet",
+                "the folder's objects are in several namespaces ({}), so it is unclear which one has the service account `{}`: set `spec.serviceAccount.namespace` of the Fleet",
                 namespaces.join(", "),
                 account.name
             ),

@@ -177,7 +177,7 @@ async fn signed_in(parts: &Parts, site: &Site) -> Result<Visitor, NotShown> {
             Ok(Some(person)) => return Ok(Visitor::Person(person)),
             Ok(None) => {}
             Err(error) => {
-                let sentence = "GitHub does not answer what you may see: try again in a moment";
+                let sentence = "GitHub does not say what you may see: try again in a moment";
                 return Err(NotShown::refused(StatusCode::SERVICE_UNAVAILABLE, sentence, &error));
             }
         }
@@ -187,7 +187,7 @@ async fn signed_in(parts: &Parts, site: &Site) -> Result<Visitor, NotShown> {
         let login = Redirect::to(&address("/login", &[("next", wanted)])).into_response();
         return Err(NotShown(Box::new(login)));
     }
-    Err(NotShown::refused(StatusCode::UNAUTHORIZED, "Sign in first", &"nobody is signed in"))
+    Err(NotShown::refused(StatusCode::UNAUTHORIZED, "Sign in first", &"no user is signed in"))
 }
 
 /// The value of a cookie.

@@ -47,7 +47,9 @@ pub(crate) async fn framed(
     let note = answer.extensions().get::<RefusalNote>().cloned();
     let sentence = match &note {
         Some(note) => note.sentence,
-        None if status == StatusCode::METHOD_NOT_ALLOWED => "This address does not answer such a request",
+        None if status == StatusCode::METHOD_NOT_ALLOWED => {
+            "This address does not support the method of the request"
+        }
         None => return answer,
     };
     let content = FailedPage { sentence, id: note.as_ref().map(|note| note.id.as_str()) };

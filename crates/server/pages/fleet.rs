@@ -26,11 +26,8 @@ const NAMED: usize = 5;
 const ROLLING: u32 = 4;
 
 /// The orders that the page offers by name.
-const VIEWS: [(&str, SortKey); 3] = [
-    ("What needs somebody first", SortKey::Need),
-    ("By customer", SortKey::Cluster),
-    ("By wave", SortKey::Wave),
-];
+const VIEWS: [(&str, SortKey); 3] =
+    [("What needs attention", SortKey::Need), ("By customer", SortKey::Cluster), ("By wave", SortKey::Wave)];
 
 #[derive(Template)]
 #[template(

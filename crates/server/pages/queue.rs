@@ -132,13 +132,13 @@ pub(super) fn troubled<'a>(site: &Site, repositories: &'a [ShownRepository]) -> 
 fn describe(job: &FleetJob) -> String {
     let last = job.finished_at.map_or_else(|| "never yet".to_owned(), minute);
     match job.state {
-        JobState::Idle => format!("last looked at {last}"),
-        JobState::Running => "being looked at now".to_owned(),
+        JobState::Idle => format!("last checked {last}"),
+        JobState::Running => "being checked now".to_owned(),
         JobState::Queued if job.attempts > 0 => {
             let times = if job.attempts == 1 { "once".to_owned() } else { format!("{} times", job.attempts) };
             format!("failed {times}, tried again at {}; last success: {last}", minute(job.not_before))
         }
-        JobState::Queued => format!("waits its turn; last looked at: {last}"),
+        JobState::Queued => format!("waits its turn; last checked: {last}"),
         JobState::Dead => format!(
             "given up after {} failures, until something happens in the repository; last success: {last}",
             job.attempts
@@ -164,7 +164,7 @@ pub(super) async fn look(
             tracing::info!(
                 repository.id = repository,
                 actor = visitor.name(),
-                "asked on the page to look again"
+                "requested a new check on the page"
             );
             Redirect::to("/queue").into_response()
         }
@@ -182,7 +182,7 @@ pub(super) fn allowed(visitor: &Visitor, repository: u64) -> Result<(), Box<Resp
     }
     if !visitor.may_write(repository) {
         let refusal = Refusal::new(StatusCode::FORBIDDEN, "This needs write access to the repository")
-            .because(&format_args!("{} may only read there", visitor.name()));
+            .because(&format_args!("{} has only read access there", visitor.name()));
         return Err(Box::new(refusal.into_response()));
     }
     Ok(())

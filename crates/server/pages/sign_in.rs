@@ -118,7 +118,7 @@ fn refused(error: &NotSignedIn) -> Response {
             (StatusCode::FORBIDDEN, "GitHub refuses this sign-in: start again at /login")
         }
         NotSignedIn::SignIn(_) | NotSignedIn::Crowded | NotSignedIn::NoRandomness => {
-            (StatusCode::SERVICE_UNAVAILABLE, "Nobody can sign in now: try again later")
+            (StatusCode::SERVICE_UNAVAILABLE, "Signing in is not possible now: try again later")
         }
     };
     Refusal::new(status, sentence).because(error).into_response()

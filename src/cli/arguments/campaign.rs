@@ -29,7 +29,7 @@ pub struct SimulateCampaign {
     /// A file that holds `campaigns:`: a draft [default: those of .capstan.yaml]
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// The campaign, where the file holds several
+    /// The campaign, if the file has several
     #[arg(long, value_name = "NAME")]
     pub campaign: Option<String>,
     /// When the release is pushed, e.g. 2026-12-01T08:00:00Z [default: now]
@@ -41,16 +41,16 @@ pub struct SimulateCampaign {
     /// How long it takes to replace one machine
     #[arg(long, value_name = "DURATION", default_value = "6m", value_parser = Period::parse)]
     pub machine_takes: Period,
-    /// So many of a thousand rollouts get stuck
+    /// How many of a thousand rollouts get stuck
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub stuck_per_thousand: u32,
-    /// Somebody skips a cluster that got stuck, and resumes the campaign, after that long [default: nobody does]
+    /// After this time, a stuck cluster is skipped and the campaign is resumed [default: never]
     #[arg(long, value_name = "DURATION", value_parser = Period::parse)]
     pub resume_after: Option<Period>,
-    /// Requests an hour that GitHub allows the installation, as its headers tell; 5000 at least on github.com
+    /// Requests an hour that GitHub allows the installation, as its headers say; at least 5000 on github.com
     #[arg(long, value_name = "NUMBER", default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(500..))]
     pub requests_an_hour: u32,
-    /// Where chance begins: the same seed gives the same time line
+    /// The random seed: the same seed gives the same time line
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
     /// Write the time line as a picture (SVG) to this file

@@ -34,13 +34,13 @@ pub enum InventoryCommand {
         #[arg(short, long, value_enum, default_value = "text")]
         output: Format,
     },
-    /// Tell where a value comes from, what it overrides and which fields it ends in
+    /// Show where a value comes from, what it overrides and which fields use it
     Explain(InventoryExplain),
     /// List the clusters that have a value from a level, and those that override it
     Uses(InventoryUses),
-    /// Print the objects that templates make, before they meet the cluster's base
+    /// Print the objects that templates make, before they are merged with the cluster's base
     Render(InventoryRender),
-    /// Tell what a change of the inventory would do: which clusters change, which machines are replaced
+    /// Show what a change of the inventory does: which clusters change, which machines are replaced
     Diff(InventoryDiff),
     /// Print a `clusterctl.yaml`, or any flat file of `KEY: value`, as values
     Import(InventoryImport),
@@ -71,7 +71,7 @@ pub struct InventoryExplain {
 pub struct InventoryUses {
     /// JSON Pointer of the value
     pub pointer: String,
-    /// As this object says it [default: whoever says it]
+    /// Only where this object sets it [default: any level]
     #[arg(long, value_name = "KIND/NAME")]
     pub level: Option<String>,
     /// Output format
@@ -111,7 +111,7 @@ pub struct InventoryRender {
     /// Every cluster
     #[arg(long)]
     pub all: bool,
-    /// Write files below this directory, a folder a cluster, instead of printing them
+    /// Write files below this directory, one folder per cluster, instead of printing them
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }

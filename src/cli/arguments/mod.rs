@@ -76,10 +76,10 @@ pub enum Service {
 /// `capstan planner-process`
 #[derive(Debug, Args)]
 pub struct PlannerProcess {
-    /// Memory that it may take, in bytes
+    /// Memory that it may use, in bytes
     #[arg(long, value_name = "BYTES")]
     pub memory: u64,
-    /// Stack that each of its threads may take, in bytes
+    /// Stack that each of its threads may use, in bytes
     #[arg(long, value_name = "BYTES")]
     pub stack: usize,
 }
@@ -91,7 +91,7 @@ pub struct Crds {
     /// Cluster API operator brings them
     #[arg(long)]
     pub providers: bool,
-    /// Print that of SIPCluster instead (airship.airshipit.org), which wishes bare-metal hosts for a tenant cluster
+    /// Print that of SIPCluster instead (airship.airshipit.org), which requests bare-metal hosts for a tenant cluster
     #[arg(long, conflicts_with = "providers")]
     pub hosts: bool,
 }
@@ -124,13 +124,13 @@ pub struct Agents {
 /// What can be done with agents.
 #[derive(Debug, Subcommand)]
 pub enum AgentsCommand {
-    /// Print a join code: good for one reconciler, once, within the hour
+    /// Print a join code, which one reconciler can use once, within an hour
     Invite {
-        /// UID of the one management cluster that it is good for
+        /// UID of the one management cluster that it is for
         /// (`kubectl get namespace kube-system -o jsonpath={.metadata.uid}`)
         #[arg(long, value_name = "UID")]
         management_cluster: String,
-        /// Name of the reconciler, where it comes beside another one of the same management cluster
+        /// Name of the reconciler, if the management cluster already has another one
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
     },
@@ -140,7 +140,7 @@ pub enum AgentsCommand {
         #[arg(short, long, value_enum, default_value = "text")]
         output: Format,
     },
-    /// Revoke a reconciler: nothing of it is believed from now on
+    /// Revoke a reconciler: the bot no longer trusts it
     Revoke {
         /// Its id, as `list` prints it
         #[arg(value_name = "AGENT")]
@@ -162,9 +162,9 @@ pub struct DatabaseArguments {
 /// What can be done with the bot's database.
 #[derive(Debug, Subcommand)]
 pub enum DatabaseCommand {
-    /// Say whether it is well, and what to do where it is not; writes nothing
+    /// Say whether it is healthy, and if not, what to do; writes nothing
     Check,
-    /// Write all of it to a new file, which either engine can read; the bot may go on meanwhile
+    /// Write all of it to a new file, which either engine can read; the bot may run meanwhile
     Export {
         /// The file; `-` is standard output
         #[arg(value_name = "FILE")]
@@ -200,7 +200,7 @@ pub enum Command {
     Upgrade(Upgrade),
     /// Print a cluster's objects, base and overlay together, as they would be applied
     Render(Render),
-    /// Judge layout, settings, YAML, references and rules, over the whole tree or below some paths
+    /// Check layout, settings, YAML, references and rules, over the whole tree or below some paths
     Validate(Validate),
     /// Compare a cluster's rendered objects in two commits
     Diff(Diff),
@@ -220,7 +220,7 @@ pub enum Command {
     Rules(Rules),
     /// Render the providers of a management cluster, as the Cluster API operator would
     Providers(Providers),
-    /// Values that clusters share: what each cluster has, where it comes from, what templates make of it
+    /// Values that clusters share: what each cluster has, where it comes from, what templates render
     Inventory(Inventory),
     /// How a release would move through the fleet in waves, under a virtual clock
     Campaign(Campaign),
@@ -332,13 +332,13 @@ pub struct Plan {
     /// Plan for this release instead of the offered one
     #[arg(long, value_name = "RELEASE")]
     pub to: Option<String>,
-    /// Print the whole way instead: every step to the newest release, or to the one of `--to`
+    /// Print the whole path instead: every step to the newest release, or to the one of `--to`
     #[arg(long)]
     pub path: bool,
     /// Plan for every cluster (the same as naming none)
     #[arg(long, conflicts_with = "clusters")]
     pub all: bool,
-    /// Also tell where in the release each change comes from, and how lists and values were compared
+    /// Also show where in the release each change comes from, and how lists and values were compared
     #[arg(long, conflicts_with = "path")]
     pub explain: bool,
     #[command(flatten)]
@@ -384,10 +384,10 @@ pub struct Upgrade {
     /// The release to go to [default: the offered one]
     #[arg(long, value_name = "RELEASE")]
     pub to: Option<String>,
-    /// Take what the inventory says now, under the release that each cluster has; make clusters that it defines
+    /// Apply the current inventory, with the release that each cluster has; create clusters that it defines
     #[arg(long, conflicts_with = "to")]
     pub inventory: bool,
-    /// Let patches in the overlay follow templates that get a new name: edits just those names
+    /// Let patches in the overlay follow renamed templates: edits only those names
     #[arg(long)]
     pub retarget: bool,
     #[command(flatten)]
@@ -395,7 +395,7 @@ pub struct Upgrade {
     /// Change the work tree instead of printing a diff: all files or none
     #[arg(long, conflicts_with = "at")]
     pub write: bool,
-    /// Also tell where in the release each change comes from, and how lists and values were compared
+    /// Also show where in the release each change comes from, and how lists and values were compared
     #[arg(long)]
     pub explain: bool,
     /// Output format
@@ -474,7 +474,7 @@ pub struct Adopt {
 /// `capstan init`
 #[derive(Debug, Args)]
 pub struct Init {
-    /// Make this release, e.g. aws/v1.0.0, out of a cluster's base instead
+    /// Make this release, e.g. aws/v1.0.0, from a cluster's base instead
     #[arg(long, value_name = "PROVIDER/VERSION", requires = "from")]
     pub release: Option<String>,
     /// The cluster that the release is made from, e.g. gauss/peu01
@@ -545,19 +545,19 @@ pub enum ProvidersCommand {
     },
     /// Fetch the components of all providers below a path into a folder, ConfigMaps or a registry
     Fetch(ProvidersFetch),
-    /// Print the RBAC rules that installing just these providers takes, and what the providers may do
+    /// Print the RBAC rules that the installation of these providers needs, and what the providers may do
     Rights {
         /// What is rendered.
         #[command(flatten)]
         inputs: ProviderInputs,
-        /// Also what an upgrade takes from the set as it stands in this commit: deleting what it drops
+        /// Also what an upgrade from the set in this commit needs: the deletion of what it drops
         #[arg(long, value_name = "REV")]
         from: Option<String>,
         /// Output format
         #[arg(short, long, value_enum, default_value = "yaml")]
         output: Format,
     },
-    /// List the images of all providers below a path after overrides, one a line
+    /// List the images of all providers below a path after overrides, one per line
     Images {
         /// What is rendered.
         #[command(flatten)]
@@ -584,7 +584,7 @@ pub struct ProvidersFetch {
     /// Push an OCI artifact per provider below this address instead: ADDRESS/<label>:<version>
     #[arg(long, value_name = "[http://]REGISTRY[/REPOSITORY]", conflicts_with = "into")]
     pub push: Option<String>,
-    /// A host that may be spoken to, besides `providers.hosts` of .capstan.yaml and that of --push; several times
+    /// A host that Capstan may contact, besides `providers.hosts` of .capstan.yaml and that of --push; several times
     #[arg(long = "host", value_name = "HOST[:PORT]")]
     pub hosts: Vec<String>,
     /// A YAML file with credentials that the config Secrets of the repository lack, names to values; those of the

@@ -14,8 +14,7 @@ pub(super) fn run(opened: Opened<'_>, name: &str) -> Result<Outcome, Failure> {
         return Err(Failure::Usage(
             Refusal::NotFound,
             format!(
-                "`{name}` is a cluster that Cluster API makes: a management cluster is what a \
-                 ManagementClusterDefinition defines"
+                "`{name}` is a cluster that Cluster API makes: a ManagementClusterDefinition defines a management cluster"
             ),
         ));
     }
@@ -30,9 +29,7 @@ pub(super) fn run(opened: Opened<'_>, name: &str) -> Result<Outcome, Failure> {
         output::print_yaml(object)?;
     }
     for id in &bootstrap.left_out {
-        say!(
-            "{id} is left out: it holds values, which are not printed. Make it by hand, or let a VaultSecret bring it"
-        );
+        say!("{id} is left out: Capstan does not print its values. Create it by hand, or with a VaultSecret");
     }
     Ok(outcome)
 }

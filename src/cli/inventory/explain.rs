@@ -36,7 +36,7 @@ pub(super) fn explain_one(opened: Opened<'_>, command: &InventoryExplain) -> Res
         return Err(Failure::Usage(
             Refusal::NotFound,
             format!(
-                "no level says `{path}` for {}{}: `capstan inventory values` prints what there is",
+                "no level sets `{path}` for {}{}: `capstan inventory values` prints what there is",
                 member.name(),
                 nearest(&path.to_string(), there)
                     .map_or_else(String::new, |near| format!("; did you mean `{near}`?")),
@@ -65,7 +65,7 @@ fn pointer(text: &str) -> Result<FieldPath, Failure> {
     FieldPath::parse(text).ok_or_else(|| {
         Failure::Usage(
             Refusal::Usage,
-            format!("`{text}` is no JSON Pointer: write it like `/kubernetes/version`"),
+            format!("`{text}` is not a JSON Pointer: write it like `/kubernetes/version`"),
         )
     })
 }
@@ -190,7 +190,7 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Out
                 .ok_or_else(|| {
                     Failure::Usage(
                         Refusal::Usage,
-                        format!("`{typed}` is no level: write it like `Site/fra1`"),
+                        format!("`{typed}` is not a level: write it like `Site/fra1`"),
                     )
                 })?,
         ),

@@ -74,9 +74,7 @@ fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
     match &survey.inventory.unreadable {
         Some(place) => Err(Failure::Failed(
             Refusal::Unreadable,
-            format!(
-                "the inventory cannot be read as a whole, so that nobody knows what it says: see {place}"
-            ),
+            format!("part of the inventory cannot be read, so its values are unknown: see {place}"),
         )),
         None => Ok(survey),
     }

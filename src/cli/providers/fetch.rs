@@ -45,7 +45,7 @@ pub(super) fn run(
         None => RepoPath::parse(KEPT_IN).ok(),
     };
     let into = into.ok_or_else(|| {
-        let message = "--into: this is no folder below the root of the repository".to_owned();
+        let message = "--into: this is not a folder below the root of the repository".to_owned();
         Failure::Usage(Refusal::Usage, message)
     })?;
     let of_settings = fleet.settings().providers.hosts.iter().map(|host| host.as_str().to_owned());

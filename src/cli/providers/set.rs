@@ -108,7 +108,7 @@ fn variables(typed: &ProviderInputs) -> Result<Values, Failure> {
         let (name, value) = pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
             Failure::Usage(
                 Refusal::Providers,
-                "`--variable` wants `NAME=VALUE`, with the name before the first `=`".to_owned(),
+                "`--variable` needs `NAME=VALUE`, with the name before the first `=`".to_owned(),
             )
         })?;
         values.insert(name, value);
@@ -124,7 +124,7 @@ pub(super) fn of_file(file: &Path) -> Result<Values, Failure> {
     let shown = file.display();
     let failed = |message: &str| Failure::Failed(Refusal::Providers, format!("{shown}: {message}"));
     let read = YamlFile::read(&text_of(file)?)
-        .map_err(|error| failed(&format!("line {}: this is no YAML", error.position.line)))?;
+        .map_err(|error| failed(&format!("line {}: this is not YAML", error.position.line)))?;
     let mut values = Values::default();
     for document in read.documents().iter().filter(|document| !document.root.is_null()) {
         let entries =
@@ -132,7 +132,7 @@ pub(super) fn of_file(file: &Path) -> Result<Values, Failure> {
         for entry in entries {
             let scalar = entry.value.as_scalar().ok_or_else(|| {
                 failed(&format!(
-                    "the value of `{}` is no single one: quote it, or make it a block of text (`|`)",
+                    "the value of `{}` is not a single one: quote it, or make it a block of text (`|`)",
                     entry.key
                 ))
             })?;

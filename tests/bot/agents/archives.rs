@@ -241,7 +241,7 @@ async fn an_archive_that_was_changed_is_not_believed() {
     std::fs::write(&mine, bad).unwrap();
     let opened = client(&town, EU, state.path(), None);
     let refused = opened.kept().await.err().unwrap().to_string();
-    assert!(refused.ends_with("is not believed: its digest is another one"), "{refused}");
+    assert!(refused.ends_with("cannot be trusted: its digest differs"), "{refused}");
     assert_eq!(opened.fetch().await.unwrap().commit, fetched.commit, "and so it is fetched again");
     opened.keep(&fetched.commit).await.unwrap();
     drop(opened);

@@ -81,6 +81,6 @@ fn a_database_that_is_not_there_is_not_made() {
     let refused = capstan(&format!("sqlite://{}", file.display()), &["agents", "list"]);
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(said.contains("does not exist: give what the bot was given, by --state-dir"), "{said}");
+    assert!(said.contains("does not exist: give the same --state-dir"), "{said}");
     assert!(!file.exists());
 }

@@ -71,7 +71,7 @@ async fn a_second_reconciler_of_a_management_cluster_is_asked_for_by_name() {
 
         let beside = invite_one(Some("standby")).await.unwrap().code;
         assert_eq!(other.enrol(beside.expose(), EU).await.status, 201);
-        assert!(invite_one(Some("standby")).await.unwrap_err().to_string().contains("is called so already"));
+        assert!(invite_one(Some("standby")).await.unwrap_err().to_string().contains("already has this name"));
 
         // Who enrolled, and who asked for it, stands in the audit trail and in the records.
         let agents = town.database().agents().await.unwrap();

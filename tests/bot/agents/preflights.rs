@@ -201,7 +201,7 @@ async fn only_heads_of_the_repository_that_a_writer_pushed_are_asked_about() {
     town.settle().await;
     let check = town.check(forked);
     assert_eq!(says(&check), done("neutral"), "{}", check.title);
-    assert!(check.summary.contains("Its head stands in another repository."), "{}", check.summary);
+    assert!(check.summary.contains("Its head is in another repository."), "{}", check.summary);
     assert!(agent.work(None, Duration::ZERO).await.unwrap().preflights.is_empty());
     assert!(agent.at(&commit(&town.pull(forked).head)).await.is_err(), "and nobody reads it");
 
@@ -518,9 +518,9 @@ async fn in_a_conflict_nobody_is_asked_until_it_is_resolved() {
         let check = town.check(number);
         assert_eq!(says(&check), done(conclusion), "{}", check.title);
         assert!(
-            check.summary.contains(
-                "The pull request conflicts with `main`, so there is no merge that could be tried."
-            ),
+            check
+                .summary
+                .contains("The pull request conflicts with `main`, so Capstan cannot try the merge."),
             "{}",
             check.summary
         );

@@ -49,7 +49,7 @@ async fn a_backup_is_made_checked_and_restored() {
 
     let well = capstan(&["check", "--state-dir", state]);
     assert_eq!(well.status.code(), Some(0), "{}", said(&well));
-    assert!(said(&well).ends_with(", 10 rows\nIt is well.\n"), "{}", said(&well));
+    assert!(said(&well).ends_with(", 10 rows\nIt is healthy.\n"), "{}", said(&well));
 
     let exported = capstan(&["export", "--state-dir", state, file]);
     assert_eq!(exported.status.code(), Some(0), "{}", said(&exported));
@@ -61,7 +61,7 @@ async fn a_backup_is_made_checked_and_restored() {
 
     let again = capstan(&["export", "--state-dir", state, file]);
     assert_eq!(again.status.code(), Some(1));
-    assert!(said(&again).contains("is there already, and is not overwritten"), "{}", said(&again));
+    assert!(said(&again).contains("already exists, and is not overwritten"), "{}", said(&again));
     assert!(said(&again).contains("see capstan help database#check-export-import"), "{}", said(&again));
 
     let elsewhere = format!("sqlite://{}", folder.path().join("other.sqlite").display());

@@ -121,7 +121,7 @@ async fn a_stream_that_is_not_as_it_was_written_leaves_the_database_empty() {
         serde_json::from_str::<serde_json::Value>(lines[0]).unwrap()["schema"].as_u64().unwrap();
     let cases = [
         ("", "line 1: the file ends here, before its last line".to_owned()),
-        ("hello\n", "line 1: this is no export of `capstan database export`".to_owned()),
+        ("hello\n", "line 1: this is not an export of `capstan database export`".to_owned()),
         (
             "{\"capstanDatabase\":2}\n",
             "line 1: it is of format 2, and this Capstan reads format 1".to_owned(),

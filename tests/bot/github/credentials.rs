@@ -13,7 +13,7 @@ fn refusal(pem: &str) -> String {
 fn what_is_no_private_key_is_refused_by_name() {
     for (pem, reason) in [
         ("", "is empty"),
-        ("12345", "is no private key in PEM form"),
+        ("12345", "is not a private key in PEM form"),
         ("-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----\n", "is a public key"),
         ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n", "is encrypted"),
         ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n", "is a key of another kind"),

@@ -75,7 +75,7 @@ async fn a_renamed_repository_is_found_and_no_token_goes_to_another_server() {
     *renaming.of_writes.lock().unwrap() = 302;
     let error = github.create_issue(&old, &issue("lost")).await.unwrap_err();
     let CodeHostError::Unexpected { status: 302, reason, .. } = &error else { panic!("{error}") };
-    assert!(reason.starts_with("it leads elsewhere in a way in which a write may become a read"), "{reason}");
+    assert!(reason.starts_with("it redirects in a way that may turn a write into a read"), "{reason}");
     *renaming.of_writes.lock().unwrap() = 307;
 
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -87,7 +87,7 @@ async fn a_renamed_repository_is_found_and_no_token_goes_to_another_server() {
     ] {
         let CodeHostError::Unexpected { status, reason, .. } = &error else { panic!("{error}") };
         assert_eq!(*status, expected.as_u16());
-        assert!(reason.ends_with("it is not followed: look at --github-api-url"), "{reason}");
+        assert!(reason.ends_with("Capstan does not follow: check --github-api-url"), "{reason}");
     }
     assert!(elsewhere.accept().is_err(), "somebody else was asked");
     let titles: Vec<String> =

@@ -96,7 +96,7 @@ async fn a_clone_url_of_another_server_gets_no_token() {
             Err(error) => error,
         };
         assert!(error.is_refusal(), "{error}");
-        let said = format!("the clone URL is of http://{host}, and no token is sent to another server than");
+        let said = format!("the clone URL is on http://{host}, but Capstan sends tokens only to");
         assert!(error.to_string().contains(&said), "{error}");
     }
     assert!(elsewhere.accept().is_err(), "somebody else was asked");

@@ -81,7 +81,7 @@ async fn the_table_has_what_says_something_and_versions_are_spread_over_a_bar() 
         r#"<a href="/?kubernetes=v1.31.10">v1.31.10</a> <span class="quiet">1 cluster</span>"#,
         r#"not known <span class="quiet">2 clusters</span>"#,
         "No reconciler reports machines that are being replaced.",
-        r#"<li><a href="/" aria-current="true">What needs somebody first</a></li>"#,
+        r#"<li><a href="/" aria-current="true">What needs attention</a></li>"#,
     ] {
         page.has(expected);
     }
@@ -145,7 +145,12 @@ async fn what_fails_has_the_frame_for_a_browser_and_is_plain_for_a_program() {
         ("/nothing", 404, "Not found", "There is nothing here."),
         ("/clusters/acme/gitops/none", 404, "Not found", "There is nothing here."),
         ("/logout", 404, "Not found", "There is nothing here."),
-        ("/queue/1/look", 405, "This did not work", "This address does not answer such a request."),
+        (
+            "/queue/1/look",
+            405,
+            "This did not work",
+            "This address does not support the method of the request.",
+        ),
     ] {
         let page = world.ask(world.internal, Ask::get(path).with("accept", html)).await;
         assert_eq!(page.status, status, "{path}");
@@ -225,7 +230,7 @@ async fn one_cluster_tells_how_it_stands_and_what_was_done_about_it() {
     page.has(&format!("href=\"{}/acme/gitops/tree/HEAD/gauss/peu01\"", world.forge.url()));
     // The work of its repository, and what may be opened there.
     page.has("<h2 id=\"queue\">Queue and budget</h2>");
-    page.has("Its repository: waits its turn; last looked at: never yet.");
+    page.has("Its repository: waits its turn; last checked: never yet.");
     page.has("<dt>Proposals open</dt><dd>1 of 20</dd>");
     page.has("<dt>Opened in the last hour</dt><dd>1 of 5</dd>");
     for path in

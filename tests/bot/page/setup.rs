@@ -318,7 +318,7 @@ async fn nobody_else_makes_an_app_and_nothing_is_written() {
     // A code that GitHub does not know uses the state up.
     let unknown = bot.get(&format!("/setup/created?code=abc&state={state}")).await;
     assert_eq!(unknown.status, 502, "{}", unknown.body);
-    assert!(unknown.body.contains("GitHub does not take the code: 404 Not Found"), "{}", unknown.body);
+    assert!(unknown.body.contains("GitHub refuses the code: 404 Not Found"), "{}", unknown.body);
     assert_eq!(bot.get(&back).await.status, 400, "a state is good once");
     assert_eq!(bot.conversions(), 1);
     assert!(!bot.kept().exists());

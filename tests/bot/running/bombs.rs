@@ -383,7 +383,7 @@ async fn bombs_end_in_a_check_with_the_reason_and_the_running_bot_goes_on() {
         (OTHER, elsewhere, "success", ""),
         // What holds itself is one folder, and nobody's here.
         (DEEP, deep, "success", ""),
-        (REPOSITORY, deep_overlay, "failure", "nobody can list its files"),
+        (REPOSITORY, deep_overlay, "failure", "too often to list its files"),
     ];
     all.extend(bombs.map(|(number, says)| (REPOSITORY, number, "failure", says)));
     let (mut is_answered, mut is_deep_judged, mut is_pushed_proposed) = (false, false, false);

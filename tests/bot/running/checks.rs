@@ -170,7 +170,7 @@ async fn changed_settings_are_validated_at_their_line_and_shown_beside_the_old()
     let check = town.check(right);
     assert_eq!(check.conclusion.as_deref(), Some("success"), "{}", check.summary);
     for said in [
-        "checked under those of the base branch and under its own",
+        "checked with the settings of the base branch and with its own",
         "Clusters that are no longer clusters (Capstan closes their proposals): `gauss/peu02`.",
         "| `gauss/peu01` | other tools | `mc-eu` |",
         "| `gauss/peu01` | `aws/v22.0.0` | nothing (pinned) |",
@@ -337,7 +337,7 @@ async fn a_failure_of_capstans_own_is_told_with_its_id_until_it_can_look_again()
         let check = town.check(new);
         assert_eq!(check.conclusion.as_deref(), Some("action_required"));
         assert_eq!(check.title, "Capstan could not judge everything");
-        let incident = check.summary.split_once("its log knows why under `").unwrap().1;
+        let incident = check.summary.split_once("Its log has the reason under `").unwrap().1;
         let incident = incident.split_once('`').unwrap().0;
         assert_eq!(incident.len(), 26, "{}", check.summary);
         let logged = canary::logged_of(incident);

@@ -184,7 +184,7 @@ async fn a_run_that_died_before_the_pull_request_is_completed_and_a_persons_bran
     assert!(town.forge.branches(REPOSITORY).unwrap().contains(&BRANCH.to_owned()));
     // It is remembered for a while, and then the branch that is there is taken up.
     town.comment(issue, "ada", CREATE).await;
-    assert!(town.answers(issue).pop().unwrap().contains("it is not tried before"));
+    assert!(town.answers(issue).pop().unwrap().contains("Capstan does not retry before"));
     assert_eq!(town.pulls().len(), 0);
     let head = town.forge.commits(REPOSITORY, BRANCH).unwrap()[0].id.clone();
     town.pass(11 * 60);
@@ -201,7 +201,7 @@ async fn a_run_that_died_before_the_pull_request_is_completed_and_a_persons_bran
     town.push(BRANCH, &[Edit::write("gauss/new/base/mine.yaml", "kind: Mine\n")]);
     town.comment(issue, "ada", CREATE).await;
     let answer = town.answers(issue).pop().unwrap();
-    assert!(answer.contains("commits of people stand on the branch"), "{answer}");
+    assert!(answer.contains("has commits by people"), "{answer}");
     assert!(town.open_pulls().is_empty());
     town.done();
 }
@@ -233,7 +233,7 @@ async fn destroy_opens_the_tombstone_and_nothing_else() {
     let check = town.check(pull.number);
     assert_eq!(check.conclusion.as_deref(), Some("success"), "{}", check.summary);
     assert!(check.summary.contains("removes-machines"), "{}", check.summary);
-    assert!(check.summary.contains("an owner asked for its destruction"), "{}", check.summary);
+    assert!(check.summary.contains("an owner requested its destruction"), "{}", check.summary);
     // With anything else beside the tombstone it is an error as everywhere.
     let text = town.file(&pull.head_branch, "gauss/peu01/capstan.yaml");
     let edit = |text: &str| [Edit::write("gauss/peu01/capstan.yaml", text)];
@@ -253,7 +253,7 @@ async fn destroy_opens_the_tombstone_and_nothing_else() {
     town.settle().await;
     town.comment(issue, "ada", "/capstan destroy gauss/peu01").await;
     let answer = town.answers(issue).pop().unwrap();
-    assert!(answer.contains("says `delete: cluster` already"), "{answer}");
+    assert!(answer.contains("already says `delete: cluster`"), "{answer}");
     assert!(town.pulls().iter().all(|pull| pull.state != PullState::Open));
     town.done();
 }

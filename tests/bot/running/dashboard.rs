@@ -275,8 +275,9 @@ async fn who_closes_it_declines_it_and_what_is_decided_there_still_counts() {
     town.comment(1, "olga", "/capstan pause").await;
     let answer = town.answers(1).pop().unwrap();
     assert!(
-        answer
-            .contains("the settings keep no dashboard issue (`dashboard.enabled`). Instead: `mode: observe`"),
+        answer.contains(
+            "the settings disable the dashboard issue (`dashboard.enabled`). Instead: `mode: observe`"
+        ),
         "{answer}"
     );
     town.push("main", &[Edit::write(".capstan.yaml", "mode: propose\n")]);
@@ -310,7 +311,7 @@ async fn without_issues_or_the_right_to_write_them_the_dashboard_alone_is_missin
     );
     town.comment(1, "olga", "/capstan retry").await;
     let answer = town.answers(1).pop().unwrap();
-    assert!(answer.starts_with("It is tried again now: dashboard."), "{answer}");
+    assert!(answer.starts_with("Capstan retries now: dashboard."), "{answer}");
     // Soon, and long before the ten minutes are over.
     town.pass(120);
     town.resync().await;
@@ -539,7 +540,7 @@ async fn a_tick_in_the_instant_of_a_write_is_told_where_no_delivery_tells_of_it(
     world.state().meanwhile = Some((Moment::IssueEdit, tick_pause));
     world.sync().await;
     let body = |world: &World| world.state().issues[0].0.body.clone();
-    let told = "`ada` edited this page in the instant in which Capstan wrote it. What was ticked then is heard when GitHub tells of it; where nothing is said to it here in a minute, tick again.";
+    let told = "`ada` edited this page while Capstan wrote it. Capstan processes the ticked boxes when GitHub reports them. If there is no answer here within a minute, tick again.";
     let after = body(&world);
     assert!(after.contains(told) && !after.contains("[x]") && !after.contains("**Paused by"), "{after}");
     // It is said once, and the next tick is heard.

@@ -115,7 +115,7 @@ async fn nobody_is_asked_whom_the_default_branch_does_not_name() {
     let pulls = town.open_pulls();
     let [pull] = pulls.as_slice() else { panic!("{pulls:?}") };
     let why =
-        "is not among the hosts that may be spoken to (registry.example.com): add it to `providers.hosts`";
+        "is not among the hosts that Capstan may contact (registry.example.com): add it to `providers.hosts`";
     assert!(readable(&pull.body).contains(why), "{}", pull.body);
 
     let number = town.open(
@@ -141,7 +141,7 @@ async fn nobody_is_asked_whom_the_operator_does_not_let_repositories_name() {
     town.settle().await;
     let pulls = town.open_pulls();
     let [pull] = pulls.as_slice() else { panic!("{pulls:?}") };
-    let why = "whoever runs Capstan has to name it too, in the bot's setting `provider-hosts`";
+    let why = "it must also be in the bot's setting `provider-hosts`";
     assert!(readable(&pull.body).contains(why), "{}", pull.body);
     let connected = tokio::time::timeout(Duration::from_millis(200), inside.accept()).await;
     assert!(connected.is_err(), "it was connected to");
@@ -225,7 +225,7 @@ fn body_of_set(town: &Town) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_had_now_is_told_stops_nobody_else_and_comes_later() {
     for (before, said) in [
-        (Before::Limit, "wants no more requests until 20"),
+        (Before::Limit, "accepts no more requests until 20"),
         (Before::Silence, "they are being fetched from http://"),
     ] {
         let (town, _) = town().await;
@@ -356,7 +356,10 @@ async fn a_component_of_two_sets_waits_while_what_one_was_judged_with_cannot_be_
     let both = format!("{}---\n{}", other("v1.0.1", &host), provider("v1.0.1", &url(&host)));
     begins_without(&mut town, &judged, &[Edit::write("mu/v3.0.0/base/providers.yaml", both)]).await;
     let body = readable(&open_on(&town, OTHER_BRANCH).unwrap().body);
-    assert!(body.contains("what its open pull request was judged with cannot be read: "), "{body}");
+    assert!(
+        body.contains("the components that its open pull request was checked with cannot be read: "),
+        "{body}"
+    );
     assert!(!town.file(OTHER_BRANCH, OTHER_RECORD).contains(SHA256), "nothing is taken for it");
 
     town.forge.clear_faults();

@@ -441,7 +441,7 @@ async fn a_record_that_was_edited_blocks_until_it_is_what_it_was() {
     let (commit, path) = (&fits_in[..12], "acme/peu01/capstan-values.yaml");
     assert!(
         state.1.contains(&format!(
-            "It was last as Capstan wrote it in commit {commit}: `git checkout {commit} -- {path}`"
+            "The last commit with the text that Capstan wrote is {commit}: `git checkout {commit} -- {path}`"
         )),
         "{state:?}"
     );

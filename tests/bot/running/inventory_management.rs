@@ -176,7 +176,7 @@ async fn a_provider_set_that_somebody_made_is_left_alone_and_the_definition_says
     assert_eq!(heads(&town), Vec::<String>::new());
     let (state, why) = super::inventory::brought(&town, OWN).await;
     assert_eq!(state, "unplannable");
-    assert!(why.contains("a provider set stands there that was not made from the inventory"), "{why}");
+    assert!(why.contains("the provider set there was not made from the inventory"), "{why}");
     assert_eq!(town.file("main", &format!("{SET}/base/core.yaml")), own_set);
     town.done();
 }

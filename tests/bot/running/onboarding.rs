@@ -162,9 +162,8 @@ async fn settings_that_come_otherwise_close_it_with_the_reason() {
     let pull = town.pull(1);
     assert_eq!(pull.state, PullState::Closed);
     assert!(
-        pull.body.starts_with(
-            "> Closed by Capstan: `.capstan.yaml` stands on the default branch now, and what it says holds.\n"
-        ),
+        pull.body
+            .starts_with("> Closed by Capstan: `.capstan.yaml` is on the default branch now, and applies.\n"),
         "{}",
         pull.body
     );

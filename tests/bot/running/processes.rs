@@ -61,7 +61,7 @@ async fn a_poisoned_pull_request_is_told_and_the_others_are_judged() {
     assert_eq!(check.conclusion.as_deref(), Some("action_required"), "{check:?}");
     let summary = &check.summary;
     assert!(
-        summary.contains("Planning ended by signal 6: it takes more memory than the 96 MiB that it may"),
+        summary.contains("Planning ended by signal 6: it needs more memory than the allowed 96 MiB"),
         "{summary}"
     );
     assert!(summary.contains("It was at `gauss/peu01`."), "{summary}");
@@ -120,7 +120,7 @@ async fn a_pull_request_that_takes_too_long_is_told_and_the_others_are_judged() 
     // Within every budget, and many times as much work as its neighbours: seconds against milliseconds.
     let (slow, patience) = slow().await;
     let summary = told_of(&slow, Processes { count: 1, patience, ..processes(4 << 30) }).await;
-    let told = format!("Planning took more than the {} s that it may and was ended.", patience.as_secs());
+    let told = format!("Planning took more than the allowed {} s and was stopped.", patience.as_secs());
     assert!(summary.contains(&told), "{summary}");
     assert!(summary.contains("It was at `gauss/peu01`."), "{summary}");
 }
@@ -130,7 +130,7 @@ async fn what_takes_too_long_in_all_is_told_and_the_others_are_judged() {
     // Never silent for long, each of its clusters within its limits.
     let (slow, whole) = slow().await;
     let summary = told_of(&slow, Processes { count: 1, whole, ..processes(4 << 30) }).await;
-    let told = format!("Planning took more than the {} s that it may in all and was ended.", whole.as_secs());
+    let told = format!("Planning took more than the {} s allowed in total and was stopped.", whole.as_secs());
     assert!(summary.contains(&told), "{summary}");
 }
 
@@ -170,7 +170,7 @@ async fn a_pull_request_that_takes_too_much_stack_is_told_and_the_others_are_jud
     let stack = 320 << 10;
     let summary = told_of(&deep, Processes { count: 1, stack, ..processes(1 << 30) }).await;
     assert!(summary.contains("Planning ended by signal 6: "), "{summary}");
-    assert!(summary.contains("nests deeper than it may"), "{summary}");
+    assert!(summary.contains("nests too deep"), "{summary}");
     assert!(summary.contains("It was at `gauss/peu01`."), "{summary}");
 }
 

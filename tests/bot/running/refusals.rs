@@ -201,7 +201,7 @@ async fn a_proposal_that_is_refused_costs_nobody_else_theirs() {
         assert_eq!(town.check(1).conclusion.as_deref(), Some("success"), "{status}");
         let (state, why) = town.standing(PEU01).await;
         assert_eq!(state, "refused", "{status}: {why}");
-        assert!(why.contains(". It is tried again after 2"), "{why}");
+        assert!(why.contains(". Capstan retries after 2"), "{why}");
         let before = town.forge.write_calls();
         town.resync().await;
         assert_eq!(town.forge.write_calls(), before, "{status}: it is left alone");

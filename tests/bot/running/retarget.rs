@@ -72,7 +72,7 @@ async fn a_patch_of_a_template_that_is_renamed_blocks_until_a_writer_says_retarg
     town.comment(mine, "ada", "/capstan retarget").await;
     let answer = &town.answers(mine)[2];
     assert!(
-        answer.contains("Names in its overlay follow their templates, and nothing else there is edited."),
+        answer.contains("Names in its overlay follow their templates; nothing else in its overlay changes."),
         "{answer}"
     );
     let number = town.open_pulls().iter().find(|pull| pull.head_branch == BRANCH).unwrap().number;

@@ -107,10 +107,10 @@ async fn what_nothing_else_shows_is_said_in_a_comment() {
         ("help", "| `/capstan replan` |"),
         ("unhold", "It is not on hold."),
         ("unapprove", "You have not approved it."),
-        ("retry", "GitHub has refused nothing"),
+        ("retry", "GitHub has refused no write"),
         // Another pull request shows it, and not the one where it was said.
         ("hold for gauss/peu02 the audit", "`gauss/peu02`: On hold by `ada`: the audit."),
-        ("unhold for gauss/peu02", "`gauss/peu02`: It is on hold no more."),
+        ("unhold for gauss/peu02", "`gauss/peu02`: It is no longer on hold."),
         ("take /spec/replica", "has no conflict there"),
     ] {
         let before = town.answers(1).len();
@@ -157,7 +157,7 @@ async fn a_persons_reaction_is_no_record_of_capstans() {
     town.done();
 }
 
-/// Where GitHub takes no reaction, a comment is the record.
+/// Where GitHub refuses the reaction, a comment is the record.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reaction_that_github_refuses_becomes_a_comment() {
     let mut town = town().await;

@@ -224,12 +224,12 @@ async fn what_a_source_does_wrong_is_told_and_nothing_is_written() {
         (
             "url",
             Box::new(|_| answer(401, &[], "")),
-            "http://HOST/PATH: 401, so it wants other credentials: give `GITLAB_ACCESS_TOKEN` in the environment, or `gitlab-access-token` in the config Secret",
+            "http://HOST/PATH: 401, so it needs other credentials: set `GITLAB_ACCESS_TOKEN` in the environment, or `gitlab-access-token` in the config Secret",
         ),
         (
             "url",
             Box::new(|_| answer(404, &[], "")),
-            "http://HOST/PATH is not there (404): correct address or version, or give credentials that may see it",
+            "http://HOST/PATH does not exist (404): correct the address or the version, or give credentials that may read it",
         ),
         (
             "url",
@@ -239,7 +239,7 @@ async fn what_a_source_does_wrong_is_told_and_nothing_is_written() {
         (
             "url",
             Box::new(|_| answer(302, &[("location", "https://elsewhere.example/x?token=s3cret")], "")),
-            "http://HOST/PATH leads to elsewhere.example, which is not among the hosts that may be spoken to (HOST): give `--host elsewhere.example`; `providers.hosts` of .capstan.yaml alone lets only public registries and forges be asked",
+            "http://HOST/PATH redirects to elsewhere.example, which is not among the allowed hosts (HOST): give `--host elsewhere.example`; `providers.hosts` of .capstan.yaml alone allows only public registries and forges",
         ),
         (
             "oci",

@@ -92,7 +92,7 @@ fn the_settings_of_the_checkout_are_simulated_and_judged_with_their_places() {
         said.out
     );
     let said = sandbox.capstan(&["campaign", "simulate", "--campaign", "openstack"]);
-    assert!(said.ended(1).err.contains("no cluster that is in a wave is offered a release"), "{}", said.err);
+    assert!(said.ended(1).err.contains("no cluster in a wave is offered a release"), "{}", said.err);
 
     let findings = sandbox.capstan(&["validate", "-o", "json"]).json(3);
     let told = |finding: &serde_json::Value| {

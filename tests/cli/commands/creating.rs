@@ -47,7 +47,7 @@ fn a_cluster_is_shown_and_only_write_writes_it_and_then_it_is_one_like_all_other
     let said = sandbox.capstan(&ONE);
     sandbox.git_apply(&said.ended(0).out, &["--check"]).unwrap();
     assert!(
-        said.err.contains("gauss/one would be made (`--write` does): 2 objects of aws/v1.0.0"),
+        said.err.contains("gauss/one would be made (with `--write`): 2 objects of aws/v1.0.0"),
         "{}",
         said.err
     );
@@ -105,7 +105,7 @@ fn a_cluster_is_shown_and_only_write_writes_it_and_then_it_is_one_like_all_other
 
     sandbox
         .capstan(&ONE)
-        .refused(2, "error: gauss/one is there already, and a new cluster never overwrites anything");
+        .refused(2, "error: gauss/one already exists, and a new cluster never overwrites anything");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn what_a_cluster_cannot_be_made_of_is_said_and_nothing_is_written() {
             2,
             "error: aws/v1.0.0 has no variable `ZON`; did you mean `ZONE`?",
         ),
-        ("gauss/one", "aws/v1.0.0", &["--set", "ZONE"], 2, "error: `--set ZONE` is no KEY=VALUE"),
+        ("gauss/one", "aws/v1.0.0", &["--set", "ZONE"], 2, "error: `--set ZONE` is not KEY=VALUE"),
         (
             "gauss/one",
             "aws/v1.0.1",
@@ -145,7 +145,7 @@ fn what_a_cluster_cannot_be_made_of_is_said_and_nothing_is_written() {
             "v1.0.0",
             &set,
             2,
-            "error: several releases are called `1.0.0`: aws/v1.0.0, gcp/v1.0.0",
+            "error: several releases have the name `1.0.0`: aws/v1.0.0, gcp/v1.0.0",
         ),
         (
             "gauss/one",
@@ -166,37 +166,37 @@ fn what_a_cluster_cannot_be_made_of_is_said_and_nothing_is_written() {
             "aws/v1.0.0",
             &set,
             2,
-            "error: gauss/two/inner would lie in the cluster gauss/two, and a cluster never contains another",
+            "error: gauss/two/inner would be in the cluster gauss/two, and a cluster never contains another",
         ),
         (
             "gauss",
             "aws/v1.0.0",
             &set,
             2,
-            "error: gauss is there already, and a new cluster never overwrites anything",
+            "error: gauss already exists, and a new cluster never overwrites anything",
         ),
-        ("notes/one", "aws/v1.0.0", &set, 2, "error: notes is a file, so that notes/one cannot be a folder"),
-        ("aws/v1.0.0/x", "aws/v1.0.0", &set, 2, "error: aws/v1.0.0/x would lie in the release aws/v1.0.0"),
+        ("notes/one", "aws/v1.0.0", &set, 2, "error: notes is a file, so notes/one cannot be a folder"),
+        ("aws/v1.0.0/x", "aws/v1.0.0", &set, 2, "error: aws/v1.0.0/x would be in the release aws/v1.0.0"),
         (
             "gauss/v1.0.0",
             "aws/v1.0.0",
             &set,
             2,
-            "error: `gauss/v1.0.0` is called like a version: such a folder is a release's",
+            "error: `gauss/v1.0.0` has the name of a version: such a folder is a release",
         ),
         (
             ".github/one",
             "aws/v1.0.0",
             &set,
             2,
-            "error: `.github/one` has a part that begins with a dot: such folders are other programs'",
+            "error: `.github/one` has a part that begins with a dot: such folders belong to other programs",
         ),
         (
             "../one",
             "aws/v1.0.0",
             &set,
             2,
-            "error: `../one` is no path of a folder in the repository, e.g. gauss/peu01",
+            "error: `../one` is not a path of a folder in the repository, e.g. gauss/peu01",
         ),
     ] {
         let arguments = [&["create", cluster, "--from", from, "--write"][..], set].concat();

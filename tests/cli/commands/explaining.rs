@@ -84,7 +84,7 @@ fn a_definition_of_the_repository_decides_and_is_named() {
     assert!(!told.out.contains("definition"), "the diff stays a diff: {}", told.out);
     let how = "  how lists were merged
     acme/a/base/rack.yaml:6  Rack a  /spec/slots
-      item by item, told apart by row: the definition in crds/racks.yaml:3
+      item by item, identified by row: the definition in crds/racks.yaml:3
 ";
     assert!(told.err.contains(how), "{}", told.err);
 }

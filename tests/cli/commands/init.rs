@@ -65,9 +65,9 @@ fn the_settings_are_shown_with_what_they_find_and_only_write_writes() {
     );
     let text = sandbox.capstan(&["init"]).ended(0).out.clone();
     for line in [
-        ".capstan.yaml, as it would be written (`--write` does):",
+        ".capstan.yaml, as `--write` writes it:",
         "    paths: [\"fleet/*\"]",
-        "found, and left to you",
+        "found, and left for you to decide",
         "  capstan init --release PROVIDER/v1.0.0 --from fleet/one --write",
     ] {
         assert!(text.lines().any(|known| known == line), "{line}\n{text}");
@@ -95,7 +95,7 @@ fn settings_that_are_there_are_never_overwritten() {
     sandbox.write(".capstan.yaml", "mode: propose\n");
     sandbox.capstan(&["init", "--write"]).refused(
         2,
-        "error: .capstan.yaml is there already, and is never overwritten: edit it, or compare it with what `capstan init` prints",
+        "error: .capstan.yaml already exists, and Capstan never overwrites it: edit it, or compare it with what `capstan init` prints",
     );
     assert_eq!(sandbox.read(".capstan.yaml"), "mode: propose\n");
     let said = sandbox.capstan(&["init", "-o", "json"]);
@@ -113,7 +113,7 @@ fn templates_of_clusters_are_named_with_what_to_do() {
         [("capi/Chart.yaml", "name: capi\nversion: 0.1.0\n"), ("capi/templates/cluster.yaml", template)];
     Sandbox::with(&files).capstan(&["init"]).refused(
         2,
-        "error: there is nothing to set up here yet: what makes clusters are templates\n  capi/templates/cluster.yaml: this is a template of a Helm chart that makes clusters. Capstan upgrades manifests, not templates. Render each cluster into its own folder (`helm template NAME capi > clusters/NAME/cluster.yaml`, with its values), and apply that instead",
+        "error: there is nothing to set up here yet: only templates make clusters\n  capi/templates/cluster.yaml: this is a template of a Helm chart that makes clusters. Capstan upgrades manifests, not templates. Render each cluster into its own folder (`helm template NAME capi > clusters/NAME/cluster.yaml`, with its values), and apply that instead",
     );
     // Applied from here, it is something to set up, and the file can be written.
     let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: capi}\nspec:\n  source: {repoURL: here, path: capi}\n";
@@ -180,7 +180,7 @@ fn the_first_release_is_made_of_a_cluster_and_planning_it_changes_nothing() {
 
     sandbox
         .capstan(&arguments)
-        .refused(2, "error: aws/v1.0.0 is there already, and a release is never overwritten");
+        .refused(2, "error: aws/v1.0.0 already exists, and Capstan never overwrites a release");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn what_is_asked_for_in_vain_is_said() {
         (said.code, said.err)
     };
     let (code, said) = ask("v1.0.0", "fleet/one");
-    assert!(code == 2 && said.contains("is no release: give a provider and a version"), "{said}");
+    assert!(code == 2 && said.contains("is not a release: give a provider and a version"), "{said}");
     let (code, said) = ask("aws/one", "fleet/one");
     assert!(code == 2 && said.contains("is no release"), "{said}");
     let (code, said) = ask("aws/v1.0.0", "fleet/onne");

@@ -321,7 +321,7 @@ fn an_inventory_that_cannot_be_read_any_more_says_of_how_many_clusters_nothing_i
     let told = checkout.capstan(&["inventory", "diff", "--from", "HEAD"]);
     assert!(!told.ended(1).out.contains("of 0 clusters"), "{told:?}");
     let all = checkout.capstan(&["clusters"]).ended(1).out.clone();
-    let told = "defines no cluster at all: nothing is proposed and nothing is deleted [definition-removed]";
+    let told = "defines no cluster at all: Capstan proposes nothing and deletes nothing [definition-removed]";
     assert_eq!(all.matches(told).count(), 2, "{all}");
 }
 

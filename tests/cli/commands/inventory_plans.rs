@@ -146,7 +146,7 @@ fn a_conflict_with_the_inventory_names_it_and_the_place_of_its_value() {
     let blocked = "/data/replicas: the cluster changed it too. The inventory's value is in inventory/peu01.yaml:8:15 (ClusterDefinition peu01).";
     assert!(told.out.contains(blocked), "{told:?}");
     let clusters = checkout.capstan(&["clusters"]).ended(0).out.clone();
-    assert!(clusters.contains("What the inventory says of it is blocked. ConfigMap "), "{clusters}");
+    assert!(clusters.contains("Its change by the inventory is blocked. ConfigMap "), "{clusters}");
 }
 
 #[test]

@@ -174,8 +174,7 @@ fn a_cluster_that_others_apply_is_rendered_as_git_names_it() {
     sandbox.write("names.json", &names_file(&[]));
     sandbox.capstan(&["render", "acme/a", "--names", "names.json"]).refused(
         2,
-        "error: acme/a is claimed by no management cluster (`managementClusters` in .capstan.yaml), so it is \
-         applied with the names that stand in Git: leave `--names` out",
+        "error: acme/a is claimed by no management cluster (`managementClusters` in .capstan.yaml), so it is applied with the names in Git: leave `--names` out",
     );
 }
 

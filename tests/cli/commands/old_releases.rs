@@ -63,7 +63,7 @@ fn without_a_recorded_tree_the_last_commit_that_had_the_folder_counts_and_is_nam
     let text = sandbox.capstan(&["plan", "acme/a"]).ended(0).out.clone();
     assert!(
         text.contains(&format!(
-            "aws/v1.0.0 is in no folder any more; its content is that of commit {}, the last that had it.",
+            "aws/v1.0.0 is no longer in a folder; its content is that of commit {}, the last commit that had it.",
             &last[..8]
         )),
         "{text}"

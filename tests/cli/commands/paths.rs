@@ -70,7 +70,7 @@ fn the_way_is_one_object_a_cluster_in_json() {
     );
     sandbox
         .capstan(&["plan", "--path", "-o", "diff"])
-        .refused(2, "error: `plan --path` prints text, json, yaml or markdown: a path is no diff");
+        .refused(2, "error: `plan --path` prints text, json, yaml or markdown: a path is not a diff");
     sandbox.write("org/dev01/capstan.yaml", "release: capa/v32.0.0\n");
     sandbox.write("org/dev01/base/values.yaml", "apiVersion: v1\nkind: [ConfigMap\n");
     let refused = sandbox.capstan(&["plan", "org/dev01", "--path", "-o", "json"]).json(1);

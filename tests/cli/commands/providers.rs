@@ -125,7 +125,7 @@ fn what_is_wrong_is_told_and_nothing_printed() {
     refused(
         &["render", "--variable", "VERBOSITY"],
         2,
-        "error: `--variable` wants `NAME=VALUE`, with the name before the first `=`",
+        "error: `--variable` needs `NAME=VALUE`, with the name before the first `=`",
     );
 }
 
@@ -164,7 +164,7 @@ fn components_are_fetched_into_the_folder_from_hosts_that_somebody_typed() {
     let from = format!("http://{host}/acme/ipam/releases/v1.0.3/ipam-components.yaml");
     // A checkout that names this machine is a stranger's word.
     let refused = sandbox.capstan(&["providers", "fetch"]);
-    let why = format!("{host} is not among the hosts that may be spoken to ({host}): give `--host {host}`");
+    let why = format!("{host} is not among the allowed hosts ({host}): give `--host {host}`");
     assert!(refused.ended(1).err.contains(&why), "{}", refused.err);
     let fetch = ["providers", "fetch", "--host", &host];
     let said = sandbox.capstan(&fetch);
@@ -179,16 +179,13 @@ fn components_are_fetched_into_the_folder_from_hosts_that_somebody_typed() {
     sandbox.capstan(&fetch).ended(0);
     publish(&forge, "a: 1\n");
     let moved = sandbox.capstan(&fetch);
-    assert!(moved.ended(1).err.contains("moved: its components have SHA-256"), "{}", moved.err);
+    assert!(moved.ended(1).err.contains("changed: its components have SHA-256"), "{}", moved.err);
     assert_eq!(sandbox.read(&format!("{folder}/ipam-components.yaml")), COMPONENTS);
 
     sandbox.write(".capstan.yaml", "providers: {hosts: [github.com]}\n");
     let refused = sandbox.capstan(&["providers", "fetch"]);
     assert!(
-        refused
-            .ended(1)
-            .err
-            .contains(&format!("{host} is not among the hosts that may be spoken to (github.com)")),
+        refused.ended(1).err.contains(&format!("{host} is not among the allowed hosts (github.com)")),
         "{}",
         refused.err
     );
@@ -214,7 +211,7 @@ fn what_a_set_records_of_its_components_is_what_is_taken() {
     record(&other, "v1.0.3");
     let from = format!("http://{host}/acme/ipam/releases/v1.0.3/ipam-components.yaml");
     let moved = format!(
-        "error: IPAMProvider ipam-system/in-cluster: {from} moved: its components have SHA-256 {SHA256}, and {other} was recorded of v1.0.3: somebody published other components under the same version; find out why before you take them"
+        "error: IPAMProvider ipam-system/in-cluster: {from} changed: its components have SHA-256 {SHA256}, but {other} was recorded for v1.0.3. Other components were published under the same version: find out why before you use them"
     );
     for arguments in [
         &["providers", "fetch", "mc-eu/providers", "--host", &host][..],
@@ -230,7 +227,7 @@ fn what_a_set_records_of_its_components_is_what_is_taken() {
     // What is at hand is held against it, too, before it goes anywhere.
     record(&other, "v1.0.3");
     let said = sandbox.capstan(&["providers", "fetch", "mc-eu/providers", "--host", &host, "--config-maps"]);
-    let here = format!("{folder}/ipam-components.yaml moved: its components have SHA-256 {SHA256}");
+    let here = format!("{folder}/ipam-components.yaml changed: its components have SHA-256 {SHA256}");
     assert!(said.ended(1).err.contains(&here), "{}", said.err);
     assert_eq!(said.out, "");
     // Of another version it says nothing.

@@ -24,7 +24,7 @@ fn a_cluster_release_revision_path_or_rule_that_does_not_exist() {
         .refused(2, "error: there is no cluster `acme/aa`; did you mean `acme/a`? `capstan clusters` lists what was found");
     for (arguments, part) in [
         (&["plan", "acme/a", "--to", "aws/v1.9.0"][..], "aws/v1.9.0"),
-        (&["plan", "acme/a", "--to", "newest"], "`newest` is no release: give its id, e.g. aws/v21.0.0"),
+        (&["plan", "acme/a", "--to", "newest"], "`newest` is not a release: give its id, e.g. aws/v21.0.0"),
         (&["upgrade", "acme/a", "--to", "aws/v9.0.0", "--write"], "aws/v9.0.0"),
         (&["render", "acme/c"], "there is no cluster `acme/c`"),
         (&["plan", "--at", "nowhere"], "there is no revision `nowhere`"),

@@ -141,7 +141,7 @@ async fn a_registry_sends_nobody_elsewhere_for_a_token() {
     ] {
         let hosts = [registry.host.as_str(), inside.host.as_str()];
         let error = fetched(&spec(&registry.host, "own"), &hosts, who).await.unwrap_err().to_string();
-        assert!(error.contains("it sends for a token to another host, which is not asked"), "{error}");
+        assert!(error.contains("it names another host for a token, which Capstan does not ask"), "{error}");
         assert!(!error.contains(&inside.host), "{error}");
     }
     assert!(inside.asked().is_empty(), "{:?}", inside.asked());
@@ -179,7 +179,7 @@ async fn an_artifact_without_titles_and_bytes_of_another_digest_are_refused() {
         (untitled.to_owned(), "has no layer with the annotation `org.opencontainers.image.title`"),
         (titled, "has another digest"),
         (huge, "has more than 1048576 bytes"),
-        ("7".to_owned(), "its manifest is none"),
+        ("7".to_owned(), "its manifest is not valid"),
     ] {
         let text = manifest.replace("LAYER", &layer);
         let server = Serving::start(move |path| {

@@ -45,10 +45,7 @@ type Answers = Box<dyn Fn(&str) -> Response<Body> + Send + Sync>;
 async fn what_a_server_does_wrong_is_told_by_name() {
     let cases: Vec<(Answers, &str)> = vec![
         (Box::new(|_| answer(404, &[], "")), "is not there (404)"),
-        (
-            Box::new(|_| answer(401, &[], "")),
-            "401, so it wants other credentials: give `GITLAB_ACCESS_TOKEN`",
-        ),
+        (Box::new(|_| answer(401, &[], "")), "401, so it needs other credentials: set `GITLAB_ACCESS_TOKEN`"),
         (Box::new(|_| answer(418, &[], "")), "it answers 418"),
         (
             Box::new(|path| {
@@ -60,12 +57,12 @@ async fn what_a_server_does_wrong_is_told_by_name() {
             }),
             "has no metadata",
         ),
-        (Box::new(|_| answer(302, &[("location", "/again")], "")), "leads on more than 3 times"),
+        (Box::new(|_| answer(302, &[("location", "/again")], "")), "redirects more than 3 times"),
         (
             Box::new(|_| {
                 answer(302, &[("location", &format!("http://elsewhere.example/x?token={CANARY}"))], "")
             }),
-            "leads to elsewhere.example, which is not among the hosts",
+            "redirects to elsewhere.example, which is not among the allowed hosts",
         ),
         (
             Box::new(|_| answer(302, &[("location", "file:///etc/passwd")], "")),

@@ -145,7 +145,7 @@ async fn what_is_wrong_is_said_without_the_secret() {
     assert!(error.to_string().contains("the token is refused"), "{error}");
     assert!(!error.to_string().contains("wrong-t0ken"), "{error}");
     let error = fixture.open(&url, Access::Public).unwrap().fetch().await.map(drop).unwrap_err();
-    assert!(error.to_string().contains("wants a token or a password"), "{error}");
+    assert!(error.to_string().contains("needs a token or a password"), "{error}");
 
     let mirrors = Arc::new(Mirrors::open(fixture.state.path(), MirrorLimits::default()).unwrap());
     let token = Access::token(&SecretString::from(TOKEN));

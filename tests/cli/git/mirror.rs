@@ -508,7 +508,7 @@ async fn a_commit_that_lists_too_much_is_refused_with_words_and_fetched_once() {
     for fetches in [2, 0] {
         let error = fixture.snapshot(&mirrors, &commit).await.map(drop).unwrap_err();
         assert!(matches!(&error, MirrorError::TooLarge { commit: of, .. } if *of == commit), "{error}");
-        let says = "the list of what is in `` has more than 32 MiB: divide the folder";
+        let says = "the listing of `` has more than 32 MiB: divide the folder";
         assert!(error.to_string().contains(says), "{error}");
         assert_eq!(fixture.server.take_requests().len(), fetches);
     }

@@ -345,10 +345,7 @@ fn what_the_operator_installed_is_taken_over_without_a_restart() {
     town.wait("nothing is shown", || preflight("reason") == "AdoptionNeeded");
     let told = preflight("message");
     assert!(told.contains("were applied by capi-operator, not by Capstan"), "{told}");
-    assert!(
-        told.contains("changes nothing in them but who manages their fields, and no pod is restarted"),
-        "{told}"
-    );
+    assert!(told.contains("changes only who manages their fields, and no pod is restarted"), "{told}");
     let secrets = || town.plane.kubectl(&["get", "secrets", "-n", IPAM.namespace, "-o", "name"]);
     assert!(secrets().contains(cache) && town.objects() == installed);
 

@@ -253,7 +253,7 @@ fn what_a_definition_comes_to_stands_in_an_order_that_an_empty_api_server_takes(
     assert_eq!(secret["spec"]["data"]["clouds.yaml"]["path"], "org-beta/bm-nyc1");
     let (_, said, code) = bootstrap(&repository, "web");
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("a management cluster is what a ManagementClusterDefinition defines"), "{said}");
+    assert!(said.contains("a ManagementClusterDefinition defines a management cluster"), "{said}");
 }
 
 #[test]

@@ -87,7 +87,7 @@ async fn a_leader_that_was_overtaken_finds_out_before_it_writes() {
     shared().unwrap().kubectl(&["patch", "lease", "fenced", "-n", "default", "--type=merge", "-p", over]);
     assert!(!term.lost().is_cancelled());
     let error = term.fence().check("applying").await.unwrap_err();
-    assert_eq!(error.to_string(), "applying: this reconciler leads no more, and writes nothing");
+    assert_eq!(error.to_string(), "applying: this reconciler no longer leads, and writes nothing");
     assert!(term.lost().is_cancelled());
     term.fence().check("applying").await.unwrap_err();
 }

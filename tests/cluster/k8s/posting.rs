@@ -273,5 +273,5 @@ async fn a_secret_is_read_and_never_shown() {
     );
     let error = status_store.secret("keeping", "binary").await.unwrap_err();
     assert!(matches!(error, LiveError::Malformed { .. }), "{error}");
-    assert_eq!(error.to_string(), "reading Secret keeping/binary: the value of its key `key` is no text");
+    assert_eq!(error.to_string(), "reading Secret keeping/binary: the value of its key `key` is not text");
 }

@@ -270,7 +270,7 @@ async fn a_refused_login_rejects_and_a_secret_that_is_not_there_is_not_known() {
     assert_eq!(
         lines(&answers[0]),
         [
-            "CloudLoginRefused gauss/peu01/base/all.yaml:13: OpenStackCluster org/peu01: cloud `openstack` of Secret org/peu01-cloud-config: Keystone at k refuses the login (401): the credential is wrong, has ended or was deleted"
+            "CloudLoginRefused gauss/peu01/base/all.yaml:13: OpenStackCluster org/peu01: cloud `openstack` of Secret org/peu01-cloud-config: Keystone at k refuses the login (401): the credential is wrong, has expired or was deleted"
         ]
     );
     world.live.remove("Secret", "peu01-cloud-config");

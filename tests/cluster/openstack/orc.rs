@@ -247,7 +247,7 @@ pub(super) async fn machines_wait_for_what_orc_makes(cloud: &mut Cloud) {
     };
     // Both happen soon; whether they are seen before it is over is chance, so the log tells.
     wait("the create that the network killed is made anew", &|| {
-        reconciler.log().contains("made anew: its create died")
+        reconciler.log().contains("recreated: its creation failed")
     })
     .await;
     assert_eq!(kills.load(Ordering::Relaxed), 0, "the relay killed the first create");

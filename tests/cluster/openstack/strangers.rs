@@ -88,12 +88,21 @@ async fn log_in(host: &str, allowed: &[&str]) -> CloudError {
 #[tokio::test]
 async fn what_is_no_keystone_has_refused_nothing() {
     for (answer, says) in [
-        ("HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n", "answers 503 and no token"),
-        ("HTTP/1.1 404 No\r\ncontent-length: 4\r\nconnection: close\r\n\r\nnone", "answers 404 and no token"),
-        ("HTTP/1.1 201 Made\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}", "answers 201 and no token"),
+        (
+            "HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+            "answers 503 without a token",
+        ),
+        (
+            "HTTP/1.1 404 No\r\ncontent-length: 4\r\nconnection: close\r\n\r\nnone",
+            "answers 404 without a token",
+        ),
+        (
+            "HTTP/1.1 201 Made\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}",
+            "answers 201 without a token",
+        ),
         (
             "HTTP/1.1 302 Gone\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
-            "answers 302 and no token",
+            "answers 302 without a token",
         ),
     ] {
         let host = stub(answer).await;

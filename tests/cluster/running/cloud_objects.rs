@@ -163,11 +163,7 @@ async fn what_died_in_its_create_is_made_anew_three_times_and_then_refused() {
     dies(&world);
     let outcome = world.reconcile("gauss/peu01").await;
     let Ended::Refused(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
-    assert!(
-        reasons[0]
-            .message
-            .starts_with("its create died, and so did those of the objects that took its place: ")
-    );
+    assert!(reasons[0].message.starts_with("its creation failed, and so did that of its replacements: "));
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
     // Somebody saw to it: the next one that dies has its three tries again.
     says(&world, Some("i"), ("Available", "True"), "Success", "");
@@ -209,7 +205,7 @@ async fn what_the_cloud_has_is_never_made_anew() {
     world.live.state().touches_before_delete = Some(Box::new(|image| image["status"]["id"] = json!("i")));
     let outcome = world.reconcile("gauss/peu01").await;
     let Ended::Waiting(reasons) = &outcome.ended else { panic!("{:?}", outcome.ended) };
-    assert!(reasons[0].message.contains("was changed while it was looked at"), "{}", reasons[0].message);
+    assert!(reasons[0].message.contains("was changed while Capstan checked it"), "{}", reasons[0].message);
     assert_eq!(world.live.take_writes(), Vec::<String>::new());
 }
 
@@ -223,7 +219,7 @@ async fn without_the_controller_nothing_is_applied_and_it_is_named() {
     assert_eq!(
         reasons.iter().map(|reason| format!("{} {}", reason.kind, reason.line())).collect::<Vec<_>>(),
         [
-            "CloudControllerMissing gauss/peu01/base/image.yaml:1: Image org/ubuntu: the management cluster knows no Image of openstack.k-orc.cloud: install the OpenStack resource controller (ORC), in a version that has it; until then nothing of the folder is applied"
+            "CloudControllerMissing gauss/peu01/base/image.yaml:1: Image org/ubuntu: the management cluster does not serve Image of openstack.k-orc.cloud: install a version of the OpenStack resource controller (ORC) that has it. Until then, nothing of the folder is applied"
         ]
     );
     assert_eq!(world.live.take_writes(), Vec::<String>::new(), "nothing half applied");

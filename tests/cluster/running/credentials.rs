@@ -97,7 +97,7 @@ async fn the_old_one_is_deleted_once_everybody_is_seen_on_the_new_one() {
     renewed(&mut town).await;
     assert_eq!((town.current(SECRETS[0]), town.current(SECRETS[1])), ("c3".to_owned(), "c4".to_owned()));
     assert_eq!(town.keystone.ids("ops"), ["c1", "c2", "c3", "c4"]);
-    assert!(town.condition_message().contains("peu01-cloud-config until 2027-03-06T08:00:00Z (an earlier one stays until nobody works with it, or until it ends)"), "{}", town.condition_message());
+    assert!(town.condition_message().contains("peu01-cloud-config until 2027-03-06T08:00:00Z (an earlier one stays until nothing uses it, or until it expires)"), "{}", town.condition_message());
     // A status that was written just after the change may be of a reconciliation that began before it.
     town.pass_time(60);
     town.provider_reconciles();

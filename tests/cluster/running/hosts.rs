@@ -245,7 +245,7 @@ async fn what_somebody_else_made_under_a_services_name_stays_theirs_and_is_told(
     assert!(town.turn().await.is_waiting);
     let told = town.condition("a", "ServicesReady");
     assert!(
-        told.starts_with("False InfraServiceFailure: Service gauss/a-control-plane-30000 is there already and is not of this SIPCluster"),
+        told.starts_with("False InfraServiceFailure: Service gauss/a-control-plane-30000 already exists and does not belong to this SIPCluster"),
         "{told}"
     );
     assert_eq!(

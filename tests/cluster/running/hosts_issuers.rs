@@ -219,7 +219,7 @@ async fn another_ca_is_taken_once_it_is_met() {
     clock.0.fetch_add(91 * DAY, Ordering::Relaxed);
     town.turn().await;
     let said = town.condition("a", "ServicesReady");
-    assert!(said.contains("has ended: put another one there"), "{said}");
+    assert!(said.contains("has expired: replace it"), "{said}");
     ground.ca(KEYS[1], "3650", &[]);
     town.live.put(ground.ca_secret());
     clock.0.fetch_add(30, Ordering::Relaxed);
@@ -247,17 +247,20 @@ async fn what_cannot_sign_or_let_anybody_in_is_told_and_nothing_is_served() {
     let narrow = ground.ca_secret();
     let entry = "a-auth-30005: caSecret";
     for (object, told) in [
-        (with("tls.crt", "nothing"), "of Secret gauss/ca, its key tls.crt holds no certificates in PEM form"),
+        (
+            with("tls.crt", "nothing"),
+            "of Secret gauss/ca, its key tls.crt must hold certificates in PEM form",
+        ),
         (
             with("tls.crt", &format!("{chain}{key}")),
-            "of Secret gauss/ca, its key tls.crt holds no certificates in PEM form, or something besides",
+            "of Secret gauss/ca, its key tls.crt must hold certificates in PEM form, nothing else",
         ),
         (with("tls.key", "nothing"), "of Secret gauss/ca, its key tls.key holds no private key"),
         (
             with("tls.key", &ground.read("ca.key")),
-            "of Secret gauss/ca, its private key is another's than its certificate's",
+            "of Secret gauss/ca, its private key does not belong to its certificate",
         ),
-        (leaf, "of Secret gauss/ca, its certificate is none of a CA"),
+        (leaf, "of Secret gauss/ca, its certificate is not a CA certificate"),
     ] {
         let (mut town, _clock) = town(&ground);
         town.live.put(object);
@@ -271,7 +274,7 @@ async fn what_cannot_sign_or_let_anybody_in_is_told_and_nothing_is_served() {
     town.live.put(narrow);
     assert!(town.turn().await.is_waiting);
     let said = town.condition("a", "ServicesReady");
-    assert!(said.contains("what the CA signs for 192.0.2.1 is accepted by nobody"), "{said}");
+    assert!(said.contains("no client accepts what the CA signs for 192.0.2.1"), "{said}");
     assert!(!town.live.names("Secret").contains(&SERVED.to_owned()));
 
     let (mut town, _clock) = self::town(&ground);

@@ -311,7 +311,7 @@ async fn a_definition_whose_finalizer_somebody_took_away_deletes_nothing_either(
         ready.is_some_and(|ready| {
             ready.reason == "FolderGone"
                 && ready.message.starts_with("the folder is gone from the inventory; ")
-                && ready.message.ends_with("bring its ClusterDefinition back with `retire: true`")
+                && ready.message.ends_with("bring its ClusterDefinition with `retire: true`")
         })
     })
     .await;
@@ -409,7 +409,7 @@ async fn one_broken_customer_stops_no_other_and_keeps_what_it_had() {
         assert_eq!(town.condition(name, "Rendered"), expected, "{name}: {}", town.message(name, "Rendered"));
     }
     let message = town.message("pus01", "Rendered");
-    assert!(message.ends_with("[inventory-type]; what was made of it before stays"), "{message}");
+    assert!(message.ends_with("[inventory-type]; its earlier objects stay"), "{message}");
 
     // The next process knows what was made, as long as nobody applied anything newer.
     source.keep(&second.commit).await.unwrap();
@@ -458,10 +458,7 @@ async fn only_what_changed_is_made_again_and_what_takes_too_much_is_refused_alon
     let tree = source.fetch().await.unwrap().tree;
     assert_eq!(note(tree.as_ref(), "peu01"), "note: two");
     assert_eq!(note(tree.as_ref(), "peu02"), "note: one");
-    assert_eq!(
-        town.message("peu02", "Rendered"),
-        "Rendering ended by signal 6; what was made of it before stays"
-    );
+    assert_eq!(town.message("peu02", "Rendered"), "Rendering ended by signal 6; its earlier objects stay");
     // What passes by itself is no reason to refuse anything: the tree of before stays until then.
     trial.fail("acme/peu01", TrialFailed::Killed("Rendering ended by signal 9.".to_owned()));
     site("three");

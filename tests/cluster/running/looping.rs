@@ -318,7 +318,7 @@ async fn what_was_kept_before_another_process_applied_something_newer_is_not_app
         source.map(|source| source.message.clone()).unwrap_or_default()
     };
     eventually("said", || {
-        told(&world).contains("What was kept is commit 000000000000, and clusters were applied")
+        told(&world).contains("The kept commit is 000000000000, but clusters were last applied")
     })
     .await;
     world.live.change("ConfigMap", "peu01-b", |object| object["data"]["key"] = serde_json::json!("by hand"));
@@ -538,8 +538,7 @@ async fn a_folder_of_which_processes_died_is_told_while_it_waits_and_tried_again
     let refused = world.status("gauss-peu01").refused;
     assert_eq!(refused.len(), 1);
     assert_eq!(refused[0].reason, "EndsReconciler");
-    let said = "the reconciler ended 5 times while it was at this folder, and hardly by chance: it is tried again at \
-                2027-01-15T08:04:00Z,";
+    let said = "the reconciler crashed 5 times at this folder, and hardly by chance. It retries at 2027-01-15T08:04:00Z,";
     assert!(refused[0].message.starts_with(said), "{}", refused[0].message);
     assert_eq!(world.live.names("Cluster"), ["peu02"]);
     world.pass_time(240);

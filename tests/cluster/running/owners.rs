@@ -335,12 +335,12 @@ async fn of_two_clusters_with_one_api_server_one_has_the_group_and_both_are_told
     }
     assert_eq!(town.bound().as_deref(), Some("capstan:owners:1"));
     assert_eq!(town.condition(), "True Published", "{}", town.message());
-    assert!(town.message().ends_with("the kubeconfig of Cluster org/peu02 leads to the same API server, and nothing is done there for that one"), "{}", town.message());
+    assert!(town.message().ends_with("the kubeconfig of Cluster org/peu02 names the same API server, so Capstan does nothing there for that one"), "{}", town.message());
     let conditions = town.world.status("gauss-peu02").conditions;
     let other = conditions.of(ConditionType::OwnersKeyPublished).unwrap();
     assert_eq!(other.reason, "WorkloadShared");
     assert!(
-        other.message.contains("the kubeconfig of Cluster org/peu01, which was made before"),
+        other.message.contains("the kubeconfig of Cluster org/peu01, which is older"),
         "{}",
         other.message
     );

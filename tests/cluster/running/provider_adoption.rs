@@ -118,8 +118,7 @@ async fn what_the_operator_installed_is_shown_first_and_taken_without_a_restart(
     assert_eq!(previewed, [("InfrastructureProvider own-system/own".to_owned(), message.clone())]);
     assert_eq!(
         message,
-        "2 objects of infrastructure-own were applied by capi-operator, not by Capstan; taking them over changes nothing in \
-         them but who manages their fields, and no pod is restarted. Allow it by `adopt: take`, in the Fleet's guards or \
+        "2 objects of infrastructure-own were applied by capi-operator, not by Capstan; taking them over changes only who manages their fields, and no pod is restarted. Allow it by `adopt: take`, in the Fleet's guards or \
          the ManagedCluster's spec of the set, or by the annotation `capstan.dev/adopt: take`"
     );
     let status = format!("patch InfrastructureProvider {NAMESPACE}/own");

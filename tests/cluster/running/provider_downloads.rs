@@ -116,25 +116,25 @@ type Answers = fn(&str) -> Response<Body>;
 #[tokio::test]
 async fn why_components_are_not_fetched_is_said_and_nothing_is_written() {
     let rows: [(Answers, &str, &str); 8] = [
-        (|_| answer(401, &[], ""), "", "401, so it wants other credentials: give `GITLAB_ACCESS_TOKEN`"),
-        (|_| answer(404, &[], ""), "", "is not there (404): correct address or version"),
+        (|_| answer(401, &[], ""), "", "401, so it needs other credentials: set `GITLAB_ACCESS_TOKEN`"),
+        (|_| answer(404, &[], ""), "", "does not exist (404): correct the address or the version"),
         (
             |_| answer(302, &[("location", &format!("http://elsewhere.example/x?token={CANARY}"))], ""),
             "",
-            "leads, named in the log, is not among the hosts that the reconciler may speak to (HOST)",
+            "redirects to, named in the log, is not among the hosts that the reconciler may contact (HOST)",
         ),
-        (|_| answer(302, &[("location", "/again")], ""), "", "leads on more than 3 times"),
+        (|_| answer(302, &[("location", "/again")], ""), "", "redirects more than 3 times"),
         (|_| answer(200, &[], vec![b'a'; 5 << 20]), "", "has more than"),
         (|_| answer(200, &[], "a: b: c"), "", "the metadata is not YAML"),
         (
             |_| answer(429, &[("retry-after", "900")], ""),
             "",
-            "HOST wants no more requests until 2027-01-15 08:15 UTC",
+            "HOST accepts no more requests until 2027-01-15 08:15 UTC",
         ),
         (
             package,
             "v1.0.0 sha256:0000000000000000000000000000000000000000000000000000000000000000",
-            "provider-digest-differs: http://HOST/PATH moved: its components have SHA-256 SHA256, and 0000",
+            "provider-digest-differs: http://HOST/PATH changed: its components have SHA-256 SHA256, but 0000",
         ),
     ];
     for (wrong, recorded, said) in rows {
@@ -177,7 +177,7 @@ async fn a_tag_that_moves_is_refused_with_both_digests_and_what_runs_stays() {
         provider(json!({"version": "v1.0.0", "fetchConfig": {"oci": format!("http://{}/own", server.host)}}));
     object["metadata"]["annotations"] = json!({"capstan.dev/components": format!("v1.0.0 sha256:{SHA256}")});
     let said = format!(
-        "provider-digest-differs: http://{}/own:v1.0.0 moved: its components have SHA-256 {}, and {SHA256} was recorded of v1.0.0",
+        "provider-digest-differs: http://{}/own:v1.0.0 changed: its components have SHA-256 {}, but {SHA256} was recorded for v1.0.0",
         server.host,
         sha256(others.as_bytes())
     );
@@ -219,7 +219,7 @@ async fn a_host_that_nobody_named_is_never_spoken_to() {
         let outcome = ground.pass().await;
         let named = if hosts.is_empty() { "none" } else { hosts[0] };
         let said = format!(
-            "its components are not known: {} is not among the hosts that the reconciler may speak to ({named}): name it in its setting `provider-hosts`, or put the components into a ConfigMap, as `capstan providers fetch` prints it",
+            "its components are unknown: {} is not among the hosts that the reconciler may contact ({named}): add it to its setting `provider-hosts`, or put the components into a ConfigMap, as `capstan providers fetch` prints it",
             server.host
         );
         assert_eq!(ground.condition("ProviderInstalled"), ("ComponentsFetchError".to_owned(), said));

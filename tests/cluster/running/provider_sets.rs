@@ -140,7 +140,7 @@ async fn nothing_of_a_set_is_deleted_without_a_tombstone() {
 
     world.write(&format!("{SET}/capstan.yaml"), "delete: cluster\n");
     let Ended::Refused(reasons) = world.reconcile(SET).await.ended else { panic!("not refused") };
-    assert!(reasons[0].message.contains("name each provider"), "{reasons:?}");
+    assert!(reasons[0].message.contains("write a tombstone for each provider"), "{reasons:?}");
     assert_eq!(world.live.names("CoreProvider"), ["cluster-api"]);
 }
 
@@ -167,7 +167,7 @@ async fn a_definition_goes_by_a_tombstone_of_its_own_with_no_object_left() {
         kept,
         [
             "CustomResourceDefinition pools.ipam.example stays: 1 object of pools.ipam.example exists (org/one): delete them first",
-            "CustomResourceDefinition certificates.cert-manager.io has no label `cluster.x-k8s.io/provider`: it is of no provider, and stays",
+            "CustomResourceDefinition certificates.cert-manager.io has no label `cluster.x-k8s.io/provider`: it belongs to no provider, and stays",
         ]
     );
     world.live.remove("Pool", "one");
@@ -217,8 +217,7 @@ async fn a_set_without_its_operator_says_so() {
     assert_eq!(state, RolloutState::Stuck);
     assert_eq!(
         words,
-        "CoreProvider org/cluster-api: stuck: no Cluster API operator lives here, and .capstan.yaml says `by: operator`: \
-         start it, or say `by: capstan`"
+        "CoreProvider org/cluster-api: stuck: no Cluster API operator runs here, but .capstan.yaml says `by: operator`: start it, or write `by: capstan`"
     );
 }
 

@@ -344,7 +344,7 @@ pub(crate) const ALL: &[Row] = &[
         )],
         ready: "False Refused",
         says: &[
-            "RenderFailed gauss/NAME/base/maps.yaml:1: this is not YAML: a pointer of Git LFS, not the file itself: manifests belong into Git, so take the file out of LFS (`git lfs untrack`, `git add --renormalize`)",
+            "RenderFailed gauss/NAME/base/maps.yaml:1: this is not YAML: a pointer of Git LFS, not the file itself: manifests belong in Git, so remove the file from LFS (`git lfs untrack`, `git add --renormalize`)",
         ],
         inventory: 3,
         goes: &[],

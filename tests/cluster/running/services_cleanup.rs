@@ -108,7 +108,7 @@ async fn what_is_not_gone_within_ten_minutes_is_told_and_the_cluster_goes() {
     world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), [""; 0]);
     world.pass_time(10);
-    let left = "Service default/web (load balancer 192.0.2.7): it was not gone within 10 minutes and stays in the cloud: delete it there";
+    let left = "Service default/web (load balancer 192.0.2.7): it was not deleted within 10 minutes and stays in the cloud: delete it there";
     for _ in 0..7 {
         world.reconcile("gauss/peu01").await;
         assert_eq!(outlives(&world), [left]);
@@ -163,7 +163,7 @@ async fn a_cluster_that_nobody_can_look_into_is_waited_for_ten_minutes_at_most()
     world.write("gauss/peu01/capstan.yaml", "delete: cluster\ncleanup: true\n");
     let outcome = world.reconcile("gauss/peu01").await;
     let told = waits(&outcome.ended);
-    assert!(told[0].starts_with("OutlivingUnknown: nobody can tell which load balancers"), "{told:?}");
+    assert!(told[0].starts_with("OutlivingUnknown: it is unknown which load balancers"), "{told:?}");
     world.pass_time(600);
     world.reconcile("gauss/peu01").await;
     assert_eq!(world.live.take_writes(), ["delete Cluster org/peu01"]);

@@ -47,7 +47,7 @@ const ROWS: &[Row] = &[
         |world| {
             entry(world, "{folder: services/ingress}", "{objects: [{kind: HelmChartProxy, name: ingress}]}")
         },
-        "base brings no HelmChartProxy ingress",
+        "base has no HelmChartProxy ingress",
     ),
     (
         "from, both",
@@ -67,7 +67,7 @@ const ROWS: &[Row] = &[
     (
         "after, nobody",
         |world| entry(world, "[cilium]", "[nobody]"),
-        "service ingress: gauss/peu01/capstan.yaml:2: it is to begin after `nobody`, and there is no such service",
+        "service ingress: gauss/peu01/capstan.yaml:2: it waits for the service `nobody`, which does not exist",
     ),
     ("after, itself", |world| entry(world, "[cilium]", "[ingress]"), "wait for one another"),
     ("when", |world| entry(world, "after: [cilium]", "when: never"), "`services[0].when`"),

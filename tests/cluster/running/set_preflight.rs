@@ -243,7 +243,7 @@ async fn what_is_published_is_fetched_and_tried_and_not_kept() {
     assert_eq!(answer.verdict, PreflightVerdict::NotVerifiable);
     let (kind, message) = &told(&answer)[0];
     assert!(
-        *kind == "ComponentsUnknown" && message.contains("name it in its setting `provider-hosts`"),
+        *kind == "ComponentsUnknown" && message.contains("add it to its setting `provider-hosts`"),
         "{message}"
     );
     assert_eq!(server.asked(), [""; 0]);

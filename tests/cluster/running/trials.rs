@@ -30,8 +30,7 @@ async fn a_folder_beyond_the_limits_is_refused_and_its_neighbour_applied() {
     assert_eq!(world.condition("gauss-peu02", ConditionType::Refused), "True TooLarge");
     assert_eq!(
         world.status("gauss-peu02").refused[0].message,
-        "Rendering ended by signal 6. Nothing of it is applied and nothing deleted: undo what was changed last, or \
-         make it smaller"
+        "Rendering ended by signal 6. Capstan applies and deletes nothing of it: revert the last change, or make it smaller"
     );
 
     // What a neighbour changes does not have it tried again; what it changes itself does.
@@ -65,7 +64,7 @@ async fn a_folder_that_took_too_long_is_tried_again_when_its_text_says_so() {
     let world = World::new();
     plain(&world, "peu01");
     let slow = |again_after| TrialFailed::TooSlow {
-        why: "Rendering took more than the 60 s that it may and was ended.".to_owned(),
+        why: "Rendering took more than the allowed 60 s and was stopped.".to_owned(),
         again_after,
     };
     let pause = Duration::from_hours(6);

@@ -154,7 +154,8 @@ impl Decided {
                     _ => continue,
                 };
                 if settings.mode == Mode::Observe {
-                    let answer = "The settings say `mode: observe`: nothing is decided about proposals.\n";
+                    let answer =
+                        "The settings say `mode: observe`: there are no proposals to decide about.\n";
                     self.answers.insert(key, Answer::refused(Refusal::Observed, answer));
                     continue;
                 }
@@ -258,7 +259,7 @@ impl Decided {
             Command::Resume if self.pause.is_none() => {
                 return Some(Answer::told("Capstan is not paused in this repository.\n"));
             }
-            Command::Resume => (None, Answer::told("Capstan goes on in this repository.\n")),
+            Command::Resume => (None, Answer::told("Capstan continues in this repository.\n")),
             _ => return None,
         };
         if let Some(why) = &self.no_dashboard {
@@ -348,7 +349,7 @@ impl Decided {
             }
             Command::Unhold(_) => {
                 return match decisions.hold.take() {
-                    Some(_) => shown(target, "It is on hold no more."),
+                    Some(_) => shown(target, "It is no longer on hold."),
                     None => about(target, "It is not on hold."),
                 };
             }
@@ -362,7 +363,7 @@ impl Decided {
                     return refused(target, why, Refusal::NothingThere);
                 };
                 let words = format!(
-                    "`{source}` is not offered to it again, a newer one is. `{prefix} unskip for {}` undoes it.",
+                    "Capstan does not offer `{source}` to it again, only a newer one. `{prefix} unskip for {}` undoes it.",
                     for_word(target)
                 );
                 decisions.skipped = Some(Skipped { source, by: by.to_owned() });
@@ -379,7 +380,7 @@ impl Decided {
                 let before = decisions.approvals.len();
                 decisions.approvals.retain(|one| !own(one) || one.means != Means::Command);
                 return if decisions.approvals.len() < before {
-                    shown(target, "Your approval is taken back.")
+                    shown(target, "Your approval is withdrawn.")
                 } else if decisions.approvals.iter().any(own) {
                     about(target, "Your approval is a review: dismiss it on GitHub.")
                 } else {
@@ -398,7 +399,7 @@ impl Decided {
                     source: upgrade.to.as_ref().map(ToString::to_string).unwrap_or_default(),
                 };
                 let words =
-                    format!("{} It holds as long as `{}` is offered.", override_in_words(&one), one.source);
+                    format!("{} It applies as long as `{}` is offered.", override_in_words(&one), one.source);
                 decisions.overrule(one);
                 return shown(target, &words);
             }
@@ -485,16 +486,17 @@ impl Decided {
 
 /// Notes somebody's approval of what a pull request changes. The error is why that is not noted, in sentences.
 fn approved(decisions: &mut Decisions, request: &Request, commit: &OfCommit) -> Result<(), String> {
-    let Some(pull) = &request.pull else { return Err("This is no pull request.".to_owned()) };
+    let Some(pull) = &request.pull else { return Err("This is not a pull request.".to_owned()) };
     if !commit.means(&pull.head) {
         return Err(format!(
-            "Its head is `{}`: nothing is approved. Have a look at that one.",
+            "Its head is `{}`: nothing is approved. Review that commit first.",
             short(&pull.head)
         ));
     }
-    let result = request.result.clone().ok_or(
-        "It conflicts with its base, so that nobody can tell what it would change: nothing is approved.",
-    )?;
+    let result = request
+        .result
+        .clone()
+        .ok_or("It conflicts with its base, so its changes are unknown: nothing is approved.")?;
     let approval = Approval {
         by: request.by.clone(),
         at: request.given_at,
@@ -542,7 +544,8 @@ fn for_word(target: &str) -> String {
 }
 
 /// The answer where there is no room for more.
-const TOO_MUCH: &str = "So much was decided about it that its description has no room for more: edit the release or the cluster instead.";
+const TOO_MUCH: &str =
+    "Its description has no room for more decisions: edit the release or the cluster instead.";
 
 /// A command as it is written, without what follows the verb.
 fn written(command: &Command, settings: &RepositorySettings) -> String {
@@ -552,11 +555,9 @@ fn written(command: &Command, settings: &RepositorySettings) -> String {
 /// What to do where a decision cannot be noted.
 pub const fn instead_of(verb: Verb) -> &'static str {
     match verb {
-        Verb::Pause | Verb::Resume | Verb::Campaign => {
-            "`mode: observe` in `.capstan.yaml` has nothing written"
-        }
+        Verb::Pause | Verb::Resume | Verb::Campaign => "`mode: observe` in `.capstan.yaml` stops all writes",
         Verb::Hold | Verb::Unhold => "`hold` in `overlay/capstan.yaml` of the cluster holds it back",
-        _ => "`upgrade.fields` in `.capstan.yaml` says whose value of a field counts",
+        _ => "`upgrade.fields` in `.capstan.yaml` sets who owns a field",
     }
 }
 

@@ -54,7 +54,7 @@ impl Decided {
         }
         let stands = |note: &Note| campaigns.contains(&note.campaign) && note.memory.stopped.is_some();
         if order.what == OrderWhat::Resume && !self.notes.iter().any(stands) {
-            return Answer::told("No campaign stands still.\n");
+            return Answer::told("No campaign is stopped.\n");
         }
         let prefix = settings.commands.prefix.as_str();
         if let Some(why) = &self.no_dashboard {
@@ -67,13 +67,13 @@ impl Decided {
             OrderWhat::Stop(reason) => {
                 let why = reason.as_ref().map_or_else(String::new, |why| format!(" ({})", prose(why, 600)));
                 format!(
-                    "Campaign {named} stands still{why}: it opens no pull request; what rolls goes on rolling. `{prefix} campaign resume` has it go on.\n"
+                    "Campaign {named} is stopped{why}: it opens no pull request. Rollouts that have started continue. `{prefix} campaign resume` continues the campaign.\n"
                 )
             }
-            OrderWhat::Resume => format!("Campaign {named} goes on. Failures up to now are forgiven.\n"),
+            OrderWhat::Resume => format!("Campaign {named} continues. Earlier failures no longer count.\n"),
             OrderWhat::Skip(cluster) => {
                 format!(
-                    "Campaign {named} goes on without {}, with the release that moves now.\n",
+                    "Campaign {named} continues without {} for the current release.\n",
                     code(cluster.as_str(), 200)
                 )
             }

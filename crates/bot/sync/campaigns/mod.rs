@@ -153,7 +153,7 @@ impl Run<'_> {
                 // Nobody can tell: it is not done then.
                 Ok(None) => stale.extend(scopes.keys().filter_map(Target::id).cloned()),
                 Err(error) if error.is_of_one() => {
-                    tracing::warn!(repository = %self.repository.name, commit = %commit, error = %error, "what reports speak of cannot be read");
+                    tracing::warn!(repository = %self.repository.name, commit = %commit, error = %error, "the commit of a report cannot be read");
                     stale.extend(scopes.keys().filter_map(Target::id).cloned());
                 }
                 Err(error) => return Err(error),

@@ -110,7 +110,7 @@ impl Run<'_> {
                 Ok(question) => Arc::new(question),
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, campaign = wave.campaign, wave = wave.wave, error = %error, "a webhook is not asked yet: the merges of the wave cannot be read");
-                    let why = "the webhook is not asked yet: GitHub does not tell the merges of the wave"
+                    let why = "the webhook is not asked yet: GitHub does not list the merges of the wave"
                         .to_owned();
                     return Ok(Heard::Silent { why, again: Some(known.now + POLL) });
                 }

@@ -98,7 +98,7 @@ impl Run<'_> {
         clusters: &BTreeSet<ClusterId>,
     ) -> Result<Result<BTreeMap<ClusterId, PlansOfCluster>, String>, SyncError> {
         let unseen =
-            |why: &str| Ok(Err(format!("What the inventory would bring could not be looked at: {why}")));
+            |why: &str| Ok(Err(format!("Capstan could not compute what the inventory would change: {why}")));
         let (tree, today, under) = (Arc::clone(tree), self.facts.today, judging.settings.clone());
         let opened = self.ask_planner(move |planner| planner.open_under(tree, &under, today)).await?;
         let fleet = match opened {

@@ -144,7 +144,7 @@ impl Run<'_> {
                     let new = fleet.settings().clone();
                     judged.findings.extend(claimed_twice(&comparison, [settings, &new], &fleet.scopes()));
                     judged.notes.push(
-                        "This pull request changes the settings: it was checked under those of the base branch and under its own.".to_owned(),
+                        "This pull request changes the settings: it was checked with the settings of the base branch and with its own.".to_owned(),
                     );
                     if new != *settings {
                         let after = &*comparison.after;

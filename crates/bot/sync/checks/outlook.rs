@@ -124,8 +124,9 @@ impl Run<'_> {
         settings: &RepositorySettings,
         clusters: &BTreeSet<ClusterId>,
     ) -> Result<PlansOf, SyncError> {
-        let unseen =
-            |why: &str| Ok(Err(format!("What would be offered after a merge could not be looked at: {why}")));
+        let unseen = |why: &str| {
+            Ok(Err(format!("Capstan could not compute what it would offer after a merge: {why}")))
+        };
         let (tree, today, under) = (Arc::clone(tree), self.facts.today, settings.clone());
         let opened = self.ask_planner(move |planner| planner.open_under(tree, &under, today)).await?;
         let fleet = match opened {

@@ -44,7 +44,7 @@ impl Run<'_> {
             self.report(first, ("", None), &self.own_failure(first, error)).await
         };
         if let Err(error) = told.await {
-            tracing::warn!(repository = %self.repository.name, head = %first.head, error = %error, "the failure could not be told on the pull request");
+            tracing::warn!(repository = %self.repository.name, head = %first.head, error = %error, "the failure could not be reported on the pull request");
         }
     }
 
@@ -92,7 +92,7 @@ pub async fn tell_failure(ports: &Ports, repository: &Repository, set_up: SetUp,
     let incident = ulid::Ulid::generate().to_string();
     tracing::error!(repository = %repository.name, incident = %incident, reason, "the work on a repository failed");
     if let Err(error) = tell_all(ports, repository, set_up, &incident).await {
-        tracing::warn!(repository = %repository.name, incident = %incident, error = %error, "the failure could not be told on pull requests");
+        tracing::warn!(repository = %repository.name, incident = %incident, error = %error, "the failure could not be reported on pull requests");
     }
 }
 
@@ -132,6 +132,6 @@ async fn tell_all(
 fn failure_report(incident: &str, why: Option<&str>) -> CheckReport {
     let why = why.map_or_else(String::new, |why| format!(" {why}"));
     let failed =
-        format!("Capstan could not judge this pull request; its log knows why under `{incident}`.{why}");
+        format!("Capstan could not check this pull request. Its log has the reason under `{incident}`.{why}");
     check(&Judged { failed: Some(failed), ..Judged::default() })
 }

@@ -156,7 +156,7 @@ impl Run<'_> {
         let Some(record) = record_of(self.facts, &issue.body) else { return Ok(()) };
         let record =
             DashboardRecord { closed: Some(ClosedDashboard::Settings), notices: Vec::new(), ..record };
-        let text = closed_dashboard("the settings keep no dashboard (`dashboard.enabled`, `mode`).");
+        let text = closed_dashboard("the settings disable the dashboard (`dashboard.enabled`, `mode`).");
         let board = Board { issue: Some(issue), ..Board::new(Standing::Kept, record.clone(), None) };
         let wanted = Wanted { record, text, state: Some(IssueState::Closed) };
         self.write_dashboard(&board, wanted, &[]).await.map(drop)

@@ -29,7 +29,7 @@ impl Run<'_> {
         let text = match self.ports.host.issue_text(self.repository, issue).await {
             Ok(text) => text,
             Err(error) if error.is_refusal() => {
-                tracing::warn!(repository = %self.repository.name, issue = number, error = %error, "who edited the dashboard cannot be told");
+                tracing::warn!(repository = %self.repository.name, issue = number, error = %error, "it is unknown who edited the dashboard");
                 IssueText { body: issue.body.clone(), edits: Vec::new() }
             }
             Err(error) => return Err(error.into()),
@@ -68,7 +68,7 @@ impl Run<'_> {
         };
         let mut requests = Vec::new();
         for (ticks, choices) in late(&self.hints.ticks, &board.record.earlier) {
-            tracing::info!(repository = %self.repository.name, issue = issue.number, by = ticks.by, ticks = choices.len(), "ticks that had been written over are heard");
+            tracing::info!(repository = %self.repository.name, issue = issue.number, by = ticks.by, ticks = choices.len(), "processed ticks that had been overwritten");
             board.late.extend(choices.iter().map(|choice| (ticks.boxes.clone(), choice.clone())));
             let at = heard + requests.len();
             let who = (ticks.by.as_str(), ticks.at);
@@ -96,7 +96,7 @@ impl Run<'_> {
             return Ok(None);
         }
         let (by, text) = said_to_lost(edit.by.as_deref());
-        tracing::info!(repository = %self.repository.name, issue = issue.number, by, "an edit of the dashboard was written over");
+        tracing::info!(repository = %self.repository.name, issue = issue.number, by, "an edit of the dashboard was overwritten");
         Ok(Some(Notice { at: self.ports.clock.now(), text }))
     }
 

@@ -29,7 +29,7 @@ pub fn encode(message: &impl Serialize, longest: u32) -> io::Result<Vec<u8>> {
     rmp_serde::encode::write_named(&mut frame, message).map_err(io::Error::other)?;
     let length = u32::try_from(frame.len() - 4).ok().filter(|length| *length <= longest);
     let length = length.ok_or_else(|| {
-        io::Error::other(format!("the message takes more than the {} MiB that it may", longest >> 20))
+        io::Error::other(format!("the message has more than the allowed {} MiB", longest >> 20))
     })?;
     frame[..4].copy_from_slice(&length.to_be_bytes());
     Ok(frame)
@@ -63,7 +63,7 @@ pub fn read(from: &mut impl Read, longest: u32) -> io::Result<Option<Vec<u8>>> {
     }
     let length = u32::from_be_bytes(length);
     if length > longest {
-        return Err(io::Error::other(format!("{length} bytes are no message")));
+        return Err(io::Error::other(format!("{length} bytes are not a message")));
     }
     // What was promised may never come: beyond some room, more is made for what does.
     let mut message = Vec::with_capacity((length as usize).min(ROOM));

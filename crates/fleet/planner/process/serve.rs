@@ -40,7 +40,7 @@ pub fn serve(
         let end = answer(generator, trees, &mut last, &out, request).unwrap_or_else(|end| *end);
         let end = if trees.take_damage() {
             last = LastFleet::default();
-            Response::Unavailable("a mirror could not be read any more".to_owned())
+            Response::Unavailable("a mirror can no longer be read".to_owned())
         } else {
             end
         };

@@ -63,7 +63,7 @@ fn errors_name_the_template_and_the_values_that_were_read() {
         (
             "d:\n  on: {{ a }}\n",
             "{a: b}",
-            "template-error aws/v1.0.0/templates/a.yaml:5:3 the key `on` has no quotes, so that Kubernetes reads it as `true`: write \"on\"",
+            "template-error aws/v1.0.0/templates/a.yaml:5:3 the key `on` has no quotes, so Kubernetes reads it as `true`: write \"on\"",
         ),
         (
             "---\nkind: {{ a }}\n",

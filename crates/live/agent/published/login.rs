@@ -16,7 +16,8 @@ const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----";
 /// # Errors
 /// They are not: part of a sentence.
 pub(super) fn judge(bytes: &[u8], login: &OidcLogin) -> Result<(), String> {
-    let config: Value = serde_json::from_slice(bytes).map_err(|_| "is no kubeconfig that Capstan makes")?;
+    let config: Value =
+        serde_json::from_slice(bytes).map_err(|_| "is not a kubeconfig that Capstan makes")?;
     let text = |place: &str| config.pointer(place).and_then(Value::as_str).map(str::to_owned);
     let name = text("/clusters/0/name").filter(|name| is_name(name)).ok_or("names no cluster")?;
     let server = text("/clusters/0/cluster/server").ok_or("names no server")?;
@@ -30,13 +31,13 @@ pub(super) fn judge(bytes: &[u8], login: &OidcLogin) -> Result<(), String> {
         return Err("is not the kubeconfig that Capstan makes of `access.oidc` in Git".to_owned());
     }
     if !is_https(&endpoint.server) {
-        return Err("names a server by something else than an https address".to_owned());
+        return Err("names its server without an https address".to_owned());
     }
     if !endpoint.authority.as_deref().is_none_or(are_certificates) {
-        return Err("has something else than certificates as `certificate-authority-data`".to_owned());
+        return Err("must have only certificates as `certificate-authority-data`".to_owned());
     }
     if !endpoint.tls_server_name.as_deref().is_none_or(is_server_name) {
-        return Err("has something else than a name as `tls-server-name`".to_owned());
+        return Err("must have a name as `tls-server-name`".to_owned());
     }
     Ok(())
 }

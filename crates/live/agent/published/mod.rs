@@ -66,7 +66,7 @@ impl GitOwners {
     /// # Errors
     /// It is not taken; why, as part of a sentence that begins with the file.
     pub fn judge(&self, said: &Kubeconfig, content: &str) -> Result<Published, String> {
-        let bytes = STANDARD.decode(content).map_err(|_| "is no base64")?;
+        let bytes = STANDARD.decode(content).map_err(|_| "is not base64")?;
         if sha256(&bytes) != said.sha256 {
             return Err("has another SHA-256 than its report says".to_owned());
         }
@@ -87,7 +87,7 @@ impl GitOwners {
     /// The recipients, by the names that Git has for them. An owner whom Git names twice may be a recipient twice.
     fn judge_sealed(&self, said: &Kubeconfig, bytes: &[u8]) -> Result<Vec<KubeconfigRecipient>, String> {
         if self.owners.is_empty() {
-            return Err("is encrypted, but Git names no owner that it could be for".to_owned());
+            return Err("is encrypted, but Git names no owner with a key".to_owned());
         }
         if said.recipients.is_empty() {
             return Err("is encrypted, but its report names no recipient".to_owned());
@@ -100,7 +100,7 @@ impl GitOwners {
             let shown = one.fingerprint.as_str();
             let at = left.iter().position(|(_, owner)| owner.fingerprint() == shown);
             let at = at.ok_or_else(|| {
-                format!("is for `{}`, which is no key of an owner in Git", shown.escape_debug())
+                format!("is for `{}`, which is not the key of an owner in Git", shown.escape_debug())
             })?;
             let (name, owner) = left.remove(at);
             awaited.push(Stanza::of(owner).ok_or("is for an unreadable key")?);

@@ -122,7 +122,7 @@ fn a_file_for_owners_whom_git_names_is_taken_under_the_names_of_git() {
 #[test]
 fn a_file_that_is_for_anybody_else_is_not_taken() {
     let one_each = "does not have one stanza of age for each of its recipients and no other";
-    let no_key = format!("is for `{EVE}`, which is no key of an owner in Git");
+    let no_key = format!("is for `{EVE}`, which is not the key of an owner in Git");
     for (stanzas, recipients, why) in [
         (vec![x25519()], vec![EVE], no_key.as_str()),
         (vec![x25519()], vec![BOB, EVE], no_key.as_str()),
@@ -140,7 +140,7 @@ fn a_file_that_is_for_anybody_else_is_not_taken() {
         let stanzas: Vec<&str> = stanzas.iter().map(String::as_str).collect();
         assert_eq!(age(&all_three(), &sealed(&stanzas), &recipients).unwrap_err(), why, "{stanzas:?}");
     }
-    let nobody = "is encrypted, but Git names no owner that it could be for";
+    let nobody = "is encrypted, but Git names no owner with a key";
     for text in ["cloud: eu\n", "owners:\n- {name: eve, key: ecdsa-sha2-nistp256 AAAA}\n"] {
         assert_eq!(age(&git(text), &sealed(&[&x25519()]), &[BOB]).unwrap_err(), nobody, "{text}");
     }

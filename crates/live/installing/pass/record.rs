@@ -6,35 +6,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::applying::Inventory;
 
-/// What is remembered of a provider.
+/// The record of a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Record {
-    /// How far a pass has come: Preparing, Applying, Pruning, Settled or Removing.
+    /// The progress of a pass: Preparing, Applying, Pruning, Settled or Removing.
     pub phase: Phase,
-    /// What is installed whole.
+    /// What is completely installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub installed: Option<Revision>,
-    /// What is being installed; absent where nothing is under way.
+    /// What is being installed; absent if nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Revision>,
-    /// Whether a definition of what is being installed may have changed already: from then on there is no way back.
+    /// Whether a definition of the new version may already be installed: from then on there is no way back.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub definitions_changed: bool,
-    /// Whether objects of an earlier aim, which was not come to, may be there: then the old Deployments alone are no way back.
+    /// Whether objects of an earlier, incomplete version may exist: then the old Deployments alone are no way back.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub objects_changed: bool,
     /// The Deployments that were stopped for an upgrade, with the replicas that they had.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub stopped: Vec<Stopped>,
-    /// Since when something is waited for that has a limit: definitions, workloads, webhooks, the ends of pods; absent where
-    /// nothing is.
+    /// Since when Capstan waits for something with a limit: definitions, workloads, webhooks, the end of pods; absent
+    /// if it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub waiting_since: Option<Timestamp>,
-    /// What did not come to run in its time, and gave way to what is installed. It is not begun again before something else is
-    /// asked for.
+    /// What did not run in time and was rolled back. It is not retried until something else is requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub given_up: Option<GivenUp>,
     /// What was applied, or was about to be; written before anything is applied.
@@ -76,7 +75,7 @@ impl Phase {
 pub struct Revision {
     /// `v1.13.4`
     pub version: String,
-    /// The contract of Cluster API that it keeps: `v1beta2`.
+    /// The contract of Cluster API that it implements: `v1beta2`.
     pub contract: String,
     /// SHA-256 of the objects that it was rendered to, in hex digits.
     pub digest: String,
@@ -88,7 +87,7 @@ pub struct Revision {
 pub struct GivenUp {
     /// What.
     pub revision: Revision,
-    /// Why: what was waited for, and since when.
+    /// The reason: what Capstan waited for, and since when.
     pub why: String,
 }
 
@@ -100,7 +99,7 @@ pub struct Stopped {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// How many replicas it asked for.
+    /// How many replicas it had.
     pub replicas: i64,
 }
 

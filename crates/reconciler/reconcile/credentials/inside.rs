@@ -63,8 +63,7 @@ impl Reconciliation<'_> {
         let live = inside.read(&As::Reconciler, &object).await?;
         if live.as_ref().is_some_and(|live| !secret::is_capstans(live)) {
             let message = format!(
-                "{id} is there inside the cluster, and Capstan has not written it: delete it there, and it comes with the \
-                 cluster's own credential, or let the service's folder bring it"
+                "{id} exists inside the cluster, and Capstan did not write it: delete it there, and Capstan writes it with the cluster's own credential, or add it to the service's folder"
             );
             let reason = Reason { object: Some(id), ..Reason::plain("SecretNotCapstans", message) };
             return Ok(Brought::Anothers(reason));
@@ -84,7 +83,7 @@ impl Reconciliation<'_> {
                 None => sent_new(manifest),
             };
             inside.apply(&As::Reconciler, &manifest, Run::Real, Contested::Take).await?;
-            tracing::info!(cluster = %self.request.id, object = %id, credential = wanted.credential, "a credential was brought inside");
+            tracing::info!(cluster = %self.request.id, object = %id, credential = wanted.credential, "a credential was written into the cluster");
         }
         Ok(Brought::There(wanted))
     }
@@ -107,7 +106,7 @@ impl Reconciliation<'_> {
         let deleted = inside.delete(&As::Reconciler, &object, only, Run::Real).await?;
         let is_gone = matches!(deleted, Deleted::Gone | Deleted::Absent);
         if is_gone {
-            tracing::info!(cluster = %self.request.id, object = %id, "nobody inside works with the cloud any more: its credential was taken out");
+            tracing::info!(cluster = %self.request.id, object = %id, "nothing inside uses the cloud any more: its credential was removed");
         }
         Ok(is_gone)
     }

@@ -71,8 +71,7 @@ pub(super) async fn read_secret(
         Some(_) if wish == Wish::Keep => Err(Trouble::here(
             "SecretNotCapstans",
             format!(
-                "{id} is there, and Capstan has not written it: delete it (where the folder brought it, with a \
-                 tombstone), and it is made with the cluster's own credential"
+                "{id} exists, and Capstan did not write it: delete it (with a tombstone, if the folder rendered it), and Capstan writes it with the cluster's own credential"
             ),
         )),
         Some(_) | None => Ok(None),
@@ -141,7 +140,7 @@ impl Life for CredentialLife<'_> {
     }
 
     fn restless(&self) -> Trouble {
-        Trouble::here("Changed", format!("{} is written by somebody else all the time", self.secret()))
+        Trouble::here("Changed", format!("another client keeps writing {}", self.secret()))
     }
 }
 

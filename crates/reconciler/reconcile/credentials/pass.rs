@@ -35,7 +35,7 @@ impl Reconciliation<'_> {
             Asked::For(subject) => self.keep_credentials(subject, &observed.wanted.by).await,
             Asked::NotOpened(why) => self.credentials_not_opened(why),
             Asked::Nothing if self.status.cloud_credentials.is_some() => {
-                self.credentials_not_opened("the folder asks for no credentials any more");
+                self.credentials_not_opened("the folder no longer asks for credentials");
             }
             Asked::Nothing => self.status.conditions.clear(ConditionType::CredentialsPublished),
         }
@@ -86,8 +86,7 @@ impl Reconciliation<'_> {
         let Asked::For(subject) = &observed.credentials else {
             if let Some(ends) = self.credentials_end() {
                 let message = format!(
-                    "the Fleet opens its cloud no more: its application credentials and their Secrets stay, and the \
-                     last one ends at {ends}"
+                    "the Fleet no longer allows its cloud: its application credentials and their Secrets stay, and the last one expires at {ends}"
                 );
                 let reason = Reason::plain("CloudNotOpened", message);
                 self.kept.push(Reason { severity: Severity::Warning, ..reason });
@@ -100,7 +99,9 @@ impl Reconciliation<'_> {
         let turn = self.turn(subject, &observed.wanted.by, Wish::Remove).await;
         match turn.trouble {
             Some(trouble) => Some(Reason::plain(trouble.kind, trouble.message)),
-            None if turn.is_due => Some(Reason::plain("Deleting", "its application credentials are left")),
+            None if turn.is_due => {
+                Some(Reason::plain("Deleting", "its application credentials are not deleted"))
+            }
             None => {
                 self.status.cloud_credentials = None;
                 self.status.conditions.clear(ConditionType::CredentialsPublished);
@@ -256,7 +257,7 @@ impl Reconciliation<'_> {
             self.status.cloud_credentials = None;
         }
         let after =
-            ends.map(|ends| format!(". What was made before is not renewed: the last ends at {ends}"));
+            ends.map(|ends| format!(". Earlier ones are not renewed: the last one expires at {ends}"));
         let message = format!("{why}{}", after.unwrap_or_default());
         self.say_of_credentials(ConditionStatus::False, "CloudNotOpened", &message);
     }

@@ -292,8 +292,7 @@ fn check_folder(folder: &RepoPath) -> Result<(), String> {
         let is_plain = part.bytes().all(fits) && !part.starts_with(['.', '-']);
         if !is_plain || TAKEN.contains(&part) || ReleaseVersion::parse(part).is_some() {
             return Err(format!(
-                "`{folder}` cannot be a cluster's folder for its part `{part}`: letters, digits, `-`, `_` and `.`, no \
-                 version, and none of {}",
+                "`{folder}` cannot be a cluster's folder because of its part `{part}`: use letters, digits, `-`, `_` and `.`, no version, and none of {}",
                 TAKEN.join(", ")
             ));
         }

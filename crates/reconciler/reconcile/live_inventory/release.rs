@@ -45,7 +45,7 @@ pub(super) fn files<E>(
         let folder = match folder(map) {
             Ok(folder) => folder,
             Err(why) => {
-                nameless.push(format!("ConfigMap {name} is no release: {why}"));
+                nameless.push(format!("ConfigMap {name} is not a release: {why}"));
                 continue;
             }
         };
@@ -80,11 +80,11 @@ fn folder(map: &Value) -> Result<RepoPath, String> {
     };
     let (provider, version) = (label(PROVIDER)?, label(VERSION)?);
     if ReleaseVersion::parse(version).is_none() {
-        return Err(format!("`{version}` in its label `{VERSION}` is no version such as v1.4.0"));
+        return Err(format!("`{version}` in its label `{VERSION}` is not a version such as v1.4.0"));
     }
     if provider == HOME || provider.starts_with('.') || ReleaseVersion::parse(provider).is_some() {
         return Err(format!(
-            "`{provider}` in its label `{PROVIDER}` is no name of a provider: choose another"
+            "`{provider}` in its label `{PROVIDER}` cannot be the name of a provider: choose another"
         ));
     }
     let path = RepoPath::parse(&format!("{provider}/{version}")).map_err(|error| error.to_string())?;
@@ -105,7 +105,7 @@ fn read(map: &Value, folder: &RepoPath) -> Result<Files, String> {
         left = left.checked_sub(bytes.len() as u64).ok_or_else(too_large)?;
         // A key is a file's name, and no path.
         if key.contains(['/', '\\']) || key.starts_with("..") {
-            return Err(format!("its key `{key}` is no name of a file"));
+            return Err(format!("its key `{key}` is not a file name"));
         }
         let below = if key == SCHEMA { key.clone() } else { format!("{TEMPLATES}/{key}") };
         let path = RepoPath::parse(&format!("{folder}/{below}")).map_err(|error| error.to_string())?;
@@ -219,7 +219,7 @@ mod tests {
             ),
             (
                 vec![map("a", ["os", "v1.0.0"], json!({"../t.yaml": ""}), json!({}))],
-                "os/v1.0.0/schema.yaml: ConfigMap a: its key `../t.yaml` is no name of a file",
+                "os/v1.0.0/schema.yaml: ConfigMap a: its key `../t.yaml` is not a file name",
             ),
             (
                 vec![
@@ -230,11 +230,11 @@ mod tests {
             ),
             (
                 vec![map("a", ["os", "next"], schema(), json!({}))],
-                "ConfigMap a is no release: `next` in its label `capstan.dev/release-version` is no version such as v1.4.0",
+                "ConfigMap a is not a release: `next` in its label `capstan.dev/release-version` is not a version such as v1.4.0",
             ),
             (
                 vec![map("a", ["inventory", "v1.0.0"], schema(), json!({}))],
-                "ConfigMap a is no release: `inventory` in its label `capstan.dev/release-provider` is no name of a provider: choose another",
+                "ConfigMap a is not a release: `inventory` in its label `capstan.dev/release-provider` cannot be the name of a provider: choose another",
             ),
         ] {
             assert_eq!(told(&maps), [expected]);

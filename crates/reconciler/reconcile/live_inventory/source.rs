@@ -133,7 +133,7 @@ impl InventorySource {
                 }
                 Ok(_) => BTreeMap::new(),
                 Err(error) => {
-                    tracing::warn!(fleet = %self.fleet.key, %error, "what was made before is not known: a definition that cannot be made has no folder");
+                    tracing::warn!(fleet = %self.fleet.key, %error, "earlier folders are unknown: a definition that cannot be rendered has no folder");
                     BTreeMap::new()
                 }
             },
@@ -154,7 +154,7 @@ impl InventorySource {
             Ok((made, tree))
         };
         where_blocking_is_allowed(|| catch_unwind(AssertUnwindSafe(make))).await.unwrap_or_else(|_| {
-            let why = "reading it ended in an error of Capstan's own, which the log shows";
+            let why = "reading it failed with an internal error of Capstan, which the log shows";
             Err(SourceError::Inventory(why.to_owned()))
         })
     }
@@ -192,7 +192,7 @@ impl TreeSource for InventorySource {
             None => {
                 let (made, tree) = self.make(state, &read).await?;
                 for why in &read.nameless {
-                    tracing::warn!(fleet = %self.fleet.key, why, "a ConfigMap is passed over");
+                    tracing::warn!(fleet = %self.fleet.key, why, "a ConfigMap is ignored");
                 }
                 state.made = made;
                 SourceTree { commit: read.revision.clone(), tree: Arc::new(tree) }

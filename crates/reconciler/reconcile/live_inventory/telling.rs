@@ -20,8 +20,7 @@ use capstan_reconciler_core::says::Says;
 const FINALIZER: &str = "capstan.dev/inventory";
 
 /// What is said of a deletion that nobody wants.
-const RETIRE_FIRST: &str = "it is to be deleted, and nothing of the cluster is: set `spec.retire: true`, and the cluster is \
-                            deleted first and this then";
+const RETIRE_FIRST: &str = "it is being deleted, but its cluster is not: set `spec.retire: true`, and Capstan deletes first the cluster and then this object";
 
 /// The status of a definition.
 pub(super) fn status_of(
@@ -39,7 +38,7 @@ pub(super) fn status_of(
     match &outcome.problem {
         None => says.that(ConditionType::Rendered, ConditionStatus::True, "Rendered", ""),
         Some((reason, message)) => {
-            let stays = if outcome.folder.is_some() { "; what was made of it before stays" } else { "" };
+            let stays = if outcome.folder.is_some() { "; its earlier objects stay" } else { "" };
             says.that(
                 ConditionType::Rendered,
                 ConditionStatus::False,
@@ -94,13 +93,13 @@ pub(super) async fn tell(
         match told {
             Ok(()) => {}
             Err(error @ LiveError::NotLeading { .. }) => {
-                tracing::info!(fleet = %fleet.key, %error, "the inventory's objects are told nothing more");
+                tracing::info!(fleet = %fleet.key, %error, "the inventory's objects get no more status");
                 return;
             }
             // Somebody wrote it since it was read.
             Err(error) if error.is_conflict() => {}
             Err(error) => {
-                tracing::warn!(fleet = %fleet.key, kind = one.kind(), name = one.name, %error, "it cannot be told how it stands");
+                tracing::warn!(fleet = %fleet.key, kind = one.kind(), name = one.name, %error, "its status cannot be written");
             }
         }
     }

@@ -33,7 +33,7 @@ pub(super) struct Signed {
 }
 
 fn not_made(why: impl std::fmt::Display) -> Trouble {
-    Trouble::new(TroubleKind::KeyNotMade, format!("no private key can be made: {why}"))
+    Trouble::new(TroubleKind::KeyNotMade, format!("cannot make a private key: {why}"))
 }
 
 impl NewKey {
@@ -69,13 +69,13 @@ impl NewKey {
         let refused = |why: &str| {
             Trouble::new(
                 TroubleKind::CertificateRefused,
-                format!("what the cluster's signer gave is not used: {why}"),
+                format!("Capstan does not use the certificate of the cluster's signer: {why}"),
             )
         };
         let (certificate, not_before, not_after) =
-            first_of(&pem).ok_or_else(|| refused("it is no certificate"))?;
+            first_of(&pem).ok_or_else(|| refused("it is not a certificate"))?;
         if certificate.tbs_certificate.subject_public_key_info != self.key.public {
-            return Err(refused("it is a certificate of another key"));
+            return Err(refused("it is a certificate for another key"));
         }
         Ok(Signed { pem, not_before, not_after })
     }

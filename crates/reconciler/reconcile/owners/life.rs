@@ -133,10 +133,7 @@ impl Life for KeyLife<'_, '_> {
     }
 
     fn restless(&self) -> Trouble {
-        Trouble::new(
-            TroubleKind::Changed,
-            format!("{} is written by somebody else all the time", self.secret_id()),
-        )
+        Trouble::new(TroubleKind::Changed, format!("another client keeps writing {}", self.secret_id()))
     }
 }
 
@@ -171,7 +168,7 @@ impl KeyLife<'_, '_> {
             Some(found) if !secret::is_capstans(&found) => Err(Trouble::new(
                 TroubleKind::SecretNotCapstans,
                 format!(
-                    "{id} is there, and Capstan has not written it: delete it, or take it out of the folder that brings it"
+                    "{id} exists, and Capstan did not write it: delete it, or remove it from the folder that renders it"
                 ),
             )),
             found => Ok(found),
@@ -299,7 +296,7 @@ impl KeyLife<'_, '_> {
         let only = Preconditions { uid, resource_version: None };
         let deleted = self.inside.delete(&As::Reconciler, &object, only, Run::Real).await;
         if let Err(error) = deleted {
-            tracing::debug!(cluster = %self.subject.cluster, %error, "a request for a certificate is left");
+            tracing::debug!(cluster = %self.subject.cluster, %error, "a request for a certificate is not deleted");
         }
         signed
     }
@@ -334,10 +331,7 @@ impl KeyLife<'_, '_> {
             let Some(pause) = pauses.next().filter(|_| tokio::time::Instant::now() < until) else {
                 return Err(Trouble::new(
                     TroubleKind::SignerNotServed,
-                    "nobody in the cluster signs certificates of clients (signer \
-                     kubernetes.io/kube-apiserver-client of its kube-controller-manager): have it served, or, \
-                     where that cannot be, write `access: {credentials: admin}`, which gives a key that nobody can \
-                     take back",
+                    "the cluster does not sign client certificates (signer kubernetes.io/kube-apiserver-client of its kube-controller-manager): enable the signer. If that is not possible, write `access: {credentials: admin}`, whose key cannot be revoked",
                 ));
             };
             tokio::time::sleep(pause).await;

@@ -75,7 +75,7 @@ impl Reconciliation<'_> {
                 if is_remembered && !self.is_borne_out(&subject, &before).await {
                     tracing::warn!(
                         cluster = %self.request.id,
-                        "the owners' key is not renewed: whom the status names for it is not whom the Secret was written for, and Git cannot be read"
+                        "the owners' key is not renewed: the status names other owners than the Secret, and Git cannot be read"
                     );
                     return;
                 }
@@ -83,7 +83,7 @@ impl Reconciliation<'_> {
             }
             Ok(None) => {}
             Err(error) => {
-                tracing::warn!(cluster = %self.request.id, %error, "the owners' key is not seen to");
+                tracing::warn!(cluster = %self.request.id, %error, "the owners' key is not up to date");
                 self.again = true;
             }
         }
@@ -138,7 +138,7 @@ impl Reconciliation<'_> {
             Ok(Err(trouble)) => Some(trouble),
             Err(_) => Some(Trouble::new(
                 TroubleKind::Said(Cause::WorkloadUnreachable),
-                format!("what it takes to make a key takes longer than {} s", BOUND.as_secs()),
+                format!("making a key takes longer than {} s", BOUND.as_secs()),
             )),
         };
         if looked.trouble.is_some() && looked.kept.is_none() {
@@ -155,7 +155,7 @@ impl Reconciliation<'_> {
         match self.request.bot.withdraw_key(self.request.id).await {
             Ok(()) => self.status.owners_key = None,
             Err(error) => {
-                tracing::warn!(cluster = %self.request.id, %error, "the key of a cluster that is gone is published still");
+                tracing::warn!(cluster = %self.request.id, %error, "the key of a deleted cluster is still published");
             }
         }
     }
@@ -191,7 +191,7 @@ impl Reconciliation<'_> {
             told::condition(cluster, asked, looked.kept.as_ref(), looked.trouble.as_ref(), self.now);
         if let Some(other) = &looked.shared_with {
             said.2.push_str(&format!(
-                "; the kubeconfig of {other} leads to the same API server, and nothing is done there for that one"
+                "; the kubeconfig of {other} names the same API server, so Capstan does nothing there for that one"
             ));
         }
         let known = self.status.conditions.of(ConditionType::OwnersKeyPublished).cloned();
@@ -201,7 +201,7 @@ impl Reconciliation<'_> {
             metrics::counter!("capstan_reconciler_failures_total", "cause" => trouble.kind.as_str())
                 .increment(1);
             if is_news {
-                tracing::warn!(cluster = %self.request.id, cause = trouble.kind.as_str(), error = trouble.message, "the owners' key is not seen to");
+                tracing::warn!(cluster = %self.request.id, cause = trouble.kind.as_str(), error = trouble.message, "the owners' key is not up to date");
                 let message = said.2.clone();
                 self.note_of_key(Note { tone: Tone::Warning, reason: "OwnersKeyFailed", message }).await;
             }
@@ -225,7 +225,7 @@ impl Reconciliation<'_> {
     ) -> Result<(), Trouble> {
         let Subject { cluster, live: there, by } = subject;
         let Some(of_cluster) = there.as_ref().filter(|there| is_initialized(there)) else {
-            let words = "its control plane has not come up yet";
+            let words = "its control plane is not up yet";
             return Err(Problem::of(Cause::ControlPlaneNotInitialized, cluster, words).into());
         };
         let ports = self.request.ports;

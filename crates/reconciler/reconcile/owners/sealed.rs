@@ -38,7 +38,7 @@ fn key(recipient: &Recipient) -> Result<Box<dyn age::Recipient>, &'static str> {
     }
     match recipient.key().parse::<age::ssh::Recipient>() {
         Ok(key) => Ok(Box::new(key)),
-        Err(_) => Err("one of the keys is none that age takes"),
+        Err(_) => Err("age does not accept one of the keys"),
     }
 }
 

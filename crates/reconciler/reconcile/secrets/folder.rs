@@ -39,7 +39,7 @@ impl Reconciliation<'_> {
                 continue;
             }
             let message = format!(
-                "the Secret {} is not there yet, and what names it waits ({}): {}",
+                "the Secret {} does not exist yet, and what names it waits ({}): {}",
                 standing.secret, standing.reason, standing.message
             );
             reasons.push(Reason::of_object("SecretNotResolved", message, object, &FieldPath::root()));

@@ -153,7 +153,7 @@ impl Group {
             return;
         }
         if let Err(trouble) = store.vault.revoke_self(&login.token).await {
-            tracing::debug!(namespace = asking.account.namespace, store = store.name(), %trouble, "a login runs out by itself");
+            tracing::debug!(namespace = asking.account.namespace, store = store.name(), %trouble, "a login is not revoked: it expires");
         }
     }
 
@@ -207,7 +207,7 @@ impl Group {
         let gone = subject.forget_leases(store, |uid, id, login| !self.holds(uid, id, login));
         if gone > 0 {
             let message = format!(
-                "its status named {} of the VaultStore {store} that Capstan keeps for no VaultSecret of this UID: nothing is done with them, and they end by themselves",
+                "its status named {} of the VaultStore {store} that Capstan does not keep for a VaultSecret with this UID: it leaves them to expire",
                 wording::count(gone, "lease", "leases")
             );
             tracing::warn!(namespace = subject.key.0, secret = subject.key.1, "{message}");

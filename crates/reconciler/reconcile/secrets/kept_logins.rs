@@ -85,7 +85,7 @@ impl<'a> KeptLogins<'a> {
         Err(VaultError::new(
             Why::NotAllowed,
             format!(
-                "{object} is there, and is not Capstan's: its name is kept for logins that leases hang on. Delete it"
+                "{object} exists, and is not Capstan's: its name is reserved for logins that leases depend on. Delete it"
             ),
         ))
     }

@@ -140,7 +140,7 @@ impl Life for LeaseLife<'_> {
     }
 
     fn restless(&self) -> VaultError {
-        VaultError::new(Why::Away, format!("the lease of {} does not come to rest", self.request.path))
+        VaultError::new(Why::Away, format!("the lease of {} never settles", self.request.path))
     }
 }
 
@@ -182,16 +182,16 @@ impl LeaseLife<'_> {
         match self.store.vault.knows(&login.token, &lease.id).await {
             Ok(true) => None,
             Ok(false) => {
-                Some("the earlier one was revoked in Vault before its time, so another one was taken")
+                Some("the earlier one was revoked in Vault before it expired, so Capstan requested a new one")
             }
             Err(error) if error.why == Why::Denied => {
                 let is_dead = self.group.is_dead(self.asking, self.store).await.unwrap_or(false);
                 is_dead.then_some(
-                    "the login that the earlier one hung on was revoked in Vault before its time, so another one was taken",
+                    "the login of the earlier one was revoked in Vault before it expired, so Capstan requested a new one",
                 )
             }
             Err(error) => {
-                tracing::debug!(store = self.store.name(), %error, "whether a lease is there still is not known");
+                tracing::debug!(store = self.store.name(), %error, "it is unknown whether a lease still exists");
                 None
             }
         }
@@ -250,7 +250,7 @@ impl LeaseLife<'_> {
             secret = self.subject.key.1,
             path = request.path,
             seconds = new.seconds,
-            "a lease was taken"
+            "a lease was requested"
         );
         // Before anything else: the one who follows knows it by this.
         self.subject.save(asking.ports).await
@@ -328,7 +328,7 @@ fn has_lease(request: &LeaseRequest, new: &NewLease) -> Result<(), VaultError> {
     if new.id.is_empty() || new.seconds <= 0 {
         return Err(bad(
             request,
-            "has no lease: a role of the PKI engine wants `generate_lease`, and secrets of the key-value engine are asked for by `data`",
+            "has no lease: a role of the PKI engine needs `generate_lease`; for secrets of the key-value engine, use `data`",
         ));
     }
     Ok(())
@@ -350,7 +350,7 @@ async fn write(
         return Err(bad("has no fields".to_owned()));
     }
     if let Some(key) = new.fields.keys().find(|key| !is_key(key)) {
-        return Err(bad(format!("has the field `{key}`, which can be no key of a Secret")));
+        return Err(bad(format!("has the field `{key}`, which cannot be a key of a Secret")));
     }
     let fields = new.fields.iter().filter(|(_, value)| !value.is_null());
     let content: target::Content = fields.map(|(key, value)| (key.clone(), as_text(value))).collect();

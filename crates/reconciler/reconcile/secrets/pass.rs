@@ -23,7 +23,7 @@ use capstan_ports::{As, LiveError, ManagementCluster as _, VaultError};
 /// How often a group is gone through in one pass: a login that retires moves what hangs on it.
 const ROUNDS: usize = 3;
 /// Why nothing becomes of a VaultSecret.
-const NO_FLEET: &str = "there is no Fleet on this management cluster, whose service account would read it and write its Secret: make one. Until then the Secret stays as it is";
+const NO_FLEET: &str = "this management cluster has no Fleet, whose service account would read it and write its Secret: create one. Until then, the Secret does not change";
 /// The longest that nobody looks whether a VaultSecret is new, where nobody tells of it.
 const LONGEST: SignedDuration = SignedDuration::from_secs(60);
 
@@ -248,7 +248,7 @@ async fn say_nobody_applies(ports: &Ports, subjects: &[Subject], now: Timestamp)
         let _news = subject.say(now, Why::NotAllowed, NO_FLEET);
         if let Err(error) = subject.save(ports).await {
             let (namespace, name) = &subject.key;
-            tracing::warn!(namespace, secret = name, %error, "there is no Fleet, and that cannot be said of a VaultSecret");
+            tracing::warn!(namespace, secret = name, %error, "there is no Fleet, and the status of a VaultSecret cannot say so");
         }
     }
 }

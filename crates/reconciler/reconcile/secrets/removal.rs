@@ -29,7 +29,7 @@ pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: 
         Ok(false) => return Turn { next: after(asking.now, AT_ONCE) },
         Err(trouble) => trouble,
     };
-    let message = format!("it is being deleted, and cannot go yet: {}", trouble.message);
+    let message = format!("it is being deleted, but cannot be removed yet: {}", trouble.message);
     if subject.say(asking.now, trouble.why, message.clone()) {
         subject.note(asking.ports, asking.by, asking.now, trouble.why, &message).await;
     }
@@ -142,11 +142,11 @@ async fn go_along(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) 
         }
         tracing::warn!(
             namespace, secret, %trouble,
-            "a namespace goes, and the lease of its VaultSecret cannot be ended: it ends by itself"
+            "a namespace is being deleted, and the lease of its VaultSecret cannot be revoked: it expires"
         );
     }
     match subject.let_go(asking.ports, &As::Reconciler).await {
-        Ok(()) => tracing::info!(namespace, secret, "a VaultSecret went with its namespace"),
+        Ok(()) => tracing::info!(namespace, secret, "a VaultSecret was deleted with its namespace"),
         Err(trouble) => tracing::warn!(namespace, secret, %trouble, "a VaultSecret keeps its namespace"),
     }
     Turn { next: after(asking.now, AT_ONCE * 5) }

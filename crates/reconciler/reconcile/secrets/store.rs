@@ -48,7 +48,7 @@ impl VaultSecrets {
             .map_err(|error| VaultError::new(Why::BadData, format!("VaultStore {name}: {error}")))?;
         if !spec.serves(namespace) {
             let message = format!(
-                "the VaultStore {name} does not serve the namespace {namespace}: its `namespaces` name whom it does"
+                "the VaultStore {name} does not serve the namespace {namespace}: its `namespaces` list those that it serves"
             );
             return Err(VaultError::new(Why::NotAllowed, message));
         }
@@ -133,8 +133,7 @@ impl Store {
     /// All namespaces that the store serves log in as one.
     pub(super) fn gives_leases(&self) -> Result<(), VaultError> {
         let is_shared = matches!(self.spec.auth, StoreAuth::AppRole { .. });
-        let message = "a lease wants a login of the namespace's own: give the VaultStore `auth.jwt` or `auth.kubernetes`; with \
-                       `appRole` all namespaces that it serves are one to Vault";
+        let message = "a lease needs a separate login for the namespace: give the VaultStore `auth.jwt` or `auth.kubernetes`; with `appRole`, Vault cannot tell its namespaces apart";
         if is_shared { Err(VaultError::new(Why::NotAllowed, message)) } else { Ok(()) }
     }
 

@@ -63,13 +63,14 @@ impl Target<'_> {
             }
             Some(owner) => Err(VaultError::new(
                 Why::NotAllowed,
-                format!("{object} is the VaultSecret {owner}'s: give one of both another `secret.name`"),
+                format!(
+                    "{object} belongs to the VaultSecret {owner}: give one of them another `secret.name`"
+                ),
             )),
             None => Err(VaultError::new(
                 Why::NotAllowed,
                 format!(
-                    "{object} is there, and was not written for a VaultSecret: delete it (where the folder brought it, with \
-                     a tombstone), or label it {SECRET_LABEL}={}",
+                    "{object} exists, and was not written for a VaultSecret: delete it (with a tombstone, if the folder rendered it), or label it {SECRET_LABEL}={}",
                     self.owner.1
                 ),
             )),
@@ -114,7 +115,7 @@ impl Target<'_> {
     ) -> Result<(), VaultError> {
         let size: usize = content.values().map(|value| value.expose_secret().len()).sum();
         if size > MOST_BYTES {
-            let message = format!("what it would hold is larger than a Secret may be: {size} bytes");
+            let message = format!("its content is too large for a Secret: {size} bytes");
             return Err(VaultError::new(Why::BadData, message));
         }
         let data: Map<String, Value> = content

@@ -38,7 +38,7 @@ pub(super) async fn take_turn(asking: Asking<'_>, subject: &mut Subject, group: 
     let is_news = subject.say(asking.now, why, message.clone());
     if is_news {
         let (namespace, name) = &subject.key;
-        tracing::info!(%namespace, secret = %name, reason = why.as_str(), message, "a VaultSecret stands otherwise");
+        tracing::info!(%namespace, secret = %name, reason = why.as_str(), message, "the status of a VaultSecret changed");
     }
     match subject.save(asking.ports).await {
         Ok(()) if is_news => subject.note(asking.ports, asking.by, asking.now, why, &message).await,
@@ -82,8 +82,7 @@ async fn resolve(asking: Asking<'_>, subject: &mut Subject, group: &mut Group) -
     let spec = subject.spec.clone().map_err(|error| VaultError::new(Why::BadData, error))?;
     // A label takes no longer one.
     if subject.key.1.len() > 63 {
-        let message =
-            "its name is longer than 63 characters, which its Secret could not name: give it a shorter one";
+        let message = "its name is longer than 63 characters, the limit of a label on its Secret: give it a shorter one";
         return Err(VaultError::new(Why::BadData, message));
     }
     group.disbelieve(asking, &spec.store, subject).await?;
@@ -167,7 +166,8 @@ pub(super) fn content(
     let mut content = Content::new();
     for (key, field) in &spec.data {
         if !is_key(key) {
-            let message = format!("`{key}` can be no key of a Secret: letters, digits, `-`, `_` and `.` are");
+            let message =
+                format!("`{key}` cannot be a key of a Secret: use letters, digits, `-`, `_` and `.`");
             return Err(VaultError::new(Why::BadData, message));
         }
         let secret = read.get(&field.read());

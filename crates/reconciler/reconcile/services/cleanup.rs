@@ -58,7 +58,7 @@ impl Reconciliation<'_> {
             }
             // Somebody deleted it meanwhile: nobody can look any more.
             cleanup.state = CleanupState::GivenUp;
-            cleanup.message = Some("the Cluster went before all of it was gone".to_owned());
+            cleanup.message = Some("the Cluster was gone before all of it was deleted".to_owned());
         }
         let told = told(cleanup);
         if cleanup.state.is_over() {
@@ -145,7 +145,7 @@ impl Reconciliation<'_> {
             Ok(_) => {
                 self.deleted += 1;
                 metrics::counter!("capstan_deleted_objects_total", "kind" => id.kind.clone()).increment(1);
-                tracing::info!(cluster = %self.request.id, object = %id, "deleted in the workload cluster, before it goes");
+                tracing::info!(cluster = %self.request.id, object = %id, "deleted in the workload cluster, before the cluster is deleted");
             }
             Err(error) => {
                 let Some(problem) = problem_of(&error, Some(&id)) else { return Err(error) };
@@ -189,9 +189,7 @@ fn told(cleanup: &CleanupStatus) -> Vec<Reason> {
     if let Some(why) = &cleanup.message {
         told.push(warning(
             "OutlivingUnknown",
-            format!(
-                "nobody can tell which load balancers and volumes outlive the cluster in its cloud: {why}"
-            ),
+            format!("it is unknown which load balancers and volumes outlive the cluster in its cloud: {why}"),
         ));
     }
     let (kind, what) = match cleanup.state {
@@ -201,7 +199,7 @@ fn told(cleanup: &CleanupStatus) -> Vec<Reason> {
             "it stays in the cloud: delete it there. `cleanup: true` would have deleted it first",
         ),
         CleanupState::GivenUp => {
-            ("StaysInCloud", "it was not gone within 10 minutes and stays in the cloud: delete it there")
+            ("StaysInCloud", "it was not deleted within 10 minutes and stays in the cloud: delete it there")
         }
         CleanupState::Done => return told,
     };
@@ -211,13 +209,10 @@ fn told(cleanup: &CleanupStatus) -> Vec<Reason> {
     }
     let more = cleanup.more + cleanup.left.len().saturating_sub(TOLD);
     if more > 0 {
-        told.push(warning(
-            kind,
-            format!("{more} more objects, which `status.cleanup` lists up to 100: {what}"),
-        ));
+        told.push(warning(kind, format!("{more} more objects (`status.cleanup` lists up to 100): {what}")));
     }
     if told.is_empty() {
-        told.push(warning("CleansUp", "the cluster is looked through before it is deleted".to_owned()));
+        told.push(warning("CleansUp", "Capstan searches the cluster before it is deleted".to_owned()));
     }
     told
 }

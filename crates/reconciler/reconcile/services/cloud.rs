@@ -56,7 +56,7 @@ impl Reconciliation<'_> {
                     self.services.tell(told(observed, WARNING, &warning.object, &warning.words));
                 }
             }
-            Err(error) => tracing::debug!(cluster = %self.request.id, %error, "Events are not told"),
+            Err(error) => tracing::debug!(cluster = %self.request.id, %error, "Events are not shown"),
         }
     }
 }

@@ -35,7 +35,7 @@ impl Declared {
                 let name = service.name.as_str();
                 if !names.insert(name) {
                     // What is done for one would be undone for the other.
-                    let message = format!("two services are called `{name}`: give each a name of its own");
+                    let message = format!("two services have the name `{name}`: rename one of them");
                     let place = settings.place(name, None);
                     rendered.insert(name.to_owned(), Err(Refused { message, place }));
                 } else if let ServiceSource::Folder(folder) = &service.from {
@@ -61,12 +61,8 @@ impl Declared {
 
     /// What a service's folder renders to.
     pub(super) fn take_rendered(&mut self, name: &str) -> Result<Vec<RenderedObject>, Refused> {
-        let nothing = || {
-            Err(Refused {
-                message: format!("service {name} has no folder that could be rendered"),
-                place: None,
-            })
-        };
+        let nothing =
+            || Err(Refused { message: format!("service {name} has no folder to render"), place: None });
         self.rendered.remove(name).unwrap_or_else(nothing)
     }
 

@@ -129,7 +129,7 @@ impl Life for ServiceLife<'_, '_, '_> {
 
     fn restless(&self) -> LiveError {
         let doing = format!("looking at service {}", self.service.name);
-        LiveError::Malformed { doing, reason: "it comes to no end".to_owned() }
+        LiveError::Malformed { doing, reason: "it never settles".to_owned() }
     }
 }
 
@@ -201,7 +201,7 @@ impl ServiceLife<'_, '_, '_> {
             match observed.objects.iter().find(|object| is_named(own, &object.id)) {
                 Some(object) => self.looks.push(Look::seen(object, observed.live.get(&object.id))),
                 None => {
-                    let words = format!("base brings no {} {}", one.kind, one.name);
+                    let words = format!("base has no {} {}", one.kind, one.name);
                     self.missing.push(Problem::plain(Cause::ServiceNotRendered, words));
                 }
             }
@@ -241,7 +241,7 @@ impl ServiceLife<'_, '_, '_> {
         let new = new.filter(|id| self.inventory.get(id).is_none());
         let twin = |id: &ObjectId| {
             let other = self.pass.declared.other_with(id, mine)?;
-            let words = format!("service {other} brings it, too: let one of them have it");
+            let words = format!("service {other} also renders it: remove it from one of them");
             Some(Problem::of(Cause::TwoServices, id, words))
         };
         new.filter_map(twin).collect()

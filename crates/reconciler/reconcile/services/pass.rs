@@ -142,7 +142,7 @@ impl Pass<'_, '_> {
             [only] => (*only).clone(),
             several => {
                 let words =
-                    format!("the folder brings {} Clusters: services are brought into one", several.len());
+                    format!("the folder renders {} Clusters, but services are for one", several.len());
                 self.workload = Err(Problem::plain(Cause::ServiceNotRendered, words));
                 return Ok(());
             }
@@ -153,7 +153,7 @@ impl Pass<'_, '_> {
         }
         let live = self.observed.live.get(&cluster);
         if !live.is_some_and(is_initialized) {
-            let words = "its control plane has not come up yet";
+            let words = "its control plane is not up yet";
             self.workload = Err(Problem::of(Cause::ControlPlaneNotInitialized, &cluster, words));
             return Ok(());
         }
@@ -186,8 +186,10 @@ impl Pass<'_, '_> {
             Ok(Brought::Anothers(reason)) => self.of.services.tell(reason),
             Err(error) => {
                 let problem = self.lose(error)?;
-                let message =
-                    format!("the credential of its cloud is not brought inside: {}", problem.line());
+                let message = format!(
+                    "the credential of its cloud is not written into the cluster: {}",
+                    problem.line()
+                );
                 self.of.services.tell(Reason::plain(problem.cause.as_str(), message));
             }
         }
@@ -250,5 +252,5 @@ fn order_unknown(services: &[Service], service: &Service, in_circle: bool) -> Op
         return Some("services wait for one another: `capstan validate` shows the circle".to_owned());
     }
     let nobody = service.after.iter().find(|name| services.iter().all(|other| other.name != **name))?;
-    Some(format!("it is to begin after `{nobody}`, and there is no such service: correct `after`"))
+    Some(format!("it waits for the service `{nobody}`, which does not exist: correct `after`"))
 }

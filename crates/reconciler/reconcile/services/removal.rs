@@ -42,8 +42,7 @@ impl Pass<'_, '_> {
         let is_others =
             |entry: &InventoryObject| self.declared.other_with(&entry.id(), service.name.as_str()).is_some();
         if looks.is_empty() && !doomed.iter().all(is_others) {
-            let words = "its folder renders no objects, and nothing is deleted for that: to take the service away, say \
-                         `enabled: false`";
+            let words = "its folder renders no objects, and Capstan deletes nothing because of that: to remove the service, write `enabled: false`";
             return Ok(vec![Problem::plain(Cause::ServiceNotRendered, words)]);
         }
         let may_delete = self.of.request.standing.may_delete() && self.declared.unrendered().is_none();
@@ -73,19 +72,17 @@ impl Pass<'_, '_> {
             let problems = if status.inventory.objects().is_empty() {
                 self.network_brought_still(&mut status)
             } else if !self.of.request.standing.may_delete() {
-                let words = "it goes when the source names this commit as its tip";
+                let words = "Capstan deletes it when this commit is the tip of the source";
                 vec![Problem::plain(Cause::ServiceGoes, words)]
             } else if let Some(other) = self.declared.unrendered().filter(|_| !is_declared(&status)) {
-                let words = format!(
-                    "it goes once it is known that service {other} does not bring it: that one cannot be rendered"
-                );
+                let words =
+                    format!("Capstan deletes it once service {other} can be rendered and does not have it");
                 vec![Problem::plain(Cause::ServiceGoes, words)]
             } else if status.role.is_vital() && !self.has_tombstone(&status.name) {
                 vec![Problem::plain(
                     Cause::ServiceKept,
                     format!(
-                        "no cluster can do without its {}: what was applied for it stays. Where another one has taken its \
-                         place, add `{}` to `delete` in the cluster's capstan.yaml",
+                        "a cluster needs its {}, so the applied objects stay. If you have replaced it, add `{}` to `delete` in the cluster's capstan.yaml",
                         status.role,
                         Tombstone::of_service(&status.name)
                     ),
@@ -159,7 +156,7 @@ impl Pass<'_, '_> {
         let found = live.filter(|id| is_named(&status.objects, id)).min().cloned();
         match found.filter(|_| status.role == ServiceRole::Cni) {
             Some(id) => {
-                let words = "it brings the network of pods still, and goes with a tombstone of its own";
+                let words = "it still provides the pod network, and is deleted only with its own tombstone";
                 vec![Problem::of(Cause::ServiceKept, &id, words)]
             }
             None => {

@@ -182,8 +182,7 @@ impl Workloads {
                 Cause::WorkloadShared,
                 &secret.id(),
                 format!(
-                    "it leads to the same API server as the kubeconfig of {first}, which was made before: nothing is done there for \
-                     this one. Let it lead to its own cluster, or take one of the two folders away"
+                    "it names the same API server as the kubeconfig of {first}, which is older: Capstan does nothing there for this one. Correct its server, or remove one of the two folders"
                 ),
             )),
             Some((second, Sharing::First)) => {

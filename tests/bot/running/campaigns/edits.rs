@@ -57,7 +57,7 @@ async fn a_pull_request_that_edits_campaigns_is_told_what_cannot_be_meant_and_wh
     let (conclusion, told_of_doubtful) = told(doubtful);
     let expected = "\
 .capstan.yaml:10 warning wave `canary` of campaign `fleet`: this pattern matches no cluster
-.capstan.yaml:13 failure wave `canary` of campaign `fleet` never ends: `judge.example` is not among the hosts that this Capstan asks for this repository (whoever runs it names them in the file of its setting `wave-webhooks-file`)
+.capstan.yaml:13 failure wave `canary` of campaign `fleet` never ends: `judge.example` is not among the hosts that Capstan may ask for this repository (its operator lists them in the file of the setting `wave-webhooks-file`)
 .capstan.yaml:16 failure wave `gold` of campaign `fleet`: every window of it is in a freeze: it would wait for ever
 .capstan.yaml:18 warning wave `silver` of campaign `fleet`: no cluster is in this wave";
     assert_eq!(told_of_doubtful, expected);

@@ -146,7 +146,7 @@ campaigns:
 
     // What stands in a repository alone lets nobody be asked, nor does a host that is there for others.
     let refused =
-        format!("`{}` is not among the hosts that this Capstan asks for this repository", judge.address);
+        format!("`{}` is not among the hosts that Capstan may ask for this repository", judge.address);
     assert!(why(&town).await.contains(&refused), "{}", why(&town).await);
     town.allow_webhooks(vec![judge.host("other/*")]);
     town.resync().await;
@@ -183,13 +183,13 @@ campaigns:
     town.allow_webhooks(vec![judge.host("acme/*")]);
     town.resync().await;
     until(&town, "it has answered", async || why(&town).await.contains("it answers 500")).await;
-    assert!(why(&town).await.contains("has not answered (it answers 500); it is asked again at 20"));
+    assert!(why(&town).await.contains("has not answered (it answers 500); Capstan asks again at 20"));
     assert_eq!((judge.times(), judge.last()["question"].clone()), (2, asked["question"].clone()));
     assert_ne!(judge.last()["delivery"], asked["delivery"]);
     judge.pass("pending", "warming `up`\nslowly");
     pass(&town, 61).await;
     until(&town, "it answers again", async || why(&town).await.contains("cannot tell yet")).await;
-    assert!(why(&town).await.contains("cannot tell yet (warming 'up' slowly); it is asked again at 20"));
+    assert!(why(&town).await.contains("cannot tell yet (warming 'up' slowly); Capstan asks again at 20"));
     assert_eq!(open(&town), ["a/gold1"]);
 
     // A no stops the campaign for all, and is told once.

@@ -33,7 +33,7 @@ async fn a_command_is_about_all_of_them_or_for_one() {
     world.sync().await;
     let answer = last(&world, number);
     assert!(
-        answer.starts_with("`c/g/a`: `releases/v2` is not offered to it again, a newer one is."),
+        answer.starts_with("`c/g/a`: Capstan does not offer `releases/v2` to it again, only a newer one."),
         "{answer}"
     );
     assert_eq!(state(&world, "c/g/a").0, "declined");
@@ -197,7 +197,7 @@ async fn on_one_that_is_merged_it_is_about_those_whom_that_one_brought() {
     world.comment(first, "ada", "/capstan skip");
     world.sync().await;
     let answer = last(&world, first);
-    assert!(answer.starts_with("`c/g/a`: `releases/v3` is not offered to it again"), "{answer}");
+    assert!(answer.starts_with("`c/g/a`: Capstan does not offer `releases/v3` to it again"), "{answer}");
     assert_eq!(shared(&world).title, "Upgrade c/g (1 cluster) to releases/v3", "hers alone leaves");
     assert_eq!((state(&world, "c/g/a").0, state(&world, "c/g/b").0), ("declined".into(), "proposed".into()));
 }

@@ -15,7 +15,7 @@ async fn the_setting_is_switched_both_ways_and_decisions_survive() {
     assert_eq!(heads(&world), [X, GROUP]);
     let closed = world.pulls().into_iter().find(|pull| pull.head_branch == A).unwrap();
     assert!(
-        closed.body.starts_with("> Closed by Capstan: What this offers stands in #\u{200b}4 now. The settings have several clusters share a pull request (`upgrade.proposals.group`)."),
+        closed.body.starts_with("> Closed by Capstan: What this offers is now in #\u{200b}4. The settings group several clusters in one pull request (`upgrade.proposals.group`)."),
         "{}",
         closed.body
     );
@@ -33,11 +33,7 @@ async fn the_setting_is_switched_both_ways_and_decisions_survive() {
     assert_eq!(heads(&world), [X, A]);
     assert_eq!((state(&world, "c/g/a").0, state(&world, "c/g/b").0), ("proposed".into(), "held".into()));
     let closed = world.pulls().into_iter().find(|pull| pull.head_branch == GROUP).unwrap();
-    assert!(
-        closed.body.contains("The settings do not have these clusters share a pull request any more"),
-        "{}",
-        closed.body
-    );
+    assert!(closed.body.contains("The settings no longer group these clusters"), "{}", closed.body);
     world.comment(open(&world, A).unwrap().number, "ada", "/capstan unhold for c/g/b");
     world.sync().await;
     assert_eq!(heads(&world), [X, A, B]);
@@ -108,7 +104,7 @@ async fn another_pattern_moves_them_to_other_groups() {
     assert_eq!(heads(&world), ["capstan/upgrade/%group/c"]);
     let closed = world.pulls().into_iter().find(|pull| pull.head_branch == GROUP).unwrap();
     assert!(
-        closed.body.contains("The settings group clusters otherwise (`upgrade.proposals.group`)."),
+        closed.body.contains("The settings group clusters differently (`upgrade.proposals.group`)."),
         "{}",
         closed.body
     );

@@ -90,8 +90,7 @@ async fn where_no_definition_changes_the_old_manager_comes_back() {
     assert_eq!(
         town.condition(CORE, "ProviderUpgraded"),
         format!(
-            "False TimedOutWaitingForDeployment: v1.1.0 was given up: {UNAVAILABLE}. v1.0.0 runs again, or is about to: ask \
-             for another version, or for this one otherwise"
+            "False TimedOutWaitingForDeployment: v1.1.0 was rolled back: {UNAVAILABLE}. v1.0.0 runs again, or will soon: request another version, or this one with other settings"
         )
     );
     assert_eq!(

@@ -159,7 +159,7 @@ impl Town {
                 return outcome;
             }
             passes += 1;
-            assert!(passes < 20, "it comes to no end: {:?}", self.live.take_writes());
+            assert!(passes < 20, "it never settles: {:?}", self.live.take_writes());
         }
     }
 

@@ -276,7 +276,7 @@ async fn what_was_applied_in_v1beta1_is_taken_over_in_v1beta2() {
             (!applied || told != kept).then(|| format!("{name}: applied {applied}, {told:?}"))
         }
     };
-    let survivor = "FieldSurvived gauss/old/base/all.yaml:6: Git removed /metadata/labels/shared and it stays: pipeline holds it too";
+    let survivor = "FieldSurvived gauss/old/base/all.yaml:6: Git removed /metadata/labels/shared, but it stays: pipeline also manages it";
     let looks = [is_taken("gauss-old", &[survivor]), is_taken("gauss-pool", &[])];
     let missing = town
         .wait(async || {

@@ -249,7 +249,7 @@ async fn machines_wait_for_orc_and_a_create_that_died_is_made_anew() {
     // Given up for good: refused, in its words.
     orc.takes_up();
     orc.says(None, ["Progressing", "False", "UnrecoverableError", "quota exceeded"]);
-    town.until("it is refused", &[], refused("CloudObjectGivenUp gauss/orc/base/all.yaml:26: ORC has given up, and tries again only what is changed or made anew: UnrecoverableError: quota exceeded")).await;
+    town.until("it is refused", &[], refused("CloudObjectGivenUp gauss/orc/base/all.yaml:26: ORC has given up, and retries only objects that are changed or recreated: UnrecoverableError: quota exceeded")).await;
     orc.says(Some("f00"), ["Available", "True", "Success", "OpenStack resource is available"]);
     town.ask();
     town.until("the machines are made", &[], |name, status| {

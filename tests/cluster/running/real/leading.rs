@@ -123,8 +123,7 @@ async fn begins_with_an_older_tree_while_git_is_away(town: &Town, first: &Proces
     first.start();
     let said = "jsonpath={.status.conditions[?(@.type==\"SourceReady\")].message}";
     let says = || town.plane.kubectl(&["get", "fleet", "fleet", "-n", HOME, "-o", said]);
-    wait("it says that what it kept may be older", first, || says().contains("What was kept is commit"))
-        .await;
+    wait("it says that what it kept may be older", first, || says().contains("The kept commit is")).await;
     tokio::time::sleep(tally::wait(QUIET)).await;
     let applied_meanwhile: Vec<Request> =
         written(town, since).into_iter().filter(|request| request.namespace == CUSTOMER).collect();
@@ -154,7 +153,7 @@ async fn is_stopped_for_longer_than_its_lease(town: &Town, first: &Process, seco
     let leads = leader(town);
     let since = Timestamp::now();
     first.go_on();
-    let lost = ["another reconciler leads: nothing more is written", "the lead was lost"];
+    let lost = ["another reconciler leads: this one writes nothing more", "leadership was lost"];
     wait("the first one finds out", first, || lost.iter().any(|words| first.log().contains(words))).await;
     tokio::time::sleep(tally::wait(QUIET)).await;
     // A request may have been on its way, behind the look at the Lease: what it was made from is another by now. An
@@ -196,7 +195,7 @@ async fn shares_a_state_folder(town: &Town, first: &Process, folder: &std::path:
     let leads = leader(town);
     second.start();
     // Both write one log.
-    let waits = "the state folder is not to be had, so this process does not lead";
+    let waits = "the state folder cannot be used, so this process does not lead";
     wait("it says that it waits", &second, || second.log().contains(waits)).await;
     tokio::time::sleep(tally::wait(QUIET)).await;
     assert_eq!(leader(town), leads);

@@ -134,7 +134,7 @@ async fn a_provider_set_is_applied_and_judged_by_what_runs() {
     grant(&town);
     town.set_is("nobody installs it", |status| {
         let (state, message) = said(status);
-        state == "Stuck" && message.contains("no Cluster API operator lives here")
+        state == "Stuck" && message.contains("no Cluster API operator runs here")
     })
     .await;
     town.plane.apply("{apiVersion: v1, kind: Namespace, metadata: {name: operators}}");

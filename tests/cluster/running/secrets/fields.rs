@@ -302,7 +302,7 @@ async fn no_wrong_field_takes_the_secret_away() {
         ("data, a version that is not there", "version 9", |spec| {
             spec["data"]["clouds.yaml"]["version"] = json!(9);
         }),
-        ("data, no key of a Secret", "`no key` can be no key of a Secret", |spec| {
+        ("data, no key of a Secret", "`no key` cannot be a key of a Secret", |spec| {
             let field = spec["data"]["clouds.yaml"].clone();
             spec["data"] = json!({"no key": field});
         }),
@@ -347,7 +347,7 @@ async fn without_a_fleet_that_is_said() {
     town.pass().await;
     assert_eq!(town.condition("cloud"), "False NotAllowed");
     assert!(
-        town.message("cloud").starts_with("there is no Fleet on this management cluster"),
+        town.message("cloud").starts_with("this management cluster has no Fleet"),
         "{}",
         town.message("cloud")
     );

@@ -82,7 +82,7 @@ async fn one_whose_store_is_gone_goes_when_its_lease_has_run_out() {
             town.pass().await;
             assert_eq!(town.live().names("VaultSecret").len(), left, "{is_answer_lost}: {seconds}");
             if left == 1 {
-                let why = "it is being deleted, and cannot go yet: there is no VaultStore capstan-system/eu";
+                let why = "it is being deleted, but cannot be removed yet: there is no VaultStore capstan-system/eu";
                 assert_eq!(town.message("db"), why);
             }
         }

@@ -51,10 +51,9 @@ async fn a_lease_is_renewed_from_two_thirds_of_its_time_with_its_login() {
 /// why for as long as that one is held.
 #[tokio::test]
 async fn a_lease_that_somebody_revoked_is_taken_anew_by_the_next_pass() {
-    for (of, why) in [
-        ("lease", "the earlier one was revoked in Vault"),
-        ("login", "the login that the earlier one hung on"),
-    ] {
+    for (of, why) in
+        [("lease", "the earlier one was revoked in Vault"), ("login", "the login of the earlier one")]
+    {
         let town = Town::new().await;
         database(&town, 6000, 100_000);
         put(&town, "db", DATABASE, "GET");

@@ -53,15 +53,15 @@ async fn nothing_that_a_server_says_is_shown_or_followed() {
     let read = KvRead { mount: "kv".to_owned(), path: "org-acme/fra1".to_owned(), version: Some(3) };
     let token = SecretString::from(format!("hvs.{CANARY}"));
     for (status, body, why, says) in [
-        (307, String::new(), Why::Away, "leads elsewhere, where no token is taken"),
+        (307, String::new(), Why::Away, "redirects, and Capstan sends no token there"),
         (403, r#"{"errors": ["CANARY"]}"#.to_owned(), Why::Denied, "refuses (403)"),
         (503, r#"{"errors": ["Vault is sealed"]}"#.to_owned(), Why::Sealed, "is sealed (503)"),
         (503, r#"{"error": "RustyVault is sealed."}"#.to_owned(), Why::Sealed, "is sealed (503)"),
         (503, "CANARY".to_owned(), Why::Away, "answers 503"),
         (404, r#"{"errors": []}"#.to_owned(), Why::Missing, "there is no such secret or version"),
-        (200, "CANARY".to_owned(), Why::BadData, "answers no secret of the key-value engine"),
-        (200, format!("\"{}\"", "x".repeat(3 << 20)), Why::BadData, "answers more than 2 MiB"),
-        (200, format!("[{}0]", "[0],".repeat(100_000)), Why::BadData, "answers more than 50000 values"),
+        (200, "CANARY".to_owned(), Why::BadData, "does not answer with a secret of the key-value engine"),
+        (200, format!("\"{}\"", "x".repeat(3 << 20)), Why::BadData, "answers with more than 2 MiB"),
+        (200, format!("[{}0]", "[0],".repeat(100_000)), Why::BadData, "answers with more than 50000 values"),
     ] {
         town.vault.state().answers = Some((status, body));
         let error = vault.read(&token, &read).await.err().unwrap();

@@ -209,7 +209,7 @@ impl Cluster {
             self.perform(asked, step, most);
             assert!(self.down(all) <= 1, "two providers are down at once");
         }
-        panic!("it comes to no end");
+        panic!("it never settles");
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) static ALL: [Bomb; 21] = [
     bomb("doubling", doubling, "the render has more than 1000000 values"),
     bomb("kustomizations", kustomizations, "the render builds more than 1000 kustomizations"),
     bomb("links", |_| Vec::new(), "this is a symbolic link, which Capstan never follows"),
-    bomb("tree", |_| Vec::new(), "nobody can list its files"),
+    bomb("tree", |_| Vec::new(), "too often to list its files"),
     bomb("many objects", many_objects, "belongs to the whole management cluster"),
     bomb("deep", deep, "nested deeper than 200 levels"),
     bomb("aliases", aliases, "more than 1000000 values, aliases expanded"),

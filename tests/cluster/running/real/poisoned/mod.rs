@@ -48,7 +48,7 @@ async fn a_poisoned_overlay_stops_nobody_else_and_its_revert_is_applied() {
     town.reconciler.is_well().unwrap();
     let bad = &town.statuses().await["gauss-bad"];
     let said = &bad.refused[0].message;
-    let why = "Rendering was ended: it takes more memory than the 12 MiB that one folder may.";
+    let why = "Rendering was stopped: it needs more memory than the 12 MiB that one folder may use.";
     assert!(said.starts_with(why), "{said}");
     assert!(
         town.object(&serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap",
