@@ -198,14 +198,14 @@ impl Meter {
                     tokio::time::sleep(pause).await;
                 }
                 Err(error) => {
-                    tracing::warn!(budget = counted_for, error = %error, "the shared budget cannot be used: this process goes on with what it knew");
+                    tracing::warn!(budget = counted_for, error = %error, "the shared budget cannot be used: this process continues with what it knew");
                     return decide(&mut inner.ledger);
                 }
             }
         }
         tracing::warn!(
             budget = counted_for,
-            "the shared budget was written by others each time: this process goes on with what it knew"
+            "the shared budget was written by others each time: this process continues with what it knew"
         );
         decide(&mut inner.ledger)
     }

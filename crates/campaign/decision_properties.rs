@@ -305,7 +305,7 @@ impl World {
 
     /// What somebody does who has it go on, as the bot performs it.
     fn resume(&mut self) {
-        self.note("somebody has it go on");
+        self.note("somebody resumes it");
         if self.memory.stopped.take().is_some() {
             self.memory.resumed_at = Some(self.now);
         }

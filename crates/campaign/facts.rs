@@ -12,7 +12,7 @@ pub struct Member {
     pub cluster: ClusterId,
     /// The wave it is in, by its place among the campaign's waves.
     pub wave: usize,
-    /// Machines that the upgrade replaces; `None` = nobody can tell.
+    /// Machines that the upgrade replaces; `None` if unknown.
     pub machines: Option<u32>,
     /// How far it is.
     pub standing: Standing,
@@ -27,7 +27,7 @@ pub struct Load {
     pub open: u32,
     /// Clusters, those with an open pull request among them.
     pub clusters: u32,
-    /// Their machines; `None` = of somebody nobody can tell.
+    /// Their machines; `None` if unknown for any cluster.
     pub machines: Option<u32>,
 }
 
@@ -143,13 +143,13 @@ pub enum Verdict {
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Memory {
-    /// Why it stands still; `None` = it goes on.
+    /// Why it is stopped; `None` if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
     /// Failures up to then are forgiven: somebody resumed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
-    /// Clusters that it goes on without.
+    /// Clusters that it continues without.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub skipped: BTreeSet<ClusterId>,
     /// What is known of waves, by their names; of those alone that are past their last pull request.
@@ -216,14 +216,14 @@ pub struct WaveMemory {
 pub struct WebhookWord {
     /// When.
     pub at: Timestamp,
-    /// Whether it said that all is well; silence is no such word.
+    /// Whether it said that all is well; silence does not count.
     pub passed: bool,
     /// Why not, on one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
 
-/// Why a campaign stands still.
+/// Why a campaign is stopped.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stop {
@@ -244,7 +244,7 @@ pub struct Note {
     pub campaign: String,
     /// The release: `aws/v22.0.0`.
     pub release: String,
-    /// The commit of the default branch at which it was seen first: what happens to it is told there.
+    /// The commit of the default branch at which it was seen first: what happens to it is reported there.
     pub commit: String,
     /// The rest.
     #[serde(flatten)]

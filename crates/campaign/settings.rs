@@ -11,7 +11,7 @@ use url::Url;
 use super::facts::Failure;
 use super::time::{Calendar, Freeze, Period, WaveCalendar, Window, ZoneName};
 
-/// How releases move through the fleet: wave by wave.
+/// How releases move through the fleet, wave by wave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CampaignSettings {
@@ -23,14 +23,14 @@ pub struct CampaignSettings {
     pub releases: Vec<Glob>,
     /// The waves, in their order. A cluster is in the first that it matches.
     pub waves: Vec<WaveSettings>,
-    /// Times in which nothing is begun.
+    /// Times in which nothing starts.
     #[serde(default)]
     pub freezes: Vec<Freeze>,
     /// The zone of windows and freezes; UTC by default.
     #[serde(default)]
     #[schemars(with = "String")]
     pub time_zone: ZoneName,
-    /// What stops it for all.
+    /// What stops the whole campaign.
     #[serde(default)]
     pub stop_on: StopOn,
     /// Whether a release may say `urgency: now` and pass soaks, windows and freezes; not by default.
@@ -47,7 +47,7 @@ pub struct WaveSettings {
     /// Who is in it.
     #[serde(rename = "match")]
     pub matches: Membership,
-    /// How long it must have been well before the next begins: `24h`; no time by default.
+    /// How long it must be healthy before the next wave begins: `24h`; no time by default.
     #[serde(default)]
     #[schemars(with = "String")]
     pub soak: Period,
@@ -57,15 +57,15 @@ pub struct WaveSettings {
     /// Pull requests of it that are open at a time; only limited by `upgrade.proposals` by default.
     #[serde(default)]
     pub max_open: Option<u32>,
-    /// What may roll at a time.
+    /// What may roll at the same time.
     #[serde(default)]
     pub max_rolling: MaxRolling,
-    /// What must be seen of each cluster before the wave counts as verified.
+    /// What each cluster must show before the wave counts as verified.
     #[serde(default)]
     pub verify: Verify,
 }
 
-/// Who is in a wave: whoever matches all that is said here.
+/// Which clusters are in a wave: those that match everything here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Membership {
@@ -78,7 +78,8 @@ pub struct Membership {
     pub fields: BTreeMap<String, String>,
 }
 
-/// What may roll at a time. Whatever has an open pull request counts, since it may be merged at any moment.
+/// What may roll at the same time. A cluster with an open pull request counts, because it may be merged at any
+/// moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct MaxRolling {
@@ -88,22 +89,22 @@ pub struct MaxRolling {
     pub machines: Option<u32>,
 }
 
-/// What must be seen of each cluster before a wave counts as verified.
+/// What each cluster must show before a wave counts as verified.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Verify {
     /// Checks of the merge's commit, by name, that must have passed.
     pub checks: BTreeSet<String>,
-    /// A webhook that is asked once all else was seen, and answers pass or fail.
+    /// A webhook that is asked after everything else, and answers pass or fail.
     pub webhook: Option<Webhook>,
 }
 
-/// Somebody who is asked whether a wave is well.
+/// A service that is asked whether a wave is well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Webhook {
-    /// Where: https, or http within the cluster that Capstan runs in and on its machine. Its host must be one that
-    /// whoever runs Capstan lets be asked.
+    /// Its URL: https, or http within the cluster that Capstan runs in and on its machine. The operator of Capstan
+    /// must allow its host.
     #[schemars(with = "String")]
     pub url: WebhookUrl,
     /// How long an answer may take: 10 s by default, at most a minute.
@@ -112,7 +113,7 @@ pub struct Webhook {
     pub timeout: Timeout,
 }
 
-/// The address of a webhook: https, or http where nobody can listen.
+/// The URL of a webhook: https, or http where nobody can listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookUrl(Url);
 
@@ -213,15 +214,15 @@ impl Serialize for Timeout {
     }
 }
 
-/// What stops a campaign for all.
+/// What stops a whole campaign.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct StopOn {
-    /// Ends of rollouts that count as failed; all by default.
+    /// Results of rollouts that count as failed; all by default.
     pub failures: BTreeSet<Failure>,
-    /// So many of them stop it; 1 by default.
+    /// How many of them stop it; 1 by default.
     pub count: u32,
-    /// Among the last so many clusters that ended; among all by default.
+    /// Among how many of the last finished clusters; among all by default.
     pub of: Option<u32>,
 }
 

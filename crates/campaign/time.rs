@@ -134,11 +134,11 @@ impl Serialize for ZoneName {
     }
 }
 
-/// When pull requests may be opened: from each moment of a cron expression on, for a while.
+/// When pull requests may be opened: for a while from each moment of a cron expression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Window {
-    /// When it begins: minute, hour, day of the month, month, day of the week, as in a CronJob: `0 9 * * MON-FRI`.
+    /// When it begins, like a CronJob (minute, hour, day of the month, month, day of the week): `0 9 * * MON-FRI`.
     #[schemars(with = "String")]
     pub cron: Cron,
     /// How long it is open: `8h`.
@@ -197,17 +197,17 @@ impl Serialize for Cron {
     }
 }
 
-/// A time in which nothing is begun.
+/// A time in which nothing starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Freeze {
     /// Its beginning, in the campaign's time zone: `2026-12-20` or `2026-12-20T18:00`.
     #[schemars(with = "String")]
     pub from: Moment,
-    /// Its end, which is no longer frozen.
+    /// Its end; that moment is no longer frozen.
     #[schemars(with = "String")]
     pub until: Moment,
-    /// Why, for everybody who waits.
+    /// The reason, for everyone who waits.
     pub reason: String,
 }
 

@@ -163,7 +163,7 @@ impl FleetLoop {
                 Some(wake) = self.wakes.recv() => self.wake(&mut state, wake, &poke).await,
                 Some(ran) = state.running.join_next() => match ran {
                     Ok(ran) => self.end(&mut state, ran).await,
-                    Err(died) => tracing::error!(fleet = %self.fleet.key, error = %died, "reconciling a cluster died"),
+                    Err(died) => tracing::error!(fleet = %self.fleet.key, error = %died, "reconciling a cluster crashed"),
                 },
                 () = sleep_until(due) => self.begin(&mut state, &source, &followed),
                 () = sleep_until(state.unsaid) => {

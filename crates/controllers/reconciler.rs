@@ -96,7 +96,7 @@ impl Reconciler {
             }
         }
         if let Err(error) = watching.await {
-            tracing::warn!(%error, "the probe of the API server died");
+            tracing::warn!(%error, "the probe of the API server crashed");
         }
     }
 

@@ -110,7 +110,7 @@ impl AtWork {
         let was_due = self.turns.remove(&id).and_then(|store| self.stores.remove(&store));
         if let Err(error) = ended {
             // What is due still is looked at after the shortest pause: it may die again.
-            tracing::warn!(%error, "a turn of VaultSecrets died");
+            tracing::warn!(%error, "a turn of VaultSecrets crashed");
             return Some(false);
         }
         Some(was_due.unwrap_or(true))

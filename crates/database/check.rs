@@ -17,25 +17,25 @@ const DANGLING: &[(&str, &str, &str)] = &[
          WHERE campaigns.repository = campaign_targets.repository
            AND campaigns.source_kind = campaign_targets.source_kind)",
         "rows of `campaign_targets` without their campaign",
-        "Start the bot: the next look at the repository writes them anew.",
+        "Start the bot: the next run for the repository writes them again.",
     ),
     (
         "SELECT COUNT(*) FROM followed_clusters WHERE NOT EXISTS (SELECT 1 FROM followed_merges
          WHERE followed_merges.repository = followed_clusters.repository
            AND followed_merges.pull_request = followed_clusters.pull_request)",
         "rows of `followed_clusters` without their pull request",
-        "Nobody is told of these rollouts; delete the rows, or leave them.",
+        "Capstan does not report these rollouts; delete the rows, or leave them.",
     ),
     (
         "SELECT COUNT(*) FROM deliveries WHERE state = 'waiting' AND NOT EXISTS (SELECT 1 FROM jobs
          WHERE jobs.repository = deliveries.repository AND jobs.state <> 'idle')",
-        "deliveries that wait, and no job that would look at them",
-        "Restart the bot: it looks at every repository then, and at what waits.",
+        "deliveries that wait without a job for them",
+        "Restart the bot: it then checks every repository, and what waits.",
     ),
     (
         "SELECT COUNT(*) FROM jobs WHERE state = 'running'
          AND (lease IS NULL OR worker IS NULL OR lease_until_ms IS NULL)",
-        "jobs that run and that nobody holds",
+        "jobs that run without a worker",
         "Stop the bot and set them free: `UPDATE jobs SET state = 'queued' WHERE state = 'running'`.",
     ),
 ];
@@ -91,19 +91,18 @@ impl Database {
         match check.schema {
             None => check.findings.push(DatabaseFinding {
                 what: "it has no tables of Capstan's".to_owned(),
-                remedy: "Give what the bot was given, by --state-dir, --config or --database-url.".to_owned(),
+                remedy: "Give the same --state-dir, --config or --database-url as for the bot.".to_owned(),
             }),
             Some(found) if found > check.known_schema => check.findings.push(DatabaseFinding {
                 what: format!(
-                    "its tables are of schema {found}, and this Capstan knows {} at most",
+                    "its tables have schema {found}, but this Capstan knows at most {}",
                     check.known_schema
                 ),
                 remedy: "Check it with the Capstan that made it.".to_owned(),
             }),
             Some(found) if found < check.known_schema => check.findings.push(DatabaseFinding {
-                what: format!("its tables are of schema {found}, and this Capstan's of {}", check.known_schema),
-                remedy: "Start this Capstan on it: it brings them up to date. Until then the older one can check and \
-                         export them."
+                what: format!("its tables have schema {found}, and those of this Capstan have {}", check.known_schema),
+                remedy: "Start this Capstan on it: it migrates them. Until then, the older one can check and export them."
                     .to_owned(),
             }),
             Some(_) => {
@@ -125,7 +124,7 @@ impl Database {
     }
 
     async fn check_rows(&self, findings: &mut Vec<DatabaseFinding>) -> Result<(), TransferError> {
-        const DOING: &str = "looking for rows that nothing leads to";
+        const DOING: &str = "looking for rows without an owner";
         for &(sql, what, remedy) in DANGLING {
             let rows = self.count(sql.to_owned()).await.map_err(failed(DOING))?;
             if rows > 0 {
@@ -142,7 +141,7 @@ impl Database {
             let rows = self.count(format!("SELECT COUNT(*) {nobodys}")).await.map_err(failed(DOING))?;
             if rows > 0 {
                 findings.push(DatabaseFinding {
-                    what: format!("{rows} rows of `{table}` of a repository that has no job, which are never looked at"),
+                    what: format!("{rows} rows of `{table}` of a repository that has no job, which Capstan never reads"),
                     remedy: format!(
                         "Start the bot: it makes a job for every repository that the App is installed on. What is left \
                          then may go: `DELETE {nobodys}`."

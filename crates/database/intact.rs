@@ -102,8 +102,7 @@ async fn check_structure(file: &Path) -> Result<Vec<String>, sqlx::Error> {
             Some(9) => {
                 tracing::info!(
                     file = %file.display(),
-                    "the database is large: whether it is damaged was not looked at to its end, after {} s; `capstan \
-                     database check` does",
+                    "the database is large: after {} s, the check for damage was not finished; `capstan database check` finishes it",
                     PATIENCE.as_secs()
                 );
                 Ok(Vec::new())

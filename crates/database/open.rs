@@ -124,9 +124,7 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
 ];
 
 /// What to do with a file that is damaged.
-pub(super) const REPLACE: &str = "Stop the bot, keep the file (and those beside it that are named like it) elsewhere, and \
-     import the last export into an empty database; without one, start with an empty database: everything but the audit \
-     trail and the reconcilers' enrolment is found again in GitHub and Git, see `capstan help database#a-damaged-file`";
+pub(super) const REPLACE: &str = "Stop the bot, keep the file (and those beside it that are named like it) elsewhere, and import the last export into an empty database; without one, start with an empty database: Capstan finds everything again except the audit trail and the reconcilers' enrolment in GitHub and Git, see `capstan help database#a-damaged-file`";
 
 /// Why the database cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -213,7 +211,9 @@ impl Database {
             Some("sqlite") => open_sqlite(url, tables).await?,
             #[cfg(feature = "postgres")]
             Some("postgres" | "postgresql") => open_postgres(url, tables).await?,
-            Some(other) => return Err(OpenError::Url(format!("`{other}:` is no engine that Capstan knows"))),
+            Some(other) => {
+                return Err(OpenError::Url(format!("`{other}:` is not an engine that Capstan knows")));
+            }
             None => return Err(OpenError::Url("it has no scheme".to_owned())),
         };
         Ok(Self { engine, clock, work: Arc::default(), arrived: Arc::default() })
@@ -319,7 +319,7 @@ async fn make_file(path: &Path, options: &SqliteConnectOptions) -> Result<(), sq
 async fn open_postgres(url: &str, tables: Tables) -> Result<Engine, OpenError> {
     let options = postgres::PgConnectOptions::from_str(url)
         // The error may quote the URL, and with it the password.
-        .map_err(|_| OpenError::Url("it is no PostgreSQL URL".to_owned()))?
+        .map_err(|_| OpenError::Url("it is not a PostgreSQL URL".to_owned()))?
         .application_name("capstan")
         .options([("synchronous_commit", "on"), ("timezone", "UTC")]);
     let host = options

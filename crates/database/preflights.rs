@@ -195,7 +195,7 @@ impl AgentWork for Database {
         management_cluster: &ManagementClusterUid,
         most: u32,
     ) -> Result<Vec<PreflightId>, RecordsError> {
-        const DOING: &str = "reading which preflights stand";
+        const DOING: &str = "reading which preflights are open";
         let sql = "SELECT id FROM preflights WHERE repository = $1 AND management_cluster = $2
                    ORDER BY asked_at_ms DESC, id LIMIT $3";
         let rows: Vec<(String,)> = read!(self, pool => sqlx::query_as(sql)

@@ -325,6 +325,6 @@ fn verdict(conclusion: Option<String>, title: Option<String>) -> Option<CheckVer
 /// The proposal that a row is of; else why it is none.
 fn proposal_of(target: &str, kind: &str) -> Result<ProposalId, String> {
     let target = Target::parse(target).ok_or_else(|| format!("`{target}` is not a target"))?;
-    let kind = SourceKind::parse(kind).ok_or_else(|| format!("`{kind}` is no kind of source"))?;
+    let kind = SourceKind::parse(kind).ok_or_else(|| format!("`{kind}` is not a kind of source"))?;
     Ok(ProposalId { target, kind })
 }

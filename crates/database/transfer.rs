@@ -49,11 +49,11 @@ pub enum TransferError {
     Records(String),
     /// There are no tables in it.
     #[error(
-        "there are no tables of Capstan's in this database: give what the bot was given, by --state-dir, --config or --database-url"
+        "this database has no tables of Capstan's: give the same --state-dir, --config or --database-url as for the bot"
     )]
     NoTables,
     /// Its tables are of another Capstan.
-    #[error("the database's tables are of schema {found}, and this Capstan's of {known}: {}", what_to_do(*found, *known))]
+    #[error("the database's tables have schema {found}, and those of this Capstan have {known}: {}", what_to_do(*found, *known))]
     OtherSchema {
         /// The database's.
         found: i64,
@@ -62,7 +62,7 @@ pub enum TransferError {
     },
     /// The database holds something already.
     #[error(
-        "the database is not empty: table `{table}` has {rows} rows; import into an empty one, for nothing is ever mixed or overwritten"
+        "the database is not empty: table `{table}` has {rows} rows; import into an empty one, because an import never mixes or overwrites rows"
     )]
     NotEmpty {
         /// A table with rows.
@@ -248,8 +248,7 @@ impl Database {
         let known = newest_schema();
         if header.schema > known {
             return Err(stream.wrong(format!(
-                "it was made by a newer Capstan ({}): its tables are of schema {}, and this one's of {known}; import it \
-                 with that version",
+                "it was made by a newer Capstan ({}): its tables have schema {}, and those of this one have {known}; import it with that version",
                 header.made_by.escape_debug(),
                 header.schema
             )));
@@ -353,7 +352,7 @@ impl<'a> Stream<'a> {
             None => return Err(self.wrong("this is not an export of `capstan database export`")),
             Some(format) if format != u64::from(FORMAT) => {
                 return Err(self.wrong(format!(
-                    "it is of format {format}, and this Capstan reads format {FORMAT}; import it with the version that made it"
+                    "it has format {format}, but this Capstan reads format {FORMAT}; import it with the version that made it"
                 )));
             }
             Some(_) => {}
@@ -388,14 +387,14 @@ impl<'a> Stream<'a> {
     fn row<'i>(&mut self, inserts: &'i [Insert]) -> Result<Option<Row<'i>>, TransferError> {
         let line = self.next()?;
         let value: Value =
-            serde_json::from_str(&line).map_err(|error| self.wrong(format!("it is no JSON: {error}")))?;
+            serde_json::from_str(&line).map_err(|error| self.wrong(format!("it is not JSON: {error}")))?;
         if value.is_object() {
             return self.end(value).map(|()| None);
         }
         self.digest.update(line.as_bytes());
         self.rows += 1;
         let (table, values): (String, Vec<Value>) =
-            serde_json::from_value(value).map_err(|error| self.wrong(format!("it is no row: {error}")))?;
+            serde_json::from_value(value).map_err(|error| self.wrong(format!("it is not a row: {error}")))?;
         let insert = inserts
             .iter()
             .find(|insert| insert.name == table)
@@ -411,7 +410,7 @@ impl<'a> Stream<'a> {
             (_, Value::Null) => Ok(None),
             (Kind::Integer, Value::Number(number)) if number.is_i64() => Ok(Some(number.to_string())),
             (Kind::Text, Value::String(text)) => Ok(Some(text)),
-            _ => Err(self.wrong(format!("`{table}.{column}` cannot hold what stands there"))),
+            _ => Err(self.wrong(format!("`{table}.{column}` cannot hold this value"))),
         });
         let texts = texts.collect::<Result<Vec<_>, _>>()?;
         Ok(Some((insert, texts)))
@@ -419,11 +418,12 @@ impl<'a> Stream<'a> {
 
     fn end(&mut self, value: Value) -> Result<(), TransferError> {
         let end: End = serde_json::from_value(value)
-            .map_err(|error| self.wrong(format!("it is no last line: {error}")))?;
+            .map_err(|error| self.wrong(format!("it is not a last line: {error}")))?;
         if end.rows != self.rows {
-            return Err(
-                self.wrong(format!("{} rows were announced, and {} came; export again", end.rows, self.rows))
-            );
+            return Err(self.wrong(format!(
+                "{} rows were announced, but there are {}; export again",
+                end.rows, self.rows
+            )));
         }
         if end.sha256 != hex(&self.digest.clone().finish()) {
             return Err(

@@ -89,7 +89,7 @@ fn start_forge(port: u16) -> Result<Forge, Failure> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string();
     let forge = Forge::start(Options { listen, ..Options::default() }).map_err(|error| match error {
         ForgeError::Io(error) if port != 0 => failed(format!(
-            "the pages cannot be served on port {port}: {error}; name another one by --port, or none for any that is free"
+            "the pages cannot be served on port {port}: {error}; name another one with --port, or omit it for any free one"
         )),
         error => failed(error),
     })?;

@@ -144,7 +144,7 @@ impl Story<'_> {
         }
         let others: Vec<&str> = sample::of_other_provider().collect();
         say(&format!("   {}\n      run on OpenStack: the release is not theirs", others.join(", ")))?;
-        say(&format!("   All of this stands on Capstan's own page: {}", self.fleet_page))
+        say(&format!("   All of this is on Capstan's own page: {}", self.fleet_page))
     }
 
     async fn judge_a_persons_change(&self) -> Result<(), Failure> {
@@ -234,7 +234,7 @@ impl Story<'_> {
         let address = forge.url().trim_start_matches("http://");
         // In a file that only its owner reads: a token in an address would stand in shell histories.
         std::fs::write(self.credentials, format!("http://{PLATFORM}:{token}@{address}\n")).map_err(failed)?;
-        heading("9", "Now you: all of this goes on until Ctrl-C")?;
+        heading("9", "Now you: all of this continues until Ctrl-C")?;
         say(&format!(
             "   Look at pull requests, merge one, comment /capstan plan:\n      {}\n   \
              The fleet as Capstan sees it:\n      {}\n   \
@@ -277,7 +277,7 @@ fn answer(forge: &Forge, number: u64) -> Result<Option<String>, Failure> {
 }
 
 fn missing(what: &str) -> Failure {
-    failed(format!("the demo did not go as it should: {what}"))
+    failed(format!("the demo failed: {what}"))
 }
 
 fn expect(so: bool, otherwise: impl FnOnce() -> String) -> Result<(), Failure> {

@@ -71,7 +71,7 @@ impl Connection {
     }
 }
 
-/// The last two lines, without the folder of the key and without what is no text, at most 300 characters.
+/// The last two lines, without the folder of the key and without what is not text, at most 300 characters.
 fn last_words(text: &str, folder: &Path) -> Option<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(2)..)?.join("; ");

@@ -67,7 +67,7 @@ impl InlineKubeconfig {
             let place = error.position;
             refused(format!("no kubeconfig from line {}, column {} on", place.line, place.column))
         })?;
-        let [document] = file.documents() else { return Err(refused("it is no kubeconfig")) };
+        let [document] = file.documents() else { return Err(refused("it is not a kubeconfig")) };
         let root = document.root.value();
         let current = root.get("current-context").and_then(Value::as_str);
         let current = current.ok_or_else(|| refused("it has no current-context"))?;
@@ -79,7 +79,7 @@ impl InlineKubeconfig {
         refuse_others("user", user, OF_USER)?;
         let server = text_at(cluster, "server")?.ok_or_else(|| refused("its cluster has no server"))?;
         if !is_https(&server) {
-            return Err(refused("its server is no https address"));
+            return Err(refused("its server is not an https address"));
         }
         Ok(Self {
             server,
@@ -135,7 +135,7 @@ fn text_at(fields: &Map<String, Value>, key: &str) -> Result<Option<String>, Not
     match fields.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
-        Some(_) => Err(refused(format!("its `{key}` is no text"))),
+        Some(_) => Err(refused(format!("its `{key}` is not text"))),
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
         for server in ["http://10.0.0.1", "https://", "https://a@b", "HTTPS://a b", "unix:///run/a", ""] {
             let why = refusal(&kubeconfig(&format!("server: '{server}'"), "token: t"));
             assert!(
-                why == "its server is no https address" || why == "its cluster has no server",
+                why == "its server is not an https address" || why == "its cluster has no server",
                 "{server}: {why}"
             );
         }
@@ -202,8 +202,8 @@ mod tests {
             ("current-context: x".to_owned(), "its current context names no context"),
             ("users: hunter2".to_owned(), "it has no current-context"),
             ("hunter2".to_owned(), "it has no current-context"),
-            ("a: b\n---\nc: d\n".to_owned(), "it is no kubeconfig"),
-            (kubeconfig(SERVER, "token: 7"), "its `token` is no text"),
+            ("a: b\n---\nc: d\n".to_owned(), "it is not a kubeconfig"),
+            (kubeconfig(SERVER, "token: 7"), "its `token` is not text"),
             (
                 kubeconfig(SERVER, "token: t").replace("users:", "users:\n- {name: u, user: {token: v}}"),
                 "it has two users of one name",

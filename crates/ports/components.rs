@@ -345,7 +345,7 @@ pub enum FetchError {
         reason: String,
     },
     /// Metadata or components are missing where the rest is.
-    #[error("{address} has no {what}: it wants {wanted}")]
+    #[error("{address} has no {what}: it needs {wanted}")]
     Lacks {
         /// Where it was looked for.
         address: String,

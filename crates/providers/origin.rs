@@ -254,7 +254,7 @@ impl Provider {
             let shown = without_credentials(address);
             Refusal::new(format!("`fetchConfig.url` `{shown}` is not understood: {why}; write {FORMS}"))
         };
-        let (scheme, rest) = address.split_once("://").ok_or_else(|| refuse("it is no URL"))?;
+        let (scheme, rest) = address.split_once("://").ok_or_else(|| refuse("it is not a URL"))?;
         let (host, path) = rest.split_once('/').ok_or_else(|| refuse("it has no path"))?;
         let bare = host.rsplit_once(':').map_or(host, |(bare, _)| bare);
         let scheme = match scheme {

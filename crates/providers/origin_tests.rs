@@ -96,7 +96,7 @@ fn an_address_that_is_none_is_refused_by_its_fault() {
             "{fetchConfig: {url: 'https://gitlab.com/api/v4/projects/1/x'}}",
             "not the address of a file of a generic",
         ),
-        ("{fetchConfig: {url: 'releases'}}", "it is no URL"),
+        ("{fetchConfig: {url: 'releases'}}", "it is not a URL"),
     ] {
         let refused = origin("AddonProvider", "own", spec).unwrap_err();
         assert!(refused.contains(said), "{spec}: {refused}");

@@ -31,7 +31,7 @@ impl Published {
     /// Reads what was fetched.
     ///
     /// # Errors
-    /// More bytes than components have; what is no text.
+    /// More bytes than components have; what is not text.
     pub fn read(
         version: impl Into<String>,
         metadata: Vec<u8>,

@@ -31,7 +31,7 @@ pub fn denied(command: &str, why: &Denied) -> Answer {
     let command = code(command, 200);
     let text = match why {
         Denied::ForkAuthor => format!(
-            "{command} was not carried out: the author of a pull request from a fork cannot have Capstan write to branches of this repository. Ask somebody else to comment it.\n"
+            "{command} was not carried out: the author of a pull request from a fork cannot have Capstan write to branches of this repository. Ask another person to comment it.\n"
         ),
         Denied::NotOneOf { allowed, cluster } => {
             let of =

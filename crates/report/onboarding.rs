@@ -113,7 +113,7 @@ fn cluster_row(cluster: &Onboarded) -> String {
         ReleaseGuess::Refused(why) => {
             ("unknown".to_owned(), prose_cell(&format!("cannot be read: {why}"), 300))
         }
-        ReleaseGuess::NotLookedAt => ("not looked for yet".to_owned(), String::new()),
+        ReleaseGuess::NotLookedAt => ("not searched yet".to_owned(), String::new()),
     };
     format!(
         "| {} | {release} | {fit} | {} |\n",

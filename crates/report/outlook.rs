@@ -108,9 +108,9 @@ pub(super) fn release_title(outlook: &ReleaseOutlook) -> String {
     let there = outlook.releases.len() - gone;
     let is_part = outlook.prospects.len() < outlook.clusters;
     let would = match (outlook.prospects.len(), offered, is_part) {
-        (0, _, true) => format!("{}, and no cluster was looked at", count(there, "release", "releases")),
+        (0, _, true) => format!("{}, and no cluster was checked", count(there, "release", "releases")),
         (seen, 0, true) => format!(
-            "{} that would be offered to no cluster of the {seen} that {} looked at",
+            "{} that would be offered to no cluster of the {seen} that {} checked",
             count(there, "release", "releases"),
             fitting(seen, "was", "were")
         ),
@@ -202,11 +202,11 @@ pub(super) fn releases(page: &mut Page, outlook: &ReleaseOutlook, budget: usize)
 
 fn looked_at(looked_at: usize, clusters: usize) -> String {
     if looked_at == 0 {
-        return "No cluster was looked at.".to_owned();
+        return "No cluster was checked.".to_owned();
     }
     if looked_at < clusters {
         return format!(
-            "{looked_at} of {} {} looked at: clusters of the releases' own provider first, then in the order of `upgrade.proposals.order`.",
+            "{looked_at} of {} {} checked: clusters of the releases' own provider first, then in the order of `upgrade.proposals.order`.",
             count(clusters, "cluster", "clusters"),
             fitting(looked_at, "was", "were"),
         );
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn the_section_counts_whoever_was_looked_at() {
         for (numbers, said, not_said) in [
-            ([0, 0, 0], &["No cluster was looked at."][..], "offered to"),
+            ([0, 0, 0], &["No cluster was checked."][..], "offered to"),
             (
                 [1, 1, 0],
                 &[

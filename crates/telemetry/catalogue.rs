@@ -129,7 +129,7 @@ pub const METRICS: &[Metric] = &[
         BOT,
         "capstan_github_repeated_total",
         &["reason"],
-        "Calls to GitHub that were repeated: not answered, told to wait for a moment, or checked and not found",
+        "Calls to GitHub that were repeated: not answered, asked to wait for a moment, or checked and not found",
     ),
     counter(
         BOT,

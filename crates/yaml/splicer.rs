@@ -372,7 +372,7 @@ impl<'a> Splicer<'a> {
             let end = if self.is_flow(old) { old.span.end } else { self.source.line_end(old.span.end) };
             self.splice(old.span.start..end, text);
         } else {
-            return Err(Refusal::new("the value stands on the marker's line", path, old.span.start));
+            return Err(Refusal::new("the value is on the marker's line", path, old.span.start));
         }
         Ok(())
     }

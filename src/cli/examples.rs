@@ -313,7 +313,7 @@ pub fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Re
     let message = match useless {
         None => return Ok(arguments),
         Some(("releases", _)) if is_of_use("repo", name, &services) => format!(
-            "`--releases` is for {}; `{name}` looks at one repository alone, and `--repo DIR` says at which",
+            "`--releases` is for {}; `{name}` reads only one repository, which `--repo DIR` sets",
             list(&WITH_RELEASES.map(|command| format!("`{command}`")))
         ),
         Some((flag, _)) => format!("`--{flag}` is for commands on a checkout; `{name}` reads none"),
@@ -401,7 +401,7 @@ mod tests {
         {
             assert!(!help(words).contains("--releases"), "{words:?}");
         }
-        let refused = "error: `--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters`, `adopt` and `campaign`; `validate` looks at one repository alone, and `--repo DIR` says at which\n";
+        let refused = "error: `--releases` is for `plan`, `upgrade`, `create`, `releases`, `clusters`, `adopt` and `campaign`; `validate` reads only one repository, which `--repo DIR` sets\n";
         assert!(help(&["capstan", "validate", "--releases", "r"]).starts_with(refused));
         assert!(help(&["capstan", "--releases", "r", "validate"]).starts_with(refused));
         assert!(help(&["capstan", "clusters", "-o", "diff"]).contains("[possible values: text, json, yaml]"));

@@ -249,7 +249,7 @@ fn another_engine_and_a_wrong_address_and_a_wrong_url_are_told() {
         "{problems}"
     );
     assert!(
-        problems.contains("- github-api-url (from CAPSTAN_GITHUB_API_URL): `github.com` is no URL"),
+        problems.contains("- github-api-url (from CAPSTAN_GITHUB_API_URL): `github.com` is not a URL"),
         "{problems}"
     );
     assert!(

@@ -177,7 +177,7 @@ pub(super) fn invite(town: &Town) {
     let credentials = kubeconfig.with_file_name("git-credentials");
     let token = town.forge.token_for("ada").unwrap();
     std::fs::write(&credentials, format!("http://ada:{token}@{address}\n")).unwrap();
-    heading(14, "Now you: all of this goes on until Ctrl-C");
+    heading(14, "Now you: all of this continues until Ctrl-C");
     say(&format!(
         "   Pull requests, checks and diffs:\n      {}/{REPOSITORY}\n   The fleet as the bot sees it:\n      {}\n   The management cluster:\n      export KUBECONFIG={}\n      kubectl get managedclusters,machines -A\n   Push something of your own (docs/tutorials/management-cluster.md):\n      export REPOSITORY=http://ada@{address}/{REPOSITORY}.git\n      export CREDENTIALS={}",
         town.forge.url(),

@@ -156,7 +156,7 @@ impl PageRecords for Database {
                 hour_limit,
             ) = row;
             let state = JobState::parse(&state)
-                .ok_or_else(|| corrupt(DOING, format!("`{state}` is no state of a job")))?;
+                .ok_or_else(|| corrupt(DOING, format!("`{state}` is not a state of a job")))?;
             Ok(ShownRepository {
                 id: id.cast_unsigned(),
                 name,
@@ -291,7 +291,7 @@ impl PageRecords for Database {
         let delivery = |row: DeliveryRow| {
             let (guid, event, action, repository, name, pull_request, received_at_ms, outcome, reason) = row;
             let outcome = DeliveryOutcome::parse(&outcome)
-                .ok_or_else(|| corrupt(DOING, format!("`{outcome}` is no outcome")))?;
+                .ok_or_else(|| corrupt(DOING, format!("`{outcome}` is not an outcome")))?;
             let has_failed = matches!(outcome, DeliveryOutcome::Failed | DeliveryOutcome::Dead);
             Ok(ShownDelivery {
                 guid,
@@ -364,7 +364,7 @@ impl PageRecords for Database {
         let again = self
             .look_again_rows(repository.cast_signed(), by)
             .await
-            .map_err(failed("having a repository looked at again"))?;
+            .map_err(failed("requesting a new check of a repository"))?;
         self.work.notify_one();
         Ok(again)
     }
@@ -442,7 +442,7 @@ impl Database {
                 .bind(repository)
                 .bind(by)
                 .bind("look-asked")
-                .bind("asked on the page that the repository be looked at again")
+                .bind("requested a new check of the repository on the page")
                 .execute(&mut *tx)
                 .await?;
             Again::Queued

@@ -345,7 +345,7 @@ pub(super) fn is_same(live: &Value, wished: &Value) -> bool {
 }
 
 fn told(service: &str, host: &Host, why: &str) -> String {
-    format!("{service}: {} is no backend: {why}", host.metadata.name)
+    format!("{service}: {} is not a backend: {why}", host.metadata.name)
 }
 
 /// Where it was reached, while one runs that this one is to take the place of: what that one's Service says.

@@ -147,7 +147,7 @@ fn value(text: &str) -> Option<Value> {
 }
 
 fn check(one: &Value, ids: &mut Vec<String>) -> Result<(), &'static str> {
-    let fields = one.as_object().ok_or("it is no mapping")?;
+    let fields = one.as_object().ok_or("it is not a mapping")?;
     if fields.keys().any(|key| !["type", "id", "name", "config"].contains(&key.as_str())) {
         return Err("it has other keys than type, id, name and config");
     }
@@ -176,7 +176,7 @@ fn check(one: &Value, ids: &mut Vec<String>) -> Result<(), &'static str> {
     }
     match fields.get("config") {
         None | Some(Value::Object(_)) => Ok(()),
-        Some(_) => Err("its config is no mapping"),
+        Some(_) => Err("its config is not a mapping"),
     }
 }
 
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(of(&"- {}\n".repeat(33)), NoConnectors::TooMany);
         assert_eq!(of(&" ".repeat(300 * 1024)), NoConnectors::TooMany);
         for (entry, why) in [
-            ("hidden", "it is no mapping"),
+            ("hidden", "it is not a mapping"),
             (
                 "{type: ldap, id: a, name: A, secret: hidden}",
                 "it has other keys than type, id, name and config",
@@ -278,7 +278,7 @@ mod tests {
             ),
             ("{type: ldap, id: corp, name: A}", "another one before it has its id"),
             ("{type: ldap, id: a}", "its name is missing, too long, or has control characters"),
-            ("{type: ldap, id: a, name: A, config: hidden}", "its config is no mapping"),
+            ("{type: ldap, id: a, name: A, config: hidden}", "its config is not a mapping"),
         ] {
             let refused = of(&format!("{ONE}- {entry}\n"));
             assert_eq!(refused, NoConnectors::Entry(1, why), "{entry}");

@@ -120,7 +120,7 @@ fn broken_final(
         });
     }
     let first =
-        before.map_or_else(String::new, |before| format!(", where it stands in {}", before.origin.place()));
+        before.map_or_else(String::new, |before| format!(", where it is in {}", before.origin.place()));
     let message = format!(
         "`{path}` is final since {said}{first}: {} sets it to something else. Take it out here, or out of `final`",
         layer.level
@@ -264,7 +264,7 @@ impl Merger<'_> {
             Some(DELETE) => self.wrong(
                 entry.key_span.start,
                 format!(
-                    "`{PATCH}: {DELETE}` stands in an item of a list whose items the schema tells apart by a key; `{}` is none: `null` removes a value",
+                    "`{PATCH}: {DELETE}` is for items of a list that the schema identifies by a key, but `{}` is not such a list: `null` removes a value",
                     self.path
                 ),
             ),

@@ -128,7 +128,7 @@ impl Templates {
             }
             if let Some(offset) = syntax().ok().and_then(|syntax| too_long(&file.text, syntax)) {
                 let message = format!(
-                    "more than {ROW} operators or branches stand in a row here: give parts of it a name with `{{% set %}}`"
+                    "more than {ROW} operators or branches are in a row here: give parts of it a name with `{{% set %}}`"
                 );
                 findings.push(Finding::new(rules::TEMPLATE_LIMIT, message).place(file.place(offset)));
                 continue;

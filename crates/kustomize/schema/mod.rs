@@ -290,7 +290,7 @@ fn read_file(file: &SchemaFile) -> FileRead {
     };
     let (definitions, flaws) = definition::read_file(&yaml);
     if SchemaFile::is_own(&file.path) && definitions.is_empty() && flaws.is_empty() {
-        let message = format!("no CustomResourceDefinition stands here: {FOLDER} holds nothing else");
+        let message = format!("this is not a CustomResourceDefinition: {FOLDER} holds nothing else");
         return broken(problem(None, message));
     }
     let flaw = |flaw: Flaw| problem(Some(flaw.position), flaw.message);

@@ -231,7 +231,7 @@ fn a_bad_definition_is_told_by_place_and_hides_nothing_else() {
     assert_eq!(
         said,
         [
-            ".capstan/crds/empty.yaml: no CustomResourceDefinition stands here: .capstan/crds holds nothing else",
+            ".capstan/crds/empty.yaml: this is not a CustomResourceDefinition: .capstan/crds holds nothing else",
             "two.yaml:4:3: this definition has no `spec.names.kind`, so it defines nothing",
             "two.yaml:13:111: `x-kubernetes-list-type` is `atomic`, `set` or `map`",
             "version.yaml:1:13: a CustomResourceDefinition of `apiextensions.k8s.io/v3` is not known: use \

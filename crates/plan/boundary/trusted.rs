@@ -192,4 +192,4 @@ fn kubeconfigs(secret: &Value) -> Vec<(FieldPath, Result<(), String>)> {
     plain.chain(encoded).collect()
 }
 
-const NO_TEXT: &str = "it is no text";
+const NO_TEXT: &str = "it is not text";

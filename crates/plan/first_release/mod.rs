@@ -150,7 +150,7 @@ fn beside(tree: &dyn Tree, entry: &TreeEntry, named: &BTreeSet<RepoPath>) -> Res
         return Err("no kustomization of the base names it".to_owned());
     }
     let bytes = tree.read(entry).map_err(|unreadable| unreadable.reason)?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| "it is no text in UTF-8".to_owned())?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| "it is not text in UTF-8".to_owned())?;
     if is_encrypted(text) { Err("encrypted".to_owned()) } else { Ok(text.to_owned()) }
 }
 

@@ -176,7 +176,7 @@ fn files_that_are_no_manifests_are_copied_where_a_kustomization_names_them_and_n
             "g/a/base/kubeconfig: no kustomization of the base names it",
             "g/a/base/settings.conf: no kustomization of the base names it",
             "g/a/base/sub/.env: encrypted",
-            "g/a/base/sub/bytes: it is no text in UTF-8",
+            "g/a/base/sub/bytes: it is not text in UTF-8",
             "g/a/base/sub/keys.ini: encrypted",
         ]
     );

@@ -241,8 +241,7 @@ impl NotOffered {
             Self::Provider(unknown) => unknown.tell(kind, f),
             Self::ReleaseUnknown { track } => write!(
                 f,
-                "The {noun}'s release is unknown, so what its track `{track}` allows cannot be told: \
-                 record `release` in its capstan.yaml."
+                "The {noun}'s release is unknown, so what its track `{track}` allows is unknown: record `release` in its capstan.yaml."
             ),
             Self::Newest { at: Some(at), .. } => {
                 write!(f, "The {noun} is at {at}, and no newer release is there.")

@@ -245,7 +245,7 @@ fn reason(error: &ExecutionError) -> String {
 }
 
 fn first_line(text: &str) -> String {
-    shortened(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it is no CEL"))
+    shortened(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it is not CEL"))
 }
 
 /// The most steps that an expression can take where no list is longer than `each`.

@@ -7,13 +7,13 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::fields::text_type;
 
-/// Days that a key is valid where nobody says otherwise.
+/// Days that a key is valid by default.
 const DAYS: u16 = 30;
 /// The most.
 const MOST_DAYS: u16 = 365;
 
 text_type!(
-    /// The address of who says who somebody is (OpenID Connect): `https://login.example.com`.
+    /// The URL of an OpenID Connect issuer: `https://login.example.com`.
     IssuerUrl,
     |text| {
         let host = text.strip_prefix("https://").unwrap_or_default();
@@ -25,13 +25,13 @@ text_type!(
 );
 
 text_type!(
-    /// A word that such an issuer knows: the id of a client, a scope.
+    /// A client id or a scope of such an issuer.
     OidcWord,
     |text| (1..=200).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()),
     "a word without blanks (1 to 200 characters)"
 );
 
-/// What the owners of a cluster are given.
+/// The access of a cluster's owners.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Access {
@@ -42,7 +42,7 @@ pub struct Access {
     pub lifetime_days: LifetimeDays,
     /// Where they find it.
     pub publish: PublishedAt,
-    /// A login for everybody instead of a key.
+    /// A login for all users instead of a key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oidc: Option<OidcLogin>,
 }
@@ -51,10 +51,10 @@ pub struct Access {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OwnersCredentials {
-    /// A certificate of their own, which ends as soon as one of them leaves.
+    /// Their own certificate, which ends as soon as one of them leaves.
     #[default]
     Certificate,
-    /// Cluster API's own, which nobody can take back.
+    /// That of Cluster API, which cannot be revoked.
     Admin,
 }
 
@@ -100,13 +100,13 @@ impl<'de> Deserialize<'de> for LifetimeDays {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OidcLogin {
-    /// The issuer that the cluster's API server believes.
+    /// The issuer that the cluster's API server trusts.
     #[schemars(with = "String")]
     pub issuer_url: IssuerUrl,
-    /// Which of its clients asks.
+    /// The id of its client.
     #[schemars(with = "String")]
     pub client_id: OidcWord,
-    /// What is asked for besides `openid`.
+    /// Scopes to request besides `openid`.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub extra_scopes: Vec<OidcWord>,

@@ -40,8 +40,8 @@ pub struct ClusterSettings {
     #[serde(deserialize_with = "release_reads")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub release_reads: BTreeMap<OutsidePath, BlobId>,
-    /// Of a provider set: what its providers install, by the label that clusterctl gives them
-    /// (`infrastructure-aws`), as far as it was at hand in the repository.
+    /// For a provider set: what its providers install, by the label of clusterctl (`infrastructure-aws`), as far as
+    /// the repository had it.
     pub components: BTreeMap<String, ComponentsRecord>,
     /// How far the cluster follows new releases; wins over `.capstan.yaml`.
     pub track: Option<Track>,
@@ -51,13 +51,13 @@ pub struct ClusterSettings {
     pub delete: Deletion,
     /// With `delete: cluster`: whether what outlives the cluster in its cloud is deleted inside it first.
     pub cleanup: bool,
-    /// What runs inside the cluster beside what people bring there.
+    /// The services inside the cluster.
     pub services: Vec<Service>,
-    /// Who is given a key of the cluster.
+    /// Who gets a key of the cluster.
     pub owners: Vec<Owner>,
-    /// What they are given, and where they find it.
+    /// What they get, and where they find it.
     pub access: Access,
-    /// The cloud that the cluster stands in, as its credentials call it.
+    /// The cloud of the cluster, by its name in the credentials.
     #[schemars(with = "Option<String>")]
     pub cloud: Option<CloudName>,
 }
@@ -121,7 +121,7 @@ pub struct ReleaseSettings {
     pub cloud: Option<CloudName>,
 }
 
-/// How soon a release is to move through the fleet.
+/// How soon a release moves through the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Urgency {
@@ -164,12 +164,12 @@ pub enum Deletion {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Tombstone {
-    /// API group, where the kind alone does not say it.
+    /// API group, if the kind is ambiguous.
     #[serde(default)]
     pub group: Option<String>,
     /// Kind.
     pub kind: String,
-    /// Namespace, where it is not the cluster's own.
+    /// Namespace, if it is not the cluster's own.
     #[serde(default)]
     pub namespace: Option<String>,
     /// Name.

@@ -17,7 +17,7 @@ pub struct CommandSettings {
     /// What a command begins with; `/capstan` by default.
     #[schemars(with = "String")]
     pub prefix: CommandPrefix,
-    /// Who may use which commands on which clusters; later entries win. What no entry speaks of is as `help` lists it.
+    /// Who may use which commands on which clusters; later entries win. `help` lists what applies without an entry.
     /// Administrators of the repository may use all.
     pub permissions: Vec<CommandPermission>,
 }
@@ -26,7 +26,7 @@ pub struct CommandSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CommandPermission {
-    /// Pattern over cluster ids; without it, every cluster, and what is about none.
+    /// Pattern over cluster ids; without it, every cluster, and commands about none.
     #[serde(rename = "match", default, deserialize_with = "pattern_of_a_right")]
     #[schemars(with = "Option<String>")]
     pub matches: Option<Glob>,
@@ -34,7 +34,7 @@ pub struct CommandPermission {
     #[schemars(with = "Vec<String>")]
     pub verbs: Vec<Verb>,
     /// Who may: `read`, `write` or `admin` (permission in the repository), `owners` (of the cluster's folder in
-    /// `CODEOWNERS`), `@login`, `@organisation/team`. Nobody but administrators where the list is empty.
+    /// `CODEOWNERS`), `@login`, `@organisation/team`. An empty list leaves only administrators.
     #[schemars(with = "Vec<String>")]
     pub allow: Vec<Principal>,
 }
@@ -66,11 +66,11 @@ impl CommandSettings {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Principal {
-    /// Whoever may read the repository.
+    /// Every user who may read the repository.
     Read,
-    /// Whoever may write to it.
+    /// Every user who may write to it.
     Write,
-    /// Whoever administers it.
+    /// Every user who administers it.
     Admin,
     /// The owners of the cluster's folder.
     Owners,

@@ -11,17 +11,17 @@ const LABEL: usize = 50;
 /// So many labels are enough for anybody.
 const LABELS: usize = 20;
 
-/// The dashboard issue: how all clusters of the repository stand, and what is waited for.
+/// The dashboard issue: the state of all clusters of the repository, and what they wait for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct DashboardSettings {
-    /// Whether the issue is kept; by default with `mode: propose` alone.
+    /// Whether Capstan keeps the issue; by default only with `mode: propose`.
     pub enabled: Option<bool>,
     /// Its title; `Capstan dashboard` by default.
     #[serde(deserialize_with = "title")]
     #[schemars(length(min = 1, max = 256))]
     pub title: String,
-    /// Labels that it is made with; none by default.
+    /// Its labels when Capstan creates it; none by default.
     #[serde(deserialize_with = "labels")]
     #[schemars(length(max = 20))]
     pub labels: Vec<String>,

@@ -13,9 +13,9 @@ use capstan_model::glob::{Glob, InvalidGlob};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GroupSettings {
-    /// A pattern over the beginnings of cluster ids: clusters in which it finds the same text share one, and so are in
-    /// a group of that name. `*/` groups them by the first folder of their ids. A cluster that it does not match keeps
-    /// its own.
+    /// A pattern over the beginnings of cluster ids: clusters in which it matches the same text share a pull request,
+    /// as the group of that name. `*/` groups them by the first folder of their ids. A cluster that it does not match
+    /// keeps its own.
     #[schemars(with = "String")]
     pub by: GroupPattern,
 }

@@ -26,15 +26,15 @@ pub struct ProposalSettings {
     pub order: Vec<Glob>,
     /// Which clusters share a pull request; each has its own by default.
     pub group: Option<GroupSettings>,
-    /// Labels of each proposal, at most 20; GitHub makes those that the repository does not have.
+    /// Labels of each proposal, at most 20; GitHub creates missing ones.
     #[serde(deserialize_with = "at_most::<_, _, 20>")]
     #[schemars(with = "Vec<String>", length(max = 20))]
     pub labels: Vec<LabelName>,
-    /// Logins of those to whom each proposal is assigned, at most 10.
+    /// Logins of the assignees of each proposal, at most 10.
     #[serde(deserialize_with = "at_most::<_, _, 10>")]
     #[schemars(with = "Vec<String>", length(max = 10))]
     pub assignees: Vec<GitHubLogin>,
-    /// Whose review is asked for, at most 15: logins, and teams as `organisation/team`.
+    /// Who is asked for a review, at most 15: logins, and teams as `organisation/team`.
     #[serde(deserialize_with = "at_most::<_, _, 15>")]
     #[schemars(with = "Vec<String>", length(max = 15))]
     pub reviewers: Vec<Reviewer>,

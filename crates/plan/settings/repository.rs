@@ -32,7 +32,7 @@ pub struct RepositorySettings {
     pub upgrade: UpgradeSettings,
     /// Severity per rule id; `capstan rules` lists the ids. Some rules cannot be off.
     pub policy: BTreeMap<String, Level>,
-    /// What the reconciler's dry run before a merge counts for.
+    /// The effect of the reconciler's dry run before a merge.
     pub preflight: PreflightSettings,
     /// Repositories that may use these releases.
     #[schemars(with = "Vec<String>")]
@@ -43,10 +43,10 @@ pub struct RepositorySettings {
     pub dashboard: DashboardSettings,
     /// Components of providers.
     pub providers: ProvidersSettings,
-    /// Where values stand that clusters share; without it there is no inventory.
+    /// Where the shared values of clusters are; without it there is no inventory.
     pub inventory: Option<InventorySettings>,
-    /// How releases move through the fleet, wave by wave. The first that a release matches counts; one that matches none
-    /// moves within the limits of `upgrade.proposals` alone.
+    /// How releases move through the fleet, wave by wave. The first campaign that matches a release applies. A
+    /// release without one moves within the limits of `upgrade.proposals` only.
     pub campaigns: Vec<CampaignSettings>,
 }
 
@@ -102,20 +102,20 @@ pub struct ClustersSettings {
     /// The folder with the customer's files; `overlay` by default.
     #[schemars(with = "String")]
     pub overlay: FolderName,
-    /// What holds for which clusters; later rules win, a cluster's own `capstan.yaml` wins over them.
+    /// Rules for clusters; later rules win, and a cluster's own `capstan.yaml` wins over them.
     pub rules: Vec<ClusterRule>,
-    /// Kinds that overlays of claimed clusters may bring and change, besides those of Cluster API, ConfigMaps and
-    /// Secrets. What only a base may bring (RBAC, webhooks, definitions, namespaces) stays so.
+    /// Kinds that overlays of claimed clusters may add and change, besides those of Cluster API, ConfigMaps and
+    /// Secrets. Only a base may add RBAC, webhooks, definitions and namespaces, whatever is written here.
     pub overlay_kinds: Vec<OverlayKinds>,
-    /// Patterns over cluster ids: the folders that one pattern matches have one owner. Where they share a
-    /// namespace of a management cluster, they may select one another's clusters and name one another's Secrets and
-    /// identities; other folders there are kept apart.
+    /// Patterns over cluster ids: the folders that one pattern matches have one owner. If they share a namespace of a
+    /// management cluster, they may select each other's clusters and name each other's Secrets and identities. Other
+    /// folders there are kept apart.
     #[serde(deserialize_with = "patterns_of_a_right")]
     #[schemars(with = "Vec<String>")]
     pub one_owner: Vec<Glob>,
 }
 
-/// Kinds that overlays may bring.
+/// Kinds that overlays may add.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OverlayKinds {
@@ -146,7 +146,7 @@ impl Default for ClustersSettings {
     }
 }
 
-/// What holds for the clusters that a pattern matches.
+/// The rules for the clusters that a pattern matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterRule {
@@ -196,7 +196,7 @@ pub struct ProviderSetSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProvidersBy {
-    /// Capstan's reconciler, which takes the operator's place.
+    /// Capstan's reconciler, in place of the operator.
     Capstan,
     /// The reconciler applies the provider objects, the Cluster API operator what they install.
     Operator,
@@ -220,31 +220,30 @@ impl ProvidersBy {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct UpgradeSettings {
-    /// What happens where cluster and release changed the same field; `keep` by default.
+    /// What happens if cluster and release changed the same field; `keep` by default.
     pub conflicts: ConflictPolicy,
-    /// What happens where nobody knows which release a cluster is at; `infer` by default.
+    /// What happens if the release of a cluster is unknown; `infer` by default.
     pub when_release_unknown: WhenReleaseUnknown,
-    /// Who owns a field, whatever the merge says.
+    /// Who owns a field, regardless of the merge.
     pub fields: Vec<FieldRule>,
     /// How proposals look, how many there are, how fast, and who comes first.
     pub proposals: ProposalSettings,
-    /// What a proposal needs to be merged, and how it is.
+    /// What a proposal needs to be merged, and how it is merged.
     pub merge: MergeSettings,
 }
 
-/// What a proposal needs to be merged, and how it is.
+/// What a proposal needs to be merged, and how it is merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct MergeSettings {
-    /// So many people who may `approve` must have approved what a proposal changes; 0 by default.
+    /// How many people with the right to `approve` must have approved the changes of a proposal; 0 by default.
     #[serde(deserialize_with = "whole_number::<_, 0, 10>")]
     #[schemars(range(min = 0, max = 10))]
     pub approvals: u32,
     /// How a proposal becomes part of its base; by default the first of merge, squash and rebase that the repository
     /// allows.
     pub method: Option<MergeMethod>,
-    /// Patterns over cluster ids: their proposals are merged without a word from anybody, once `merge` would; none by
-    /// default.
+    /// Patterns over cluster ids: Capstan merges their proposals itself, once `merge` would; none by default.
     #[serde(deserialize_with = "patterns_of_a_right")]
     #[schemars(with = "Vec<String>")]
     pub automatic: Vec<Glob>,
@@ -280,13 +279,13 @@ impl MergeMethod {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ProvidersSettings {
-    /// Hosts from which components of providers are fetched; none by default. With a port where that is not the scheme's
-    /// own. The bot asks only those that its setting `provider-hosts` lets repositories name.
+    /// Hosts from which components of providers are fetched; none by default. Each has its port if it is not the
+    /// default of the scheme. The bot asks only those that its setting `provider-hosts` allows.
     #[schemars(with = "Vec<String>")]
     pub hosts: Vec<HostName>,
 }
 
-/// What happens where cluster and release changed the same field.
+/// What happens if cluster and release changed the same field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ConflictPolicy {
@@ -295,25 +294,25 @@ pub enum ConflictPolicy {
     Keep,
     /// The release's value is taken, and the conflict is shown.
     Take,
-    /// The upgrade is held up until a person decides.
+    /// The upgrade is blocked until a person decides.
     Block,
 }
 
-/// What happens where nobody knows which release a cluster is at.
+/// What happens if the release of a cluster is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WhenReleaseUnknown {
-    /// The release whose fields the base still has is taken for it (default). Where there is none, what the cluster lacks
-    /// comes, and what stands in it stays but for what somebody names.
+    /// Capstan takes the release whose fields the base still has (default). If there is none, missing fields are
+    /// added, and existing ones stay unless somebody names them.
     #[default]
     Infer,
     /// The new release's fields overwrite the cluster's, which is listed; nothing is removed.
     Overwrite,
-    /// The upgrade is held up until a person says it.
+    /// The upgrade is blocked until a person records it.
     Block,
 }
 
-/// Who owns a field, whatever the merge says.
+/// Who owns a field, regardless of the merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FieldRule {
@@ -335,15 +334,15 @@ pub enum FieldOwner {
     Cluster,
     /// The release's value is taken.
     Release,
-    /// Something in the live cluster sets it; it never stands in Git.
+    /// Something in the live cluster sets it; it is never in Git.
     Live,
 }
 
-/// What the reconciler's dry run before a merge counts for.
+/// The effect of the reconciler's dry run before a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PreflightSettings {
-    /// Whether an answer is waited for; `advisory` by default.
+    /// Whether the check waits for an answer; `advisory` by default.
     pub mode: PreflightMode,
     /// How long an answer may take, in seconds; 60 by default.
     #[serde(deserialize_with = "whole_number::<_, 1, 3_600>")]

@@ -54,7 +54,7 @@ text_type!(
 );
 
 text_type!(
-    /// Why something is done that nobody should do without a reason, on one line.
+    /// The reason for an exception, on one line.
     ForceReason,
     |text| text.trim() == text && (1..=500).contains(&text.chars().count()) && !text.chars().any(is_of_no_line),
     "a reason (1 to 500 characters on one line, no blank at its ends)"
@@ -124,36 +124,36 @@ impl TryFrom<String> for ServiceFolder {
     }
 }
 
-/// Something that runs inside a cluster and that the platform team answers for.
+/// A program inside a cluster that the platform team is responsible for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Service {
-    /// Its name, one of its own among those of a cluster.
+    /// Its name, unique in a cluster.
     #[schemars(with = "String")]
     pub name: ServiceName,
     /// What it is for.
     #[serde(default)]
     pub role: ServiceRole,
-    /// Where its objects stand.
+    /// Where its objects are.
     pub from: ServiceSource,
-    /// Whether it is to be there.
+    /// Whether it is wanted.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// Whether the overlay may say so.
+    /// Whether the overlay may decide that.
     #[serde(default)]
     pub optional: bool,
-    /// Services that are well before it begins.
+    /// Services that must be healthy before it begins.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub after: Vec<ServiceName>,
     /// Its turn while machines roll.
     #[serde(default)]
     pub when: ServiceTurn,
-    /// What is true once it is well, besides what its objects say of themselves: at most 20.
+    /// What is true once it is healthy, in addition to the state of its objects: at most 20.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub checks: Vec<ServiceCheck>,
-    /// Of role cni: that it may take the place of another network, and why.
+    /// For role cni: that it may replace another network, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub force: Option<ForcedSwitch>,
 }
@@ -162,15 +162,14 @@ const fn yes() -> bool {
     true
 }
 
-/// That one network of pods may take the place of another. It names both, so that it allows no other switch where it is
-/// left standing.
+/// That one pod network may replace another. It names both, so it allows no other switch if it stays in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForcedSwitch {
     /// The service that the network is now.
     #[schemars(with = "String")]
     pub from: ServiceName,
-    /// The service that it is to be: the one that says so.
+    /// The service that replaces it: the one with this field.
     #[schemars(with = "String")]
     pub to: ServiceName,
     /// Why.
@@ -184,7 +183,7 @@ pub struct ForcedSwitch {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum ServiceRole {
-    /// The network of pods.
+    /// The pod network.
     Cni,
     /// The cloud's controller.
     Ccm,
@@ -220,9 +219,9 @@ impl fmt::Display for ServiceRole {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ServiceSource {
-    /// In a folder beside base, rendered as base is: they are applied inside the cluster.
+    /// In a folder beside base, rendered like base: Capstan applies them inside the cluster.
     Folder(#[schemars(with = "String")] ServiceFolder),
-    /// Among the objects of base: another controller carries them out.
+    /// Among the objects of base: another controller acts on them.
     Objects(Vec<ServiceObject>),
 }
 
@@ -263,11 +262,11 @@ impl fmt::Display for ServiceTurn {
     }
 }
 
-/// Somebody who is given a key of the cluster that nobody else can open.
+/// A person who gets a key of the cluster that only they can open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Owner {
-    /// What they are called.
+    /// Their name.
     #[schemars(with = "String")]
     pub name: OwnerName,
     /// Their public key: `age1…`, `ssh-ed25519 AAAA…`, `ssh-rsa AAAA…`.
@@ -275,13 +274,13 @@ pub struct Owner {
     pub key: PublicKey,
 }
 
-/// What an overlay says of a service.
+/// What an overlay sets for a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OptionalService {
-    /// One of the cluster's that is `optional`.
+    /// The name of a service that is `optional`.
     #[schemars(with = "String")]
     pub name: ServiceName,
-    /// Whether it is to be there.
+    /// Whether it is wanted.
     pub enabled: bool,
 }

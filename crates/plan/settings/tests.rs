@@ -207,7 +207,7 @@ fn a_mistake_is_told_with_its_place_and_the_nearest_right_word() {
         ),
         (
             "upgrade:\n  proposals:\n    title: \"{clutser}\"\n",
-            "3:12: `upgrade.proposals.title`: `{clutser}` is no field of a title; did you mean `cluster`?",
+            "3:12: `upgrade.proposals.title`: `{clutser}` is not a field of a title; did you mean `cluster`?",
         ),
         (
             "upgrade:\n  proposals:\n    title: {cluster}\n",

@@ -134,7 +134,7 @@ fn parts(text: &str) -> Result<Vec<Part>, String> {
                 .ok_or("a `{` begins a field that does not end; `{{` is a brace in the title")?;
             let known = TitleField::ALL.map(TitleField::name);
             let field = TitleField::named(name)
-                .ok_or_else(|| format!("`{{{name}}}` is no field of a title{}", hint(name, &known)))?;
+                .ok_or_else(|| format!("`{{{name}}}` is not a field of a title{}", hint(name, &known)))?;
             if !plain.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut plain)));
             }
@@ -210,11 +210,11 @@ mod tests {
         for (template, expected) in [
             ("", "a title must not be empty; leave the key out for Capstan's own".to_owned()),
             (" ", "a title must not be empty; leave the key out for Capstan's own".to_owned()),
-            ("{clutser}", "`{clutser}` is no field of a title; did you mean `cluster`?".to_owned()),
-            ("{Release}", "`{Release}` is no field of a title; did you mean `release`?".to_owned()),
-            ("{ cluster }", "`{ cluster }` is no field of a title; did you mean `cluster`?".to_owned()),
-            ("{author}", format!("`{{author}}` is no field of a title; {known}")),
-            ("{}", format!("`{{}}` is no field of a title; {known}")),
+            ("{clutser}", "`{clutser}` is not a field of a title; did you mean `cluster`?".to_owned()),
+            ("{Release}", "`{Release}` is not a field of a title; did you mean `release`?".to_owned()),
+            ("{ cluster }", "`{ cluster }` is not a field of a title; did you mean `cluster`?".to_owned()),
+            ("{author}", format!("`{{author}}` is not a field of a title; {known}")),
+            ("{}", format!("`{{}}` is not a field of a title; {known}")),
             (
                 "to {release",
                 "a `{` begins a field that does not end; `{{` is a brace in the title".to_owned(),

@@ -229,7 +229,7 @@ mod tests {
                 format!("{HEAD}templates:\n{}", entry("a", "a-1", "abc")),
                 Some(9),
                 Some(9),
-                "`abc` is no SHA-256",
+                "`abc` is not a SHA-256",
             ),
             (
                 format!("{HEAD}templates:\n{}", entry("a", "A_1", SPEC)),

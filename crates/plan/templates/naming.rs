@@ -70,7 +70,9 @@ impl<'de> serde::Deserialize<'de> for SpecDigest {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::parse(&text).ok_or_else(|| {
-            serde::de::Error::custom(format!("`{text}` is no SHA-256: 64 lower-case hex digits are wanted"))
+            serde::de::Error::custom(format!(
+                "`{text}` is not a SHA-256: it must have 64 lower-case hex digits"
+            ))
         })
     }
 }

@@ -132,7 +132,7 @@ async fn secret_of(ports: &Ports, field: &str, secret: &Named) -> Result<Result<
     }
 }
 
-/// What a key of a Secret holds; nothing where that is no text.
+/// What a key of a Secret holds; nothing where that is not text.
 fn text(secret: &Value, key: &str) -> SecretString {
     let encoded = secret["data"][key].as_str().unwrap_or_default();
     STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default().into()

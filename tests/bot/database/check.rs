@@ -48,9 +48,9 @@ async fn rows_that_nothing_leads_to_are_told_with_what_to_do() {
             found(url).await,
             [
                 "1 rows of `followed_clusters` without their pull request",
-                "2 deliveries that wait, and no job that would look at them",
-                "1 jobs that run and that nobody holds",
-                "1 rows of `dashboards` of a repository that has no job, which are never looked at",
+                "2 deliveries that wait without a job for them",
+                "1 jobs that run without a worker",
+                "1 rows of `dashboards` of a repository that has no job, which Capstan never reads",
             ]
         );
         assert!(check(url).await.findings.iter().all(|finding| finding.remedy.ends_with(['.', '`'])));
@@ -67,13 +67,13 @@ async fn tables_of_another_schema_are_told_and_left_alone() {
                      VALUES (999, 'later', TRUE, CAST('0' AS TYPE), 0)";
         let bytes = if url.starts_with("sqlite") { "BLOB" } else { "BYTEA" };
         execute(url, &later.replace("TYPE", bytes)).await;
-        assert_eq!(found(url).await, [format!("its tables are of schema 999, and this Capstan knows {known} at most")]);
+        assert_eq!(found(url).await, [format!("its tables have schema 999, but this Capstan knows at most {known}")]);
         let mut nowhere = Vec::new();
         let refused = Database::export(url, Arc::new(SystemClock), &mut nowhere).await.unwrap_err().to_string();
         assert_eq!(
             refused,
             format!(
-                "the database's tables are of schema 999, and this Capstan's of {known}: export it with the Capstan that \
+                "the database's tables have schema 999, and those of this Capstan have {known}: export it with the Capstan that \
                  made it, or a newer one"
             )
         );
@@ -86,7 +86,7 @@ async fn tables_of_another_schema_are_told_and_left_alone() {
         );
 
         execute(url, "DELETE FROM capstan_migrations WHERE version > 11").await;
-        assert_eq!(found(url).await, [format!("its tables are of schema 11, and this Capstan's of {known}")]);
+        assert_eq!(found(url).await, [format!("its tables have schema 11, and those of this Capstan have {known}")]);
         let still = found(url).await;
         assert_eq!(still.len(), 1, "it is left as it is: {still:?}");
     })

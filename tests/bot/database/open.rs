@@ -64,7 +64,7 @@ async fn a_database_that_can_only_be_read_is_told() {
 async fn urls_of_other_engines_are_refused_and_passwords_never_shown() {
     assert_eq!(
         error("mysql://capstan:hunter2@db/capstan").await,
-        "database URL: `mysql:` is no engine that Capstan knows; expected `sqlite:///path/to/file` or \
+        "database URL: `mysql:` is not an engine that Capstan knows; expected `sqlite:///path/to/file` or \
          `postgres://user@host/database`"
     );
     let unreachable = error("postgres://capstan:hunter2@127.0.0.1:1/fleet").await;

@@ -122,12 +122,9 @@ async fn a_stream_that_is_not_as_it_was_written_leaves_the_database_empty() {
     let cases = [
         ("", "line 1: the file ends here, before its last line".to_owned()),
         ("hello\n", "line 1: this is not an export of `capstan database export`".to_owned()),
-        (
-            "{\"capstanDatabase\":2}\n",
-            "line 1: it is of format 2, and this Capstan reads format 1".to_owned(),
-        ),
+        ("{\"capstanDatabase\":2}\n", "line 1: it has format 2, but this Capstan reads format 1".to_owned()),
         (without_end.as_str(), format!("line {last}: the file ends here, before its last line")),
-        (without_row.as_str(), format!("line {}: 10 rows were announced, and 9 came", last - 1)),
+        (without_row.as_str(), format!("line {}: 10 rows were announced, but there are 9", last - 1)),
         (
             &stream.replace("\"ada\"", "\"eve\""),
             format!("line {last}: the lines are not those that were written"),
@@ -135,7 +132,7 @@ async fn a_stream_that_is_not_as_it_was_written_leaves_the_database_empty() {
         (&(stream.clone() + "{}\n"), format!("line {}: something follows the last line", last + 1)),
         (
             &stream.replace("[7,4,8]", "[7,\"4\",8]"),
-            "`answered_issues.issue` cannot hold what stands there".to_owned(),
+            "`answered_issues.issue` cannot hold this value".to_owned(),
         ),
         (
             &stream.replace("[7,4,8]", "[7,4]"),
@@ -145,7 +142,7 @@ async fn a_stream_that_is_not_as_it_was_written_leaves_the_database_empty() {
         (&stream.replace("[\"audit\"", "[\"drop\""), "the header names no table `drop`".to_owned()),
         (
             &stream.replace(&format!("\"schema\":{schema}"), "\"schema\":999"),
-            "line 1: it was made by a newer Capstan (0.1.0): its tables are of schema 999".to_owned(),
+            "line 1: it was made by a newer Capstan (0.1.0): its tables have schema 999".to_owned(),
         ),
         (
             &stream.replace("\"name\":\"jobs\"", "\"name\":\"passwords\""),

@@ -59,7 +59,7 @@ async fn what_a_release_lacks_is_told_by_name() {
     let lacks = fetched(&spec(&host, "version: v1.0.3, "), &hosts, nobody.clone()).await.unwrap_err();
     assert_eq!(
         lacks.to_string(),
-        format!("release v1.0.3 of {host}/acme/own has no metadata: it wants a file `metadata.yaml`")
+        format!("release v1.0.3 of {host}/acme/own has no metadata: it needs a file `metadata.yaml`")
     );
     forge.publish_release("acme/own", "v1.0.4", &[("metadata.yaml", METADATA.as_bytes())]).unwrap();
     let lacks = fetched(&spec(&host, "version: v1.0.4, "), &hosts, nobody.clone()).await.unwrap_err();

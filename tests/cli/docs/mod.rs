@@ -13,7 +13,7 @@ mod links;
 mod lists;
 mod settings;
 mod tour;
-mod words;
+pub(super) mod words;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -14,7 +14,7 @@ const BOUNDS: &[(&str, usize, usize)] =
     &[("docs/tutorials/", 120, 30), ("docs/rules/", 155, 30), ("", 160, 40)];
 
 /// What does not occur: other words are plainer.
-const WORDS: &[&str] = &[
+pub(crate) const WORDS: &[&str] = &[
     "whoever",
     "whomever",
     "whom",

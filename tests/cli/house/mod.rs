@@ -15,6 +15,7 @@ use syn::visit::Visit;
 mod circles;
 mod methods;
 mod shape;
+mod wording;
 
 /// The packages. One without a table of rooms in its `lib.rs` is one room.
 const PACKAGES: &[&str] = &[

@@ -42,7 +42,7 @@ const VALUES: [(&str, &str, &str); 21] = [
     ("OPENSTACK_CLOUD_CACERT_B64", "Y2VydA==", "Y2VydA=="),
 ];
 
-/// The type of each that is no text.
+/// The type of each that is not text.
 const TYPES: [(&str, &str); 5] = [
     ("CONTROL_PLANE_MACHINE_COUNT", "{type: integer, minimum: 1}"),
     ("WORKER_MACHINE_COUNT", "{type: integer, default: 1}"),

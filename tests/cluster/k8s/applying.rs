@@ -139,7 +139,7 @@ async fn no_value_of_a_secret_is_in_an_error() {
     for broken in [
         secret(json!({"password": "aHVudGVyMw=="})),
         secret(json!({"password": "hunter2 is not base64"})),
-        secret(json!({"password": {"hunter2": "is no text"}})),
+        secret(json!({"password": {"hunter2": "is not text"}})),
         secret(json!("hunter2")),
     ] {
         let error = ground.cluster.apply(&by, &broken, Run::Dry, Contested::Take).await.unwrap_err();

@@ -59,7 +59,7 @@ pub(crate) struct Row {
 pub(crate) enum Change {
     /// Writes a file: path below `gauss`, and text.
     Write(&'static str, &'static str),
-    /// Writes a file that is no text.
+    /// Writes a file that is not text.
     Bytes(&'static str, &'static [u8]),
     /// Puts a symbolic link there.
     Link(&'static str, &'static str),

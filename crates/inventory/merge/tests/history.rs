@@ -90,20 +90,20 @@ fn what_is_final_stays_as_it_is() {
         (
             "{network: {cidr: b}}",
             vec![
-                "inventory-final i/0.yaml:4:55 `/network` is final since Environment e, i/1.yaml:4:56, where it stands in aws/v1.0.0/schema.yaml:6:14: ClusterDefinition c sets it to something else. Take it out here, or out of `final`",
+                "inventory-final i/0.yaml:4:55 `/network` is final since Environment e, i/1.yaml:4:56, where it is in aws/v1.0.0/schema.yaml:6:14: ClusterDefinition c sets it to something else. Take it out here, or out of `final`",
             ],
         ),
         (
             "{network: ~}",
             vec![
-                "inventory-final i/0.yaml:4:48 `/network` is final since Environment e, i/1.yaml:4:56, where it stands in aws/v1.0.0/schema.yaml:6:14: ClusterDefinition c sets it to something else. Take it out here, or out of `final`",
+                "inventory-final i/0.yaml:4:48 `/network` is final since Environment e, i/1.yaml:4:56, where it is in aws/v1.0.0/schema.yaml:6:14: ClusterDefinition c sets it to something else. Take it out here, or out of `final`",
             ],
         ),
         (
             "{network: {mtu: 9}, size: 4}",
             vec![
-                "inventory-final i/0.yaml:4:54 `/network` is final since Environment e, i/1.yaml:4:56, where it stands in aws/v1.0.0/schema.yaml:6:14: ClusterDefinition c sets it to something else. Take it out here, or out of `final`",
-                "inventory-final i/0.yaml:4:64 `/size` is final since Environment e, i/1.yaml:4:66, where it stands in aws/v1.0.0/schema.yaml:3:34: ClusterDefinition c sets it to something else. Take it out here, or out of `final`",
+                "inventory-final i/0.yaml:4:54 `/network` is final since Environment e, i/1.yaml:4:56, where it is in aws/v1.0.0/schema.yaml:6:14: ClusterDefinition c sets it to something else. Take it out here, or out of `final`",
+                "inventory-final i/0.yaml:4:64 `/size` is final since Environment e, i/1.yaml:4:66, where it is in aws/v1.0.0/schema.yaml:3:34: ClusterDefinition c sets it to something else. Take it out here, or out of `final`",
             ],
         ),
     ] {

@@ -262,7 +262,7 @@ fn wrong_items_and_directives_are_found_where_they_stand() {
             "{}",
             "{map: {$patch: delete}}",
             vec![
-                "inventory-type i/3.yaml:4:23 `$patch: delete` stands in an item of a list whose items the schema tells apart by a key; `/map` is none: `null` removes a value",
+                "inventory-type i/3.yaml:4:23 `$patch: delete` is for items of a list that the schema identifies by a key, but `/map` is not such a list: `null` removes a value",
             ],
         ),
         (

@@ -167,7 +167,7 @@ impl Builder<'_> {
         let Some(document) = document else {
             return Err(RenderError::malformed(
                 &name.place,
-                format!("{} is no OpenAPI description: it has `definitions`", name.text),
+                format!("{} is not an OpenAPI description: it has `definitions`", name.text),
             ));
         };
         let schema = CustomSchema::new(document.to_value());

@@ -21,7 +21,7 @@ pub struct Record {
     /// Whether a definition of the new version may already be installed: from then on there is no way back.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub definitions_changed: bool,
-    /// Whether objects of an earlier, incomplete version may exist: then the old Deployments alone are no way back.
+    /// Whether objects of an earlier, incomplete version may exist: then restoring the old Deployments is not enough.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub objects_changed: bool,
     /// The Deployments that were stopped for an upgrade, with the replicas that they had.

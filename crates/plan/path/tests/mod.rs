@@ -132,7 +132,7 @@ fn the_newest_release_is_offered_that_the_track_allows_and_that_skips_no_minor()
             "-",
             "1.30",
             Track::Minor,
-            "The cluster's release is unknown, so what its track `minor` allows cannot be told: record `release` in its capstan.yaml.",
+            "The cluster's release is unknown, so what its track `minor` allows is unknown: record `release` in its capstan.yaml.",
         ),
         ("-", "1.34", Track::Any, "The provider aws has no release that is offered."),
         // The cluster's own base says more than its release: an edit held it back.

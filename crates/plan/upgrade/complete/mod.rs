@@ -344,7 +344,7 @@ impl<'a> Check<'_, 'a> {
         for outside in &base.outside {
             let file = &base.files[outside.file];
             let message = format!(
-                "The base reads {} from outside of its folder, where Capstan edits nothing, so nobody can tell here whether the cluster has {id}, which the release changes. Let the base hold its objects itself, or make the change there by hand and record the release.",
+                "The base reads {} from outside of its folder, where Capstan edits nothing, so it is unknown here whether the cluster has {id}, which the release changes. Keep the objects in the base itself, or make the change there by hand and record the release.",
                 outside.text
             );
             let place = Place::at(file.path.clone(), file.yaml.position(outside.at));
@@ -383,12 +383,14 @@ fn finding(id: &ObjectId, object: &Node, lack: Lack, place: Place) -> Finding {
     };
     let what = if lack.path.is_root() { id.to_string() } else { format!("{id} {}", lack.path) };
     let differs = match (shown(&lack.wanted), shown(&lack.found)) {
-        (Some(_), None) if lack.path.is_root() => "the release brings it, and it would not come".to_owned(),
+        (Some(_), None) if lack.path.is_root() => "the release has it, but it would not be added".to_owned(),
         (None, _) if lack.path.is_root() => "the release drops it, and it would stay".to_owned(),
-        (Some(wanted), Some(found)) => format!("the release has {wanted}, and {found} would stand there"),
-        (Some(wanted), None) => format!("the release has {wanted}, and nothing would stand there"),
+        (Some(wanted), Some(found)) => {
+            format!("the release has {wanted}, but the cluster would have {found}")
+        }
+        (Some(wanted), None) => format!("the release has {wanted}, but the cluster would have nothing"),
         (None, found) => {
-            format!("the release has it no longer, and {} would stay", found.unwrap_or_default())
+            format!("the release no longer has it, but {} would stay", found.unwrap_or_default())
         }
     };
     let message = format!(

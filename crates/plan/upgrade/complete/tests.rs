@@ -256,7 +256,7 @@ fn a_finding_names_the_place_and_both_values_and_no_secret() {
     assert_eq!(finding.place.as_ref().unwrap().to_string(), "a/b/base/all.yaml:5:13");
     assert!(
         finding.message.starts_with(
-            "MachineDeployment peu01-md-0 /spec/replicas: the release has `3`, and `2` would stand there."
+            "MachineDeployment peu01-md-0 /spec/replicas: the release has `3`, but the cluster would have `2`."
         ),
         "{}",
         finding.message

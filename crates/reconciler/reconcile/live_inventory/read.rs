@@ -63,7 +63,7 @@ pub(super) fn config_maps() -> ApiKind {
     ApiKind::of_version("v1", "ConfigMap")
 }
 
-/// What stands at a pointer; nothing where that is no text.
+/// What stands at a pointer; nothing where that is not text.
 pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

@@ -33,7 +33,7 @@ async fn a_secret_holds_what_vault_has_and_whose_it_is() {
     );
     let value = |key: &str| town.value("peu01-cloud", key).unwrap();
     assert_eq!(value("clouds.yaml"), canary("one"));
-    // What is no text is JSON.
+    // What is not text is JSON.
     assert_eq!((value("ports").as_str(), value("ca").as_str()), ("[80,443]", r#"{"pem":true}"#));
     let status = town.live().object("VaultSecret", "cloud").unwrap()["status"].clone();
     assert_eq!(status["version"], json!({"clouds.yaml": 1, "ports": 1, "ca": 1}));

@@ -1,0 +1,257 @@
+//! Words of what the programs say: string literals of the product, in macros and attributes too, and the documentation of
+//! items that becomes help or a schema. [`WORDS`] and [`PHRASES`] do not occur there.
+//!
+//! A text of fewer words than [`SENTENCE`] is a name or a value. What is between backticks is code, and between braces a
+//! value that is filled in.
+
+use std::fs;
+use std::path::Path;
+
+use capstan_test_parts::sources::{is_test, sources};
+use syn::buffer::Cursor;
+use syn::parse::{Parse, ParseStream};
+use syn::visit::Visit;
+
+use super::is_for_tests;
+use crate::docs::words::WORDS;
+
+/// What does not occur besides.
+const PHRASES: &[&str] = &[
+    "all the same",
+    "as good as",
+    "cannot be told",
+    "comes to no end",
+    "goes on",
+    "hangs on",
+    "has come to",
+    "has it go on",
+    "looked at",
+    "nobody can tell",
+    "nobody knows",
+    "of whom",
+    "says not",
+    "so that nobody",
+    "somebody else",
+    "stands still",
+    "takes no",
+    "were it",
+];
+
+/// How many words make a text.
+const SENTENCE: usize = 4;
+
+/// Derives that show the documentation of an item to users.
+const SHOWN: &[&str] = &["Args", "JsonSchema", "Parser", "Subcommand", "ValueEnum"];
+
+/// Attributes for the compiler alone.
+const SILENT: &[&str] = &["allow", "cfg", "cfg_attr", "derive", "doc", "expect"];
+
+/// The texts of a file.
+#[derive(Default)]
+struct Texts {
+    found: Vec<String>,
+    is_shown: bool,
+}
+
+/// String literals of tokens, in groups too.
+struct Literals(Vec<String>);
+
+impl Parse for Literals {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        input.step(|cursor| {
+            let mut found = Vec::new();
+            let end = collect(*cursor, &mut found);
+            Ok((Self(found), end))
+        })
+    }
+}
+
+fn collect<'a>(mut rest: Cursor<'a>, found: &mut Vec<String>) -> Cursor<'a> {
+    while !rest.eof() {
+        if let Some((inside, _, _, after)) = rest.any_group() {
+            collect(inside, found);
+            rest = after;
+        } else if let Some((literal, after)) = rest.literal() {
+            if let syn::Lit::Str(text) = syn::Lit::new(literal) {
+                found.push(text.value());
+            }
+            rest = after;
+        } else if let Some((_, after)) = rest.token_tree() {
+            rest = after;
+        }
+    }
+    rest
+}
+
+impl Texts {
+    fn of(source: &str) -> Vec<String> {
+        let mut texts = Self::default();
+        texts.visit_file(&syn::parse_file(source).unwrap());
+        texts.found
+    }
+
+    /// Whether an item's documentation is shown. It is taken, where it is.
+    fn enter(&mut self, attributes: &[syn::Attribute]) -> bool {
+        let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
+        let derived: Vec<syn::Path> = derives.flat_map(derived).collect();
+        let is_shown = derived.iter().any(|path| {
+            path.segments.last().is_some_and(|last| SHOWN.contains(&last.ident.to_string().as_str()))
+        });
+        let outer = std::mem::replace(&mut self.is_shown, is_shown);
+        self.document(attributes);
+        outer
+    }
+
+    fn document(&mut self, attributes: &[syn::Attribute]) {
+        if self.is_shown {
+            let lines: Vec<String> = attributes.iter().filter_map(line).collect();
+            self.found.push(lines.concat());
+        }
+    }
+}
+
+fn derived(attribute: &syn::Attribute) -> syn::punctuated::Punctuated<syn::Path, syn::Token![,]> {
+    attribute.parse_args_with(syn::punctuated::Punctuated::parse_terminated).unwrap()
+}
+
+/// A line of documentation.
+fn line(attribute: &syn::Attribute) -> Option<String> {
+    let value = &attribute.meta.require_name_value().ok().filter(|meta| meta.path.is_ident("doc"))?.value;
+    match value {
+        syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
+        _ => None,
+    }
+}
+
+impl<'ast> Visit<'ast> for Texts {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_for_tests(&item.attrs) {
+            syn::visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if !is_for_tests(&item.attrs) {
+            syn::visit::visit_item_impl(self, item);
+        }
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        let outer = self.enter(&item.attrs);
+        syn::visit::visit_item_struct(self, item);
+        self.is_shown = outer;
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        let outer = self.enter(&item.attrs);
+        syn::visit::visit_item_enum(self, item);
+        self.is_shown = outer;
+    }
+
+    fn visit_field(&mut self, field: &'ast syn::Field) {
+        self.document(&field.attrs);
+        syn::visit::visit_field(self, field);
+    }
+
+    fn visit_variant(&mut self, variant: &'ast syn::Variant) {
+        self.document(&variant.attrs);
+        syn::visit::visit_variant(self, variant);
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        if SILENT.iter().any(|silent| attribute.path().is_ident(silent)) {
+            return;
+        }
+        match &attribute.meta {
+            syn::Meta::List(_) => self.found.extend(attribute.parse_args::<Literals>().unwrap().0),
+            _ => syn::visit::visit_attribute(self, attribute),
+        }
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        self.found.extend(call.parse_body::<Literals>().unwrap().0);
+    }
+
+    fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
+        self.found.push(text.value());
+    }
+}
+
+/// What of a text reads badly.
+fn badly(text: &str) -> Vec<String> {
+    let is_letter = |c: char| c.is_alphabetic() || "-_'".contains(c);
+    let outside = |marks: &[char], text: &str| text.split(marks).step_by(2).collect::<Vec<_>>().join(" _ ");
+    let spoken = outside(&['{', '}'], &outside(&['`'], text));
+    let spoken = spoken.to_lowercase().replace(|c| !is_letter(c), " ");
+    let words: Vec<&str> = spoken.split_whitespace().collect();
+    if words.len() < SENTENCE {
+        return Vec::new();
+    }
+    let spoken = format!(" {} ", words.join(" "));
+    let all = WORDS.iter().chain(PHRASES).filter(|phrase| spoken.contains(&format!(" {phrase} ")));
+    let mut found: Vec<String> = all.map(|phrase| (*phrase).to_owned()).collect();
+    // "There is no host" and "it is no longer there" read well, "it is no host" does not.
+    let is_not = words.windows(4).any(|four| {
+        let (["is" | "are" | "was" | "were", "no" | "none"], [before, .., after]) = (&four[1..3], four)
+        else {
+            return false;
+        };
+        !["here", "there"].contains(before) && !["longer", "more"].contains(after)
+    });
+    found.extend(is_not.then(|| "is no".to_owned()));
+    found
+}
+
+#[test]
+fn texts_of_the_programs_read_easily() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let product = |file: &Path| {
+        let below = file.strip_prefix(root).unwrap();
+        !is_test(below) && !below.starts_with("crates/forge")
+    };
+    let (mut troubles, mut texts) = (Vec::new(), 0);
+    for file in sources().into_iter().filter(|file| product(file)) {
+        for text in Texts::of(&fs::read_to_string(&file).unwrap()) {
+            texts += 1;
+            troubles.extend(
+                badly(&text).iter().map(|phrase| format!("{}: `{phrase}` in: {text}", file.display())),
+            );
+        }
+    }
+    assert!(troubles.is_empty(), "write these in other words:\n{}", troubles.join("\n"));
+    assert!(texts > 20_000, "{texts} texts: the test looks in the wrong place");
+}
+
+#[test]
+fn the_test_sees_what_users_read() {
+    let source = r##"
+        /// Not shown at all here.
+        struct Plain;
+        /// What the key
+        /// stands for.
+        #[derive(Debug, schemars::JsonSchema)]
+        struct Shown { #[arg(help = "of an argument")] field: u8 }
+        #[expect(unused, reason = "not for users")]
+        fn f() {
+            tracing::warn!(key = %a, "in a log {}", format!("in a group"));
+            let x = r#"in a constant"#;
+        }
+        #[cfg(test)]
+        mod tests { const A: &str = "in a test"; }
+    "##;
+    let texts = Texts::of(source);
+    assert_eq!(
+        texts,
+        [" What the key stands for.", "", "of an argument", "in a log {}", "in a group", "in a constant"]
+    );
+    assert_eq!(badly("The cluster stands there: `nobody knows`."), ["stands"]);
+    assert_eq!(
+        badly("{name} is no file, so that nobody\nknows it"),
+        ["nobody knows", "so that nobody", "is no"]
+    );
+    for good in
+        ["there is no file here", "it is no longer there", "stands", "a `stands` b c d", "told_by id of x"]
+    {
+        assert!(badly(good).is_empty(), "{good}");
+    }
+}
