@@ -370,7 +370,7 @@ fn a_host_without_an_address_is_named_and_is_no_backend() {
     world.run(&["a"], usize::MAX);
     let told = world.condition("a", "ServicesReady");
     assert!(
-        told.contains("a-control-plane-30000: bm-1 is no backend: it has no address yet: neither network data nor a Machine"),
+        told.contains("a-control-plane-30000: bm-1 is not a backend: it has no address yet: neither network data nor a Machine"),
         "{told}"
     );
     // Its Machine gives one.
@@ -484,7 +484,7 @@ fn the_secret_of_a_management_controller_is_neither_read_nor_mounted() {
     world.run(&["a"], usize::MAX);
     let told = world.condition("a", "ServicesReady");
     assert!(
-        told.contains("bm-0 is no backend: its networkData names the Secret of a management controller"),
+        told.contains("bm-0 is not a backend: its networkData names the Secret of a management controller"),
         "{told}"
     );
     assert!(
