@@ -33,36 +33,35 @@ pub struct ReconcileOptions {
     /// Address and port of /healthz, /readyz and /metrics [env: CAPSTAN_LISTEN] [default: 127.0.0.1:8081]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<String>,
-    /// How many namespaces are watched one by one for drift, kinds counted apart, of kinds that the
-    /// reconciler may not watch in all namespaces; each takes a connection. 0: none, the interval is enough
-    /// [env: CAPSTAN_NAMESPACE_WATCHES] [default: 200]
+    /// How many namespaces to watch one by one for drift, for kinds that the reconciler may not watch in all
+    /// namespaces. Each pair of kind and namespace counts, and needs a connection. 0: none, only the interval [env:
+    /// CAPSTAN_NAMESPACE_WATCHES] [default: 200]
     #[arg(long, value_name = "NUMBER")]
     pub namespace_watches: Option<String>,
-    /// How many seconds reading and rendering one cluster folder may take; what takes longer is refused, and
-    /// the others go on [env: CAPSTAN_RENDER_TIMEOUT_SECONDS] [default: 60]
+    /// How many seconds reading and rendering one cluster folder may take. A folder that takes longer is refused, and
+    /// the others continue [env: CAPSTAN_RENDER_TIMEOUT_SECONDS] [default: 60]
     #[arg(long, value_name = "NUMBER")]
     pub render_timeout_seconds: Option<String>,
-    /// Memory that rendering may take, in MiB, and one cluster folder a tenth of it; a folder that takes more is
-    /// refused, and the others go on [env: CAPSTAN_RENDER_MEMORY_MIB] [default: 512]
+    /// Memory for rendering, in MiB, of which one cluster folder may use a tenth. A folder that needs more is
+    /// refused, and the others continue [env: CAPSTAN_RENDER_MEMORY_MIB] [default: 512]
     #[arg(long, value_name = "NUMBER")]
     pub render_memory_mib: Option<String>,
     /// Namespace of the service account capstan-providers, with whose rights the providers of this management
     /// cluster are installed [env: CAPSTAN_PROVIDERS_NAMESPACE] [default: none are installed]
     #[arg(long, value_name = "NAMESPACE")]
     pub providers_namespace: Option<String>,
-    /// How many seconds a provider's Deployments, its webhooks and the ends of its old pods are waited for, each
-    /// time; then the set stops there [env: CAPSTAN_PROVIDER_TIMEOUT_SECONDS] [default: 600]
+    /// How many seconds to wait for each of a provider's Deployments, its webhooks and the end of its old pods; after
+    /// that, the set stops there [env: CAPSTAN_PROVIDER_TIMEOUT_SECONDS] [default: 600]
     #[arg(long, value_name = "NUMBER")]
     pub provider_timeout_seconds: Option<String>,
-    /// Hosts from which components of providers may be fetched, with commas between them; each with its port where that
-    /// is not the scheme's own, with `http://` before it where it has no TLS, and with `private://` where its name leads into
-    /// a private network; without any, components come from ConfigMaps alone [env: CAPSTAN_PROVIDER_HOSTS]
-    /// [default: none]
+    /// Hosts from which components of providers may be fetched, separated by commas. Add the port if it is not the
+    /// default of the scheme, `http://` if the host has no TLS, and `private://` if its name resolves to a private
+    /// network. Without any, components come only from ConfigMaps [env: CAPSTAN_PROVIDER_HOSTS] [default: none]
     #[arg(long, value_name = "HOST,…")]
     pub provider_hosts: Option<String>,
-    /// Hosts of OpenStack clouds that preflights may ask, with commas between them; each with its port where that is not
-    /// the scheme's own: Keystone and whatever its catalog names. Without any, no cloud is asked
-    /// [env: CAPSTAN_CLOUD_HOSTS] [default: none]
+    /// Hosts of OpenStack clouds that preflights may ask, separated by commas: Keystone and every host in its
+    /// catalog. Add the port if it is not the default of the scheme. Without any, no cloud is asked [env:
+    /// CAPSTAN_CLOUD_HOSTS] [default: none]
     #[arg(long, value_name = "HOST,…")]
     pub cloud_hosts: Option<String>,
     /// Name or address at which the node ports of this management cluster are reached, for the endpoints of SIPClusters

@@ -66,8 +66,8 @@ pub struct ServeOptions {
     /// CAPSTAN_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<String>,
-    /// Address and port of /readyz and /metrics, for which nobody signs in, and of the pages where it is a loopback
-    /// address [env: CAPSTAN_INTERNAL_LISTEN] [default: 127.0.0.1:8082]
+    /// Address and port of /readyz and /metrics, which need no sign-in, and of the pages if it is a loopback address
+    /// [env: CAPSTAN_INTERNAL_LISTEN] [default: 127.0.0.1:8082]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub internal_listen: Option<String>,
     /// Address and port of a further listener with /metrics, /readyz and /healthz, and without the fleet page: for
@@ -75,8 +75,8 @@ pub struct ServeOptions {
     /// CAPSTAN_METRICS_LISTEN] [default: none]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub metrics_listen: Option<String>,
-    /// Connections to --listen at a time; where there are more, those are closed that said nothing for longest
-    /// [env: CAPSTAN_CONNECTIONS] [default: half of the file handles that this process may have, at most 512]
+    /// Connections to --listen at a time; beyond that, those that were silent for longest are closed [env:
+    /// CAPSTAN_CONNECTIONS] [default: half of the file handles that this process may have, at most 512]
     #[arg(long, value_name = "NUMBER")]
     pub connections: Option<String>,
     /// How long the head of a request may take, and how long a connection may be without a request [env:
@@ -90,8 +90,8 @@ pub struct ServeOptions {
     /// CAPSTAN_BODY_MEMORY_MIB] [default: 64]
     #[arg(long, value_name = "MIB")]
     pub body_memory_mib: Option<String>,
-    /// How long records are kept that are only looked up: checks, answered comments, audit [env:
-    /// CAPSTAN_RETENTION_DAYS] [default: 90]
+    /// How long to keep records for later reference: checks, answered comments, audit [env: CAPSTAN_RETENTION_DAYS]
+    /// [default: 90]
     #[arg(long, value_name = "DAYS")]
     pub retention_days: Option<String>,
     /// URL at which GitHub and reconcilers reach the bot [env: CAPSTAN_PUBLIC_URL]
@@ -104,8 +104,8 @@ pub struct ServeOptions {
     /// Folder for mirrors and the database [env: CAPSTAN_STATE_DIR] [default: ~/.local/state/capstan]
     #[arg(long, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
-    /// File with a key of the bot's own, 32 bytes in base64: seals keys in the database and authenticates
-    /// decisions [env: CAPSTAN_KEY_FILE] [default: capstan.key in the state directory, made where it is missing]
+    /// File with the bot's own key, 32 bytes in base64: it seals keys in the database and authenticates decisions
+    /// [env: CAPSTAN_KEY_FILE] [default: capstan.key in the state directory, created if it is missing]
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
     /// REST API of GitHub, GitHub Enterprise Server or a test forge [env: CAPSTAN_GITHUB_API_URL]
@@ -135,7 +135,7 @@ pub struct ServeOptions {
     /// [default: 4]
     #[arg(long, value_name = "NUMBER")]
     pub workers: Option<String>,
-    /// How long the work on a repository may take before it is put back [env: CAPSTAN_JOB_SECONDS] [default: 900]
+    /// How long the work on a repository may take before it is requeued [env: CAPSTAN_JOB_SECONDS] [default: 900]
     #[arg(long, value_name = "SECONDS")]
     pub job_seconds: Option<String>,
     /// How long planning or judging one cluster may take [env: CAPSTAN_PLANNER_SECONDS] [default: 60]
@@ -144,9 +144,9 @@ pub struct ServeOptions {
     /// Memory that a planning process may take, in MiB [env: CAPSTAN_PLANNER_MEMORY_MIB] [default: 1024]
     #[arg(long, value_name = "MIB")]
     pub planner_memory_mib: Option<String>,
-    /// Hosts that `providers.hosts` of a repository may name, with commas between them; each with its port where that is
-    /// not the scheme's own, with `http://` before it where it has no TLS, and with `private://` where its name leads into a
-    /// private network [env: CAPSTAN_PROVIDER_HOSTS] [default: docker.io,ghcr.io,github.com,gitlab.com,quay.io]
+    /// Hosts that `providers.hosts` of a repository may name, separated by commas. Add the port if it is not the
+    /// default of the scheme, `http://` if the host has no TLS, and `private://` if its name resolves to a private
+    /// network [env: CAPSTAN_PROVIDER_HOSTS] [default: docker.io,ghcr.io,github.com,gitlab.com,quay.io]
     #[arg(long, value_name = "HOST,…")]
     pub provider_hosts: Option<String>,
     /// File with credentials, by host, for fetching components of providers [env:
@@ -157,8 +157,8 @@ pub struct ServeOptions {
     /// CAPSTAN_WAVE_WEBHOOKS_FILE] [default: none]
     #[arg(long, value_name = "FILE")]
     pub wave_webhooks_file: Option<PathBuf>,
-    /// Address of an OpenTelemetry collector that takes OTLP over HTTP, of a program that was built with the feature
-    /// `otlp`: a span for each delivery and job [env: CAPSTAN_OTLP_ENDPOINT] [default: none]
+    /// Address of an OpenTelemetry collector for OTLP over HTTP: a span for each delivery and job. The program must
+    /// be built with the feature `otlp` [env: CAPSTAN_OTLP_ENDPOINT] [default: none]
     #[arg(long, value_name = "URL")]
     pub otlp_endpoint: Option<String>,
     /// File with headers that are sent to it, one per line, such as `authorization: Bearer …` [env:

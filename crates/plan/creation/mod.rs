@@ -134,12 +134,12 @@ pub struct CreatedCluster {
 pub enum NotMade {
     /// The release names versions, and holds no objects.
     #[error(
-        "{0} names versions and holds no objects, so that no cluster can be made from it: such a cluster is made of its chart's App or HelmRelease"
+        "{0} names versions and holds no objects, so no cluster can be made from it: write the App or HelmRelease of its chart instead"
     )]
     NamesVersions(SourceId),
     /// The release has no `Cluster`.
     #[error(
-        "{0} holds no whole `Cluster`, so that no cluster can be made from it: what it holds is for clusters that there are"
+        "{0} holds no complete `Cluster`, so no cluster can be made from it: its objects are for existing clusters"
     )]
     NoCluster(SourceId),
     /// Variables without a value, and values of no variable: a sentence each.

@@ -161,12 +161,12 @@ fn what_is_no_cluster_makes_none() {
         (
             [("pool.yaml", fragment)],
             &given[..0],
-            "aws/v1.0.0 holds no whole `Cluster`, so that no cluster can be made from it: what it holds is for clusters that there are",
+            "aws/v1.0.0 holds no complete `Cluster`, so no cluster can be made from it: its objects are for existing clusters",
         ),
         (
             [("workers.yaml", WORKERS)],
             &given[..1],
-            "aws/v1.0.0 holds no whole `Cluster`, so that no cluster can be made from it: what it holds is for clusters that there are",
+            "aws/v1.0.0 holds no complete `Cluster`, so no cluster can be made from it: its objects are for existing clusters",
         ),
     ] {
         let refused = made(&release(&files), "gauss/peu01/base", &FolderShape::default(), given).unwrap_err();

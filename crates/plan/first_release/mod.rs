@@ -55,8 +55,7 @@ pub fn first_release(
     if let Some(scalar) = &cluster.release_scalar {
         return Err(refuse(
             scalar.place.clone(),
-            "this cluster names a release of Giant Swarm, so that its releases are those: name the repository that holds \
-             them in `releases.repository`",
+            "this cluster names a release of Giant Swarm, so its releases are those: name the repository that holds them in `releases.repository`",
         ));
     }
     let (kustomizations, manifests): (Vec<&Manifest>, Vec<&Manifest>) =

@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Read this commit, branch or tag instead of the work tree
     #[arg(long, global = true, value_name = "REV")]
     pub at: Option<String>,
-    /// A checkout of the repository that holds the releases, where .capstan.yaml names another one
+    /// A checkout of the repository with the releases, if .capstan.yaml names another one
     #[arg(long, global = true, value_name = "DIR")]
     pub releases: Option<PathBuf>,
     /// What to do.
@@ -87,8 +87,8 @@ pub struct PlannerProcess {
 /// `capstan crds`
 #[derive(Debug, Args)]
 pub struct Crds {
-    /// Print those of the seven kinds of providers instead (operator.cluster.x-k8s.io), for a management cluster where no
-    /// Cluster API operator brings them
+    /// Print those of the seven kinds of providers instead (operator.cluster.x-k8s.io), for a management cluster
+    /// without the Cluster API operator
     #[arg(long)]
     pub providers: bool,
     /// Print that of SIPCluster instead (airship.airshipit.org), which requests bare-metal hosts for a tenant cluster
@@ -198,7 +198,7 @@ pub enum Command {
     Plan(Plan),
     /// Print an upgrade as a unified diff, or write it to the work tree
     Upgrade(Upgrade),
-    /// Print a cluster's objects, base and overlay together, as they would be applied
+    /// Print a cluster's objects, base and overlay together, as they are applied
     Render(Render),
     /// Check layout, settings, YAML, references and rules, over the whole tree or below some paths
     Validate(Validate),
@@ -351,8 +351,8 @@ pub struct Plan {
 /// What may be overwritten in a cluster of which nobody recorded the release.
 #[derive(Debug, Args)]
 pub struct Overwriting {
-    /// Where the cluster's release is unknown, take the release's value over what stands there: of one field by its path
-    /// (may be given several times), or of all without one
+    /// If the cluster's release is unknown, take the release's value instead of the cluster's: of one field by its
+    /// path (may be given several times), or of all without a path
     #[arg(long = "overwrite", value_name = "PATH", num_args = 0..=1, default_missing_value = "", value_parser = field)]
     fields: Vec<FieldPath>,
 }

@@ -137,7 +137,7 @@ async fn what_cannot_be_made_is_answered_and_nothing_is_written() {
         ("/capstan create gauss/new from aws/v30.0.0 CLUSTER_NAM=new", "did you mean `CLUSTER_NAME`?"),
         ("/capstan create gauss/new from aws/v31.0.0 CLUSTER_NAME=new", "there is no release `aws/v31.0.0`"),
         ("/capstan create gauss/peu01 from aws/v30.0.0 CLUSTER_NAME=new", "is there already"),
-        ("/capstan create gauss/new from aws/v21.0.0", "holds no whole `Cluster`"),
+        ("/capstan create gauss/new from aws/v21.0.0", "holds no complete `Cluster`"),
         ("/capstan create gauss/new", "needs the new cluster's folder and a release"),
         ("/capstan destroy gauss/peu02", "there is no cluster `gauss/peu02`; did you mean `gauss/peu01`?"),
         ("/capstan destroy gauss/peu01", "no management cluster claims gauss/peu01"),

@@ -152,7 +152,7 @@ fn what_a_cluster_cannot_be_made_of_is_said_and_nothing_is_written() {
             "aws/v2.0.0",
             &[],
             2,
-            "error: aws/v2.0.0 holds no whole `Cluster`, so that no cluster can be made from it: what it holds is for clusters that there are",
+            "error: aws/v2.0.0 holds no complete `Cluster`, so no cluster can be made from it: its objects are for existing clusters",
         ),
         (
             "euler/one",
