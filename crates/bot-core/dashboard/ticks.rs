@@ -17,7 +17,7 @@ const MOST: usize = 100;
 
 /// Who ticked, and when first.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Whose<'a> {
+pub enum Editor<'a> {
     /// One person.
     Person(&'a str, Timestamp),
     /// That cannot be told, or is nobody who is heard: why.
@@ -43,19 +43,19 @@ pub fn written_over<'a>(edits: &'a [TextEdit], own: &str, seen: usize) -> Option
 
 /// Whose changes stand in a body since Capstan, `own`, wrote it; newest first. With several people nobody can say who
 /// ticked what, so none of it is anybody's word.
-pub fn whose<'a>(edits: &'a [TextEdit], own: &str) -> Whose<'a> {
+pub fn whose<'a>(edits: &'a [TextEdit], own: &str) -> Editor<'a> {
     let since = by_others(edits, own);
     let named: BTreeSet<Option<&str>> = since.iter().map(|edit| edit.by.as_deref()).collect();
     let people: Vec<&str> = named.iter().flatten().copied().collect();
     match (people.as_slice(), since.last()) {
         _ if since.iter().any(|edit| edit.by_bot) => {
-            Whose::Nobody("Capstan ignores ticks by bots".to_owned())
+            Editor::Nobody("Capstan ignores ticks by bots".to_owned())
         }
-        ([one], Some(first)) if named.len() == 1 => Whose::Person(one, first.at),
-        ([], _) | ([_], _) => Whose::Nobody("GitHub does not say who ticked it".to_owned()),
+        ([one], Some(first)) if named.len() == 1 => Editor::Person(one, first.at),
+        ([], _) | ([_], _) => Editor::Nobody("GitHub does not say who ticked it".to_owned()),
         (several, _) => {
             let names: Vec<String> = several.iter().take(5).map(|one| code(one, 60)).collect();
-            Whose::Nobody(format!("several people edited this page at once ({})", names.join(", ")))
+            Editor::Nobody(format!("several people edited this page at once ({})", names.join(", ")))
         }
     }
 }
@@ -95,17 +95,17 @@ pub enum Edited<'a> {
 pub fn edited<'a>(reading: &DashboardReading, edits: &'a [TextEdit], own: &str) -> Edited<'a> {
     match (whose(edits, own), reading) {
         (_, DashboardReading::AsWritten) => Edited::Nothing,
-        (Whose::Person(login, at), DashboardReading::Ticked(choices)) => {
+        (Editor::Person(login, at), DashboardReading::Ticked(choices)) => {
             Edited::Ticks(login, at, choices.iter().take(MOST).cloned().collect())
         }
-        (Whose::Person(login, _), DashboardReading::Edited) => Edited::Said(format!(
+        (Editor::Person(login, _), DashboardReading::Edited) => Edited::Said(format!(
             "{} edited this page: the edit was reverted; no checkbox was processed.",
             code(login, 60)
         )),
-        (Whose::Nobody(why), DashboardReading::Ticked(_)) => {
+        (Editor::Nobody(why), DashboardReading::Ticked(_)) => {
             Edited::Said(format!("No checkbox was processed: {why}. Tick again."))
         }
-        (Whose::Nobody(_), DashboardReading::Edited) => {
+        (Editor::Nobody(_), DashboardReading::Edited) => {
             Edited::Said("This page was edited: the edit was reverted; no checkbox was processed.".to_owned())
         }
     }
@@ -183,17 +183,17 @@ mod tests {
             by_bot: by.ends_with("[bot]"),
             at: at(second),
         };
-        let nobody = |why: &str| Whose::Nobody(why.to_owned());
+        let nobody = |why: &str| Editor::Nobody(why.to_owned());
         let told = "GitHub does not say who ticked it";
         for (edits, expected) in [
-            (vec![edit("ada", 2), edit("capstan[bot]", 1)], Whose::Person("ada", at(2))),
-            (vec![edit("ada", 3), edit("ada", 2), edit("capstan[bot]", 1)], Whose::Person("ada", at(2))),
-            (vec![edit("ada", 2)], Whose::Person("ada", at(2))),
+            (vec![edit("ada", 2), edit("capstan[bot]", 1)], Editor::Person("ada", at(2))),
+            (vec![edit("ada", 3), edit("ada", 2), edit("capstan[bot]", 1)], Editor::Person("ada", at(2))),
+            (vec![edit("ada", 2)], Editor::Person("ada", at(2))),
             (
                 vec![edit("ada", 3), edit("mallory", 2), edit("capstan[bot]", 1)],
                 nobody("several people edited this page at once (`ada`, `mallory`)"),
             ),
-            (vec![edit("ada", 3), edit("capstan[bot]", 2), edit("mallory", 1)], Whose::Person("ada", at(3))),
+            (vec![edit("ada", 3), edit("capstan[bot]", 2), edit("mallory", 1)], Editor::Person("ada", at(3))),
             (vec![edit("ada", 3), edit("", 2), edit("capstan[bot]", 1)], nobody(told)),
             (vec![edit("", 2), edit("capstan[bot]", 1)], nobody(told)),
             (vec![edit("helper[bot]", 2), edit("ada", 1)], nobody("Capstan ignores ticks by bots")),

@@ -13,7 +13,7 @@ use capstan_plan::proposal::{Approved, Decisions, OnHold, ProposalId, Voice};
 use capstan_plan::settings::{Glob, Mode, RepositorySettings};
 use capstan_report::{approvals_gate, approvals_in_words, room_for};
 
-use super::outcome::{Outcome, Remarks, Whose};
+use super::outcome::{BranchOwner, Outcome, Remarks};
 use crate::commands::{MOST_BYTES, Request};
 use crate::planned::Planned;
 
@@ -71,21 +71,21 @@ pub fn still_decided(planned: Planned<'_>, proposal: &ProposalId) -> Decisions {
 
 /// Whose work a head is that Capstan did not write: that of those who pushed, as GitHub noted it. What a commit says of
 /// its author is anybody's word. `own` is Capstan's login.
-pub fn pushed_by(pushes: &[Push], head: &CommitId, own: &str) -> Whose {
+pub fn pushed_by(pushes: &[Push], head: &CommitId, own: &str) -> BranchOwner {
     if !pushes.iter().any(|push| push.after == *head) {
-        return Whose::Untold;
+        return BranchOwner::Unknown;
     }
     let people = pushes.iter().filter_map(|push| push.actor.as_deref()).filter(|actor| *actor != own);
-    Whose::Peoples(people.map(str::to_ascii_lowercase).collect())
+    BranchOwner::People(people.map(str::to_ascii_lowercase).collect())
 }
 
 /// What somebody's approval counts for, as far as that hangs on whose work it is; `None` where it hangs on what they may.
-pub fn voice_in(author: &str, whose: &Whose, login: &str) -> Option<Voice> {
+pub fn voice_in(author: &str, whose: &BranchOwner, login: &str) -> Option<Voice> {
     match whose {
         _ if author.eq_ignore_ascii_case(login) => Some(Voice::OwnWork),
-        Whose::Peoples(people) if people.contains(login) => Some(Voice::OwnWork),
-        Whose::Untold => Some(Voice::Untold),
-        Whose::Capstans | Whose::Peoples(_) => None,
+        BranchOwner::People(people) if people.contains(login) => Some(Voice::OwnWork),
+        BranchOwner::Unknown => Some(Voice::Untold),
+        BranchOwner::Capstan | BranchOwner::People(_) => None,
     }
 }
 

@@ -8,7 +8,7 @@ use capstan_plan::verbs::{Command, OfCommit, Verb};
 use capstan_report::{Answer, Refusal, about, merge_in_words, merge_refused_in_words, refused};
 
 use super::approvals::{held_in, is_automatic};
-use super::outcome::{JudgedProposal, Outcome, Whose};
+use super::outcome::{BranchOwner, JudgedProposal, Outcome};
 use crate::commands::{Request, RequestId};
 use crate::planned::Planned;
 
@@ -50,7 +50,7 @@ pub fn merge_wishes<'r>(
     let said = requests.iter().any(|request| of_it(&request) && request.carried_out().count() > 0);
     let asked = requests.iter().filter(of_it).filter(|request| request.carries_out(Verb::Merge));
     let automatic = is_automatic(planned.settings, &outcome.members_of(facts, proposal))
-        && judged.whose == Whose::Capstans;
+        && judged.whose == BranchOwner::Capstan;
     let held = held_in(planned, outcome, proposal).is_some();
     let paused = planned.decided.pause().is_some();
     if !(said || automatic || held || paused || judged.pull.auto_merge) {

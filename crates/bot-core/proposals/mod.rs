@@ -27,6 +27,6 @@ pub use self::merging::{
 };
 pub use self::noting::{closed_block, kept_decisions};
 pub use self::outcome::{
-    Campaigns, Exemption, JudgedProposal, NextRun, Outcome, ProposalOutcome, Remarks, Whose, Wrote,
+    BranchOwner, Campaigns, Exemption, JudgedProposal, NextRun, Outcome, ProposalOutcome, Remarks, Wrote,
 };
 pub use self::states::{leave, note_newcomers, offered, remark};

@@ -95,18 +95,18 @@ pub struct JudgedProposal {
     /// Who approved it.
     pub approved: Approved,
     /// Whether Capstan alone wrote its branch.
-    pub whose: Whose,
+    pub whose: BranchOwner,
 }
 
 /// Whose work a proposal's branch is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Whose {
+pub enum BranchOwner {
     /// Capstan's.
-    Capstans,
+    Capstan,
     /// That of people too: these pushed, in small letters.
-    Peoples(BTreeSet<String>),
+    People(BTreeSet<String>),
     /// That of people too, and GitHub does not tell whose.
-    Untold,
+    Unknown,
 }
 
 /// Whether pull requests were written.

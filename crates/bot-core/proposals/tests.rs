@@ -836,10 +836,10 @@ fn a_head_that_capstan_did_not_write_is_the_work_of_those_who_pushed() {
         actor: actor.map(str::to_owned),
         at: now(),
     };
-    let people = |all: &[&str]| Whose::Peoples(all.iter().map(|one| (*one).to_owned()).collect());
+    let people = |all: &[&str]| BranchOwner::People(all.iter().map(|one| (*one).to_owned()).collect());
     for (pushes, expected) in [
-        (vec![], Whose::Untold),
-        (vec![push('b', Some("ada"))], Whose::Untold),
+        (vec![], BranchOwner::Unknown),
+        (vec![push('b', Some("ada"))], BranchOwner::Unknown),
         (vec![push('a', Some("Ada"))], people(&["ada"])),
         (
             vec![push('a', Some("ada")), push('b', Some("capstan[bot]")), push('c', Some("eve"))],
@@ -853,13 +853,13 @@ fn a_head_that_capstan_did_not_write_is_the_work_of_those_who_pushed() {
 
 #[test]
 fn nobodys_approval_of_their_own_work_counts() {
-    let people = Whose::Peoples(["ada".to_owned()].into_iter().collect());
+    let people = BranchOwner::People(["ada".to_owned()].into_iter().collect());
     for (author, whose, login, expected) in [
-        ("capstan[bot]", &Whose::Capstans, "ada", None),
-        ("Ada", &Whose::Capstans, "ada", Some(Voice::OwnWork)),
+        ("capstan[bot]", &BranchOwner::Capstan, "ada", None),
+        ("Ada", &BranchOwner::Capstan, "ada", Some(Voice::OwnWork)),
         ("capstan[bot]", &people, "ada", Some(Voice::OwnWork)),
         ("capstan[bot]", &people, "eve", None),
-        ("capstan[bot]", &Whose::Untold, "eve", Some(Voice::Untold)),
+        ("capstan[bot]", &BranchOwner::Unknown, "eve", Some(Voice::Untold)),
     ] {
         assert_eq!(voice_in(author, whose, login), expected, "{author} {login}");
     }
@@ -876,7 +876,7 @@ fn approved(missing: u32) -> Approved {
     }
 }
 
-fn judged(pull: PullRequest, whose: Whose) -> JudgedProposal {
+fn judged(pull: PullRequest, whose: BranchOwner) -> JudgedProposal {
     JudgedProposal { pull, approved: approved(0), whose }
 }
 
@@ -896,13 +896,13 @@ fn who_wants_a_merge() {
         })
     };
     for (case, requests, whose, expected) in [
-        (case(), vec![], Whose::Capstans, None),
-        (case(), asks("/capstan merge"), Whose::Capstans, Some("comment 1")),
-        (case(), asks("/capstan approve"), Whose::Capstans, Some("")),
-        (automatic(), vec![], Whose::Capstans, Some("settings")),
-        (automatic(), asks("/capstan merge"), Whose::Capstans, Some("comment 1")),
-        (automatic(), vec![], Whose::Untold, None),
-        (case(), vec![comment(1, "ada", None, "/capstan pause")], Whose::Capstans, Some("")),
+        (case(), vec![], BranchOwner::Capstan, None),
+        (case(), asks("/capstan merge"), BranchOwner::Capstan, Some("comment 1")),
+        (case(), asks("/capstan approve"), BranchOwner::Capstan, Some("")),
+        (automatic(), vec![], BranchOwner::Capstan, Some("settings")),
+        (automatic(), asks("/capstan merge"), BranchOwner::Capstan, Some("comment 1")),
+        (automatic(), vec![], BranchOwner::Unknown, None),
+        (case(), vec![comment(1, "ada", None, "/capstan pause")], BranchOwner::Capstan, Some("")),
     ] {
         case.heard(&requests, |planned| {
             let judged = judged(case.open[0].clone(), whose);
@@ -1395,7 +1395,7 @@ fn a_tick_counts_as_a_request_of_the_pull_request_that_carries_its_cluster() {
     let case = group().shared(5, "group://gauss", 'b', GROUP.1);
     let request = tick(0, "ada", &id("gauss/peu02"), Some(&case.open[0]), "/capstan merge");
     case.heard(std::slice::from_ref(&request), |planned| {
-        let judged = judged(case.open[0].clone(), Whose::Capstans);
+        let judged = judged(case.open[0].clone(), BranchOwner::Capstan);
         let all = std::slice::from_ref(&request);
         let wishes = merge_wishes(planned, all, (&id("group://gauss"), &judged), &Outcome::default());
         assert_eq!(wishes.unwrap().len(), 1);

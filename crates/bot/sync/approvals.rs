@@ -6,7 +6,7 @@ use capstan_bot_core::commands::Request;
 use capstan_bot_core::facts::{Write, draft_of};
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{
-    JudgedProposal, Outcome, Whose, judged_pulls, pushed_by, still_decided, to_note, voice_in,
+    BranchOwner, JudgedProposal, Outcome, judged_pulls, pushed_by, still_decided, to_note, voice_in,
 };
 use capstan_model::target::Target;
 use capstan_plan::proposal::{
@@ -140,14 +140,14 @@ impl Run<'_> {
 
     /// Whose work a proposal's head is. People are those who pushed, as GitHub noted it: what a commit says of its author
     /// is anybody's word.
-    async fn whose(self, proposal: &ProposalId, pull: &PullRequest) -> Result<Whose, SyncError> {
+    async fn whose(self, proposal: &ProposalId, pull: &PullRequest) -> Result<BranchOwner, SyncError> {
         let record = self.facts.record_of(proposal, &pull.head);
         if record.is_some_and(|record| record.head == pull.head) {
-            return Ok(Whose::Capstans);
+            return Ok(BranchOwner::Capstan);
         }
         let head = self.read_head(&proposal.branch(), &pull.head, Some(&pull.base)).await?;
         if matches!(judge_head(&head, record.map(|record| &record.head)), Authorship::Capstan { .. }) {
-            return Ok(Whose::Capstans);
+            return Ok(BranchOwner::Capstan);
         }
         let own = self.ports.host.bot_login().await?;
         let pushes = match self.ports.host.pushes(self.repository, &proposal.branch()).await {

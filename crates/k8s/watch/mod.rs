@@ -9,7 +9,7 @@
 //! A kind is watched in the whole management cluster with the reconciler's own rights. Where it has none to (to
 //! watch every Secret is to be able to read every Secret), the kind is watched in each namespace that objects of it
 //! are applied in, as the service account that applies them there: so nobody needs a right beyond a namespace. Such
-//! watches take a connection each and are bounded ([`rooms`]). Either right is asked for again now and then, ever
+//! watches take a connection each and are bounded ([`namespace_watches`]). Either right is asked for again now and then, ever
 //! more seldom; once the whole may be watched, the parts end.
 //!
 //! # Guarantees
@@ -25,8 +25,8 @@
 mod follower;
 mod lines;
 mod memory;
+mod namespace_watches;
 mod posts;
-mod rooms;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -41,8 +41,8 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
 use self::follower::{Ended, Follower, Post, Report};
+use self::namespace_watches::{Counted, NamespaceWatches};
 pub(super) use self::posts::watch_posts;
-use self::rooms::{Counted, Rooms};
 use super::cluster::KubeCluster;
 use capstan_ports::{ApiKind, As, LiveChange, LiveChanges, ServiceAccount, Watched};
 
@@ -86,7 +86,7 @@ struct Supervisor {
     watched: Receiver<Watched>,
     told: mpsc::Sender<LiveChange>,
     beginnings: Arc<Semaphore>,
-    rooms: Arc<Rooms>,
+    watches: Arc<NamespaceWatches>,
     report: mpsc::UnboundedSender<Report>,
     reports: mpsc::UnboundedReceiver<Report>,
     /// Dropped with this, and its tasks with it.
@@ -113,7 +113,7 @@ impl Supervisor {
             watched,
             told,
             beginnings: Arc::new(Semaphore::new(BEGINNINGS)),
-            rooms: Arc::new(Rooms::new(most)),
+            watches: Arc::new(NamespaceWatches::new(most)),
             report,
             reports,
             followers: JoinSet::new(),
@@ -167,7 +167,7 @@ impl Supervisor {
                 let task = self.followers.spawn(hold_whole(follower));
                 self.whole.insert(kind.clone(), task);
             }
-            if !self.rooms.is_none() && self.refused.contains(kind) {
+            if !self.watches.is_none() && self.refused.contains(kind) {
                 for (namespace, accounts) in places {
                     self.begin_part(kind, namespace, accounts);
                 }
@@ -183,7 +183,7 @@ impl Supervisor {
             .iter()
             .map(|account| self.follower(kind, Some(namespace), As::Impersonated(account.clone())));
         let attempts: Vec<Follower> = attempts.collect();
-        let task = self.followers.spawn(hold_part(attempts, Arc::clone(&self.rooms)));
+        let task = self.followers.spawn(hold_part(attempts, Arc::clone(&self.watches)));
         let part = Part { accounts: accounts.clone(), task };
         self.parts.entry(kind.clone()).or_default().insert(namespace.to_owned(), part);
     }
@@ -206,7 +206,7 @@ impl Supervisor {
                 if !self.refused.insert(kind.clone()) {
                     return;
                 }
-                if has_places && !self.rooms.is_none() {
+                if has_places && !self.watches.is_none() {
                     tracing::info!(%kind, "may not be watched in the whole management cluster: Capstan watches it in the namespaces where it is applied, as the service accounts that apply it");
                 } else {
                     tracing::warn!(%kind, "may not be watched: its objects are compared only at the interval");
@@ -230,11 +230,11 @@ async fn hold_whole(mut follower: Follower) {
 
 /// Follows a kind in one namespace while there is room, as the first who may; where nobody may, asks again now and
 /// then.
-async fn hold_part(mut attempts: Vec<Follower>, rooms: Arc<Rooms>) {
+async fn hold_part(mut attempts: Vec<Follower>, watches: Arc<NamespaceWatches>) {
     let Some(kind) = attempts.first().map(|attempt| attempt.post().kind.clone()) else { return };
     let mut refusals: u32 = 0;
     loop {
-        let room = rooms.enter(&kind).await;
+        let room = watches.enter(&kind).await;
         let (mut was_open, mut is_refused) = (false, false);
         for attempt in &mut attempts {
             // What waits for room, or for a right, takes little memory: there may be thousands.
@@ -244,7 +244,7 @@ async fn hold_part(mut attempts: Vec<Follower>, rooms: Arc<Rooms>) {
                 Ended::Refused => {
                     is_refused = true;
                     was_open |= attempt.was_open();
-                    rooms.log_refused(attempt.post());
+                    watches.log_refused(attempt.post());
                 }
             }
         }

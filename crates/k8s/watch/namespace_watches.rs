@@ -12,7 +12,7 @@ use super::follower::Post;
 use capstan_ports::{ApiKind, As};
 
 /// Room for so many watches.
-pub(super) struct Rooms {
+pub(super) struct NamespaceWatches {
     most: usize,
     free: Arc<Semaphore>,
     /// Kinds of which was said that there is no room, or no right.
@@ -29,7 +29,7 @@ pub(super) struct Room {
 /// One more in a state, until it is dropped.
 pub(super) struct Counted(&'static str);
 
-impl Rooms {
+impl NamespaceWatches {
     pub(super) fn new(most: usize) -> Self {
         let most = most.min(Semaphore::MAX_PERMITS);
         let free = Arc::new(Semaphore::new(most));
