@@ -162,7 +162,7 @@ impl World {
         let opens: BTreeSet<&ClusterId> = decision.open.iter().collect();
         assert_eq!(opens.len(), decision.open.len(), "somebody twice: {}", told());
         if decision.stopped.is_some() {
-            assert!(opens.is_empty(), "it stands still: {}", told());
+            assert!(opens.is_empty(), "it is stopped: {}", told());
         }
         for member in &self.members {
             if !opens.contains(&member.cluster) {

@@ -388,7 +388,7 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
     if *older > 0 {
         page.push(&format!(
             "\n{} on the base branch already, and {} count here.\n",
-            count(*older, "finding stands", "findings stand"),
+            count(*older, "finding is", "findings are"),
             if *older == 1 { "does not" } else { "do not" }
         ));
     }

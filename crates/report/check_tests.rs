@@ -56,7 +56,7 @@ fn errors_that_the_base_already_has_are_counted_and_do_not_decide() {
     let report = check(&judged(Judgement { before, after, ..Judgement::default() }));
     assert_eq!(report.conclusion, Conclusion::Success);
     assert!(report.annotations.is_empty());
-    assert!(report.summary.contains("1 finding stands on the base branch already, and does not count here."));
+    assert!(report.summary.contains("1 finding is on the base branch already, and does not count here."));
 }
 
 #[test]
@@ -200,9 +200,9 @@ fn releases_are_told_with_whom_they_would_be_offered_to_and_the_worst_upgrades()
     assert_eq!(report.title, "1 error, 1 release that would be offered to at least 2 clusters");
     assert_eq!(report.annotations.len(), 1);
     for said in [
-        "1 finding stands on the base branch already",
+        "1 finding is on the base branch already",
         "- `aws/v2` is new\n",
-        "5 of 7 clusters were looked at",
+        "5 of 7 clusters were checked",
         "Would be offered to 2 clusters:\n\n- `c/a`: `aws/v2`\n- `c/b`: `aws/v2`, which **blocks**\n",
         "The others: 1 held, 1 offered a different upgrade and 1 that cannot be planned.",
         "Other repositories use these releases (`acme/gitops`)",

@@ -211,7 +211,7 @@ fn looked_at(looked_at: usize, clusters: usize) -> String {
             fitting(looked_at, "was", "were"),
         );
     }
-    format!("{} looked at.", count(clusters, "cluster was", "clusters were"))
+    format!("{} checked.", count(clusters, "cluster was", "clusters were"))
 }
 
 fn offered_row(cluster: &ClusterId, prospect: &Prospect) -> String {
@@ -369,16 +369,16 @@ mod tests {
             (
                 &[Added],
                 [300, 200, 0],
-                "1 release that would be offered to no cluster of the 200 that were looked at",
+                "1 release that would be offered to no cluster of the 200 that were checked",
             ),
             (
                 &[Added],
                 [300, 1, 0],
-                "1 release that would be offered to no cluster of the 1 that was looked at",
+                "1 release that would be offered to no cluster of the 1 that was checked",
             ),
             (&[Added], [300, 200, 1], "1 release that would be offered to at least 1 cluster"),
             (&[Added], [300, 200, 200], "1 release that would be offered to at least 200 clusters"),
-            (&[Added], [300, 0, 0], "1 release, and no cluster was looked at"),
+            (&[Added], [300, 0, 0], "1 release, and no cluster was checked"),
             (&[Removed], [3, 3, 0], "1 release removed"),
             (
                 &[Added, Removed],
@@ -397,24 +397,20 @@ mod tests {
             (
                 [1, 1, 0],
                 &[
-                    "1 cluster was looked at.",
+                    "1 cluster was checked.",
                     "It would be offered to none of them.",
                     "The clusters: 1 current.",
                 ],
                 "others",
             ),
-            ([1, 1, 1], &["1 cluster was looked at.", "Would be offered to 1 cluster:"], "others"),
+            ([1, 1, 1], &["1 cluster was checked.", "Would be offered to 1 cluster:"], "others"),
             (
                 [3, 3, 1],
-                &["3 clusters were looked at.", "Would be offered to 1 cluster:", "The others: 2 current."],
+                &["3 clusters were checked.", "Would be offered to 1 cluster:", "The others: 2 current."],
                 "none of them",
             ),
-            ([300, 1, 0], &["1 of 300 clusters was looked at:"], "others"),
-            (
-                [300, 2, 2],
-                &["2 of 300 clusters were looked at:", "Would be offered to 2 clusters:"],
-                "others",
-            ),
+            ([300, 1, 0], &["1 of 300 clusters was checked:"], "others"),
+            ([300, 2, 2], &["2 of 300 clusters were checked:", "Would be offered to 2 clusters:"], "others"),
         ] {
             let mut page = Page::new(20_000);
             releases(&mut page, &outlook(&[Becomes::Added], numbers), 20_000);

@@ -65,7 +65,7 @@ pub struct ReconcileOptions {
     #[arg(long, value_name = "HOST,…")]
     pub cloud_hosts: Option<String>,
     /// Name or address at which the node ports of this management cluster are reached, for the endpoints of SIPClusters
-    /// [env: CAPSTAN_NODE_PORTS_AT] [default: none: no endpoint is told of a load balancer at a node port]
+    /// [env: CAPSTAN_NODE_PORTS_AT] [default: none, so load balancers at node ports have no endpoint]
     #[arg(long, value_name = "HOST")]
     pub node_ports_at: Option<String>,
 }

@@ -539,7 +539,7 @@ fn the_commit_of_a_release_says_that_its_campaign_stands_still_and_goes_on() {
     let context = "capstan/campaign/prod";
     for (note, expected) in [
         (stopped.clone(), Some((StatusState::Failure, "campaign-stopped: aws/v22.0.0: `ada` stopped it."))),
-        (resumed, Some((StatusState::Success, "aws/v22.0.0 goes on"))),
+        (resumed, Some((StatusState::Success, "aws/v22.0.0 continues"))),
         (seen(note("prod", V22, None)), None),
         // Nobody knows any more at which commit it was seen first.
         (note("prod", V22, Some(by_person())), None),

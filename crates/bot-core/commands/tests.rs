@@ -617,7 +617,7 @@ fn more_than_the_dashboard_has_room_for_is_not_decided() {
     let request = comment(1, "ada", None, "/capstan hold for kiel/peu01");
     case.heard(std::slice::from_ref(&request), |planned| {
         assert_eq!(decided_of(planned.decided, "kiel/peu01"), "");
-        assert!(said(planned.decided, &request).contains("its description has no room for more"));
+        assert!(said(planned.decided, &request).contains("Its description has no room for more decisions"));
     });
 }
 

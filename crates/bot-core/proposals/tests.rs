@@ -414,7 +414,7 @@ fn how_a_shared_pull_request_ended_concerns_whom_it_carried() {
     for (state, expected) in [
         (
             PullState::Closed(Closer::Person),
-            "gauss/peu02 gauss/peu03; out: gauss/peu01 (skipped by whoever closed #2)",
+            "gauss/peu02 gauss/peu03; out: gauss/peu01 (skipped by the person who closed #2)",
         ),
         (
             PullState::Merged,

@@ -14,7 +14,7 @@ pub enum ServiceState {
     Progressing,
     /// It is switched off, and its objects are going, or kept for a reason.
     Removing,
-    /// Nobody can tell: the cluster's API does not answer.
+    /// Unknown: the cluster's API does not answer.
     Unknown,
     /// It was not well for long.
     Stuck,

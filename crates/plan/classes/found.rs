@@ -152,7 +152,7 @@ pub fn look_up(
         several => {
             let files: BTreeSet<&String> = several.iter().map(|one| &one.file).collect();
             let stands = if files.len() == several.len() {
-                format!("stands in {}", list(&few(several.iter().map(|one| &one.file), NAMED, "more")))
+                format!("is in {}", list(&few(several.iter().map(|one| &one.file), NAMED, "more")))
             } else {
                 format!("is applied with {}", list(&few(several.iter().map(|one| &one.root), NAMED, "more")))
             };

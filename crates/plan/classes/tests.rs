@@ -112,7 +112,7 @@ fn classes_that_differ_are_not_known_and_equal_ones_are() {
     let (a, b) = (class(IN_ORG, "a"), class(IN_ORG, "b"));
     assert_eq!(
         told(&[("one/k.yaml", &a), ("two/k.yaml", &b)]),
-        "ClusterClass `k` stands in one/k.yaml and two/k.yaml, and they differ."
+        "ClusterClass `k` is in one/k.yaml and two/k.yaml, and they differ."
     );
     // The same class in any namespace, and the same again.
     assert_eq!(told(&[("one/k.yaml", &a), ("two/k.yaml", &class("", "a"))]), "k a");

@@ -20,7 +20,7 @@ pub(super) fn overlay_changes(folder: &TargetFolder) -> Vec<Finding> {
         return Vec::new();
     }
     let about = |path: &RepoPath| {
-        let what = if is_manifest(path) { "changes" } else { "stands beside" };
+        let what = if is_manifest(path) { "changes" } else { "is beside" };
         format!(
             "the overlay of a provider set may only hold it back, with `hold` and `track` in its `capstan.yaml`, but this file {what} the set. Move its content to a release or to the base, or remove it"
         )

@@ -139,7 +139,7 @@ verbs! {
     Status(OfCluster) = "status", Write, Notes: "shows the state of this pull request's clusters: release, offer, decisions by command, what they wait for";
     /// Explains a rule.
     Explain(Rule) = "explain", Write, Notes: "explains a rule: what it finds, why, and what to do";
-    /// Makes the proposal anew, over edits by people; offers a closed one again.
+    /// Rebuilds the proposal, over edits by people; offers a closed one again.
     Replan = "replan", Write, Overwrites: "rebuilds this proposal from the current base and release: it overwrites people's commits on the branch, and offers a closed proposal again";
     /// Offers a cluster that release, whatever would be offered otherwise.
     Upgrade(To) = "upgrade", Owner, Rewrites: "offers this release to the cluster (without a name: to that of this proposal), even one that Capstan would not offer, until it is merged, closed or replaced by another command. Without a release: offers the next upgrade now, without waiting for its turn";

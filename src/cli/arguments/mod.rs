@@ -96,7 +96,7 @@ pub struct Crds {
     pub hosts: bool,
 }
 
-/// Where the bot's database is, as the bot was told
+/// Where the bot's database is, as in the bot's settings
 #[derive(Debug, Args)]
 pub struct DatabasePlace {
     /// The bot's YAML file with settings [env: CAPSTAN_CONFIG]

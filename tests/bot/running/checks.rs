@@ -53,7 +53,7 @@ async fn a_release_pull_request_shows_whom_it_would_be_offered_to_and_the_worst_
     assert_eq!(check.title, "1 release that would be offered to 2 clusters");
     let said = [
         "- `aws/v22.0.0` is new\n",
-        "3 clusters were looked at.",
+        "3 clusters were checked.",
         "Would be offered to 2 clusters:\n\n- `gauss/peu01`: `aws/v22.0.0`\n- `gauss/peu03`: `aws/v22.0.0`\n",
         "The others: 1 held.",
         "Other repositories use these releases (`acme/other`)",
@@ -469,7 +469,7 @@ async fn a_report_that_changed_meanwhile_is_not_added_to_what_was_cut_off() {
     town.settle().await;
     let check = town.check(number);
     assert_eq!((check.conclusion.as_deref(), check.annotations.len()), (Some("failure"), 40));
-    assert!(check.summary.contains("20 findings stand on the base branch already"), "{}", check.summary);
+    assert!(check.summary.contains("20 findings are on the base branch already"), "{}", check.summary);
     town.done();
 }
 

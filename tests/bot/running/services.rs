@@ -244,7 +244,7 @@ async fn of_a_cluster_that_nobody_claims_services_are_told_once_and_left_alone()
     // It stands on the base branch already: counted, and nobody's failure.
     let check = town.check(pull.number);
     assert_eq!(check.conclusion.as_deref(), Some("success"), "{} {}", check.title, check.summary);
-    assert!(check.summary.contains("1 finding stands on the base branch already"), "{}", check.summary);
+    assert!(check.summary.contains("1 finding is on the base branch already"), "{}", check.summary);
     assert!(!check.summary.contains("Services inside it"), "{}", check.summary);
     // Whoever brings them there is told where they stand.
     let name = "gauss/peu02";

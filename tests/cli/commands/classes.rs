@@ -27,6 +27,6 @@ fn machines_are_counted_through_a_class_that_lies_elsewhere() {
     let told = rollouts();
     assert_eq!((&told[0]["machines"], &told[0]["certainty"]), (&serde_json::Value::Null, &"unknown".into()));
     let text = sandbox.capstan(&["plan", "acme/a"]);
-    let why = "ClusterClass `quick` stands in clusterclasses/quick.yaml and old/quick.yaml, and they differ.";
+    let why = "ClusterClass `quick` is in clusterclasses/quick.yaml and old/quick.yaml, and they differ.";
     assert!(text.ended(0).out.contains(why), "{}", text.out);
 }

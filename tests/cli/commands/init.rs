@@ -154,7 +154,7 @@ fn the_first_release_is_made_of_a_cluster_and_planning_it_changes_nothing() {
 
     let said = sandbox.capstan(&[&arguments[..], &["--write"]].concat());
     said.ended(0);
-    assert!(said.err.contains("planning it to that release changes nothing"), "{}", said.err);
+    assert!(said.err.contains("planning it to this release changes nothing"), "{}", said.err);
     assert_eq!(
         sandbox.read("aws/v1.0.0/base/cluster.yaml"),
         CLUSTER.replace("name: one", "name: ${CLUSTER_NAME}")
@@ -194,7 +194,7 @@ fn what_is_asked_for_in_vain_is_said() {
     let (code, said) = ask("v1.0.0", "fleet/one");
     assert!(code == 2 && said.contains("is not a release: give a provider and a version"), "{said}");
     let (code, said) = ask("aws/one", "fleet/one");
-    assert!(code == 2 && said.contains("is no release"), "{said}");
+    assert!(code == 2 && said.contains("is not a release"), "{said}");
     let (code, said) = ask("aws/v1.0.0", "fleet/onne");
     assert!(code == 2 && said.contains("did you mean `fleet/one`?"), "{said}");
     sandbox.write("fleet/one/capstan.yaml", "variables: {CLUSTER_NAME: other}\n");

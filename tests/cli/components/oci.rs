@@ -74,12 +74,12 @@ async fn layers_are_found_by_their_titles_the_longest_first() {
         (
             "no-metadata",
             vec![("components.yaml", COMPONENTS)],
-            "has no metadata: it wants a layer with the title infrastructure-own-v1.0.0-metadata.yaml or metadata.yaml",
+            "has no metadata: it needs a layer with the title infrastructure-own-v1.0.0-metadata.yaml or metadata.yaml",
         ),
         (
             "no-components",
             vec![("metadata.yaml", METADATA)],
-            "has no components: it wants a layer with the title infrastructure-own-v1.0.0-components.yaml or infrastructure-components.yaml or components.yaml",
+            "has no components: it needs a layer with the title infrastructure-own-v1.0.0-components.yaml or infrastructure-components.yaml or components.yaml",
         ),
         (
             "no-series",

@@ -44,7 +44,7 @@ type Answers = Box<dyn Fn(&str) -> Response<Body> + Send + Sync>;
 #[tokio::test]
 async fn what_a_server_does_wrong_is_told_by_name() {
     let cases: Vec<(Answers, &str)> = vec![
-        (Box::new(|_| answer(404, &[], "")), "is not there (404)"),
+        (Box::new(|_| answer(404, &[], "")), "does not exist (404)"),
         (Box::new(|_| answer(401, &[], "")), "401, so it needs other credentials: set `GITLAB_ACCESS_TOKEN`"),
         (Box::new(|_| answer(418, &[], "")), "it answers 418"),
         (

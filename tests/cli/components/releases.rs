@@ -64,7 +64,7 @@ async fn what_a_release_lacks_is_told_by_name() {
     forge.publish_release("acme/own", "v1.0.4", &[("metadata.yaml", METADATA.as_bytes())]).unwrap();
     let lacks = fetched(&spec(&host, "version: v1.0.4, "), &hosts, nobody.clone()).await.unwrap_err();
     assert!(
-        lacks.to_string().ends_with("has no components: it wants a file `infrastructure-components.yaml`")
+        lacks.to_string().ends_with("has no components: it needs a file `infrastructure-components.yaml`")
     );
     let token = format!("ghp_{CANARY}");
     let wrong =

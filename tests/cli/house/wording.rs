@@ -33,7 +33,6 @@ const PHRASES: &[&str] = &[
     "so that nobody",
     "somebody else",
     "stands still",
-    "takes no",
     "were it",
 ];
 
@@ -68,7 +67,9 @@ impl Parse for Literals {
 
 fn collect<'a>(mut rest: Cursor<'a>, found: &mut Vec<String>) -> Cursor<'a> {
     while !rest.eof() {
-        if let Some((inside, _, _, after)) = rest.any_group() {
+        if let Some(after) = after_documentation(rest) {
+            rest = after;
+        } else if let Some((inside, _, _, after)) = rest.any_group() {
             collect(inside, found);
             rest = after;
         } else if let Some((literal, after)) = rest.literal() {
@@ -81,6 +82,14 @@ fn collect<'a>(mut rest: Cursor<'a>, found: &mut Vec<String>) -> Cursor<'a> {
         }
     }
     rest
+}
+
+/// What follows a comment that documents, where one begins.
+fn after_documentation(rest: Cursor<'_>) -> Option<Cursor<'_>> {
+    let (mark, rest) = rest.punct()?;
+    let (inside, _, _, after) = rest.any_group()?;
+    let (word, _) = inside.ident()?;
+    (mark.as_char() == '#' && word == "doc").then_some(after)
 }
 
 impl Texts {
@@ -235,6 +244,10 @@ fn the_test_sees_what_users_read() {
         fn f() {
             tracing::warn!(key = %a, "in a log {}", format!("in a group"));
             let x = r#"in a constant"#;
+            table! {
+                /// Not shown.
+                A => "in a table",
+            }
         }
         #[cfg(test)]
         mod tests { const A: &str = "in a test"; }
@@ -242,7 +255,15 @@ fn the_test_sees_what_users_read() {
     let texts = Texts::of(source);
     assert_eq!(
         texts,
-        [" What the key stands for.", "", "of an argument", "in a log {}", "in a group", "in a constant"]
+        [
+            " What the key stands for.",
+            "",
+            "of an argument",
+            "in a log {}",
+            "in a group",
+            "in a constant",
+            "in a table"
+        ]
     );
     assert_eq!(badly("The cluster stands there: `nobody knows`."), ["stands"]);
     assert_eq!(

@@ -49,7 +49,7 @@ async fn what_is_refused_and_what_is_rolled_back_stops_it_for_all_and_running_ma
     assert_eq!(open(&town), [""; 0]);
     tick(&town, "olga", "`campaign resume`").await;
     assert_eq!(open(&town), ["a/gold1"]);
-    let goes_on = ("success".to_owned(), "aws/v22.0.0 goes on".to_owned());
+    let goes_on = ("success".to_owned(), "aws/v22.0.0 continues".to_owned());
     assert_eq!(statuses(&town, &release).last(), Some(&goes_on));
 
     // Another one is merged, rolls, and is taken back: what is open, and what rolls, is nobody's business.
