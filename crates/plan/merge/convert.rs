@@ -12,9 +12,9 @@ use super::nodes::text;
 use super::piece::Piece;
 use super::tidying::{without_refused_empties, without_tidying};
 use super::views::{MergeInput, matched, pieces_of};
-use capstan_kustomize::conversion::{Conversion, Replay, Unconvertible, in_order_of};
+use capstan_kustomize::conversion::{AtHand, Conversion, Replay, Unconvertible, in_order_of};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::object::api_group;
+use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::{EditRefused, Node, YamlFile, same_meaning};
 
 /// What keeps an object from being brought to the new release's version.
@@ -93,13 +93,15 @@ struct Planned {
 impl Planned {
     /// `None` where the object has no conversion.
     fn new(object: usize, was: &Node, wanted: &Wanted, schemas: &Schemas) -> Option<Self> {
-        let (conversion, mut fields) = steps_to(was, &wanted.version, schemas)?;
-        let conversion = without_tidying(was, in_order_of(was, conversion), &wanted.release);
-        // What nobody edited is the release's to say anew.
-        fields.retain(|why| {
-            let (own, mut theirs) = (was.at(&why.field), wanted.old.iter());
-            !theirs.any(|old| own.zip(old.at(&why.field)).is_some_and(|(own, old)| same_meaning(own, old)))
-        });
+        let (conversion, mut fields) = steps_to(was, &wanted.version, AtHand::Whole, schemas)?;
+        let mut conversion = without_tidying(was, in_order_of(was, conversion), &wanted.release);
+        // What nobody edited is the release's to say anew; what nobody has, too, where the release has it.
+        let is_the_releases = |field: &FieldPath| match was.at(field) {
+            Some(own) => wanted.old.iter().any(|old| old.at(field).is_some_and(|old| same_meaning(own, old))),
+            None => wanted.release.iter().any(|new| new.at(field).is_some_and(|new| !new.is_null())),
+        };
+        fields.retain(|why| !is_the_releases(&why.field));
+        conversion.notes.retain(|note| !is_the_releases(&note.field));
         Some(Self { object, conversion, was: was.clone(), fields })
     }
 }

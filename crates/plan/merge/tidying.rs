@@ -17,6 +17,7 @@ use capstan_yaml::{Node, NodeKind};
 /// of that goes what the release does not write.
 pub(super) fn without_tidying(object: &Node, conversion: Conversion, release: &[Node]) -> Conversion {
     let mut now = object.clone();
+    let notes = conversion.notes;
     let mut steps = Vec::new();
     for step in conversion.steps {
         let tidied = match &step {
@@ -34,11 +35,11 @@ pub(super) fn without_tidying(object: &Node, conversion: Conversion, release: &[
             _ => vec![step],
         };
         for step in &finer {
-            apply(&mut now, &Conversion { steps: vec![step.clone()] });
+            apply(&mut now, &Conversion { steps: vec![step.clone()], ..Conversion::default() });
         }
         steps.extend(finer);
     }
-    Conversion { steps }
+    Conversion { steps, notes }
 }
 
 /// Whether the definition of an object's kind takes an empty list or mapping there.
