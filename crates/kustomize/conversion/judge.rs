@@ -25,7 +25,7 @@ pub(super) fn judge(
     let definition = |version: &str| schemas.definitions(kind, version).map(|(found, _)| found).next();
     let version = |object: &Node| object.text_at("apiVersion").unwrap_or_default().to_owned();
     let Some(newer) = definition(&version(now)) else { return Ok((Vec::new(), Vec::new())) };
-    let mut judge = Judge {
+    let mut judge = DefinitionJudge {
         was,
         steps,
         older: definition(&version(was)),
@@ -50,7 +50,7 @@ pub(super) fn judge(
     Refusals::none(judge.refused).map(|()| (judge.added, judge.notes))
 }
 
-struct Judge<'a> {
+struct DefinitionJudge<'a> {
     was: &'a Node,
     steps: &'a [ConversionStep],
     older: Option<&'a Schema>,
@@ -60,7 +60,7 @@ struct Judge<'a> {
     notes: Vec<ConversionNote>,
 }
 
-impl Judge<'_> {
+impl DefinitionJudge<'_> {
     fn origin(&self, path: &FieldPath) -> FieldPath {
         before(self.steps, path)
     }

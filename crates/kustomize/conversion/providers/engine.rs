@@ -1,6 +1,6 @@
 //! Does the rules of a table on an object.
 
-use super::rule::{Short, TablePart, TableRule};
+use super::rule::{ShortDuration, TablePart, TableRule};
 use super::run::{TableRun, below, is_empty, is_template, own, says_something};
 use crate::conversion::cluster_api::{Version, number, reference_steps, seconds_of};
 use crate::conversion::refusal::Refusal;
@@ -285,7 +285,7 @@ impl TableRun<'_> {
         }
     }
 
-    fn seconds(&mut self, from: &FieldPath, to: &FieldPath, short: Short) {
+    fn seconds(&mut self, from: &FieldPath, to: &FieldPath, short: ShortDuration) {
         let Some(node) = self.found(from) else { return };
         if node.is_null() {
             return self.go(from, to);
@@ -296,15 +296,15 @@ impl TableRun<'_> {
         };
         let is_some = node.as_str().and_then(nanoseconds).is_some_and(|nanoseconds| nanoseconds > 0);
         let seconds = match short {
-            Short::Gone(then) | Short::Least(_, then) if seconds == 0 => {
+            ShortDuration::Gone(then) | ShortDuration::Least(_, then) if seconds == 0 => {
                 self.note(from, format!("no whole second is left of it, so it goes: {then}"));
                 return self.step(Remove { at: from.clone() });
             }
-            Short::Least(least, _) if seconds < i128::from(least) => {
+            ShortDuration::Least(least, _) if seconds < i128::from(least) => {
                 let why = format!("the newer version takes {least} seconds or more");
                 return self.refuse(from, why, format!("write {least}s or more"));
             }
-            Short::One if seconds < 1 => i128::from(is_some),
+            ShortDuration::One if seconds < 1 => i128::from(is_some),
             _ => seconds,
         };
         self.step(Replace { at: from.clone(), value: number(seconds) });

@@ -2,7 +2,7 @@
 //! (<https://github.com/syself/cluster-api-provider-hetzner/blob/main/api/v1beta1/conversion.go>).
 
 use super::rule::TableRule::{self, Empty, Group, In, Move, NotPositive, Refuse, Required, Seconds, Unique};
-use super::rule::{ConversionTable, Short, TablePart};
+use super::rule::{ConversionTable, ShortDuration, TablePart};
 
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
@@ -53,9 +53,9 @@ pub(super) const TABLE: ConversionTable = ConversionTable {
 const REMEDIATION: &[TableRule] = &[In(
     "strategy",
     &[
-        Seconds("timeout", "timeoutSeconds", Short::One),
+        Seconds("timeout", "timeoutSeconds", ShortDuration::One),
         Required("timeoutSeconds", "write how long a remediation may take: `timeout: 300s`"),
-        Seconds("cooldown", "cooldownSeconds", Short::One),
+        Seconds("cooldown", "cooldownSeconds", ShortDuration::One),
         NotPositive("retryLimit"),
     ],
 )];

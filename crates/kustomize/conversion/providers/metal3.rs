@@ -5,7 +5,7 @@ use super::rule::TableRule::{
     self, Choices, Each, Empty, Hand, In, Least, Leave, Move, Named, Not, Only, Pairs, Required, Seconds,
     Silent, Unique, Zero,
 };
-use super::rule::{ConversionTable, Short, TablePart};
+use super::rule::{ConversionTable, ShortDuration, TablePart};
 use super::run::TableRun;
 use crate::conversion::step::ConversionStep::Remove;
 use capstan_model::object::FieldPath;
@@ -47,7 +47,10 @@ pub(super) const TABLE: ConversionTable = ConversionTable {
                     Seconds(
                         "timeout",
                         "timeoutSeconds",
-                        Short::Least(100, "the newer version waits 600 seconds where nothing is said"),
+                        ShortDuration::Least(
+                            100,
+                            "the newer version waits 600 seconds where nothing is said",
+                        ),
                     ),
                     Least("retryLimit", 1),
                     Choices("type", &["Reboot"]),

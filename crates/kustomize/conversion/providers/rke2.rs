@@ -2,7 +2,7 @@
 //! (<https://github.com/rancher/cluster-api-provider-rke2/blob/main/docs/book/src/05_reference/01_api_versions.md>).
 
 use super::rule::TableRule::{self, Ask, AskAbsent, Copied, Group, In, Leave, Move, Required, Seconds};
-use super::rule::{ConversionTable, Short, TablePart};
+use super::rule::{ConversionTable, ShortDuration, TablePart};
 
 pub(super) const PLANES: ConversionTable = ConversionTable {
     group: "controlplane.cluster.x-k8s.io",
@@ -41,9 +41,9 @@ const TOPOLOGY: &str =
 
 const MACHINES: &[TableRule] = &[
     Group("infrastructureRef", "spec.infrastructureRef"),
-    Seconds("nodeDrainTimeout", "spec.deletion.nodeDrainTimeoutSeconds", Short::Kept),
-    Seconds("nodeVolumeDetachTimeout", "spec.deletion.nodeVolumeDetachTimeoutSeconds", Short::Kept),
-    Seconds("nodeDeletionTimeout", "spec.deletion.nodeDeletionTimeoutSeconds", Short::Kept),
+    Seconds("nodeDrainTimeout", "spec.deletion.nodeDrainTimeoutSeconds", ShortDuration::Kept),
+    Seconds("nodeVolumeDetachTimeout", "spec.deletion.nodeVolumeDetachTimeoutSeconds", ShortDuration::Kept),
+    Seconds("nodeDeletionTimeout", "spec.deletion.nodeDeletionTimeoutSeconds", ShortDuration::Kept),
 ];
 
 pub(super) const CONFIGS: ConversionTable = ConversionTable {

@@ -38,7 +38,7 @@ pub(super) enum TableRule {
     /// A boolean goes elsewhere, and says the opposite there.
     Not(&'static str, &'static str),
     /// A duration goes elsewhere, as whole seconds.
-    Seconds(&'static str, &'static str, Short),
+    Seconds(&'static str, &'static str, ShortDuration),
     /// A text becomes a struct that holds it: the field, and where in the struct.
     Wrap(&'static str, &'static str),
     /// Of two fields the first counts, and the second says nothing beside it.
@@ -93,7 +93,7 @@ pub(super) enum TableRule {
 
 /// What becomes of a duration that is shorter than the newer version takes.
 #[derive(Clone, Copy)]
-pub(super) enum Short {
+pub(super) enum ShortDuration {
     /// It is a number like others.
     Kept,
     /// What has no whole second goes, and the newer version then does this.

@@ -4,7 +4,7 @@
 use super::rule::TableRule::{
     self, Ask, Choices, Each, Empty, In, Least, Move, Only, Refuse, RefuseTrue, Required, Seconds, Zero,
 };
-use super::rule::{ConversionTable, Short, TablePart};
+use super::rule::{ConversionTable, ShortDuration, TablePart};
 
 pub(super) const GOVMOMI: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
@@ -85,7 +85,7 @@ const MACHINE: &[TableRule] = &[
     Seconds(
         "guestSoftPowerOffTimeout",
         "guestSoftPowerOffTimeoutSeconds",
-        Short::Gone("the newer version then takes its own default"),
+        ShortDuration::Gone("the newer version then takes its own default"),
     ),
     Move("namingStrategy", "naming"),
     In(
