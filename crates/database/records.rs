@@ -10,7 +10,7 @@ use capstan_plan::command::CommentId;
 use capstan_plan::proposal::ProposalId;
 use ulid::Ulid;
 
-use super::{Database, corrupt, failed, read, timestamp, write};
+use super::{Database, corrupt, failed, page_facts, read, timestamp, write};
 use capstan_report::TargetDetail;
 
 use capstan_ports::{
@@ -287,7 +287,7 @@ impl Records for Database {
         repository: u64,
         details: &[(ProposalId, TargetDetail)],
     ) -> Result<(), RecordsError> {
-        self.keep_details(repository, details).await
+        page_facts::keep_details(self, repository, details).await
     }
 
     async fn save_progress(
@@ -295,7 +295,7 @@ impl Records for Database {
         repository: u64,
         progress: &[CampaignProgress],
     ) -> Result<(), RecordsError> {
-        self.keep_progress(repository, progress).await
+        page_facts::keep_progress(self, repository, progress).await
     }
 
     async fn audit(&self, entry: &AuditEntry) -> Result<(), RecordsError> {

@@ -276,6 +276,7 @@ pub(super) fn shown() -> Command {
         useful.cloned().fold(below.clone(), Command::arg)
     });
     Command::new("capstan")
+        .disable_help_subcommand(true)
         .args(of_a_checkout.iter().cloned().map(|arg| arg.global(false)))
         .subcommands(commands)
 }
@@ -419,7 +420,7 @@ mod tests {
             let after = script.split_once(&format!("        {of})\n")).unwrap().1;
             after.split_once("opts=\"").unwrap().1.split_once('"').unwrap().0.to_owned()
         };
-        assert_eq!(options("capstan__subcmd__rules"), "-o -h --output --help [ID]");
+        assert_eq!(options("capstan__subcmd__rules"), "-o -h --output --help");
         let of_validate = options("capstan__subcmd__validate");
         assert!(of_validate.contains("--at") && !of_validate.contains("--releases"), "{of_validate}");
         let names: Vec<String> = shown().get_subcommands().map(|below| below.get_name().to_owned()).collect();

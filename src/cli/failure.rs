@@ -64,8 +64,12 @@ impl Failure {
         };
         let style = clap::builder::styling::AnsiColor::Red.on_default().bold();
         // No message has styles of its own. What follows its first line is set in, so that a name forges no other message.
-        let lines: Vec<String> = message.split('\n').map(in_one_line).collect();
-        anstream::eprintln!("{style}error{style:#}: {}", harmless(&lines.join("\n  ")));
+        let lines = message.split('\n').map(|line| {
+            let set_in = if line.starts_with(' ') { "" } else { "  " };
+            format!("{set_in}{}", in_one_line(line))
+        });
+        let text = lines.collect::<Vec<String>>().join("\n");
+        anstream::eprintln!("{style}error{style:#}: {}", harmless(text.trim_start()));
         see(*refusal);
         ExitCode::from(code)
     }

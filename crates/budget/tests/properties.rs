@@ -129,9 +129,9 @@ fn the_primary_limit_is_what_headers_say_less_a_reserve() {
     let read = |priority| ask(priority, Cost::READ, Cost::READ);
     // The last minute of its hour: what is left is used up.
     let reset_ms = at(50_000).as_millisecond();
-    ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 116, reset_ms });
+    ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 151, reset_ms });
     // An answer that was overtaken.
-    ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 130, reset_ms });
+    ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining: 165, reset_ms });
     assert!(ledger.ask(None, at(0), &read(Priority::Proposal)).is_ok());
     let wait = ledger.ask(None, at(10), &read(Priority::Proposal)).unwrap_err();
     assert_eq!((wait.limit, wait.until), (Limit::Primary, at(50_000)));
@@ -154,13 +154,13 @@ fn the_primary_limit_is_spread_over_its_hour_by_those_who_can_wait() {
         ledger.note_primary(Resource::Core, Primary { limit: 5_000, remaining, reset_ms });
         ledger
     };
-    // Of the 4,885 that are theirs a quarter may be used at once, and what the minute brings that may be caught up with.
-    assert!(told(5_000 - 1_281).ask(None, at(0), &read(Priority::Proposal)).is_ok());
-    let wait = told(5_000 - 1_282).ask(None, at(0), &read(Priority::Proposal)).unwrap_err();
+    // Of the 4,850 that are theirs a quarter may be used at once, and what the minute brings that may be caught up with.
+    assert!(told(5_000 - 1_271).ask(None, at(0), &read(Priority::Proposal)).is_ok());
+    let wait = told(5_000 - 1_272).ask(None, at(0), &read(Priority::Proposal)).unwrap_err();
     assert_eq!(wait.limit, Limit::Primary);
     // The rest comes about once in a second.
     assert!(wait.until > at(0) && wait.until <= at(1_000), "{wait:?}");
-    assert!(told(5_000 - 1_282).ask(None, wait.until, &read(Priority::Proposal)).is_ok());
+    assert!(told(5_000 - 1_272).ask(None, wait.until, &read(Priority::Proposal)).is_ok());
     for urgent in [Priority::Command, Priority::Rollout] {
         assert!(told(5_000 - 4_800).ask(None, at(0), &read(urgent)).is_ok(), "{urgent:?}");
     }

@@ -50,8 +50,8 @@ impl Streams {
         Self::until(self.stop.clone())
     }
 
-    /// A place for one more; `None` where there are enough.
-    fn place(&self, login: Option<&str>) -> Option<Place> {
+    /// A slot for one more; `None` where there are enough.
+    fn slot(&self, login: Option<&str>) -> Option<StreamSlot> {
         let login = login.map(str::to_owned);
         let mut open = self.open();
         let own = open.iter().filter(|one| login.is_some() && **one == login).count();
@@ -60,7 +60,7 @@ impl Streams {
         }
         open.push(login.clone());
         drop(open);
-        Some(Place { streams: self.clone(), login })
+        Some(StreamSlot { streams: self.clone(), login })
     }
 
     fn open(&self) -> MutexGuard<'_, Vec<Option<String>>> {
@@ -68,13 +68,13 @@ impl Streams {
     }
 }
 
-/// The place of a stream that is open.
-struct Place {
+/// The slot of a stream that is open.
+struct StreamSlot {
     streams: Streams,
     login: Option<String>,
 }
 
-impl Drop for Place {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         let mut open = self.streams.open();
         if let Some(at) = open.iter().position(|one| *one == self.login) {
@@ -86,8 +86,8 @@ impl Drop for Place {
 pub(super) async fn show(visitor: Visitor, State(site): State<Site>) -> Response {
     let sight = visitor.sight();
     let sees_nothing = matches!(&sight, Sight::Repositories(those) if those.is_empty());
-    let place = if sees_nothing { None } else { site.streams.place(visitor.login()) };
-    let Some(place) = place else {
+    let slot = if sees_nothing { None } else { site.streams.slot(visitor.login()) };
+    let Some(slot) = slot else {
         // To a browser that says: none, and do not ask again.
         return StatusCode::NO_CONTENT.into_response();
     };
@@ -95,17 +95,17 @@ pub(super) async fn show(visitor: Visitor, State(site): State<Site>) -> Response
         let (records, sight) = (Arc::clone(&site.records), sight.clone());
         async move { records.stamp(&sight).await.ok() }
     };
-    let events = stamps(read, Instant::now() + LONGEST, place)
+    let events = stamps(read, Instant::now() + LONGEST, slot)
         .map(|stamp| Ok::<_, Infallible>(Event::default().data(stamp)));
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
 }
 
 /// The stamp as it is now, and then each other one, until one cannot be read.
-fn stamps<R>(read: impl Fn() -> R, until: Instant, place: Place) -> impl Stream<Item = String>
+fn stamps<R>(read: impl Fn() -> R, until: Instant, slot: StreamSlot) -> impl Stream<Item = String>
 where
     R: Future<Output = Option<String>>,
 {
-    unfold((read, place, None), move |(read, place, last)| async move {
+    unfold((read, slot, None), move |(read, slot, last)| async move {
         loop {
             // Before each look but the first, also while every look finds another stamp.
             if last.is_some() {
@@ -113,13 +113,13 @@ where
                     return None;
                 }
                 tokio::select! {
-                    () = place.streams.stop.cancelled() => return None,
+                    () = slot.streams.stop.cancelled() => return None,
                     () = sleep(POLL) => {}
                 }
             }
             let stamp = read().await?;
             if last.as_ref() != Some(&stamp) {
-                return Some((stamp.clone(), (read, place, Some(stamp))));
+                return Some((stamp.clone(), (read, slot, Some(stamp))));
             }
         }
     })
@@ -139,7 +139,7 @@ mod tests {
             let looks = AtomicU32::new(0);
             let read = || async { Some(looks.fetch_add(1, Ordering::SeqCst).to_string()) };
             let long = if is_stopped { LONGEST } else { Duration::ZERO };
-            let mut stamps = pin!(stamps(read, Instant::now() + long, streams.place(Some("ada")).unwrap()));
+            let mut stamps = pin!(stamps(read, Instant::now() + long, streams.slot(Some("ada")).unwrap()));
             assert_eq!(stamps.next().await.as_deref(), Some("0"));
             if is_stopped {
                 streams.stop.cancel();
@@ -152,15 +152,15 @@ mod tests {
     #[test]
     fn one_person_has_four_streams_and_a_door_sixteen() {
         let streams = Streams::until(CancellationToken::new());
-        let mut of_ada: Vec<Place> = (0..4).map(|_| streams.place(Some("ada")).unwrap()).collect();
-        assert!(streams.place(Some("ada")).is_none());
-        let others: Vec<Place> = (0..12).map(|_| streams.place(None).unwrap()).collect();
-        assert!(streams.place(None).is_none());
+        let mut of_ada: Vec<StreamSlot> = (0..4).map(|_| streams.slot(Some("ada")).unwrap()).collect();
+        assert!(streams.slot(Some("ada")).is_none());
+        let others: Vec<StreamSlot> = (0..12).map(|_| streams.slot(None).unwrap()).collect();
+        assert!(streams.slot(None).is_none());
         of_ada.pop();
-        let back = streams.place(Some("ada")).unwrap();
-        assert!(streams.place(Some("wim")).is_none());
+        let back = streams.slot(Some("ada")).unwrap();
+        assert!(streams.slot(Some("wim")).is_none());
         // Another door has room of its own.
-        assert!(streams.of_another_door().place(None).is_some());
+        assert!(streams.of_another_door().slot(None).is_some());
         drop((of_ada, others, back));
         assert_eq!(streams.open().len(), 0);
     }

@@ -121,7 +121,7 @@ fn what_a_cluster_cannot_be_made_of_is_said_and_nothing_is_written() {
     );
     let before = sandbox.files();
     let set = ["--set", "CLUSTER_NAME=one", "--set", "ZONE=eu-1a"];
-    let no_value = "error: aws/v1.0.0/base/cluster.yaml:4: ${CLUSTER_NAME} has no value (and in another object): give it one, `CLUSTER_NAME=VALUE`\n\
+    let no_value = "error: aws/v1.0.0/base/cluster.yaml:4: ${CLUSTER_NAME} has no value (and in another object): give it one, `CLUSTER_NAME=VALUE`\n  \
                     aws/v1.0.0/base/md.yaml:11: ${ZONE} has no value: give it one, `ZONE=VALUE`";
     for (cluster, from, set, code, line) in [
         ("gauss/one", "aws/v1.0.0", &[][..], 2, no_value),
