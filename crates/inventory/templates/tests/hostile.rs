@@ -262,6 +262,97 @@ fn templates_that_name_one_another_often_are_followed_once() {
     assert!(found[0].contains("read one another more than 16 deep"), "{found:#?}");
 }
 
+#[test]
+fn templates_are_rendered_at_each_bound_and_refused_beyond() {
+    let comment = |bytes: usize| format!("{HEAD}#{}", "x".repeat(bytes - HEAD.len() - 1));
+    let output = |bytes: usize| {
+        format!(
+            "{HEAD}#{{% for i in range(64) %}}{}{{% endfor %}}{}",
+            "x".repeat(65_000),
+            "x".repeat(bytes - HEAD.len() - 1 - 64 * 65_000)
+        )
+    };
+    let objects = |count: usize| {
+        format!(
+            "{{% for i in range({count}) %}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: n{{{{ i }}}}}}\n{{% endfor %}}"
+        )
+    };
+    let named = |values: usize| format!("{HEAD}{{% set x = range({}) | list %}}", values - 1);
+    // A step makes 64 bytes; what else there is takes less than 50.
+    let text_of = |steps: usize| format!("{HEAD}d: {{{{ ('x' * {}) | length }}}}\n", steps * 64);
+    // A MiB each.
+    let inserted =
+        |times: usize| format!("{HEAD}{{% set x = 'x' * 1048576 %}}d: [{}]\n", "{{ x }}, ".repeat(times));
+    let calls = |deep: usize| {
+        format!(
+            "{{% macro m(n) %}}{{% if n %}}{{{{ m(n - 1) }}}}{{% endif %}}{{% endmacro %}}{HEAD}{{{{ m({}) }}}}",
+            deep - 1
+        )
+    };
+    for (what, at, beyond, told) in [
+        (
+            "bytes of templates",
+            comment(4_194_304),
+            comment(4_194_305),
+            "the templates have 4194305 bytes, and 4194304 at most are read",
+        ),
+        (
+            "bytes of output",
+            output(4_194_304),
+            output(4_194_305),
+            "the output of this template exceeds 4 MiB",
+        ),
+        ("objects", objects(10_000), objects(10_001), "10000 objects"),
+        ("values in a name", named(100_000), named(100_001), "steps"),
+        ("calls", calls(64), calls(65), "deep"),
+        ("steps", text_of(1_999_950), text_of(2_000_001), "steps"),
+        ("values in it", inserted(4), inserted(5), "the inserted values exceed 4 MiB"),
+    ] {
+        let done = rendered(&[("a.yaml", &at)], "{}").err();
+        assert!(done.is_none(), "{what}: {done:#?}");
+        let found = rendered(&[("a.yaml", &beyond)], "{}").err().unwrap_or_default();
+        assert!(
+            found.first().is_some_and(|found| found.starts_with("template-limit ") && found.contains(told)),
+            "{what}: {found:#?}"
+        );
+    }
+}
+
+/// A template is tried with few steps first. Both of these fail with 4,000, 40,000 and 400,000, which counts.
+#[test]
+fn all_templates_of_a_cluster_take_what_they_may_together_and_no_more() {
+    let text = |name: &str, steps: usize| {
+        format!("{}d: {{{{ ('x' * {}) | length }}}}\n", HEAD.replace("one", name), steps * 64)
+    };
+    let together = |steps: usize| {
+        let (one, two) = (text("a", 1_556_000), text("b", steps));
+        rendered(&[("a.yaml", &one), ("b.yaml", &two)], "{}").map(|rendered| rendered.files.len())
+    };
+    // 2 × 444,000 steps, and these.
+    assert_eq!(together(4_000_000 - 888_000 - 1_556_000 - 100), Ok(2));
+    let found = together(4_000_000 - 888_000 - 1_556_000).unwrap_err();
+    assert!(found[0].contains("take more than 4 million steps for one cluster"), "{found:#?}");
+}
+
+#[test]
+fn includes_go_as_deep_as_they_may_and_no_deeper() {
+    let chain = |deep: usize| {
+        let named = |at: usize| if at == 0 { "a.yaml".to_owned() } else { format!("_{at}.yaml") };
+        let text = |at: usize| match at {
+            0 => format!("{HEAD}{{% include '_1.yaml' %}}"),
+            at if at < deep => format!("{{% include '_{}.yaml' %}}", at + 1),
+            _ => String::new(),
+        };
+        let files: Vec<(String, String)> = (0..=deep).map(|at| (named(at), text(at))).collect();
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        rendered(&files, "{}").map(|rendered| rendered.files.len())
+    };
+    assert_eq!(chain(16), Ok(1));
+    let found = chain(17).unwrap_err();
+    assert!(found[0].contains("read one another more than 16 deep"), "{found:#?}");
+}
+
 /// What `docs/limits.md` says of clusters as they are.
 #[test]
 fn a_cluster_as_it_is_takes_a_small_part_of_the_steps() {
