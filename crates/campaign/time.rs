@@ -329,10 +329,11 @@ pub fn open_times(
         let Some((begins, window, at)) = openings.min_by_key(|(begins, ..)| *begins) else { break };
         *at = after(window, begins);
         let ends = window.duration.after(begins).min(until);
+        let full = times.len() == most;
         match times.last_mut() {
             _ if ends <= from => {}
             Some((_, end)) if begins <= *end => *end = ends.max(*end),
-            _ if times.len() == most => break,
+            _ if full => break,
             _ => times.push((begins.max(from), ends)),
         }
     }

@@ -266,11 +266,11 @@ pub fn command() -> Command {
 }
 
 /// What shells complete: flags where they are of use, and no hidden command.
-pub fn shown() -> Command {
+pub(super) fn shown() -> Command {
     let all = Arguments::command();
     let services = services();
     let of_a_checkout: Vec<Arg> = all.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
-    let commands = all.get_subcommands().filter(|below| !below.is_hide_set()).cloned().map(|below| {
+    let commands = all.get_subcommands().filter(|below| !below.is_hide_set()).map(|below| {
         let useful =
             of_a_checkout.iter().filter(|arg| is_of_use(arg.get_id().as_str(), below.get_name(), &services));
         useful.cloned().fold(below.clone(), Command::arg)
@@ -424,7 +424,7 @@ mod tests {
         assert!(of_validate.contains("--at") && !of_validate.contains("--releases"), "{of_validate}");
         let names: Vec<String> = shown().get_subcommands().map(|below| below.get_name().to_owned()).collect();
         let known = |name: &&str| names.iter().any(|known| known == name);
-        assert!(WITH_RELEASES.iter().chain(WITHOUT_A_CHECKOUT).all(|name| known(name)), "{names:?}");
+        assert!(WITH_RELEASES.iter().chain(WITHOUT_A_CHECKOUT).all(known), "{names:?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Printing results: text to a terminal, JSON and YAML to programs.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use serde_json::Value;
@@ -25,8 +26,8 @@ pub(super) fn print_text(text: &str) -> Result<(), Failure> {
 }
 
 /// Prints one line for people.
-pub(super) fn print_line(line: &str) -> Result<(), Failure> {
-    print(&harmless_line(line))
+pub(super) fn print_line(line: &(impl fmt::Display + ?Sized)) -> Result<(), Failure> {
+    print(&harmless_line(&line.to_string()))
 }
 
 /// Prints a value as indented JSON.

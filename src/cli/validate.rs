@@ -138,9 +138,9 @@ fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Resu
         }
         FindingsFormat::Text => {
             for finding in findings {
-                output::print_line(&format!("{}", text::finding(finding)))?;
+                output::print_line(&text::finding(finding))?;
             }
-            output::print_line(&format!("{summary}"))?;
+            output::print_line(&summary)?;
             if findings.is_empty() {
                 Ok(())
             } else {

@@ -83,7 +83,7 @@ pub(super) fn run(
     match command.output {
         Format::Json => output::print_json(&rows.iter().map(as_json).collect::<Value>())?,
         Format::Yaml => output::print_yaml(&rows.iter().map(as_json).collect::<Value>())?,
-        Format::Text => rows.iter().try_for_each(|row| output::print_line(&format!("{}", line(row))))?,
+        Format::Text => rows.iter().try_for_each(|row| output::print_line(&line(row)))?,
     }
     Ok(Outcome::Done)
 }

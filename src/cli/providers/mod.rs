@@ -44,7 +44,7 @@ fn print_images(context: &Context<'_>, inputs: &ProviderInputs, format: Format) 
     match format {
         Format::Json => output::print_json(&images.into_iter().collect())?,
         Format::Yaml => output::print_yaml(&images.into_iter().collect())?,
-        Format::Text => images.iter().try_for_each(|image| output::print_line(&format!("{image}")))?,
+        Format::Text => images.iter().try_for_each(output::print_line)?,
     }
     Ok(Outcome::Done)
 }
