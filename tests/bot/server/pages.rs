@@ -1,9 +1,10 @@
 //! The fleet page, health, metrics, and the end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
+use capstan_bot::worker::Heartbeats;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
@@ -110,6 +111,37 @@ async fn readiness_follows_the_database_and_github() {
         .get("/readyz")
         .await
         .is(503, r#"{"ready":false,"database":"unreachable","github":"reachable","workers":"working"}"#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_not_seen_for_long_is_told_to_probes() {
+    let (begun, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+    let seconds = Arc::clone(&passed);
+    let workers = Heartbeats::timed_by(move || begun + Duration::from_secs(seconds.load(Ordering::SeqCst)));
+    let server = Running::with_workers(workers.clone()).await;
+    let ready = |is_ready: bool, workers: &str| {
+        format!(r#"{{"ready":{is_ready},"database":"reachable","github":"reachable","workers":"{workers}"}}"#)
+    };
+    workers.beat(0);
+    workers.beat(1);
+    for (at, status, alive, is_ready, word) in [
+        (0, 200, "alive\n", true, "working"),
+        (90, 200, "alive\n", true, "working"),
+        (91, 503, "the workers are stuck\n", false, "stuck"),
+    ] {
+        passed.store(at, Ordering::SeqCst);
+        for path in [server.internal, server.metrics, server.address] {
+            get(path, "/healthz").await.is(status, alive);
+        }
+        server.get("/readyz").await.is(status, &ready(is_ready, word));
+    }
+    assert_eq!(workers.check(), Err("2 of the workers did not go on, the first of them 91 s ago".to_owned()));
+    // One of two is not enough.
+    workers.beat(0);
+    server.get("/healthz").await.is(503, "the workers are stuck\n");
+    workers.beat(1);
+    server.get("/healthz").await.is(200, "alive\n");
+    server.get("/readyz").await.is(200, &ready(true, "working"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
