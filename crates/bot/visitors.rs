@@ -142,7 +142,7 @@ pub struct Visitors {
     origin: String,
     exchanges: Mutex<Exchanges>,
     known: Mutex<HashMap<String, Known>>,
-    ended: Mutex<Ended>,
+    ended: Mutex<EndedSessions>,
 }
 
 impl Visitors {
@@ -305,14 +305,14 @@ impl Visitors {
 
 /// Sessions that were ended before their time.
 #[derive(Default)]
-struct Ended {
+struct EndedSessions {
     /// Until when each would go on at most, and its id.
     sessions: BTreeSet<(Timestamp, String)>,
     /// All that would go on until then at most have ended: so many were ended that they are no longer told apart.
     all_until: Option<Timestamp>,
 }
 
-impl Ended {
+impl EndedSessions {
     fn note(&mut self, until: Timestamp, session: String) {
         self.sessions.insert((until, session));
         if self.sessions.len() > ENDED
@@ -497,9 +497,9 @@ mod tests {
             form_token: String::new(),
             until: Timestamp::from_second(until).unwrap(),
         };
-        let mut ended = Ended::default();
+        let mut ended = EndedSessions::default();
         // Each would have gone on for another hour at most.
-        let end = |ended: &mut Ended, until: i64| {
+        let end = |ended: &mut EndedSessions, until: i64| {
             ended.note(Timestamp::from_second(until + 3_600).unwrap(), session(until).id);
         };
         (0..10_000).for_each(|until| end(&mut ended, until));

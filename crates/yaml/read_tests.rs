@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use crate::{Node, NodeKind, Position, YamlFile, limits, same_meaning, write};
+use crate::{Node, NodeKind, Position, YamlFile, same_meaning, write};
 use capstan_model::object::FieldPath;
 
 fn read(text: &str) -> YamlFile {

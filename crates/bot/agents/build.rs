@@ -232,7 +232,7 @@ mod tests {
             commit: CommitId::parse(&"a".repeat(40)).unwrap(),
             tree: Arc::clone(&tree),
             own_settings: tree,
-            clusters: vec![(ClusterId::parse("a").unwrap(), made_of)],
+            clusters: vec![(ClusterId::new(path("a")), made_of)],
         };
         let packed = build(&wanted).unwrap().len() as u64;
         let whole = ArchiveBounds { files: 3, unpacked: 24, packed };

@@ -219,7 +219,7 @@ async fn the_page_of_ten_thousand_clusters_is_quick() {
         .collect();
     server.database.save_campaigns(1, &[campaign(SourceKind::RELEASE, clusters)]).await.unwrap();
     for path in ["/", "/?page=100", "/?q=peu09999", "/?q=offers&state=proposed&page=50", "/?state=held"] {
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         let page = server.get(path).await;
         println!("{path}: {:?}, {} bytes", begun.elapsed(), page.body.len());
         assert_eq!(page.status, 200);

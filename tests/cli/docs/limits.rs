@@ -309,7 +309,8 @@ fn figure(named: &str) -> String {
         let found = source[start..].find(part).unwrap_or_else(|| panic!("{file} has no {part}"));
         start + found + part.len()
     });
-    let written = source[start..].split(&format!("{last}: ")).skip(1);
+    let head = format!("{last}: ");
+    let written = source[start..].split(head.as_str()).skip(1);
     written.filter_map(value).next().unwrap_or_else(|| panic!("{file} has no figure {name}"))
 }
 
