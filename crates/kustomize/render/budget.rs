@@ -306,14 +306,20 @@ mod tests {
         }
     }
 
-    /// How large the engine makes an expression is its own affair: twice as many signs take twice as much.
+    /// How large the engine makes an expression is its own affair.
     #[test]
     fn an_expression_is_compiled_up_to_its_bound() {
         let folder = RepoPath::parse("acme/c").unwrap();
-        let compiled = |text: &str| Budget::default().expression(text, &folder).unwrap();
-        let steps = compiled(r"\w{80}").unwrap().steps;
-        assert_eq!(steps, 4_194_304 / FITTING, "more than a quarter of what may be");
-        let told = compiled(r"\w{999}").unwrap_err();
+        let compiled =
+            |times: usize| Budget::default().expression(&format!(r"[\p{{L}}]{{{times}}}"), &folder).unwrap();
+        let (mut at, mut beyond) = (1, 999);
+        while beyond - at > 1 {
+            let middle = usize::midpoint(at, beyond);
+            if compiled(middle).is_ok() { at = middle } else { beyond = middle }
+        }
+        let steps = compiled(at).unwrap().steps;
+        assert_eq!(steps, 4_194_304 / FITTING, "{at} times take more than a quarter of what may be");
+        let told = compiled(beyond).unwrap_err();
         assert!(told.contains("exceeds size limit of 4194304 bytes"), "{told}");
     }
 }

@@ -47,6 +47,7 @@ const LIMITS: &[Figures] = &[
          in a row, {inventory/engine/rows.rs ROW} operators in a row (a.b + 1 has two), {inventory/engine/convert.rs DEPTH} levels",
         &[
             "an_expression_is_computed_at_each_bound_and_refused_beyond",
+            "steps_are_taken_up_to_their_bound",
             "a_long_row_is_told_from_whichever_end_it_is_read",
             "rows_are_counted_and_lists_are_not",
         ],
@@ -72,19 +73,16 @@ const LIMITS: &[Figures] = &[
     (
         "one template",
         1,
-        "{inventory/engine/mod.rs FUELS} steps, calls {inventory/engine/mod.rs RECURSION} deep, \
+        "{inventory/engine/mod.rs FUELS} steps, {inventory/engine/mod.rs RECURSION} levels (an include takes 10, a call 4), \
          {inventory/engine/count.rs MOST} values in named values",
-        &["templates_are_rendered_at_each_bound_and_refused_beyond"],
+        &["steps_are_taken_up_to_their_bound", "templates_are_rendered_at_each_bound_and_refused_beyond"],
     ),
     (
         "all templates of one cluster",
         1,
         "{inventory/engine/mod.rs RENDER_FUEL} steps, {inventory/templates/mod.rs TEXT_BYTES} of text, \
          {inventory/templates/mod.rs TEXT_BYTES} of values in it, {inventory/templates/mod.rs OBJECTS} objects",
-        &[
-            "all_templates_of_a_cluster_take_what_they_may_together_and_no_more",
-            "templates_are_rendered_at_each_bound_and_refused_beyond",
-        ],
+        &["steps_are_taken_up_to_their_bound", "templates_are_rendered_at_each_bound_and_refused_beyond"],
     ),
     (
         "all clusters of an inventory, or all examples of releases, in one validate",

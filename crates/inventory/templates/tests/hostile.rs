@@ -278,11 +278,9 @@ fn templates_are_rendered_at_each_bound_and_refused_beyond() {
         )
     };
     let named = |values: usize| format!("{HEAD}{{% set x = range({}) | list %}}", values - 1);
-    // A step makes 64 bytes; what else there is takes less than 50.
-    let text_of = |steps: usize| format!("{HEAD}d: {{{{ ('x' * {}) | length }}}}\n", steps * 64);
-    // A MiB each.
+    // Four, each of which counts some bytes more than it has.
     let inserted =
-        |times: usize| format!("{HEAD}{{% set x = 'x' * 1048576 %}}d: [{}]\n", "{{ x }}, ".repeat(times));
+        |bytes: usize| format!("{HEAD}{{% set x = 'x' * {bytes} %}}d: [{}]\n", "{{ x }}, ".repeat(4));
     let calls = |deep: usize| {
         format!(
             "{{% macro m(n) %}}{{% if n %}}{{{{ m(n - 1) }}}}{{% endif %}}{{% endmacro %}}{HEAD}{{{{ m({}) }}}}",
@@ -304,9 +302,8 @@ fn templates_are_rendered_at_each_bound_and_refused_beyond() {
         ),
         ("objects", objects(10_000), objects(10_001), "10000 objects"),
         ("values in a name", named(100_000), named(100_001), "steps"),
-        ("calls", calls(64), calls(65), "deep"),
-        ("steps", text_of(1_999_950), text_of(2_000_001), "steps"),
-        ("values in it", inserted(4), inserted(5), "the inserted values exceed 4 MiB"),
+        ("calls", calls(30), calls(60), "depth"),
+        ("values in it", inserted(1_048_500), inserted(1_048_576), "the inserted values exceed 4 MiB"),
     ] {
         let done = rendered(&[("a.yaml", &at)], "{}").err();
         assert!(done.is_none(), "{what}: {done:#?}");
@@ -318,19 +315,59 @@ fn templates_are_rendered_at_each_bound_and_refused_beyond() {
     }
 }
 
-/// A template is tried with few steps first. Both of these fail with 4,000, 40,000 and 400,000, which counts.
+/// What a template takes that makes so many bytes; `None` where that is too much.
+fn taken(bytes: usize) -> Option<u64> {
+    let folder = RepoPath::parse("aws/v1.0.0/templates").unwrap();
+    let template = format!("{HEAD}d: {{{{ ('x' * {bytes}) | length }}}}\n");
+    let read = Templates::read(&folder, &[file(&format!("{folder}/a.yaml"), &template)]).unwrap();
+    let inventory = inventory("ClusterDefinition c: {in: {site: fra1}}\nSite fra1: {}\n");
+    let member = Member::of(&inventory, inventory.cluster("c").unwrap()).unwrap();
+    let folder = RepoPath::parse("acme/c").unwrap();
+    let cluster = Cluster { name: "c", folder: &folder, levels: &member.levels, clusters: None };
+    read.render(cluster, &member.values(None)).ok().map(|_| read.steps())
+}
+
+/// The most bytes, in thousands of 64, that take no more than so many steps.
+fn bytes_for(steps: u64) -> usize {
+    let (mut at, mut beyond) = (0, 4_000);
+    while beyond - at > 1 {
+        let middle = usize::midpoint(at, beyond);
+        if taken(middle * 64_000).is_some_and(|taken| taken <= steps) { at = middle } else { beyond = middle }
+    }
+    at * 64_000
+}
+
+/// A template is tried with 4,000, 40,000 and 400,000 steps first, which count where they are not enough.
 #[test]
-fn all_templates_of_a_cluster_take_what_they_may_together_and_no_more() {
-    let text = |name: &str, steps: usize| {
-        format!("{}d: {{{{ ('x' * {}) | length }}}}\n", HEAD.replace("one", name), steps * 64)
+fn steps_are_taken_up_to_their_bound() {
+    let most = bytes_for(u64::MAX);
+    let steps = taken(most).unwrap() - 444_000;
+    assert!((1_990_000..=2_000_000).contains(&steps), "one template: {steps}");
+
+    // An expression takes what it takes in a template.
+    let is_computed = |bytes: usize| {
+        let values = format!("{{a: \"{{{{ ('x' * {bytes}) | length }}}}\"}}");
+        let objects =
+            format!("ClusterDefinition c: {{in: {{site: fra1}}, values: {values}}}\nSite fra1: {{}}\n");
+        let inventory = inventory(&objects);
+        let member = Member::of(&inventory, inventory.cluster("c").unwrap()).unwrap();
+        member.values(None).findings.is_empty()
     };
-    let together = |steps: usize| {
-        let (one, two) = (text("a", 1_556_000), text("b", steps));
-        rendered(&[("a.yaml", &one), ("b.yaml", &two)], "{}").map(|rendered| rendered.files.len())
+    assert!(is_computed(bytes_for(44_000 + 99_900)));
+    assert!(!is_computed(bytes_for(44_000 + 100_100) + 2 * 64_000));
+
+    // The largest of all beside one that leaves it just enough, and beside one that takes a little more.
+    let together = |bytes: usize| {
+        let [a, b] = [("a", bytes), ("b", most)].map(|(name, bytes)| {
+            format!("{}d: {{{{ ('x' * {bytes}) | length }}}}\n", HEAD.replace("one", name))
+        });
+        rendered(&[("a.yaml", &a), ("b.yaml", &b)], "{}").map(|rendered| rendered.files.len())
     };
-    // 2 × 444,000 steps, and these.
-    assert_eq!(together(4_000_000 - 888_000 - 1_556_000 - 100), Ok(2));
-    let found = together(4_000_000 - 888_000 - 1_556_000).unwrap_err();
+    let first = bytes_for(4_000_000 - 2_444_000);
+    let steps = taken(first).unwrap() + taken(most).unwrap();
+    assert!((3_980_000..=4_000_000).contains(&steps), "all templates: {steps}");
+    assert_eq!(together(first), Ok(2));
+    let found = together(first + 64_000).unwrap_err();
     assert!(found[0].contains("take more than 4 million steps for one cluster"), "{found:#?}");
 }
 

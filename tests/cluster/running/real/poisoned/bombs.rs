@@ -11,7 +11,7 @@ pub(super) struct Bomb {
     pub(super) name: &'static str,
     /// What the folder NAME holds besides its base.
     pub(super) files: fn(&str) -> Files,
-    /// A part of what is said of the folder: one of these.
+    /// A part of what is said of the folder: one of these. Some come to their limit and to that of memory at about the same time.
     pub(super) says: &'static [&'static str],
 }
 
@@ -26,23 +26,27 @@ pub(super) const ENDED: &str = "that one folder may";
 pub(super) static ALL: [Bomb; 21] = [
     bomb("list just below", |_| list(60_000), &[".large: field not declared in schema"]),
     bomb("list above", |_| list(400_000), &[ENDED]),
-    bomb("doubling", doubling, &["the render has more than 1000000 values"]),
-    bomb("kustomizations", kustomizations, &["the render builds more than 1000 kustomizations"]),
+    bomb("doubling", doubling, &["the render has more than 1000000 values", ENDED]),
+    bomb("kustomizations", kustomizations, &["the render builds more than 1000 kustomizations", ENDED]),
     bomb("links", |_| Vec::new(), &["this is a symbolic link, which Capstan never follows"]),
     bomb("tree", |_| Vec::new(), &["nobody can list its files"]),
     bomb("many objects", many_objects, &["belongs to the whole management cluster"]),
     bomb("deep", deep, &["nested deeper than 200 levels"]),
     bomb("aliases", aliases, &["more than 1000000 values, aliases expanded"]),
-    bomb("deepening", deepening, &["the object is nested deeper than 200 levels"]),
+    bomb("deepening", deepening, &["the object is nested deeper than 200 levels", ENDED]),
     bomb("text just below", |name| names(name, 2), &[""]),
-    bomb("text under many names", |name| names(name, 50), &["the render has more than 64 MiB of text"]),
+    bomb(
+        "text under many names",
+        |name| names(name, 50),
+        &["the render has more than 64 MiB of text", ENDED],
+    ),
     bomb("list", |_| list(950_000), &[ENDED]),
     bomb("mapping just below", |_| mapping(40_000), &[""]),
     bomb("many files", many_files, &["belongs to the whole management cluster"]),
-    bomb("keys", keys, &["more than 1000000 values"]),
+    bomb("keys", keys, &["more than 1000000 values", ENDED]),
     bomb("huge", huge, &["files above 4194304 are not read"]),
-    bomb("documents", documents, &["more than 20000 documents"]),
-    bomb("replacements", replacements, &["the render has more than 64 MiB of text"]),
+    bomb("documents", documents, &["more than 20000 documents", ENDED]),
+    bomb("replacements", replacements, &["the render has more than 64 MiB of text", ENDED]),
     bomb("settings", settings, &["nested deeper than 200 levels"]),
     bomb(
         "settings just below",
