@@ -39,7 +39,7 @@ pub enum Trouble {
     #[error("answers with more than {0} bytes")]
     TooLarge(usize),
     /// The answer takes longer than it may.
-    #[error("does not answer within {} s", .0.as_secs())]
+    #[error("does not answer within {} s", .0.as_secs_f64())]
     TooSlow(Duration),
 }
 

@@ -6,7 +6,7 @@ mod played;
 use capstan_forge::{Edit, MergeMethod};
 use capstan_serve::Running;
 
-use self::played::PlayedReconciler;
+use self::played::{MACHINES, PlayedReconciler};
 use super::PLATFORM;
 use super::failure::{Failure, failed};
 use super::tell::{heading, indented_lines, say, title};
@@ -17,6 +17,7 @@ pub(super) const REPOSITORY: &str = "acme/fleet";
 
 const NEW: &str = "aws/v1.1.0";
 const CANARY: &str = "shop/canary-eu";
+const CLUSTERS: [&str; 4] = ["bank/core-eu", CANARY, "shop/web-eu", "shop/web-us"];
 /// The clusters of the second wave.
 const EUROPE: [&str; 2] = ["bank/core-eu", "shop/web-eu"];
 /// Of the management cluster.
@@ -108,10 +109,23 @@ impl WavesTour<'_> {
     pub(super) async fn play(&self) -> Result<(), Failure> {
         title("waves", "a campaign, stopped and resumed, and machines that roll")?;
         say(&format!("   {}", self.watch.page()))?;
+        let reconciler = self.settle().await?;
         self.begin().await?;
         self.stop().await?;
-        self.roll().await?;
+        self.roll(&reconciler).await?;
         self.resume().await
+    }
+
+    /// Before anything is offered, the reconciler says that all machines are as Git has them.
+    async fn settle(&self) -> Result<PlayedReconciler, Failure> {
+        self.watch.until("Capstan looks at the repository for the first time", |_| Ok(true)).await?;
+        let reconciler = PlayedReconciler::enrol(self.running, UID).await?;
+        let tip = self.watch.forge.resolve(REPOSITORY, "main").map_err(failed)?;
+        let tip = tip.ok_or_else(|| missing("there is no main branch"))?;
+        for cluster in CLUSTERS {
+            reconciler.report(cluster, &tip, "done", MACHINES).await?;
+        }
+        Ok(reconciler)
     }
 
     async fn begin(&self) -> Result<(), Failure> {
@@ -162,7 +176,7 @@ impl WavesTour<'_> {
         say(&indented(&plain(&without_comment(&answer)), 6))
     }
 
-    async fn roll(&self) -> Result<(), Failure> {
+    async fn roll(&self, reconciler: &PlayedReconciler) -> Result<(), Failure> {
         let forge = self.watch.forge;
         let pull = self.watch.pull_of(&branch(CANARY))?;
         let number = pull.number;
@@ -172,12 +186,11 @@ impl WavesTour<'_> {
                 "{PLATFORM} merges #{number}; a reconciler, which is played here, replaces the machines"
             ),
         )?;
-        let reconciler = PlayedReconciler::enrol(self.running, UID).await?;
         let merge = forge.merge_pull(REPOSITORY, number, PLATFORM, MergeMethod::Merge).map_err(failed)?;
         self.watch
             .until("the check of the rollout", |watch| Ok(watch.check_named(ROLLOUT, &pull).is_ok()))
             .await?;
-        for (state, ready) in [("rolling", 2), ("done", 6)] {
+        for (state, ready) in [("rolling", 2), ("done", MACHINES)] {
             reconciler.report(CANARY, &merge, state, ready).await?;
             let said = if state == "done" { "success" } else { "2 of 6" };
             self.watch

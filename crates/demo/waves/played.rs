@@ -1,8 +1,10 @@
-//! A reconciler that has no management cluster: it enrols as a real one does, and says that machines roll.
+//! A reconciler that has no management cluster: it enrols as a real one does, accepts what it is asked before a merge, and
+//! says that machines roll.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use capstan_bot::agents::{Agents, Invitee, invite};
+use capstan_bot::agents::{Agents, Invitee, Questions, invite};
 use capstan_plan::settings::ManagementClusterUid;
 use capstan_ports::{Agent, SystemClock};
 use capstan_serve::Running;
@@ -13,8 +15,8 @@ use ulid::Ulid;
 use super::REPOSITORY;
 use crate::failure::{Failure, failed};
 
-/// The machines that it speaks of.
-const MACHINES: u32 = 6;
+/// How many machines each cluster has.
+pub(super) const MACHINES: u32 = 6;
 
 pub(super) struct PlayedReconciler {
     agents: Arc<Agents>,
@@ -39,6 +41,7 @@ impl PlayedReconciler {
             revoked_at: None,
         };
         records.enrol(&invited.code.hash(), &agent).await.map_err(failed)?;
+        tokio::spawn(accept_all(Arc::clone(&agents), agent.clone()));
         Ok(Self { agents, agent })
     }
 
@@ -74,6 +77,23 @@ impl PlayedReconciler {
         }))?;
         let taken = self.agents.take_reports(&self.agent, vec![report]).await.map_err(failed)?;
         if taken.taken.is_empty() { Err(failed(format!("a report is refused: {taken:?}"))) } else { Ok(()) }
+    }
+}
+
+/// Answers all preflights, until the demo ends.
+async fn accept_all(agents: Arc<Agents>, agent: Agent) {
+    const PAUSE: Duration = Duration::from_millis(100);
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        let asked = agents.work(&agent, REPOSITORY, None, Duration::ZERO, Questions::Give).await;
+        for question in asked.map(|asked| asked.preflights).unwrap_or_default() {
+            let accepted = |cluster: &_| json!({"cluster": cluster, "verdict": "accepted"});
+            let clusters: Vec<Value> = question.clusters.iter().map(accepted).collect();
+            let Ok(answer) = read(json!({"clusters": clusters})) else { continue };
+            if let Err(denied) = agents.answer_preflight(&agent, &question.id, answer).await {
+                tracing::warn!("a preflight of the demo has no answer: {denied}");
+            }
+        }
     }
 }
 

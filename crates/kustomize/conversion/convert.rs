@@ -1,16 +1,23 @@
-//! The steps from one API version to another, whoever knows them.
+//! The steps from one API version to another, from whatever knows the kind.
 
 use super::apply::{Did, apply_step};
 use super::refusal::{Refusal, Refusals, Unconvertible};
-use super::step::{Conversion, ConversionStep};
-use super::{cluster_api, definitions, older, operator};
+use super::step::{AtHand, Conversion, ConversionNote, ConversionStep};
+use super::{cluster_api, definitions, judge, older, operator, providers};
 use crate::schema::{Fields, Schemas};
 use capstan_model::kinds::is_provider;
 use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::Node;
 
-/// The steps that bring `object` to `to_api_version` (`group/version`). `schemas` decide for kinds that
-/// are not Cluster API's own.
+/// Whether a conversion of this kind is built in, so that fields which stand in its way are known by name.
+pub fn is_known(kind: &str, from: &str, to: &str) -> bool {
+    let group = api_group(to);
+    Fields::of(kind, &format!("{group}/v1beta1")).is_some()
+        || providers::way(group, kind, version(from), version(to)).is_some()
+}
+
+/// The steps that bring a whole `object` to `to_api_version` (`group/version`). `schemas` decide for kinds of which
+/// no conversion is built in.
 ///
 /// # Errors
 /// The first of the fields that stand in the way.
@@ -19,7 +26,7 @@ pub fn convert(
     to_api_version: &str,
     schemas: &Schemas,
 ) -> Result<Conversion, Box<Unconvertible>> {
-    convert_or_all(object, to_api_version, schemas).map_err(|(first, _)| first)
+    convert_or_all(object, to_api_version, AtHand::Whole, schemas).map_err(|(first, _)| first)
 }
 
 /// The same, and where there is no conversion the other fields too that stand in the way, as far as one look
@@ -27,6 +34,7 @@ pub fn convert(
 pub fn convert_or_all(
     object: &Node,
     to_api_version: &str,
+    at_hand: AtHand,
     schemas: &Schemas,
 ) -> Result<Conversion, (Box<Unconvertible>, Vec<Unconvertible>)> {
     let text = |key: &str| object.text_at(key).unwrap_or_default();
@@ -35,22 +43,21 @@ pub fn convert_or_all(
         return Ok(Conversion::default());
     }
     let of = |refusal: Refusal| {
-        let Refusal { field, value, why, advice } = refusal;
+        let Refusal { field, value, why, advice, asks } = refusal;
         let (kind, from, to) = (kind.to_owned(), from.to_owned(), to_api_version.to_owned());
-        Unconvertible { kind, from, to, field, value, why, advice }
+        Unconvertible { kind, from, to, field, value, why, advice, asks }
     };
-    steps(object, kind, from, to_api_version, schemas)
-        .map(|steps| Conversion { steps })
+    steps(object, kind, (from, to_api_version), at_hand, schemas)
         .map_err(|Refusals { first, others }| (Box::new(of(*first)), others.into_iter().map(of).collect()))
 }
 
 fn steps(
     object: &Node,
     kind: &str,
-    from: &str,
-    to: &str,
+    (from, to): (&str, &str),
+    at_hand: AtHand,
     schemas: &Schemas,
-) -> Result<Vec<ConversionStep>, Refusals> {
+) -> Result<Conversion, Refusals> {
     let group = api_group(from);
     if group != api_group(to) || group.is_empty() {
         return Err(Refusal::whole(
@@ -59,25 +66,44 @@ fn steps(
         )
         .into());
     }
-    let mut done = Done { object: object.clone(), steps: Vec::new() };
+    let mut done = Done { object: object.clone(), steps: Vec::new(), notes: Vec::new() };
     let named = ConversionStep::Replace { at: FieldPath::root().key("apiVersion"), value: Node::string(to) };
     done.all([named]);
     if is_provider(group, kind) {
         done.all(operator::steps(object, version(from), version(to))?);
-        return Ok(done.steps);
+        return Ok(done.conversion());
     }
     let own = |version: &str| Fields::of(kind, &format!("{group}/{version}"));
     let (Some((name, beta1)), Some((_, beta2))) = (own("v1beta1"), own("v1beta2")) else {
-        done.all(definitions::same_shape(object, kind, from, to, schemas)?);
-        return Ok(done.steps);
+        if let Some(data) = object.at(&kept_data()) {
+            return Err(Refusal::new(
+                kept_data(),
+                data,
+                "this annotation is the server's own note of values that another version cannot hold",
+                "remove the annotation, which has no place in a file",
+            )
+            .into());
+        }
+        if let Some(way) = providers::way(group, kind, version(from), version(to)) {
+            let (steps, notes) = providers::steps(&done.object, kind, &way, at_hand)?;
+            done.all(steps);
+            done.notes = notes;
+        } else {
+            done.all(definitions::same_shape(object, kind, from, to, schemas)?);
+        }
+        let (steps, notes) = judge::judge((object, &done.object), &done.steps, at_hand, schemas)?;
+        done.all(steps);
+        done.notes.extend(notes);
+        return Ok(done.conversion());
     };
+    let is_older = matches!(version(from), "v1alpha3" | "v1alpha4") || from == older::IPAM;
     match (version(from), version(to)) {
         ("v1beta1", "v1beta2") => {}
-        ("v1alpha3" | "v1alpha4", "v1beta1" | "v1beta2") => {
+        (_, "v1beta1" | "v1beta2") if is_older => {
             done.all(older::steps(&done.object, kind));
             older::known(&done.object, name, beta1)?;
             if to.ends_with("v1beta1") {
-                return Ok(done.steps);
+                return Ok(done.conversion());
             }
         }
         ("v1beta1" | "v1beta2", "v1alpha3" | "v1alpha4" | "v1beta1") => {
@@ -97,7 +123,12 @@ fn steps(
     }
     done.all(cluster_api::steps(&done.object, name, beta1, beta2)?);
     done.all(cluster_api::tidy(&done.object, name, beta2));
-    Ok(done.steps)
+    Ok(done.conversion())
+}
+
+/// Where servers keep what a version cannot hold.
+fn kept_data() -> FieldPath {
+    FieldPath::of_keys(["metadata", "annotations", "cluster.x-k8s.io/conversion-data"])
 }
 
 fn version(api_version: &str) -> &str {
@@ -108,9 +139,14 @@ fn version(api_version: &str) -> &str {
 struct Done {
     object: Node,
     steps: Vec<ConversionStep>,
+    notes: Vec<ConversionNote>,
 }
 
 impl Done {
+    fn conversion(self) -> Conversion {
+        Conversion { steps: self.steps, notes: self.notes }
+    }
+
     fn all(&mut self, steps: impl IntoIterator<Item = ConversionStep>) {
         for step in steps {
             if apply_step(&mut self.object, &step) == Did::Something {

@@ -179,7 +179,9 @@ fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), foun
         return;
     }
     let refused = &mut found.refused;
-    if older.kind != newer.kind || older.list != newer.list || older.value != newer.value {
+    // A list that gains its type is the same one; whether its items are told apart is judged with the result.
+    let is_other_list = older.list.is_some() && older.list != newer.list;
+    if older.kind != newer.kind || is_other_list || older.value != newer.value {
         return refused.push(by_hand(path, node, differs(older, newer)));
     }
     let is_template = node.as_scalar().is_some_and(|scalar| scalar.text.contains("${"));

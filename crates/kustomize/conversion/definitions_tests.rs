@@ -1,6 +1,6 @@
 //! Kinds of other providers, by what their definitions show of two versions.
 
-use crate::conversion::{apply, convert, convert_or_all};
+use crate::conversion::{AtHand, apply, convert, convert_or_all};
 use crate::schema::{SchemaFile, Schemas};
 use capstan_model::tree::RepoPath;
 use capstan_yaml::{Node, YamlFile};
@@ -111,7 +111,8 @@ fn all_fields_of_another_shape_are_told_and_templates_are_taken_as_what_they_bec
         "a: {type: string}, mode: {type: string, enum: [x]}",
     );
     let object = rack("{a: 1, b: two, mode: '${MODE}'}");
-    let (first, others) = convert_or_all(&object, "metal.example.org/v2", &schemas).unwrap_err();
+    let (first, others) =
+        convert_or_all(&object, "metal.example.org/v2", AtHand::Whole, &schemas).unwrap_err();
     let fields: Vec<String> = [*first].iter().chain(&others).map(|why| why.field.to_string()).collect();
     assert_eq!(fields, ["/spec/a", "/spec/b"]);
 }
@@ -242,4 +243,114 @@ fn a_control_planes_own_drain_timeout_becomes_its_machines() {
     // Nothing says that another field of that name means machines.
     let refused = convert(&rack("{other: a}"), "metal.example.org/v2", &alone).unwrap_err();
     assert_eq!(refused.field.to_string(), "/spec/other");
+}
+
+/// A list that only gains a type is the same one, where its items are told apart.
+#[test]
+fn a_list_gains_its_type_where_its_items_are_distinct() {
+    let list = |more: &str| {
+        format!("slots: {{type: array{more}, items: {{type: object, properties: {{at: {{type: string}}}}}}}}")
+    };
+    let map = list(", x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [at]");
+    let names = |more: &str| format!("tags: {{type: array{more}, items: {{type: string}}}}");
+    let older = format!("{}, {}", list(""), names(""));
+    let newer = format!("{map}, {}", names(", x-kubernetes-list-type: set"));
+    let schemas = schemas("room: {type: string}, ", &older, &newer);
+    for spec in ["{slots: [{at: a}, {at: b}]}", "{tags: [a, b]}", "{slots: []}"] {
+        assert!(convert(&rack(spec), "metal.example.org/v2", &schemas).is_ok(), "{spec}");
+    }
+    for (spec, field, why) in [
+        (
+            "{slots: [{at: a}, {at: b}, {at: a}]}",
+            "/spec/slots/2",
+            "the newer version tells the items of this list apart by at, and an item before is the same",
+        ),
+        (
+            "{tags: [a, a]}",
+            "/spec/tags/1",
+            "the newer version tells the items of this list apart as a whole, and an item before is the same",
+        ),
+    ] {
+        let refused = convert(&rack(spec), "metal.example.org/v2", &schemas).unwrap_err();
+        assert_eq!((refused.field.to_string().as_str(), refused.why.as_str()), (field, why), "{spec}");
+    }
+}
+
+#[test]
+fn limits_are_judged_where_they_are_new() {
+    let slot = |more: &str| {
+        format!("slot: {{type: object{more}, properties: {{a: {{type: string}}, b: {{type: string}}}}}}")
+    };
+    for (older, newer, spec, field) in [
+        ("units: {type: integer}", "units: {type: integer, minimum: 2}", "{units: 1}", "/spec/units"),
+        ("units: {type: integer}", "units: {type: integer, maximum: 4}", "{units: 5}", "/spec/units"),
+        ("mark: {type: string}", "mark: {type: string, pattern: '^a+$'}", "{mark: b}", "/spec/mark"),
+        ("mark: {type: string}", "mark: {type: string, minLength: 1}", "{mark: ''}", "/spec/mark"),
+        (&slot(""), &slot(", required: [b]"), "{slot: {a: x}}", "/spec/slot/b"),
+        (&slot(""), &slot(", minProperties: 1"), "{slot: {}}", "/spec/slot"),
+    ] {
+        let both = "room: {type: string}, ";
+        let refused = convert(&rack(spec), "metal.example.org/v2", &schemas(both, older, newer)).unwrap_err();
+        assert_eq!(refused.field.to_string(), field, "{spec}");
+        // What the older version asks too is not the conversion's matter; nor is a variable.
+        assert!(convert(&rack(spec), "metal.example.org/v2", &schemas(both, newer, newer)).is_ok(), "{spec}");
+        let variable = rack("{room: '${ROOM}'}");
+        assert!(convert(&variable, "metal.example.org/v2", &schemas(both, older, newer)).is_ok(), "{spec}");
+        // A part of an object need not have what the whole one has.
+        let part = convert_or_all(
+            &rack("{slot: {a: x}}"),
+            "metal.example.org/v2",
+            AtHand::Part,
+            &schemas(both, &slot(""), &slot(", required: [b]")),
+        );
+        assert!(part.is_ok());
+    }
+}
+
+#[test]
+fn a_default_that_changes_is_written_out_as_it_was() {
+    let schemas = schemas(
+        "room: {type: string}, ",
+        "mode: {type: string, default: hard}, count: {type: integer, default: 1}, kept: {type: boolean, default: true}, free: {type: string}",
+        "mode: {type: string}, count: {type: integer, default: 2}, kept: {type: boolean, default: true}, free: {type: string, default: x}",
+    );
+    let mut object = rack("{room: north}");
+    let conversion = convert(&object, "metal.example.org/v2", &schemas).unwrap();
+    apply(&mut object, &conversion);
+    assert_eq!(object.value()["spec"], rack("{room: north, mode: hard, count: 1}").value()["spec"]);
+    let notes: Vec<(String, &str)> =
+        conversion.notes.iter().map(|note| (note.field.to_string(), note.text.as_str())).collect();
+    assert_eq!(
+        notes,
+        [
+            (
+                "/spec/count".to_owned(),
+                "where nothing is said, the older version fills in `1`, and the newer one `2`: the old value is written out"
+            ),
+            (
+                "/spec/free".to_owned(),
+                "where nothing is said, the older version fills in nothing, and the newer one `x`"
+            ),
+            (
+                "/spec/mode".to_owned(),
+                "where nothing is said, the older version fills in `hard`, and the newer one nothing: the old value is written out"
+            ),
+        ]
+    );
+    let said = rack("{mode: soft, count: 3, kept: false, free: y}");
+    assert!(convert(&said, "metal.example.org/v2", &schemas).unwrap().notes.is_empty());
+}
+
+/// The older version's Go types write an empty list as none at all.
+#[test]
+fn an_empty_list_goes_where_the_newer_version_takes_none() {
+    let tags = |more: &str| format!("tags: {{type: array{more}, items: {{type: string}}}}");
+    let schemas = schemas("room: {type: string}, ", &tags(""), &tags(", minItems: 1"));
+    let mut object = rack("{room: north, tags: []}");
+    let conversion = convert(&object, "metal.example.org/v2", &schemas).unwrap();
+    apply(&mut object, &conversion);
+    assert_eq!(object.value()["spec"], rack("{room: north}").value()["spec"]);
+    // In a patch it takes out what is there.
+    let part = convert_or_all(&rack("{tags: []}"), "metal.example.org/v2", AtHand::Part, &schemas);
+    assert_eq!(part.unwrap_err().0.field.to_string(), "/spec/tags");
 }

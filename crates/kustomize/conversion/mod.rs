@@ -17,12 +17,14 @@
 //! | `cluster_api` | its own kinds: the walk with the rules |
 //! | `older` | its alpha versions |
 //! | `operator` | the Cluster API operator's provider objects |
+//! | `providers` | kinds of providers whose shape changes: a table for each, and the engine that reads them |
 //! | `definitions` | everybody else's kinds, where definitions show the same shape |
+//! | `judge` | what the newer version's definition asks of the result |
 //! | `convert` | the steps of any kind |
 //!
 //! *Guarantees*: the first step sets `apiVersion`; steps are done in order, and a path speaks of the
-//! object as the steps before have left it; no step adds or removes an item of a list, so indexes never
-//! shift. What is not understood is refused by name, never guessed.
+//! object as the steps before have left it; no step adds or removes an item of a list but one that writes the list
+//! as a whole, so indexes never shift. What is not understood is refused by name, never guessed.
 //!
 //! Deliberately absent: `status` (the controllers' own), defaulting (the server's), and downgrades.
 
@@ -30,9 +32,11 @@ mod apply;
 mod cluster_api;
 mod convert;
 mod definitions;
+mod judge;
 mod older;
 mod operator;
 mod paths;
+mod providers;
 mod refusal;
 mod rounds;
 mod rules;
@@ -42,7 +46,7 @@ mod tests;
 mod text;
 
 pub use self::apply::apply;
-pub use self::convert::{convert, convert_or_all};
+pub use self::convert::{convert, convert_or_all, is_known};
 pub use self::refusal::Unconvertible;
-pub use self::step::{Conversion, ConversionStep};
+pub use self::step::{AtHand, Conversion, ConversionNote, ConversionStep};
 pub use self::text::{Replay, in_order_of, replay};

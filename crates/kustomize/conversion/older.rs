@@ -7,7 +7,7 @@
 //! name.
 
 use super::refusal::{Refusal, Refusals};
-use super::step::ConversionStep::{self, Move, Remove};
+use super::step::ConversionStep::{self, Add, Move, Remove};
 use crate::schema::{Fields, Of};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Node, NodeKind};
@@ -18,6 +18,9 @@ const MOVED: &[(&str, &str, &str)] = &[
     ("KubeadmControlPlane", "/spec/nodeDrainTimeout", "/spec/machineTemplate/nodeDrainTimeout"),
     ("KubeadmControlPlane", "/spec/upgradeAfter", "/spec/rolloutAfter"),
 ];
+
+/// The only alpha version of the kinds for IP addresses.
+pub(super) const IPAM: &str = "ipam.cluster.x-k8s.io/v1alpha1";
 
 /// Where a KubeadmConfigSpec stands.
 const CONFIGS: &[(&str, &str)] = &[
@@ -35,6 +38,15 @@ pub(super) fn steps(object: &Node, kind: &str) -> Vec<ConversionStep> {
         if *of == kind && object.at(&from).is_some() && object.at(&to).is_none() {
             steps.push(Move { from, to });
         }
+    }
+    // A claim's label says which cluster it is of, and v1beta1 has a field for that besides.
+    let label = FieldPath::of_keys(["metadata", "labels", "cluster.x-k8s.io/cluster-name"]);
+    let name = path("/spec/clusterName");
+    if kind == "IPAddressClaim"
+        && object.at(&name).is_none()
+        && let Some(cluster) = object.at(&label).and_then(Node::as_str)
+    {
+        steps.push(Add { at: name, value: Node::string(cluster) });
     }
     for (of, config) in CONFIGS {
         // CoreDNS is the only one that is left.

@@ -21,6 +21,8 @@ pub struct Unconvertible {
     pub why: String,
     /// What to do, without a full stop.
     pub advice: String,
+    /// Whether a person must decide what to write: `why` says what the field means in both versions.
+    pub asks: bool,
 }
 
 fn at(field: &FieldPath, value: Option<&Value>) -> String {
@@ -38,6 +40,7 @@ pub(super) struct Refusal {
     pub(super) value: Option<Value>,
     pub(super) why: String,
     pub(super) advice: String,
+    pub(super) asks: bool,
 }
 
 impl Refusal {
@@ -47,12 +50,24 @@ impl Refusal {
         why: impl Into<String>,
         advice: impl Into<String>,
     ) -> Box<Self> {
-        Box::new(Self { field, value: Some(node.value()), why: why.into(), advice: advice.into() })
+        Box::new(Self {
+            field,
+            value: Some(node.value()),
+            why: why.into(),
+            advice: advice.into(),
+            asks: false,
+        })
     }
 
     /// Of the object as a whole.
     pub(super) fn whole(why: impl Into<String>, advice: impl Into<String>) -> Box<Self> {
-        Box::new(Self { field: FieldPath::root(), value: None, why: why.into(), advice: advice.into() })
+        Box::new(Self {
+            field: FieldPath::root(),
+            value: None,
+            why: why.into(),
+            advice: advice.into(),
+            asks: false,
+        })
     }
 }
 

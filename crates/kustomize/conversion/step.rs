@@ -1,4 +1,4 @@
-//! A conversion as a list of steps.
+//! A conversion as a list of steps, and of how much of an object it is.
 
 use capstan_model::object::FieldPath;
 use capstan_yaml::Node;
@@ -8,6 +8,17 @@ use capstan_yaml::Node;
 pub struct Conversion {
     /// The steps; none where the object stands in that version already.
     pub steps: Vec<ConversionStep>,
+    /// What a plan must say of them: where silence or a default means another thing in the newer version.
+    pub notes: Vec<ConversionNote>,
+}
+
+/// What a plan says of a field that a conversion wrote or took out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversionNote {
+    /// Where the field was; where it comes, of one that was not there.
+    pub field: FieldPath,
+    /// Why, without a full stop.
+    pub text: String,
 }
 
 /// One step. Mappings that a step leaves empty go with it; those that it needs are made.
@@ -39,4 +50,15 @@ pub enum ConversionStep {
         /// What.
         value: Node,
     },
+}
+
+/// How much of an object is at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtHand {
+    /// All of it: what is absent is absent in the cluster.
+    Whole,
+    /// All of it but for what the newer version requires, which comes from elsewhere.
+    Lacking,
+    /// A part, such as a patch or a release's fragment: what is absent may be elsewhere.
+    Part,
 }

@@ -1,7 +1,7 @@
 //! Rules and refusals, by example: each expected object was written by hand.
 
 use super::rules::{self, RULES, Rule};
-use super::{ConversionStep, Unconvertible, apply, convert, convert_or_all};
+use super::{AtHand, ConversionStep, Unconvertible, apply, convert, convert_or_all};
 use crate::schema::{Fields, Of, Schemas, Zero};
 use capstan_yaml::{Node, Value, YamlFile};
 
@@ -270,7 +270,7 @@ fn one_look_shows_all_fields_that_stand_in_the_way() {
         "{rollout: {}, template: {spec: {nodeDrainTimeout: 1d, version: 1.35, taints: {a: b}, readinessGates: [{conditionType: 1}, {conditionType: 2}]}}}",
     );
     let (first, others) =
-        convert_or_all(&before, "cluster.x-k8s.io/v1beta2", Schemas::built_in()).unwrap_err();
+        convert_or_all(&before, "cluster.x-k8s.io/v1beta2", AtHand::Whole, Schemas::built_in()).unwrap_err();
     let fields: Vec<String> = [*first].iter().chain(&others).map(|why| why.field.to_string()).collect();
     let expected = [
         "/spec/rollout",
@@ -287,7 +287,8 @@ fn one_look_shows_all_fields_that_stand_in_the_way() {
         "{clusterConfiguration: {scheduler: {extraArgs: {v: 4, a: b, w: 5}}}, files: [{path: /a}, {path: /a, append: true}, {path: /a, append: true}]}",
     );
     let (first, others) =
-        convert_or_all(&config, "bootstrap.cluster.x-k8s.io/v1beta2", Schemas::built_in()).unwrap_err();
+        convert_or_all(&config, "bootstrap.cluster.x-k8s.io/v1beta2", AtHand::Whole, Schemas::built_in())
+            .unwrap_err();
     let mut fields: Vec<String> = [*first].iter().chain(&others).map(|why| why.field.to_string()).collect();
     fields.sort();
     let expected = [

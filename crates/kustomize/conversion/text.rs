@@ -32,6 +32,7 @@ pub fn replay(file: &YamlFile, place: &FieldPath, conversion: &Conversion) -> Re
 /// nothing, and each stays where its comments are.
 pub fn in_order_of(object: &Node, conversion: Conversion) -> Conversion {
     let mut now = object.clone();
+    let notes = conversion.notes;
     let steps = conversion.steps.into_iter().map(|step| {
         let step = match step {
             ConversionStep::Replace { at, value } => {
@@ -43,7 +44,7 @@ pub fn in_order_of(object: &Node, conversion: Conversion) -> Conversion {
         apply::apply_step(&mut now, &step);
         step
     });
-    Conversion { steps: steps.collect() }
+    Conversion { steps: steps.collect(), notes }
 }
 
 /// Conversions of one document's objects, and how much may still be read for them.

@@ -114,7 +114,7 @@ fn steps_done_together_leave_the_text_that_they_leave_one_by_one() {
             let Ok(alone) = YamlFile::read(&text[document.span.clone()]) else { continue };
             let mut one_by_one = Ok(alone.clone());
             for step in &conversion.steps {
-                let step = Conversion { steps: vec![step.clone()] };
+                let step = Conversion { steps: vec![step.clone()], ..Conversion::default() };
                 one_by_one = one_by_one.and_then(|file| replay(&file, &FieldPath::root(), &step));
             }
             let together = replay(&alone, &FieldPath::root(), &conversion);

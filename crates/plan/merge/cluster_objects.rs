@@ -201,21 +201,30 @@ impl Base {
         again.unwrap_or_else(|| own.yaml.clone())
     }
 
+    /// An object in the API version that it has in the repository.
+    pub(crate) fn node_before(&self, object: usize) -> &Node {
+        self.converted.get(&object).map_or_else(|| self.node(object), |converted| &converted.was)
+    }
+
     /// The spec that an object had when it got its name.
     pub(crate) fn spec_as_named(&self, object: usize) -> Option<&Node> {
-        let was = self.converted.get(&object).map(|converted| &converted.was);
-        was.unwrap_or_else(|| self.node(object)).get("spec")
+        self.node_before(object).get("spec")
     }
 
     /// The API version that an object has in the repository.
     pub(crate) fn version_before(&self, object: usize) -> Option<&str> {
-        let was = self.converted.get(&object).map(|converted| &converted.was);
-        text(was.unwrap_or_else(|| self.node(object)), "apiVersion")
+        text(self.node_before(object), "apiVersion")
     }
 
     /// The same place with its file.
     pub(crate) fn place(&self, object: usize, offset: usize) -> Place {
-        Place::at(self.file_of(object).path.clone(), self.position(object, offset))
+        self.place_before(object, self.offset_before(object, offset))
+    }
+
+    /// The place of a byte of one of its files as it stands in the repository.
+    pub(crate) fn place_before(&self, object: usize, offset: usize) -> Place {
+        let position = self.text_before(self.objects[object].file).position(offset);
+        Place::at(self.file_of(object).path.clone(), position)
     }
 
     /// The line of a byte of one of its objects; the object's file where there is no such byte.

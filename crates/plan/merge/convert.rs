@@ -9,12 +9,11 @@ use super::cluster_objects::Base;
 use super::converted::{Converted, FileBefore, steps_to};
 use super::form::form_of;
 use super::nodes::text;
-use super::piece::Piece;
-use super::tidying::{without_refused_empties, without_tidying};
-use super::views::{MergeInput, matched, pieces_of};
-use capstan_kustomize::conversion::{Conversion, Replay, Unconvertible, in_order_of};
+use super::tidying::without_tidying;
+use super::views::{MergeInput, Views, Work, matched, pieces_of};
+use capstan_kustomize::conversion::{AtHand, Conversion, Replay, Unconvertible, in_order_of};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::object::api_group;
+use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::{EditRefused, Node, YamlFile, same_meaning};
 
 /// What keeps an object from being brought to the new release's version.
@@ -37,9 +36,11 @@ pub(crate) enum Why {
 #[derive(Debug)]
 pub(crate) struct Wanted {
     version: String,
-    /// What the old release says of the object, and the new one.
-    old: Vec<Node>,
-    release: Vec<Node>,
+    /// What the old release says of the object in the version that it has, with its variables' values; `None` where
+    /// that release is unknown or says nothing of it.
+    old: Option<Node>,
+    /// What the new release says of it.
+    release: Node,
 }
 
 /// The objects that the new release has in another version.
@@ -61,7 +62,8 @@ pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, Wanted> {
     {
         return BTreeMap::new();
     }
-    let (_, old, new) = matched(input);
+    let (bindings, old, new) = matched(input);
+    let work = Work { input, bindings: &bindings, old: old.as_ref(), new: &new };
     let version = |object: usize| {
         let pieces = pieces_of(&new, object);
         let mut versions = pieces.iter().filter_map(|piece| text(&piece.root, "apiVersion"));
@@ -70,11 +72,12 @@ pub(crate) fn wanted(input: &MergeInput<'_>) -> BTreeMap<usize, Wanted> {
         // Documents in several versions are an ambiguity of the release.
         let is_one = versions.all(|other| other == version);
         let is_other = is_one && own != version && api_group(own) == api_group(version);
-        let said = |piece: &&Piece| without_refused_empties(Cow::Borrowed(&piece.root)).into_owned();
-        let roots = |pieces: &[&Piece]| pieces.iter().map(said).collect();
-        let old = || old.as_ref().map(|old| roots(&pieces_of(old, object))).unwrap_or_default();
-        is_other
-            .then(|| (object, Wanted { version: version.to_owned(), old: old(), release: roots(&pieces) }))
+        is_other.then(|| {
+            let of_old = work.old.map(|old| pieces_of(old, object)).unwrap_or_default();
+            let Views { old, new, .. } = work.views(object, &of_old, &pieces);
+            let (old, release) = (old.map(Cow::into_owned), new.into_owned());
+            (object, Wanted { version: version.to_owned(), old, release })
+        })
     };
     objects.filter_map(version).collect()
 }
@@ -93,13 +96,17 @@ struct Planned {
 impl Planned {
     /// `None` where the object has no conversion.
     fn new(object: usize, was: &Node, wanted: &Wanted, schemas: &Schemas) -> Option<Self> {
-        let (conversion, mut fields) = steps_to(was, &wanted.version, schemas)?;
-        let conversion = without_tidying(was, in_order_of(was, conversion), &wanted.release);
-        // What nobody edited is the release's to say anew.
-        fields.retain(|why| {
-            let (own, mut theirs) = (was.at(&why.field), wanted.old.iter());
-            !theirs.any(|old| own.zip(old.at(&why.field)).is_some_and(|(own, old)| same_meaning(own, old)))
-        });
+        let (conversion, mut fields) = steps_to(was, &wanted.version, AtHand::Whole, schemas)?;
+        let mut conversion = without_tidying(was, in_order_of(was, conversion), &wanted.release);
+        // What nobody edited is the release's to say anew; what nobody has, too, where the release has it.
+        let is_the_releases = |field: &FieldPath| match was.at(field) {
+            Some(own) => {
+                wanted.old.as_ref().and_then(|old| old.at(field)).is_some_and(|old| same_meaning(own, old))
+            }
+            None => wanted.release.at(field).is_some_and(|new| !new.is_null()),
+        };
+        fields.retain(|why| !is_the_releases(&why.field));
+        conversion.notes.retain(|note| !is_the_releases(&note.field));
         Some(Self { object, conversion, was: was.clone(), fields })
     }
 }

@@ -30,9 +30,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::nodes::text;
 use crate::settings::FieldRule;
 use capstan_kustomize::conversion::{
-    Conversion, ConversionStep, Unconvertible, apply, convert_or_all, in_order_of,
+    AtHand, Conversion, ConversionStep, Unconvertible, apply, convert_or_all, in_order_of, is_known,
 };
-use capstan_kustomize::schema::{Fields, Schemas};
+use capstan_kustomize::schema::Schemas;
 use capstan_model::object::api_group;
 use capstan_yaml::{Node, NodeKind, YamlFile};
 
@@ -114,7 +114,7 @@ pub(crate) fn in_version_of<'n>(
         let lent = Node::mapping(lent.iter().map(|(key, value)| (*key, Node::string(*value))));
         entries.extend(lent.as_mapping().into_iter().flatten().cloned());
     }
-    let Some((conversion, _)) = steps_to(&whole, wanted, schemas) else { return side };
+    let Some((conversion, _)) = steps_to(&whole, wanted, AtHand::Part, schemas) else { return side };
     let conversion = in_order_of(&whole, conversion);
     apply(&mut whole, &conversion);
     if let NodeKind::Mapping(entries) = &mut whole.kind {
@@ -131,30 +131,37 @@ const LOOKS: usize = 20;
 pub(crate) fn steps_to(
     object: &Node,
     version: &str,
+    mut at_hand: AtHand,
     schemas: &Schemas,
 ) -> Option<(Conversion, Vec<Unconvertible>)> {
     let (mut now, mut steps, mut fields) = (Cow::Borrowed(object), Vec::new(), Vec::new());
     for _ in 0..LOOKS {
-        let (first, others) = match convert_or_all(&now, version, schemas) {
+        let (first, others) = match convert_or_all(&now, version, at_hand, schemas) {
             Ok(conversion) if conversion.steps.is_empty() => return None,
             Ok(conversion) => {
                 steps.extend(conversion.steps);
-                return Some((Conversion { steps }, fields));
+                return Some((Conversion { steps, notes: conversion.notes }, fields));
             }
             Err(refused) => refused,
         };
+        let less = if at_hand == AtHand::Whole { AtHand::Lacking } else { AtHand::Part };
         // Of other kinds definitions say no more than whether two versions are alike.
-        let is_own = Fields::of(&first.kind, &format!("{}/v1beta1", api_group(version))).is_some();
-        if !is_own || first.field.is_root() || now.at(&first.field).is_none() {
+        if !is_known(&first.kind, &first.from, version) || first.field.is_root() {
             return None;
         }
         for why in [*first].into_iter().chain(others) {
+            if why.value.is_none() {
+                // A field that the newer version needs: the next look goes without.
+                at_hand = less;
+                fields.push(why);
+                continue;
+            }
             let without = ConversionStep::Remove { at: why.field.clone() };
             if now.at(&why.field).is_none() {
                 // It went with another field.
                 continue;
             }
-            apply(now.to_mut(), &Conversion { steps: vec![without.clone()] });
+            apply(now.to_mut(), &Conversion { steps: vec![without.clone()], ..Conversion::default() });
             if now.at(&why.field).is_some() {
                 return None;
             }

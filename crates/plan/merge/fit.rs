@@ -91,7 +91,7 @@ fn fit(
     schemas: &Schemas,
 ) -> Fit {
     let mut bindings = Bindings::new(variables, flux);
-    let matched = match_and_learn(source, form_of(base, None, source), base, &mut bindings);
+    let matched = match_and_learn(source, form_of(base, None, source), base, schemas, &mut bindings);
     let mut sum = Fit::default();
     for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
         let node = |object: Option<usize>| without_identity(&matched, piece, base, &bindings, object);

@@ -1,9 +1,15 @@
-//! What a cluster's objects say about a release's variables: the release's documents laid over them.
+//! What a cluster's objects say about a release's variables: the release's documents laid over them, both in one API
+//! version.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::cluster_objects::Base;
+use super::converted::in_version_of;
 use super::lists::pair_items;
+use super::nodes::text;
 use crate::substitution::{Bindings, Budget, Found, Scope, Substitution, is_collection, may_hold_tokens};
+use capstan_kustomize::schema::Schemas;
 use capstan_model::object::Step;
 use capstan_yaml::{Node, NodeKind, flow_text};
 
@@ -12,31 +18,51 @@ use capstan_yaml::{Node, NodeKind, flow_text};
 pub(super) struct Lesson<'a> {
     /// The release's own variables.
     pub(super) own: &'a BTreeMap<String, String>,
-    /// Which of the cluster's objects.
+    pub(super) base: &'a Base,
+    /// Which of the base's objects.
     pub(super) object: usize,
     /// Of all lessons together.
     pub(super) budget: &'a Budget,
 }
 
-/// Learns from all scalars of a release's document and one of the cluster's objects: [`Bindings::unify`].
-pub(super) fn unify(bindings: &mut Bindings, lesson: Lesson<'_>, release: &Node, cluster: &Node) {
-    unify_below(bindings, lesson, release, cluster, &mut Vec::new());
+impl Lesson<'_> {
+    /// A value and its place in the object, or in the object as it was before its conversion.
+    fn found(&self, value: String, path: &[Step], at: usize, is_before: bool) -> Found {
+        let Self { base, object, .. } = *self;
+        let path = path.iter().cloned().collect();
+        if is_before {
+            return Found { value, object, path, at };
+        }
+        let converted = base.converted.get(&object);
+        let path = converted.map_or_else(|| path.clone(), |converted| converted.conversion.before(&path));
+        Found { value, object, path, at: base.offset_before(object, at) }
+    }
 }
 
-fn unify_below(
+/// Learns from all scalars of a release's document and one of the cluster's objects: [`Bindings::unify`].
+///
+/// The object is read in the version that the document has, which is the one in the repository or the one that it
+/// was converted to. A field that moves in between has its value in either; a document in neither version is brought
+/// to the one in the repository.
+pub(super) fn learn(bindings: &mut Bindings, lesson: Lesson<'_>, release: &Node, schemas: &Schemas) {
+    let (now, was) = (lesson.base.node(lesson.object), lesson.base.node_before(lesson.object));
+    let version = text(release, "apiVersion");
+    if version.is_some() && version == text(now, "apiVersion") {
+        return unify(bindings, (lesson, false), release, now, &mut Vec::new());
+    }
+    let release = in_version_of(Cow::Borrowed(release), was, text(was, "apiVersion"), schemas);
+    unify(bindings, (lesson, true), &release, was, &mut Vec::new());
+}
+
+fn unify(
     bindings: &mut Bindings,
-    lesson: Lesson<'_>,
+    (lesson, is_before): (Lesson<'_>, bool),
     release: &Node,
     cluster: &Node,
     path: &mut Vec<Step>,
 ) {
-    let Lesson { own, object, budget } = lesson;
-    let found = |value: String, path: &[Step]| Found {
-        value,
-        object,
-        path: path.iter().cloned().collect(),
-        at: cluster.span.start,
-    };
+    let Lesson { own, budget, .. } = lesson;
+    let found = |value: String, path: &[Step]| lesson.found(value, path, cluster.span.start, is_before);
     match (&release.kind, &cluster.kind) {
         (NodeKind::Scalar(release), NodeKind::Scalar(text)) if may_hold_tokens(&release.text) => {
             bindings.unify(own, &release.text, found(text.text.clone(), path), budget);
@@ -55,7 +81,7 @@ fn unify_below(
                 };
                 if let Some(value) = cluster.get(&key) {
                     path.push(Step::Key(key));
-                    unify_below(bindings, lesson, &entry.value, value, path);
+                    unify(bindings, (lesson, is_before), &entry.value, value, path);
                     path.pop();
                 }
             }
@@ -64,7 +90,7 @@ fn unify_below(
             for (release, item) in pair_items(release, items) {
                 let at = items.iter().position(|own| std::ptr::eq(own, item)).unwrap_or_default();
                 path.push(Step::Index(at));
-                unify_below(bindings, lesson, release, item, path);
+                unify(bindings, (lesson, is_before), release, item, path);
                 path.pop();
             }
         }

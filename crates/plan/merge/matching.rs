@@ -39,6 +39,7 @@ use super::source::Source;
 use super::twins::part_by_namespace;
 use crate::substitution::{Bindings, Extent, Found, Scope, Substitution, Token, budget, tokens};
 use crate::templates::{NamingValue, base_name, naming_values, references, renamed};
+use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::{KindRole, role, role_of_fragment};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::{Node, NodeKind};
@@ -115,7 +116,8 @@ fn name_of(base: &Base, id: &ObjectId) -> Found {
     let object = base.objects.iter().position(|object| object.id == *id).unwrap_or_default();
     let path = FieldPath::root().key("metadata").key("name");
     let node = base.objects.get(object).and_then(|_| base.node(object).at(&path));
-    Found { value: id.name.clone(), object, path, at: node.map_or(0, |node| node.span.start) }
+    let at = node.map_or(0, |node| base.offset_before(object, node.span.start));
+    Found { value: id.name.clone(), object, path, at }
 }
 
 fn is_cluster(piece: &Piece) -> bool {
@@ -498,22 +500,24 @@ pub(crate) fn match_and_learn<'a>(
     source: &'a Source,
     form: Form,
     base: &Base,
+    schemas: &Schemas,
     bindings: &mut Bindings,
 ) -> Matched<'a> {
     let matched = match_source(source, form, base, bindings);
-    bind(&matched, base, bindings);
+    bind(&matched, base, schemas, bindings);
     let is_templated = source.pieces(form).iter().any(|piece| piece.templated);
     if is_templated { match_source(source, form, base, bindings) } else { matched }
 }
 
 /// Variables of both sources, bound by what they matched.
-pub(crate) fn bind(matched: &Matched<'_>, base: &Base, bindings: &mut Bindings) {
-    let (own, budget) = (&matched.source.variables, budget());
+pub(crate) fn bind(matched: &Matched<'_>, base: &Base, schemas: &Schemas, bindings: &mut Bindings) {
+    let budget = budget();
     for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
         if let (true, Target::Objects(objects)) = (piece.templated, target) {
             for object in objects {
-                let lesson = Lesson { own, object: *object, budget: &budget };
-                learning::unify(bindings, lesson, &piece.root, base.node(*object));
+                let lesson =
+                    Lesson { own: &matched.source.variables, base, object: *object, budget: &budget };
+                learning::learn(bindings, lesson, &piece.root, schemas);
             }
         }
     }

@@ -15,8 +15,9 @@ use capstan_yaml::{Node, NodeKind};
 
 /// What holds nothing means nothing in the newer version and goes, but for what the release writes there too:
 /// of that goes what the release does not write.
-pub(super) fn without_tidying(object: &Node, conversion: Conversion, release: &[Node]) -> Conversion {
+pub(super) fn without_tidying(object: &Node, conversion: Conversion, release: &Node) -> Conversion {
     let mut now = object.clone();
+    let notes = conversion.notes;
     let mut steps = Vec::new();
     for step in conversion.steps {
         let tidied = match &step {
@@ -34,11 +35,11 @@ pub(super) fn without_tidying(object: &Node, conversion: Conversion, release: &[
             _ => vec![step],
         };
         for step in &finer {
-            apply(&mut now, &Conversion { steps: vec![step.clone()] });
+            apply(&mut now, &Conversion { steps: vec![step.clone()], ..Conversion::default() });
         }
         steps.extend(finer);
     }
-    Conversion { steps }
+    Conversion { steps, notes }
 }
 
 /// Whether the definition of an object's kind takes an empty list or mapping there.
@@ -49,7 +50,7 @@ fn may_be_empty(object: &Node, at: &FieldPath) -> bool {
 }
 
 /// Whether an empty value stays that the release writes: the API server takes it.
-fn stays_written(object: &Node, release: &[Node], at: &FieldPath) -> bool {
+fn stays_written(object: &Node, release: &Node, at: &FieldPath) -> bool {
     is_written(release, at) && may_be_empty(object, at)
 }
 
@@ -106,12 +107,12 @@ fn collect_refused(node: &Node, schema: &Schema, at: &FieldPath, found: &mut Vec
     }
 }
 
-fn is_written(release: &[Node], at: &FieldPath) -> bool {
-    release.iter().any(|root| root.at(at).is_some_and(|node| !node.is_null()))
+fn is_written(release: &Node, at: &FieldPath) -> bool {
+    release.at(at).is_some_and(|node| !node.is_null())
 }
 
 /// Takes out what the release does not write, below something that it writes and that stays.
-fn unwritten(node: &Node, at: &FieldPath, object: &Node, release: &[Node]) -> Vec<ConversionStep> {
+fn unwritten(node: &Node, at: &FieldPath, object: &Node, release: &Node) -> Vec<ConversionStep> {
     let entries = node.as_mapping().unwrap_or_default();
     // A null is as good as absent.
     if entries.iter().all(|entry| entry.value.is_null()) {

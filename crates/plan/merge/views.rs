@@ -42,10 +42,10 @@ pub(crate) struct MergeInput<'a> {
 pub(crate) fn matched<'a>(input: &MergeInput<'a>) -> (Bindings, Option<Matched<'a>>, Matched<'a>) {
     let mut bindings = Bindings::new(input.variables, input.flux);
     let form = form_of(input.base, input.old, input.new);
-    let old = input.old.map(|source| match_and_learn(source, form, input.base, &mut bindings));
+    let old = input.old.map(|source| match_and_learn(source, form, input.base, input.schemas, &mut bindings));
     let new = match_source(input.new, form, input.base, &mut bindings);
     if old.is_none() {
-        bind(&new, input.base, &mut bindings);
+        bind(&new, input.base, input.schemas, &mut bindings);
     }
     (bindings, old, new)
 }

@@ -33,7 +33,8 @@ pub(crate) enum Flux {
     PassesOver,
 }
 
-/// A value and the place in the cluster that gives it.
+/// A value and the place in the cluster that gives it, as its file stands in the repository: in the API version that
+/// the object has there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) value: String,

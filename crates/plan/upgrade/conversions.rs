@@ -14,7 +14,7 @@ use crate::merge::cluster_objects::Base;
 use crate::merge::convert::{Obstacle, Why};
 use crate::merge::converted::Converted;
 use crate::templates::references;
-use capstan_kustomize::conversion::{Conversion, ConversionStep, Unconvertible};
+use capstan_kustomize::conversion::{Conversion, ConversionNote, ConversionStep, Unconvertible};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::object::{FieldPath, ObjectId, Step};
 use capstan_model::wording::sentence;
@@ -56,10 +56,30 @@ pub(super) fn conversions(
                 reason: Reason::Release,
             });
         }
+        for note in &converted.conversion.notes {
+            say_note(context, *object, converted, note, said);
+        }
     }
     for obstacle in obstacles {
         say_obstacle(context, obstacle, said);
     }
+}
+
+/// Where a conversion wrote or took out what a person should look at.
+fn say_note(
+    context: Context<'_>,
+    object: usize,
+    converted: &Converted,
+    note: &ConversionNote,
+    said: &mut Said,
+) {
+    let id = &context.base.objects[object].id;
+    let line = line_before(context.base, object, converted, &note.field);
+    let place = Place::line_of(context.base.file_of(object).path.clone(), line).at_first_column();
+    let message = format!("{} of {id}: {}.", note.field, note.text);
+    said.findings.push(
+        Finding::new(rules::API_VERSION_LEAVES_FIELD, message).place(place).object(id).path(&note.field),
+    );
 }
 
 fn line_before(base: &Base, object: usize, converted: &Converted, path: &FieldPath) -> u32 {
@@ -82,7 +102,7 @@ fn say_obstacle(context: Context<'_>, Obstacle { object, why }: Obstacle, said: 
             let line = converted.map(|converted| line_before(context.base, object, converted, &why.field));
             let was = converted.map_or_else(|| context.base.node(object), |converted| &converted.was);
             let stays = why.value.clone().map(|value| hide_in(was, &why.field, value));
-            let message = unconvertible(&id, &why);
+            let message = unconvertible(&id, &why, stays.as_ref());
             said.blocked.push(message.clone());
             said.conflicts.push(Conflict {
                 object: id.clone(),
@@ -169,9 +189,16 @@ pub(super) fn follow_versions(
 }
 
 /// A field that keeps an object from its version, in a sentence, and what to do in another.
-pub(super) fn unconvertible(id: &ObjectId, why: &Unconvertible) -> String {
+///
+/// A question names the value too, which may be hidden.
+pub(super) fn unconvertible(id: &ObjectId, why: &Unconvertible, value: Option<&Value>) -> String {
+    let value = match value.filter(|_| why.asks) {
+        Some(Value::String(text)) => format!(" ({text})"),
+        Some(Value::Number(number)) => format!(" ({number})"),
+        _ => String::new(),
+    };
     let Unconvertible { field, from, to, why, advice, .. } = why;
-    format!("{field} of {id} cannot be brought from {from} to {to}: {why}. {}.", sentence(advice))
+    format!("{field}{value} of {id} cannot be brought from {from} to {to}: {why}. {}.", sentence(advice))
 }
 
 /// What the steps do to one field, taken together.

@@ -12,7 +12,7 @@ use crate::merge::api_versions::{self, Origin};
 use crate::merge::cluster_merge::{Between, ClusterMerge, MergedObject};
 use crate::merge::decision::Decision;
 use crate::merge::step_group::StepGroup;
-use capstan_kustomize::conversion::convert_or_all;
+use capstan_kustomize::conversion::{AtHand, convert_or_all};
 use capstan_model::finding::{Finding, Place, rules};
 use capstan_model::kinds::component_version;
 use capstan_model::object::{FieldPath, ObjectId};
@@ -146,7 +146,7 @@ pub(super) fn foreign_fields(context: Context<'_>, merged: &MergedObject, draft:
     let after = api_versions::version_after(cluster, edits).unwrap_or_default().to_owned();
     let id = context.base.objects[object].id.clone();
     // Where both versions are defined, they say what it is in either.
-    let refused = match convert_or_all(cluster, &after, context.request.schemas) {
+    let refused = match convert_or_all(cluster, &after, AtHand::Whole, context.request.schemas) {
         Err((first, others)) => [*first].into_iter().chain(others).collect(),
         Ok(_) => Vec::new(),
     };
@@ -168,7 +168,7 @@ pub(super) fn foreign_fields(context: Context<'_>, merged: &MergedObject, draft:
         }
         match refused.iter().find(|why| !why.field.is_root() && path.starts_with(&why.field)) {
             Some(why) => {
-                let message = unconvertible(&id, why);
+                let message = unconvertible(&id, why, None);
                 said.blocked.push(message.clone());
                 let at = foreign.at.unwrap_or(cluster.span.start);
                 let rule = rules::API_VERSION_LEAVES_FIELD;

@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::conversions::{Net, net};
 use crate::merge::converted::steps_to;
-use capstan_kustomize::conversion::apply;
+use capstan_kustomize::conversion::{AtHand, apply};
 use capstan_kustomize::schema::{Fields, Of, Schemas};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::scalar::Reading;
@@ -63,7 +63,9 @@ impl fmt::Display for There {
 
 /// The fields of a fragment that the version knows otherwise. It says its own version and kind.
 pub(super) fn moved_fields(fragment: &Node, version: &str, schemas: &Schemas) -> Vec<Moved> {
-    let Some((conversion, refused)) = steps_to(fragment, version, schemas) else { return Vec::new() };
+    let Some((conversion, refused)) = steps_to(fragment, version, AtHand::Part, schemas) else {
+        return Vec::new();
+    };
     let api_version = FieldPath::root().key("apiVersion");
     let mut moved: Vec<Moved> = refused
         .iter()
@@ -95,7 +97,9 @@ pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: 
     if is_newer(field, object, version) {
         return Vec::new();
     }
-    let Some((conversion, refused)) = steps_to(object, version, schemas) else { return Vec::new() };
+    let Some((conversion, refused)) = steps_to(object, version, AtHand::Part, schemas) else {
+        return Vec::new();
+    };
     if let Some(why) = refused.iter().find(|why| concerns(&why.field, field)) {
         return vec![Moved { field: field.clone(), there: There::refused(&why.why) }];
     }

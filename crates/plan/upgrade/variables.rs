@@ -25,19 +25,22 @@ pub(super) fn contradictions(context: Context<'_>, merge: &ClusterMerge, said: &
             shown(context, other),
         );
         let rule = rules::VARIABLE_CONTRADICTION;
-        said.findings.push(context.finding_at(rule, message, other.object, other.at, &other.path));
+        let id = &context.base.objects[other.object].id;
+        let finding = Finding::new(rule, message).place(context.base.place_before(other.object, other.at));
+        said.findings.push(finding.object(id).path(&other.path));
     }
     say_disagreements(context, said);
 }
 
 fn shown(context: Context<'_>, found: &Found) -> String {
     let id = &context.base.objects[found.object].id;
-    let value = hide_in(context.base.node(found.object), &found.path, Value::from(found.value.as_str()));
+    let value =
+        hide_in(context.base.node_before(found.object), &found.path, Value::from(found.value.as_str()));
     let value = match redact(id, &found.path, Some(&value)) {
         Value::String(text) => format!("`{text}`"),
         _ => "a secret value".to_owned(),
     };
-    let line = context.base.line(found.object, Some(found.at));
+    let line = context.base.place_before(found.object, found.at).without_column();
     format!("{value} at {line} ({})", found.path)
 }
 

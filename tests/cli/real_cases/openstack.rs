@@ -7,7 +7,6 @@ use super::{object, shared_data};
 use capstan_test_parts::sandbox::Sandbox;
 
 const FILE: &str = "acme/dus1/base/cluster.yaml";
-const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 /// By the canonical JSON of the new specs, worked out apart.
 const CONTROL_PLANE: &str = "dus1-control-plane-d4dfbc8b";
 const WORKERS: &str = "dus1-md-0-8d6d22fb";
@@ -22,7 +21,7 @@ const VARIABLES: [(&str, &str); 14] = [
     ("KUBERNETES_VERSION", "v1.29.2"),
     ("OPENSTACK_CLOUD", "dus"),
     ("OPENSTACK_DNS_NAMESERVERS", "10.1.1.53"),
-    ("OPENSTACK_EXTERNAL_NETWORK_ID", "8f2e5b1c-ext"),
+    ("OPENSTACK_EXTERNAL_NETWORK_ID", "8f2e5b1c-4a6d-4c1e-9b7f-2d3c4e5f6a7b"),
     ("OPENSTACK_CONTROL_PLANE_MACHINE_FLAVOR", "m1.medium"),
     ("OPENSTACK_NODE_MACHINE_FLAVOR", "m1.large"),
     ("OPENSTACK_IMAGE_NAME", "ubuntu-2204-kube-v1.29.2"),
@@ -60,6 +59,7 @@ fn a_template_of_the_openstack_provider_over_two_versions() {
         shared_data(&path)
     };
     let (Some(old), Some(new)) = (release("v0.8.0"), release("v0.10.8")) else { return };
+    // The record has one of the variables: the values of the others are the cluster's text where v1alpha7 has them.
     let cluster = of_cluster(&old);
     let sandbox = Sandbox::with(&[
         ("openstack/v0.8.0/base/cluster-template.yaml", &old),
@@ -67,20 +67,6 @@ fn a_template_of_the_openstack_provider_over_two_versions() {
         (FILE, &cluster),
         ("acme/dus1/capstan.yaml", "release: openstack/v0.8.0\nvariables:\n  CLUSTER_NAME: dus1\n"),
     ]);
-
-    // The person's `nodeCidr` is a field that v1beta1 has elsewhere: no object is half of each version.
-    let plan = sandbox.capstan(&["plan", "acme/dus1", "-o", "json"]).json(3);
-    assert_eq!(plan[0]["files"], json!([]));
-    assert_eq!(
-        plan[0]["conflicts"],
-        json!([{"object": object(INFRASTRUCTURE, "OpenStackCluster", None, "dus1"), "file": FILE, "line": 118,
-                "path": "/spec/nodeCidr", "base": "10.6.0.0/24", "cluster": "10.20.0.0/16", "release": null,
-                "kept": "cluster", "blocks": true}])
-    );
-    sandbox.capstan(&["upgrade", "acme/dus1", "--to", "openstack/v0.10.8", "--write"]).ended(3);
-    assert_eq!(sandbox.read(FILE), cluster);
-    let cluster = replaced(cluster, &[("  nodeCidr: 10.20.0.0/16\n", "  nodeCidr: 10.6.0.0/24\n")]);
-    sandbox.write(FILE, &cluster);
 
     let plan = sandbox.capstan(&["plan", "acme/dus1", "-o", "json"]).json(0);
     let plan = &plan[0];
@@ -128,35 +114,70 @@ fn a_template_of_the_openstack_provider_over_two_versions() {
                 "reference"
             ]),
             json!([103, "OpenStackCluster", "/apiVersion", "replace", "release"]),
-            json!([110, "OpenStackCluster", "/spec/cloudName", "remove", "release"]),
+            json!([110, "OpenStackCluster", "/spec/identityRef/cloudName", "move", "release"]),
             json!([111, "OpenStackCluster", "/spec/dnsNameservers", "remove", "release"]),
-            json!([113, "OpenStackCluster", "/spec/externalNetworkId", "remove", "release"]),
+            json!([113, "OpenStackCluster", "/spec/externalNetwork/id", "move", "release"]),
             json!([115, "OpenStackCluster", "/spec/identityRef/kind", "remove", "release"]),
             json!([117, "OpenStackCluster", "/spec/managedSecurityGroups", "replace", "release"]),
-            json!([118, "OpenStackCluster", "/spec/nodeCidr", "remove", "release"]),
+            json!([
+                117,
+                "OpenStackCluster",
+                "/spec/managedSecurityGroups/allNodesSecurityGroupRules/0",
+                "remove",
+                "release"
+            ]),
+            json!([118, "OpenStackCluster", "/spec/managedSubnets", "move", "release"]),
             json!([120, "OpenStackMachineTemplate", "/apiVersion", "replace", "release"]),
             json!([123, "OpenStackMachineTemplate", "/metadata/name", "replace", "rotation"]),
-            json!([127, "OpenStackMachineTemplate", "/spec/template/spec/cloudName", "remove", "release"]),
+            json!([
+                127,
+                "OpenStackMachineTemplate",
+                "/spec/template/spec/identityRef/cloudName",
+                "move",
+                "release"
+            ]),
             json!([129, "OpenStackMachineTemplate", "/spec/template/spec/identityRef", "remove", "release"]),
+            json!([
+                130,
+                "OpenStackMachineTemplate",
+                "/spec/template/spec/identityRef/kind",
+                "remove",
+                "release"
+            ]),
             json!([132, "OpenStackMachineTemplate", "/spec/template/spec/image", "replace", "release"]),
             json!([135, "OpenStackMachineTemplate", "/apiVersion", "replace", "release"]),
             json!([138, "OpenStackMachineTemplate", "/metadata/name", "replace", "rotation"]),
-            json!([142, "OpenStackMachineTemplate", "/spec/template/spec/cloudName", "remove", "release"]),
+            json!([
+                142,
+                "OpenStackMachineTemplate",
+                "/spec/template/spec/identityRef/cloudName",
+                "move",
+                "release"
+            ]),
             json!([144, "OpenStackMachineTemplate", "/spec/template/spec/identityRef", "remove", "release"]),
+            json!([
+                145,
+                "OpenStackMachineTemplate",
+                "/spec/template/spec/identityRef/kind",
+                "remove",
+                "release"
+            ]),
             json!([147, "OpenStackMachineTemplate", "/spec/template/spec/image", "replace", "release"]),
-            json!([null, "OpenStackCluster", "/spec/externalNetwork", "add", "release"]),
-            json!([null, "OpenStackCluster", "/spec/identityRef/cloudName", "add", "release"]),
-            json!([null, "OpenStackCluster", "/spec/managedSubnets", "add", "release"]),
+            json!([
+                null,
+                "OpenStackCluster",
+                "/spec/managedSecurityGroups/allNodesSecurityGroupRules/-",
+                "add",
+                "release"
+            ]),
         ]
     );
     let new_value = |line: u32| &changes.iter().find(|change| change["line"] == line).unwrap()["new"];
     assert_eq!(new_value(66), WORKERS);
     assert_eq!(new_value(99), CONTROL_PLANE);
     assert_eq!(new_value(132), &json!({"filter": {"name": "ubuntu-2204-kube-v1.29.2"}}));
-    assert_eq!(
-        changes.last().unwrap()["new"],
-        json!([{"cidr": "10.6.0.0/24", "dnsNameservers": ["10.1.1.53"]}])
-    );
+    // The person's range goes along with the release's name servers.
+    assert_eq!(new_value(118), &json!([{"cidr": "10.20.0.0/16", "dnsNameservers": ["10.1.1.53"]}]));
     assert_eq!(plan["conflicts"], json!([]));
     assert_eq!(
         plan["rollouts"],
@@ -199,7 +220,7 @@ fn a_template_of_the_openstack_provider_over_two_versions() {
             "metadata": {"name": "dus1"},
             "spec": {
                 "apiServerLoadBalancer": {"enabled": true},
-                "externalNetwork": {"id": "8f2e5b1c-ext"},
+                "externalNetwork": {"id": "8f2e5b1c-4a6d-4c1e-9b7f-2d3c4e5f6a7b"},
                 "identityRef": {"cloudName": "dus", "name": "dus1-cloud-config"},
                 "managedSecurityGroups": {"allNodesSecurityGroupRules": [
                     {"description": "Created by cluster-api-provider-openstack - BGP (calico)", "direction": "ingress",
@@ -209,7 +230,7 @@ fn a_template_of_the_openstack_provider_over_two_versions() {
                      "direction": "ingress", "etherType": "IPv4", "name": "IP-in-IP (calico)", "protocol": "4",
                      "remoteManagedGroups": ["controlplane", "worker"]},
                 ]},
-                "managedSubnets": [{"cidr": "10.6.0.0/24", "dnsNameservers": ["10.1.1.53"]}],
+                "managedSubnets": [{"cidr": "10.20.0.0/16", "dnsNameservers": ["10.1.1.53"]}],
             },
         })
     );

@@ -353,7 +353,7 @@ fn in_version(object: &Value, version: &Value) -> Value {
             Err(why) if why.field.is_root() => return object.clone(),
             Err(why) => {
                 let without = ConversionStep::Remove { at: why.field };
-                apply(&mut node, &Conversion { steps: vec![without] });
+                apply(&mut node, &Conversion { steps: vec![without], ..Conversion::default() });
             }
         }
     }

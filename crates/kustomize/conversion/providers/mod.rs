@@ -1,0 +1,114 @@
+//! Kinds of providers whose shape changes between two versions: a table for each provider and pair of versions, and one
+//! engine that reads them all.
+//!
+//! What a table does not name has the same place and shape in both versions. Where the repository has the newer
+//! version's definition, it judges the result besides ([`definitions`](super::definitions)).
+//!
+//! | file | idea |
+//! |---|---|
+//! | `rule` | the words of a table |
+//! | `run` | an object on its way, and what came of it so far |
+//! | `engine` | does a table's rules on it |
+//! | the others | the tables, each with what a table cannot say |
+//!
+//! A rule has one of four verdicts: the new field is written; it is written and the plan says why; a person is asked,
+//! with both meanings and what to write; it is refused by name.
+
+mod alike;
+mod aws;
+mod cloudstack;
+mod engine;
+mod hetzner;
+mod ibm;
+mod in_cluster;
+mod k0smotron;
+mod k3s;
+mod metal3;
+mod openstack_v1alpha6;
+mod openstack_v1alpha7;
+mod openstack_v1beta1;
+mod oracle;
+mod proxmox;
+mod rke2;
+mod rule;
+mod run;
+mod scaleway;
+#[cfg(test)]
+mod tests;
+mod vsphere;
+
+use super::refusal::Refusals;
+use super::step::{AtHand, ConversionNote, ConversionStep};
+use rule::ConversionTable;
+use run::TableRun;
+
+use capstan_model::object::FieldPath;
+use capstan_yaml::Node;
+
+const TABLES: &[&ConversionTable] = &[
+    &openstack_v1alpha6::TABLE,
+    &openstack_v1alpha7::TABLE,
+    &openstack_v1beta1::TABLE,
+    &metal3::TABLE,
+    &vsphere::GOVMOMI,
+    &vsphere::SUPERVISOR,
+    &rke2::OLD_PLANES,
+    &rke2::OLD_CONFIGS,
+    &rke2::PLANES,
+    &rke2::CONFIGS,
+    &proxmox::TABLE,
+    &k0smotron::BOOTSTRAP,
+    &k0smotron::PLANES,
+    &k0smotron::HOSTED_CLUSTERS,
+    &k0smotron::INFRASTRUCTURE,
+    &hetzner::TABLE,
+    &k3s::PLANES,
+    &k3s::CONFIGS,
+    &in_cluster::TABLE,
+    &oracle::TABLE,
+    &cloudstack::OLD,
+    &cloudstack::TABLE,
+    &aws::INFRASTRUCTURE,
+    &aws::PLANES,
+    &aws::CONFIGS,
+    &scaleway::TABLE,
+    &ibm::VPC,
+    &ibm::POWER_VS,
+    &alike::KAMAJI,
+    &alike::AZURE,
+    &alike::TALOS,
+    &alike::HARVESTER,
+    &alike::AGENT,
+    &alike::EXTENSIONS,
+];
+
+/// The tables that lead from one version of a kind to another, in order.
+pub(super) fn way(group: &str, kind: &str, from: &str, to: &str) -> Option<Vec<&'static ConversionTable>> {
+    let (mut now, mut way) = (from, Vec::new());
+    while now != to {
+        let knows = |table: &&&ConversionTable| {
+            table.group == group
+                && table.versions.0 == now
+                && table.parts.iter().flat_map(|part| part.at).any(|(own, _)| *own == kind)
+        };
+        let table = TABLES.iter().find(knows)?;
+        now = table.versions.1;
+        way.push(*table);
+    }
+    (!way.is_empty()).then_some(way)
+}
+
+/// What the tables make of an object: the steps but for `apiVersion`, and what is to be said of them.
+pub(super) fn steps(
+    object: &Node,
+    kind: &str,
+    way: &[&ConversionTable],
+    at_hand: AtHand,
+) -> Result<(Vec<ConversionStep>, Vec<ConversionNote>), Refusals> {
+    let mut run = TableRun::new(object, at_hand);
+    run.step(ConversionStep::Remove { at: FieldPath::root().key("status") });
+    for table in way {
+        run.parts(kind, table.parts);
+    }
+    Refusals::none(run.refused).map(|()| (run.steps, run.notes))
+}
