@@ -114,8 +114,8 @@ pub struct FleetSpec {
     {"rule": "[has(self.bot), has(self.git), has(self.inventory)].filter(one, one).size() == 1", "message": "set exactly one of bot, git and inventory"}
 ]))]
 pub struct Source {
-    /// From the Capstan bot, which serves only the claimed folders of the repository, asks for preflights and accepts
-    /// reports. The reconciler connects to the bot, never the other way round.
+    /// From the Capstan bot, which serves only the claimed folders, asks for preflights and accepts reports. The
+    /// reconciler connects to the bot, never the other way round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bot: Option<BotSource>,
     /// From a Git repository, without a bot: no preflights, no reports on pull requests.

@@ -234,7 +234,7 @@ async fn an_answer_is_read_at_each_bound_and_refused_beyond() {
             "a byte more",
             registry,
             of_bytes(4_194_305),
-            at("v2/own/manifests/v1.0.0", " has more than 4194304 bytes: take another source"),
+            at("v2/own/manifests/v1.0.0", " has more than 4194304 bytes: use another source"),
         ),
         ("manifests of an index", registry, of_manifests(16), None),
         (
@@ -248,14 +248,14 @@ async fn an_answer_is_read_at_each_bound_and_refused_beyond() {
             "a byte more",
             registry,
             of_a_token(1_048_577),
-            at("token", " has more than 1048576 bytes: take another source"),
+            at("token", " has more than 1048576 bytes: use another source"),
         ),
         ("a list of releases", releases, of_a_list(16_777_216), None),
         (
             "a byte more",
             releases,
             of_a_list(16_777_217),
-            at("api/v3/repos/acme/own/releases", " has more than 16777216 bytes: take another source"),
+            at("api/v3/repos/acme/own/releases", " has more than 16777216 bytes: use another source"),
         ),
         ("pages", releases, of_releases(300), None),
         (
@@ -272,16 +272,16 @@ async fn an_answer_is_read_at_each_bound_and_refused_beyond() {
             "a byte more of metadata",
             package,
             of_files(1_048_577, 1_000),
-            file("metadata.yaml", " has more than 1048576 bytes: take another source"),
+            file("metadata.yaml", " has more than 1048576 bytes: use another source"),
         ),
         (
             "a byte more of components",
             package,
             of_files(1_000, 33_554_433),
-            file("infra.yaml", " has more than 33554432 bytes: take another source"),
+            file("infra.yaml", " has more than 33554432 bytes: use another source"),
         ),
         ("redirects", package, of_redirects(3), None),
-        ("one more", package, of_redirects(4), file("infra.yaml", " leads on more than 3 times")),
+        ("one more", package, of_redirects(4), file("infra.yaml", " redirects more than 3 times")),
     ] {
         let (host, told) = refusal(source, says).await;
         let refused = refused.map(|refused| refused.replace("HOST", &host));

@@ -110,9 +110,9 @@ DESCRIPTION:
     
 FIELDS:
   bot\t<Object>
-    From the Capstan bot, which gives the claimed folders and nothing else of
-    the repository, asks for preflights and takes reports. The bot is dialled;
-    it never dials in.
+    From the Capstan bot, which serves only the claimed folders, asks for
+    preflights and accepts reports. The reconciler connects to the bot, never
+    the other way round.
 
   git\t<Object>
     From a Git repository, without a bot: no preflights, no reports on pull
@@ -121,8 +121,7 @@ FIELDS:
   inventory\t<Object>
     From an inventory in this management cluster: the objects of its kinds in
     the Fleet's namespace, and releases in ConfigMaps beside them. There is no
-    repository then, and the SHA-256 of all that was read stands in for a
-    commit.
+    repository then, and the SHA-256 of all input takes the place of a commit.
 
 
 "
