@@ -250,7 +250,7 @@ async fn an_archive_that_was_changed_is_not_believed() {
     std::fs::copy(&theirs, &mine).unwrap();
     std::fs::copy(theirs.with_file_name("current.json"), &current).unwrap();
     let refused = client(&town, EU, state.path(), None).kept().await.err().unwrap().to_string();
-    assert!(refused.ends_with("is not believed: its signature is not the bot's"), "{refused}");
+    assert!(refused.ends_with("cannot be trusted: its signature is not the bot's"), "{refused}");
 
     std::fs::write(&mine, &good).unwrap();
     std::fs::write(&current, record).unwrap();

@@ -33,7 +33,7 @@ async fn a_code_is_printed_once_and_agents_are_listed_and_revoked() {
     let invited = capstan(&url, &["agents", "invite", "--management-cluster", EU]);
     let code = out(&invited);
     assert!(JoinCode::parse(&code).is_ok(), "the code alone: {invited:?}");
-    assert!(String::from_utf8_lossy(&invited.stderr).contains("good once"));
+    assert!(String::from_utf8_lossy(&invited.stderr).contains("works once"));
     let mut agent = Raw::new(&town);
     assert_eq!(agent.enrol(code.trim(), EU).await.status, 201);
     let id = agent.enrolment.as_ref().unwrap().agent.to_string();

@@ -78,7 +78,7 @@ async fn a_cluster_is_asked_for_in_an_issue_and_merged_it_is_one_like_all_others
     town.settle().await;
     assert_eq!(town.standing("gauss/new").await.0, "current");
     town.comment(issue, "ada", CREATE).await;
-    assert!(town.answers(issue)[2].contains("is there already"), "{}", town.answers(issue)[2]);
+    assert!(town.answers(issue)[2].contains("already exists"), "{}", town.answers(issue)[2]);
     town.done();
 }
 
@@ -136,7 +136,7 @@ async fn what_cannot_be_made_is_answered_and_nothing_is_written() {
         ),
         ("/capstan create gauss/new from aws/v30.0.0 CLUSTER_NAM=new", "did you mean `CLUSTER_NAME`?"),
         ("/capstan create gauss/new from aws/v31.0.0 CLUSTER_NAME=new", "there is no release `aws/v31.0.0`"),
-        ("/capstan create gauss/peu01 from aws/v30.0.0 CLUSTER_NAME=new", "is there already"),
+        ("/capstan create gauss/peu01 from aws/v30.0.0 CLUSTER_NAME=new", "already exists"),
         ("/capstan create gauss/new from aws/v21.0.0", "holds no complete `Cluster`"),
         ("/capstan create gauss/new", "needs the new cluster's folder and a release"),
         ("/capstan destroy gauss/peu02", "there is no cluster `gauss/peu02`; did you mean `gauss/peu01`?"),

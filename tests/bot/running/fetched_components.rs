@@ -226,7 +226,7 @@ fn body_of_set(town: &Town) -> String {
 async fn what_cannot_be_had_now_is_told_stops_nobody_else_and_comes_later() {
     for (before, said) in [
         (Before::Limit, "accepts no more requests until 20"),
-        (Before::Silence, "they are being fetched from http://"),
+        (Before::Silence, "Capstan is fetching them from http://"),
     ] {
         let (town, _) = town().await;
         let (server, let_go) = packages(before).await;
