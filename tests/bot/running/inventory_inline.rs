@@ -84,7 +84,7 @@ async fn what_somebody_should_see_first_is_left_and_beyond_the_limits_nothing_is
     let conflict = town.open("ada", "conflict", &[environment("dev", "openstack/v1.4.0", 4)]);
     town.settle().await;
     refused(machines, "ada", "3 machines are replaced and 0 may be").await;
-    refused(none, "ada", "changes nothing of the inventory").await;
+    refused(none, "ada", "does not change the inventory").await;
     refused(fork, "ada", "its branch is in a fork").await;
     refused(
         conflict,

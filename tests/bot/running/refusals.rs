@@ -246,7 +246,7 @@ async fn a_hold_that_github_does_not_take_is_told_and_its_neighbour_is_held() {
     let before = tried();
     town.forge.comment(REPOSITORY, 1, "ada", "/capstan hold").unwrap();
     town.comment(2, "ada", "/capstan hold").await;
-    assert!(town.answers(1)[0].contains("GitHub does not take it"), "{:?}", town.answers(1));
+    assert!(town.answers(1)[0].contains("GitHub refuses it"), "{:?}", town.answers(1));
     assert!(!town.pull(1).draft && town.pull(2).draft);
     assert!(town.pull(2).body.starts_with("> On hold by `ada`."), "{}", town.pull(2).body);
     town.resync().await;

@@ -66,7 +66,7 @@ async fn what_a_server_does_wrong_is_told_by_name() {
         ),
         (
             Box::new(|_| answer(302, &[("location", "file:///etc/passwd")], "")),
-            "which is not among the hosts",
+            "which is not among the allowed hosts",
         ),
         (Box::new(|_| answer(200, &[], vec![b'a'; 5 << 20])), "has more than"),
         (Box::new(|_| answer(200, &[], vec![0xff, 0xfe])), "is not UTF-8"),
