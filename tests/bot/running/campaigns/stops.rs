@@ -112,7 +112,7 @@ commands:
         );
     }
     let (_, body) = dashboard(&town);
-    assert!(!body.contains("campaign-stopped") && !body.contains("goes on without"), "{body}");
+    assert!(!body.contains("campaign-stopped") && !body.contains("continues without"), "{body}");
 
     // A newer one: what is open follows it, and whoever had the older one begins at the first wave again.
     town.release("v22.1.0", "v1.22.3");
