@@ -103,7 +103,7 @@ fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<Obstacle>) ->
     bystanders(context, merge, &group, &moved, &mut said);
     let mut reduced = Reduced::of(context, draft, &merge.removed, &staying, &mut said);
     unknown_templates(context, &owners, &reduced, &mut said);
-    follow_versions(context, merge, &mut reduced.draft, &mut said);
+    follow_versions(context, &merged.new, &mut reduced.draft, &mut said);
     let named = merge.merged.iter().filter_map(|one| Some((one.object, one.renamed.clone()?)));
     let names: BTreeMap<usize, String> = named.collect();
     let rotation = rotate(context, &owners, reduced, &names, &mut said);
