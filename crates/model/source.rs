@@ -37,7 +37,7 @@ impl SourceKind {
     pub const INVENTORY: Self = Self(Cow::Borrowed("inventory"));
 
     /// Newer API versions of the objects that a target has.
-    pub const VERSIONS: Self = Self(Cow::Borrowed("versions"));
+    pub const MIGRATION: Self = Self(Cow::Borrowed("migration"));
 
     /// So many bytes are a name at most.
     const LONGEST: usize = 32;

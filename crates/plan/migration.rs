@@ -143,6 +143,6 @@ impl Documents {
         });
         let base_folder = cluster.base_folder.clone();
         let facts = SourceFacts { base_folder, base: files.collect(), ..SourceFacts::default() };
-        Source::read(SourceId::new(SourceKind::VERSIONS, path), None, &facts)
+        Source::read(SourceId::new(SourceKind::MIGRATION, path), None, &facts)
     }
 }

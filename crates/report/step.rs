@@ -21,7 +21,7 @@ pub fn step_in_words(upgrade: &Upgrade, quoted: impl Fn(&str) -> String) -> Stri
                 (ValuesCourse::Changes, _) => format!(": other values under {}", name(to)),
             }
         }
-        (_, Some(to)) if *to.kind() == SourceKind::VERSIONS => {
+        (_, Some(to)) if *to.kind() == SourceKind::MIGRATION => {
             format!(": API versions, to {}", quoted(to.path()))
         }
         (Some(from), Some(to)) if from == to && upgrade.basis == Basis::Inferred => {

@@ -154,7 +154,7 @@ impl Fleet {
             let facts = StepFacts { conditions: self.conditions(), contents: self, tree, given };
             reading.migrate(facts, prepared, wanted)
         };
-        Ok(self.answering((&reading, &SourceKind::VERSIONS, true), plan)?.0)
+        Ok(self.answering((&reading, &SourceKind::MIGRATION, true), plan)?.0)
     }
 
     /// A plan as [`Self::plan`] makes it, with what tells why it is what it is.

@@ -73,6 +73,7 @@
 mod bystanders;
 mod change_source;
 mod charts;
+mod class_patch_edits;
 mod class_patches;
 mod comments;
 mod complete;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::bystanders::bystanders;
 use super::change_source::OwnFields;
+use super::class_patch_edits::follow_class_patches;
 use super::class_patches::stale_class_patches;
 use super::comments::comments_that_go;
 use super::complete::{Completed, incomplete};
@@ -104,6 +105,7 @@ fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<Obstacle>) ->
     let mut reduced = Reduced::of(context, draft, &merge.removed, &staying, &mut said);
     unknown_templates(context, &owners, &reduced, &mut said);
     follow_versions(context, &merged.new, &mut reduced.draft, &mut said);
+    follow_class_patches(context, &mut reduced.draft, &mut said);
     let named = merge.merged.iter().filter_map(|one| Some((one.object, one.renamed.clone()?)));
     let names: BTreeMap<usize, String> = named.collect();
     let rotation = rotate(context, &owners, reduced, &names, &mut said);
