@@ -53,15 +53,14 @@ mod tests {
 
     #[test]
     fn built_in_conversions_say_how_far_a_kind_goes() {
-        let after = |kind, version| versions_after(kind, version, Schemas::built_in());
+        let after = |kind: &str, version: &str| versions_after(kind, version, Schemas::built_in());
         assert_eq!(after("Cluster", "cluster.x-k8s.io/v1alpha4"), ["cluster.x-k8s.io/v1beta2"]);
         assert_eq!(after("Cluster", "cluster.x-k8s.io/v1beta2"), [""; 0]);
         let infrastructure = |version| format!("infrastructure.cluster.x-k8s.io/{version}");
-        assert_eq!(
-            after("OpenStackMachineTemplate", &infrastructure("v1alpha6")),
-            ["v1alpha7", "v1beta1", "v1beta2"].map(infrastructure)
-        );
-        assert_eq!(after("DockerCluster", &infrastructure("v1beta1")), [""; 0]);
+        let oldest = infrastructure("v1alpha6");
+        let after_oldest = ["v1alpha7", "v1beta1", "v1beta2"].map(infrastructure);
+        assert_eq!(after("OpenStackMachineTemplate", &oldest), after_oldest);
+        assert_eq!(after("RackCluster", &oldest), [""; 0]);
         assert_eq!(
             after("CoreProvider", "operator.cluster.x-k8s.io/v1alpha1"),
             ["operator.cluster.x-k8s.io/v1alpha2"]

@@ -21,7 +21,6 @@ use super::inputs::input;
 use super::merge_facts::{Facts, facts, merge_input};
 use super::model::{Basis, Upgrade};
 use super::namespaces::{half_moved, namespaces};
-use super::overlay_patches::overlay_patches;
 use super::owners::Owners;
 use super::planned::Planned;
 use super::provenance::Provenance;
@@ -32,6 +31,7 @@ use super::retarget::overlay_files;
 use super::rotation::{Rotation, rotate};
 use super::said::Said;
 use super::settle::Settled;
+use super::stale_patches::stale_patches;
 use super::staying::{Staying, templates_that_stay};
 use super::unknown_templates::unknown_templates;
 use super::whole::Whole;
@@ -95,7 +95,7 @@ fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<Obstacle>) ->
     say(context, merge, &staying, &mut said);
     namespaces(context, merge, &mut said);
     conversions(context, merge, obstacles, &mut said);
-    said.findings.extend(overlay_patches(context, merge));
+    said.findings.extend(stale_patches(context, merge));
     if context.request.settings.versions == Versions::Move {
         ahead(context, &group, &mut said);
     }
