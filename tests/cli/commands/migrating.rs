@@ -151,6 +151,11 @@ fn the_plan_says_what_moves_and_that_no_machine_is_replaced() {
                 "/spec/template/spec/nodeDrainTimeout",
                 "/spec/template/spec/deletion/nodeDrainTimeoutSeconds"
             ]),
+            json!([
+                22,
+                "/spec/template/spec/infrastructureRef/apiVersion",
+                "/spec/template/spec/infrastructureRef/apiGroup"
+            ]),
             json!([33, "/spec/k0sConfigSpec/preStartCommands", "/spec/k0sConfigSpec/preK0sCommands"]),
         ]
     );
