@@ -9,7 +9,8 @@ CARGO ?= cargo
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# `make demo DEMO=--once` prints what happened and leaves; `DEMO="--port 8090"` chooses the port of the forge's pages.
+# `make demo DEMO=--once` prints what happened and leaves; `DEMO="--port 8090"` chooses the port of the forge's pages,
+# `DEMO="--tour waves"` one of the tours release, inventory and waves.
 DEMO ?=
 demo: prepare-build ## the whole bot on an embedded forge with sample data, and a page to look at it
 	$(CARGO) run --locked --package capstan-demo -- $(DEMO)

@@ -207,6 +207,8 @@ fn in_one_line(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use capstan_test_support::serving::serve;
+
     use super::*;
 
     #[test]
@@ -230,6 +232,42 @@ mod tests {
                 assert!(!error.to_string().contains("secret"), "{error}");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_read_at_each_bound_and_refused_beyond() {
+        let json = |bytes: usize| Some(format!("\"{}\"", "x".repeat(bytes - 2)));
+        let hour = Duration::from_secs(3_600);
+        let moment = Duration::from_millis(1);
+        // `None`: as much as is taken of JSON.
+        for (what, body, most, within, refused) in [
+            ("bytes", json(4_194_304), None, hour, None),
+            ("a byte more", json(4_194_305), None, hour, Some("the answer is larger than 4194304 bytes")),
+            ("bytes of an archive", json(1_000), Some(1_000), hour, None),
+            ("a byte more", json(1_001), Some(1_000), hour, Some("the answer is larger than 1000 bytes")),
+            ("no answer in time", None, None, moment, Some("it does not answer within 0.001 s")),
+        ] {
+            let url = format!("http://{}/", serve(body));
+            let http = Http::new(url.parse().unwrap()).unwrap();
+            let call = Call { timeout: within, ..http.get("work", &[], "asking for work") };
+            let call = Call { most: most.unwrap_or(call.most), ..call };
+            let told = http.send(&call, None).await.err().map(|error| error.to_string());
+            match (told, refused) {
+                (None, None) => {}
+                (Some(told), Some(refused)) => {
+                    assert!(told.contains(refused) && told.contains(&url), "{what}: {told}");
+                }
+                (told, _) => panic!("{what}: {told:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_has_its_patience_beyond_what_was_asked_for() {
+        let http = Http::new("https://capstan.example".parse().unwrap()).unwrap();
+        let call = http.get("work", &[], "asking for work");
+        assert_eq!(call.timeout, Duration::from_secs(20));
+        assert_eq!(call.within(Duration::from_secs(50)).timeout, Duration::from_secs(70));
     }
 
     #[test]

@@ -23,15 +23,27 @@ pub(super) struct ArchiveTree {
 impl ArchiveTree {
     /// Reads an archive whose signature was found good.
     pub(super) fn read(bytes: &[u8], repository: &RepositoryName, commit: &CommitId) -> Result<Self, String> {
-        let unpacked = GzDecoder::new(bytes).take(UNPACKED_BYTES + (64 << 20));
-        let mut archive = tar::Archive::new(unpacked);
+        Self::read_within(UNPACKED_BYTES, bytes, repository, commit)
+    }
+
+    /// The same where all files together have so many bytes at most, and so has the index.
+    fn read_within(
+        most: u64,
+        bytes: &[u8],
+        repository: &RepositoryName,
+        commit: &CommitId,
+    ) -> Result<Self, String> {
+        let mut archive = tar::Archive::new(GzDecoder::new(bytes));
         let broken = |error: std::io::Error| format!("it cannot be unpacked: {error}");
-        let mut files = archive.entries().map_err(broken)?;
-        let mut next = |expected: &str| -> Result<Vec<u8>, String> {
+        // Raw: what extends a header is read into memory, however long it says that it is.
+        let mut files = archive.entries().map_err(broken)?.raw(true);
+        let mut next = |expected: &str, left: &mut u64| -> Result<Vec<u8>, String> {
             let mut file = files.next().ok_or_else(|| format!("{expected} is missing"))?.map_err(broken)?;
             if !file.header().entry_type().is_file() || file.path_bytes().as_ref() != expected.as_bytes() {
                 return Err(format!("something else stands where {expected} should be"));
             }
+            let too_large = || format!("with {expected} it unpacks to more than {most} bytes");
+            *left = left.checked_sub(file.size()).ok_or_else(too_large)?;
             let mut content = Vec::new();
             file.read_to_end(&mut content).map_err(broken)?;
             if content.len() as u64 != file.size() {
@@ -39,13 +51,14 @@ impl ArchiveTree {
             }
             Ok(content)
         };
-        let index: Index = serde_json::from_slice(&next(INDEX)?)
+        let (mut of_index, mut left) = (most, most);
+        let index: Index = serde_json::from_slice(&next(INDEX, &mut of_index)?)
             .map_err(|error| format!("its index cannot be read: {error}"))?;
         index.check(repository, commit).map_err(|error| format!("its index is wrong: {error}"))?;
         let mut contents = HashMap::new();
         for (number, entry) in index.entries.iter().enumerate() {
             if entry.kind.travels() {
-                contents.insert(entry.path.clone(), next(&format!("{FILES}{number}"))?.into());
+                contents.insert(entry.path.clone(), next(&format!("{FILES}{number}"), &mut left)?.into());
             }
         }
         let entries: Vec<TreeEntry> = index
@@ -97,5 +110,55 @@ impl Tree for ArchiveTree {
 
     fn folder_id(&self, folder: &RepoPath) -> Option<TreeId> {
         self.folders.get(folder).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capstan_live::agent::archive::{IndexEntry, IndexKind};
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    /// An archive whose files have so many bytes.
+    fn archive(repository: &RepositoryName, commit: &CommitId, sizes: &[usize]) -> Vec<u8> {
+        let entry = |number: usize| IndexEntry {
+            path: RepoPath::parse(&format!("f{number}")).unwrap(),
+            kind: IndexKind::File,
+            blob: capstan_model::tree::BlobId::parse(&"b".repeat(40)).unwrap(),
+        };
+        let index = Index {
+            repository: repository.clone(),
+            commit: commit.clone(),
+            clusters: Vec::new(),
+            entries: (0..sizes.len()).map(entry).collect(),
+        };
+        let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        let mut add = |name: &str, bytes: &[u8]| {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(bytes.len() as u64);
+            tar.append_data(&mut header, name, bytes).unwrap();
+        };
+        add(INDEX, &serde_json::to_vec(&index).unwrap());
+        for (number, size) in sizes.iter().enumerate() {
+            add(&format!("{FILES}{number}"), &vec![0; *size]);
+        }
+        tar.into_inner().unwrap().finish().unwrap()
+    }
+
+    #[test]
+    fn what_unpacks_to_as_much_as_may_be_is_read_and_a_byte_more_is_refused() {
+        let repository = RepositoryName::parse("acme/gitops").unwrap();
+        let commit = CommitId::parse(&"a".repeat(40)).unwrap();
+        let told = |most: u64, sizes: &[usize]| {
+            let bytes = archive(&repository, &commit, sizes);
+            ArchiveTree::read_within(most, &bytes, &repository, &commit).map(|tree| tree.entries.len())
+        };
+        assert_eq!(told(1_000, &[300, 700]), Ok(2));
+        let refused =
+            |file: &str, most: u64| Err(format!("with {file} it unpacks to more than {most} bytes"));
+        assert_eq!(told(1_000, &[300, 701]), refused("files/1", 1_000));
+        assert_eq!(told(10, &[]), refused("index.json", 10));
     }
 }

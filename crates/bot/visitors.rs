@@ -44,6 +44,9 @@ const EXCHANGES: usize = 64;
 const SPENT: usize = 10_000;
 /// People whose rights are remembered at once.
 const REMEMBERED: usize = 10_000;
+/// Sessions that are remembered as ended before their time. Where there are more, those that are as old as the first of them
+/// end too: whoever holds such a one signs in once more.
+const ENDED: usize = 10_000;
 
 const BEGUN: &str = "page-sign-in";
 const HELD: &str = "page-session";
@@ -139,7 +142,7 @@ pub struct Visitors {
     origin: String,
     exchanges: Mutex<Exchanges>,
     known: Mutex<HashMap<String, Known>>,
-    ended: Mutex<BTreeSet<(Timestamp, String)>>,
+    ended: Mutex<EndedSessions>,
 }
 
 impl Visitors {
@@ -257,7 +260,7 @@ impl Visitors {
     pub fn end(&self, person: &Person) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&person.session);
         let until = self.clock.now() + SESSION;
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).insert((until, person.session.clone()));
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).note(until, person.session.clone());
     }
 
     /// A session that goes on.
@@ -268,8 +271,8 @@ impl Visitors {
 
     fn has_ended(&self, session: &Session, now: Timestamp) -> bool {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        ended.retain(|(until, _)| *until >= now);
-        ended.iter().any(|(_, id)| *id == session.id)
+        ended.forget_before(now);
+        ended.has(session)
     }
 
     fn remembered(&self, session: &str, now: Timestamp) -> Option<Arc<Person>> {
@@ -297,6 +300,35 @@ impl Visitors {
     fn open<T: DeserializeOwned>(&self, name: &str, cookie: &str) -> Option<T> {
         let sealed = URL_SAFE_NO_PAD.decode(cookie).ok()?;
         serde_json::from_slice(&self.key.open_sealed(name, &sealed)?).ok()
+    }
+}
+
+/// Sessions that were ended before their time.
+#[derive(Default)]
+struct EndedSessions {
+    /// Until when each would go on at most, and its id.
+    sessions: BTreeSet<(Timestamp, String)>,
+    /// All that would go on until then at most have ended: so many were ended that they are no longer told apart.
+    all_until: Option<Timestamp>,
+}
+
+impl EndedSessions {
+    fn note(&mut self, until: Timestamp, session: String) {
+        self.sessions.insert((until, session));
+        if self.sessions.len() > ENDED
+            && let Some((until, _)) = self.sessions.pop_first()
+        {
+            self.all_until = self.all_until.max(Some(until));
+        }
+    }
+
+    fn forget_before(&mut self, now: Timestamp) {
+        self.sessions.retain(|(until, _)| *until >= now);
+    }
+
+    fn has(&self, session: &Session) -> bool {
+        self.all_until.is_some_and(|until| session.until <= until)
+            || self.sessions.iter().any(|(_, id)| *id == session.id)
     }
 }
 
@@ -453,6 +485,36 @@ mod tests {
         assert!(matches!(first, Err(NotSignedIn::SignIn(_))), "{first:?}");
         let second = visitors.finish(from, &cookie, &state, "another").await;
         assert!(matches!(second, Err(NotSignedIn::NotBegun)), "{second:?}");
+    }
+
+    /// Whoever signs in and out again and again makes nobody's ended session good again, and takes no more memory.
+    #[test]
+    fn sessions_that_ended_are_remembered_up_to_a_bound_and_none_of_them_comes_back() {
+        let session = |until: i64| Session {
+            id: format!("until {until}"),
+            login: "ada".to_owned(),
+            token: String::new(),
+            form_token: String::new(),
+            until: Timestamp::from_second(until).unwrap(),
+        };
+        let mut ended = EndedSessions::default();
+        // Each would have gone on for another hour at most.
+        let end = |ended: &mut EndedSessions, until: i64| {
+            ended.note(Timestamp::from_second(until + 3_600).unwrap(), session(until).id);
+        };
+        (0..10_000).for_each(|until| end(&mut ended, until));
+        let others = [3_600, 20_000].map(|until| Session { id: "another".to_owned(), ..session(until) });
+        assert_eq!(others.each_ref().map(|other| ended.has(other)), [false, false]);
+        end(&mut ended, 10_000);
+        assert_eq!(ended.sessions.len(), 10_000);
+        assert!([0, 1, 5_000, 10_000].into_iter().all(|until| ended.has(&session(until))));
+        assert_eq!(
+            others.each_ref().map(|other| ended.has(other)),
+            [true, false],
+            "as old as the first, or younger"
+        );
+        ended.forget_before(Timestamp::from_second(14_000).unwrap());
+        assert_eq!(ended.sessions.len(), 0);
     }
 
     #[test]

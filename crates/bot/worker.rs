@@ -97,19 +97,35 @@ impl Deadline {
 }
 
 /// When each worker was last seen to go on.
-#[derive(Debug, Clone, Default)]
-pub struct Heartbeats(Arc<Mutex<BTreeMap<usize, Instant>>>);
+#[derive(Clone)]
+pub struct Heartbeats {
+    seen: Arc<Mutex<BTreeMap<usize, Instant>>>,
+    now: Arc<dyn Fn() -> Instant + Send + Sync>,
+}
+
+impl Default for Heartbeats {
+    fn default() -> Self {
+        Self::timed_by(Instant::now)
+    }
+}
 
 impl Heartbeats {
     /// A worker is dead or stuck that has not been seen for so long: it is seen every few seconds, at work or idle.
     const SILENCE: Duration = Duration::from_secs(90);
 
-    fn beat(&self, worker: usize) {
-        self.beats().insert(worker, Instant::now());
+    /// Of workers whose time is told by that.
+    pub fn timed_by(now: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
+        Self { seen: Arc::default(), now: Arc::new(now) }
     }
 
-    fn beats(&self) -> MutexGuard<'_, BTreeMap<usize, Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A worker goes on.
+    pub fn beat(&self, worker: usize) {
+        let now = (self.now)();
+        self.seen().insert(worker, now);
+    }
+
+    fn seen(&self) -> MutexGuard<'_, BTreeMap<usize, Instant>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether every worker goes on.
@@ -117,12 +133,9 @@ impl Heartbeats {
     /// # Errors
     /// How many do not, and for how long the one that was silent longest, as a sentence without a full stop.
     pub fn check(&self) -> Result<(), String> {
-        self.check_at(Instant::now())
-    }
-
-    fn check_at(&self, now: Instant) -> Result<(), String> {
+        let now = (self.now)();
         let silent: Vec<Duration> = self
-            .beats()
+            .seen()
             .values()
             .map(|seen| now.saturating_duration_since(*seen))
             .filter(|silence| *silence > Self::SILENCE)
@@ -492,22 +505,5 @@ pub async fn keep_in_sync(ports: &Ports, jobs: &Arc<dyn Jobs>, every: Duration, 
             () = tokio::time::sleep(pause) => {}
             () = stop.cancelled() => return,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_worker_that_is_not_seen_for_long_is_told() {
-        let heartbeats = Heartbeats::default();
-        heartbeats.beat(0);
-        heartbeats.beat(1);
-        let now = Instant::now();
-        assert_eq!(heartbeats.check_at(now + Duration::from_secs(80)), Ok(()));
-        heartbeats.beats().insert(1, now + Duration::from_secs(100));
-        let told = heartbeats.check_at(now + Duration::from_secs(120)).unwrap_err();
-        assert!(told.starts_with("1 of the workers did not go on, the first of them 1"), "{told}");
     }
 }

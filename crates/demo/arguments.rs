@@ -5,10 +5,42 @@ use super::failure::{Failure, failed};
 pub(super) const HELP: &str = "\
 The whole bot on an embedded forge with sample data
 
-Usage: capstan-demo [--once] [--port PORT]
+Usage: capstan-demo [--tour NAME] [--once] [--port PORT]
 
+      --tour NAME  one tour alone: release, inventory or waves [default: all of them, in this order]
       --once       print what happened and leave
       --port PORT  port of the forge's pages [default: any free one]";
+
+/// What the demo shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tour {
+    /// A release becomes pull requests, with conflicts and refusals.
+    Release,
+    /// An edit of an inventory, and the clusters that it reaches.
+    Inventory,
+    /// A campaign in waves, stopped and resumed on the dashboard issue, with machines that roll.
+    Waves,
+}
+
+impl Tour {
+    pub(super) const ALL: [Self; 3] = [Self::Release, Self::Inventory, Self::Waves];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Inventory => "inventory",
+            Self::Waves => "waves",
+        }
+    }
+
+    fn named(name: &str) -> Result<Self, Failure> {
+        let names = Self::ALL.map(Self::name).join(", ");
+        Self::ALL
+            .into_iter()
+            .find(|tour| tour.name() == name)
+            .ok_or_else(|| failed(format!("--tour: there is no tour `{name}`; there are {names}")))
+    }
+}
 
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +60,15 @@ pub(super) struct Demo {
     pub(super) once: bool,
     /// Port of the forge's pages; 0 is any free one.
     pub(super) port: u16,
+    /// The one tour to play.
+    pub(super) tour: Option<Tour>,
+}
+
+impl Demo {
+    /// The tours to play, in their order.
+    pub(super) fn tours(&self) -> Vec<Tour> {
+        self.tour.map_or_else(|| Tour::ALL.to_vec(), |one| vec![one])
+    }
 }
 
 impl Arguments {
@@ -49,6 +90,7 @@ impl Arguments {
                     let port = words.next().and_then(|port| port.parse().ok());
                     demo.port = port.ok_or_else(|| failed("--port: expected a number from 0 to 65535"))?;
                 }
+                "--tour" => demo.tour = Some(Tour::named(words.next().unwrap_or_default())?),
                 "--help" | "-h" => return Ok(Self::Help),
                 other => return Err(failed(format!("unknown argument `{other}`; see --help"))),
             }
@@ -59,7 +101,7 @@ impl Arguments {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, Demo, failed};
+    use super::{Arguments, Demo, Tour, failed};
 
     fn read(words: &str) -> Result<Arguments, super::Failure> {
         Arguments::read(words.split_whitespace().map(str::to_owned))
@@ -67,15 +109,26 @@ mod tests {
 
     #[test]
     fn the_demo_is_told_by_flags_and_the_planner_as_the_bot_starts_it() {
-        assert_eq!(read(""), Ok(Arguments::Demo(Demo { once: false, port: 0 })));
-        assert_eq!(read("--once --port 8090"), Ok(Arguments::Demo(Demo { once: true, port: 8090 })));
-        assert_eq!(read("--port=8090"), Ok(Arguments::Demo(Demo { once: false, port: 8090 })));
+        assert_eq!(read(""), Ok(Arguments::Demo(Demo::default())));
+        assert_eq!(
+            read("--once --port 8090"),
+            Ok(Arguments::Demo(Demo { once: true, port: 8090, tour: None }))
+        );
+        assert_eq!(read("--port=8090"), Ok(Arguments::Demo(Demo { once: false, port: 8090, tour: None })));
         assert_eq!(read("--once -h"), Ok(Arguments::Help));
         assert_eq!(
             read("planner-process --memory=1024 --stack=64"),
             Ok(Arguments::Planner { memory: 1024, stack: 64 })
         );
         assert_eq!(read("--port many"), Err(failed("--port: expected a number from 0 to 65535")));
+        assert_eq!(
+            read("--tour waves"),
+            Ok(Arguments::Demo(Demo { tour: Some(Tour::Waves), ..Demo::default() }))
+        );
+        assert_eq!(
+            read("--tour"),
+            Err(failed("--tour: there is no tour ``; there are release, inventory, waves"))
+        );
         assert_eq!(read("serve"), Err(failed("unknown argument `serve`; see --help")));
     }
 }

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use capstan_forge::Forge;
+use capstan_forge::{CheckView, Forge, IssueView, PullState, PullView};
 use capstan_ports::{ClusterFilter, Extent, JobState, PageRecords, ShownTarget, Sight};
 
 use super::failure::{Failure, failed};
-use super::sample::REPOSITORY;
 
 /// How long the bot may take for one thing before the demo calls it missing.
 const DEADLINE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Sees what the bot has done.
+/// Sees what the bot has done in a repository.
 pub(super) struct Watch<'a> {
     pub(super) forge: &'a Forge,
     pub(super) records: Arc<dyn PageRecords>,
+    pub(super) repository: &'static str,
 }
 
 impl Watch<'_> {
@@ -24,11 +24,11 @@ impl Watch<'_> {
     pub(super) async fn until(
         &self,
         what: &str,
-        there: impl Fn(&Forge) -> Result<bool, Failure>,
+        there: impl Fn(&Self) -> Result<bool, Failure>,
     ) -> Result<Duration, Failure> {
         let began = Instant::now();
         while began.elapsed() < DEADLINE {
-            if self.is_idle().await? && there(self.forge)? {
+            if self.is_idle().await? && there(self)? {
                 return Ok(began.elapsed());
             }
             tokio::time::sleep(PAUSE).await;
@@ -43,7 +43,7 @@ impl Watch<'_> {
             return Ok(false);
         }
         let repositories = self.records.shown_repositories(&Sight::Everything).await.map_err(failed)?;
-        let here = repositories.iter().find(|repository| repository.name == REPOSITORY);
+        let here = repositories.iter().find(|repository| repository.name == self.repository);
         Ok(here.is_some_and(|here| here.job.state == JobState::Idle && here.job.finished_at.is_some()))
     }
 
@@ -56,8 +56,60 @@ impl Watch<'_> {
 
     /// What the bot says of each cluster.
     pub(super) async fn clusters(&self) -> Result<Vec<ShownTarget>, Failure> {
-        let here = ClusterFilter { repository: REPOSITORY.to_owned(), ..ClusterFilter::default() };
+        let here = ClusterFilter { repository: self.repository.to_owned(), ..ClusterFilter::default() };
         let all = Extent { skip: 0, take: u32::MAX };
         self.records.targets(&Sight::Everything, &here, all).await.map_err(failed)
     }
+
+    /// The address of the repository's page.
+    pub(super) fn page(&self) -> String {
+        format!("{}/{}", self.forge.url(), self.repository)
+    }
+
+    pub(super) fn open_pulls(&self) -> Result<Vec<PullView>, Failure> {
+        let mut pulls = self.forge.pulls(self.repository).map_err(failed)?;
+        pulls.retain(|pull| pull.state == PullState::Open);
+        Ok(pulls)
+    }
+
+    /// The open pull request with that branch.
+    pub(super) fn pull_of(&self, branch: &str) -> Result<PullView, Failure> {
+        let found = self.open_pulls()?.into_iter().find(|pull| pull.head_branch == branch);
+        found.ok_or_else(|| missing(&format!("no pull request has the branch {branch}")))
+    }
+
+    /// The check `capstan` of a pull request.
+    pub(super) fn check(&self, pull: &PullView) -> Result<CheckView, Failure> {
+        self.check_named("capstan", pull)
+    }
+
+    pub(super) fn check_named(&self, name: &str, pull: &PullView) -> Result<CheckView, Failure> {
+        let checks = self.forge.checks(self.repository, &pull.head).map_err(failed)?;
+        let found = checks.into_iter().rev().find(|check| check.name == name);
+        found.ok_or_else(|| missing(&format!("#{} has no check {name}", pull.number)))
+    }
+
+    /// The bot's last comment on a pull request or an issue.
+    pub(super) fn answer(&self, number: u64) -> Result<Option<String>, Failure> {
+        let bot = self.forge.bot_login();
+        let comments = self.forge.comments(self.repository, number).map_err(failed)?;
+        Ok(comments.into_iter().rev().find(|comment| comment.author == bot).map(|comment| comment.body))
+    }
+
+    /// The dashboard issue.
+    pub(super) fn dashboard(&self) -> Result<IssueView, Failure> {
+        let issues = self.forge.issues(self.repository).map_err(failed)?;
+        let bot = self.forge.bot_login();
+        let found = issues.into_iter().find(|issue| issue.open && issue.author == bot);
+        found.ok_or_else(|| missing("there is no dashboard issue"))
+    }
+}
+
+/// The demo did not go as it should.
+pub(super) fn missing(what: &str) -> Failure {
+    failed(format!("the demo did not go as it should: {what}"))
+}
+
+pub(super) fn expect(so: bool, otherwise: impl FnOnce() -> String) -> Result<(), Failure> {
+    if so { Ok(()) } else { Err(missing(&otherwise())) }
 }

@@ -393,3 +393,28 @@ fn is_id(id: &gix::oid, known: &TreeId) -> bool {
     let mut digits = gix::hash::Kind::hex_buf();
     id.hex_to_buf(&mut digits) == known.as_str()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_listed_at_each_bound_and_refused_beyond() {
+        let folder = RepoPath::parse("acme").unwrap();
+        let listed = |entries: usize, path_bytes: usize| {
+            let mut listing = Listing::default();
+            // One after the other, as they are found.
+            listing.count(entries / 2, path_bytes / 2, &folder).unwrap();
+            let rest = listing.count(entries - entries / 2, path_bytes - path_bytes / 2, &folder);
+            rest.map_err(|error| error.to_string())
+        };
+        assert_eq!(listed(500_000, 134_217_728), Ok(()));
+        let told = listed(500_001, 0).unwrap_err();
+        assert!(told.starts_with("with the folder `acme` the commit has more than 500000 files"), "{told}");
+        let told = listed(0, 134_217_729).unwrap_err();
+        assert!(
+            told.starts_with("with the folder `acme` the paths of the commit have more than 128 MiB"),
+            "{told}"
+        );
+    }
+}

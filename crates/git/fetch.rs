@@ -285,6 +285,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_fetch_brings_as_much_as_it_may_in_its_time_and_no_more() {
+        let fetched = |fetch_bytes: u64, deadline: Instant| {
+            let limits = MirrorLimits { fetch_bytes, ..MirrorLimits::default() };
+            let (mut pack, mut exceeded, mut brought) = (&b"ten bytes."[..], None, Vec::new());
+            let mut pack =
+                Bounded { pack: &mut pack, taken: 0, deadline, limits: &limits, exceeded: &mut exceeded };
+            let read = pack.read_to_end(&mut brought);
+            assert_eq!(read.is_ok(), exceeded.is_none());
+            exceeded.map_or(Ok(brought.len()), Err)
+        };
+        let later = Instant::now() + Duration::from_secs(3_600);
+        let before = Instant::now().checked_sub(Duration::from_millis(1)).unwrap();
+        assert_eq!(fetched(10, later), Ok(10));
+        assert_eq!(fetched(9, later), Err("the fetch brought more than 9 bytes".to_owned()));
+        assert_eq!(fetched(10, before), Err("the fetch took longer than 300 s".to_owned()));
+    }
+
+    #[test]
     fn a_commit_that_is_not_theirs_is_told_from_a_broken_transfer() {
         for reason in [
             "fatal: remote error: upload-pack: not our ref 9d1f000000000000000000000000000000000000",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capstan_model::plain_http;
-use capstan_outbound::{Answer, Bounds, Client, Question, Reach, Setup, host_of};
+use capstan_outbound::{Answer, Bounds, Client, Question, Reach, Setup, Trouble, host_of};
 use url::Url;
 
 use super::answer::cut;
@@ -53,15 +53,29 @@ pub(super) fn http_client(api_url: &Url, timeout: Duration) -> Result<(Client, U
     Ok((client, rest))
 }
 
-/// Asks GitHub once. A failure is a sentence that begins with the host.
+/// Why there is no answer: a sentence that begins with the host.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoAnswer {
+    /// GitHub answers, and more than is read: asked again it would say the same.
+    #[error("{0}")]
+    TooLarge(String),
+    /// It does not answer.
+    #[error("{0}")]
+    Away(String),
+}
+
+/// Asks GitHub once.
 pub(super) async fn ask(
     client: &Client,
     question: Question,
     bytes: usize,
     within: Duration,
-) -> Result<Answer, String> {
+) -> Result<Answer, NoAnswer> {
     let host = host_of(&question.url);
     // Why something is refused stands in the body.
     let answer = client.ask(question, Bounds { bytes, within, of_failures: true }).await;
-    answer.map_err(|trouble| cut(&format!("{host} {trouble}")))
+    answer.map_err(|trouble| {
+        let says = cut(&format!("{host} {trouble}"));
+        if let Trouble::TooLarge(_) = trouble { NoAnswer::TooLarge(says) } else { NoAnswer::Away(says) }
+    })
 }

@@ -24,7 +24,7 @@ use capstan_ports::CodeHostError;
 use super::answer::{asked_to_wait, primary_limit};
 use super::call::{CountedFor, GRAPHQL, Identity, Keep, MEDIA_TYPE, Terms};
 use super::conditional::{Memory, Remembered};
-use super::connect::ask;
+use super::connect::{NoAnswer, ask};
 use super::lane::Lane;
 use super::limits::GitHubLimits;
 
@@ -242,7 +242,13 @@ async fn exchange(shared: Arc<Shared>, Asked { terms, request }: Asked) -> Said 
     let response =
         answered(&shared.client, question.follow(), shared.limits.answer_bytes, shared.limits.timeout).await;
     count(&method, terms.route, response.as_ref().ok().map(Response::status));
-    response.map_err(unreachable)
+    response.map_err(|no_answer| match no_answer {
+        NoAnswer::Away(says) => unreachable(says),
+        // One large answer keeps no other call away.
+        NoAnswer::TooLarge(reason) => {
+            CodeHostError::Unexpected { doing: terms.doing.clone(), status: 200, reason }
+        }
+    })
 }
 
 /// An address of the API at `rest`.
@@ -261,13 +267,13 @@ pub(super) fn question(url: Url, request: Request<Bytes>) -> Question {
     Question { method: parts.method, url, headers: parts.headers, body, follows: false }
 }
 
-/// Asks once. A failure is a sentence that begins with the host.
+/// Asks once.
 pub(super) async fn answered(
     client: &Client,
     question: Question,
     bytes: usize,
     within: Duration,
-) -> Result<Response<Bytes>, String> {
+) -> Result<Response<Bytes>, NoAnswer> {
     Ok(read(ask(client, question, bytes, within).await?))
 }
 

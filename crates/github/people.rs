@@ -135,7 +135,7 @@ impl SignIn for GitHubSignIn {
             .body("application/x-www-form-urlencoded", form.into_bytes());
         let asked =
             ask(&self.github.shared.client, question, ANSWER_BYTES, self.github.shared.limits.timeout).await;
-        let answer = asked.map_err(unreachable)?;
+        let answer = asked.map_err(|error| unreachable(error.to_string()))?;
         if answer.status != StatusCode::OK {
             return Err(unreachable(format!("GitHub answers {}", answer.status.as_u16())).into());
         }

@@ -181,6 +181,35 @@ fn what_expressions_come_to_is_bounded_for_each_and_for_all() {
 }
 
 #[test]
+fn an_expression_is_computed_at_each_bound_and_refused_beyond() {
+    let lists = |levels: usize, inner: &str| format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels));
+    // The mapping around, the lists around, and those of the value itself.
+    let levels = |levels: usize| {
+        let around = lists(levels - 151, "\"{{ v }}\"");
+        format!("{{a: {around}, v: {}}}", lists(150, "1"))
+    };
+    assert_eq!(values(&levels(200), "{}").map(drop), Ok(()));
+    let found = values(&levels(201), "{}").unwrap_err();
+    assert!(found[0].starts_with("template-limit i/1.yaml:4:"), "{found:#?}");
+    assert!(found[0].contains("exceeds the limits of an expression"), "{found:#?}");
+}
+
+/// Each counts as at least 200 steps.
+#[test]
+fn expressions_are_computed_up_to_what_they_may_take_together() {
+    let steps = |count: usize| format!("{{l: [{}]}}", "\"{{ 1 }}\", ".repeat(count));
+    let bytes = |count: usize| {
+        let texts: String = (0..count).map(|at| format!("t{at}: \"{{{{ t }}}}\", ")).collect();
+        format!("{{{texts}t: {}}}", "a".repeat(1 << 20))
+    };
+    for (at, beyond) in [(steps(20_000), steps(20_001)), (bytes(31), bytes(32))] {
+        assert!(values(&at, "{}").is_ok(), "{:.100}", at);
+        let found = values(&beyond, "{}").unwrap_err();
+        assert!(found[0].starts_with("template-limit i/1.yaml:4:"), "{found:#?}");
+    }
+}
+
+#[test]
 fn operators_in_a_row_are_bounded() {
     for part in [" + 1", ".a", " | abs", "()", " ~ 1", " and 1", " if 1 else 1"] {
         let found =

@@ -20,8 +20,8 @@ enum Says {
     Gone,
     /// The same, again and again.
     Endless(&'static str),
-    /// After a while.
-    Late(Duration, String),
+    /// Nothing.
+    Nothing,
 }
 
 /// A server that answers the nth request for nodes so.
@@ -72,10 +72,7 @@ async fn serve(
         Says::Gone => {
             write(&mut stream, sent, &(head("410 Gone") + "{\"kind\": \"Status\", \"code\": 410}")).await
         }
-        Says::Late(by, page) => {
-            tokio::time::sleep(by).await;
-            write(&mut stream, sent, &(head("200 OK") + &page)).await
-        }
+        Says::Nothing => std::future::pending().await,
         Says::Endless(piece) => {
             write(&mut stream, sent, &(head("200 OK") + "{\"items\": [")).await?;
             let piece = piece.repeat(10_000);
@@ -207,13 +204,25 @@ async fn a_list_of_the_management_cluster_ends_at_its_bound_too() {
     }
 }
 
+/// A second page that never comes is the same as many that come slowly.
 #[tokio::test]
-async fn the_pages_of_a_list_have_a_time_in_all() {
-    let late = |_| Says::Late(Duration::from_millis(300), page(&numbers(1), true));
-    let (port, _) = stranger(late).await;
-    let bounds = Bounds { list_time: Some(Duration::from_millis(700)), ..SMALL };
+async fn a_request_has_a_time_and_so_have_the_pages_of_a_list() {
+    let moment = Duration::from_millis(1);
+    let (port, _) = stranger(|_| Says::Nothing).await;
+    let config = Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
+    let client = Client::try_from(config).unwrap();
+    let one = ApiObject { kind: node(), namespace: None, name: "a".to_owned() };
+    for (of_stranger, server) in [(true, " of 10.0.0.1:6443"), (false, "")] {
+        let rest = Rest::new(client.clone(), moment);
+        let rest = if of_stranger { rest.of_stranger("10.0.0.1:6443", SMALL) } else { rest };
+        let told = KubeCluster::of(rest).read(&As::Reconciler, &one).await.unwrap_err().to_string();
+        assert!(told.contains(&format!("no answer{server} within 0.001 s")), "{told}");
+    }
+    let (port, _) =
+        stranger(|n| if n == 0 { Says::Page(page(&numbers(1), true)) } else { Says::Nothing }).await;
+    let bounds = Bounds { list_time: Some(moment), ..SMALL };
     let told = list(&opened(port, bounds)).await.unwrap_err();
-    assert!(told.contains("the API server at 10.0.0.1:6443 takes more than 0.7 s for one list"), "{told}");
+    assert!(told.contains("the API server at 10.0.0.1:6443 takes more than 0.001 s for one list"), "{told}");
 }
 
 #[tokio::test]

@@ -163,6 +163,14 @@ impl Rest {
         }
     }
 
+    fn silent(&self, call: &Call<'_>) -> LiveError {
+        let seconds = self.patience.as_secs_f64();
+        call.unreachable(match &self.host {
+            Some(host) => format!("no answer of {host} within {seconds} s"),
+            None => format!("no answer within {seconds} s"),
+        })
+    }
+
     /// The answer, whatever it is.
     pub(super) async fn answer(&self, call: &Call<'_>) -> Result<Answer, LiveError> {
         self.answer_within(call, Within::Answer).await
@@ -174,9 +182,7 @@ impl Rest {
             let response = self.start(call).await?;
             self.read(response, call, within).await
         };
-        tokio::time::timeout(self.patience, whole).await.unwrap_or_else(|_| {
-            Err(call.unreachable(format!("no answer within {} s", self.patience.as_secs())))
-        })
+        tokio::time::timeout(self.patience, whole).await.unwrap_or_else(|_| Err(self.silent(call)))
     }
 
     /// Reads an answer to its end, or to the first byte or value that is too many.
@@ -247,9 +253,7 @@ impl Rest {
             }
             Err(call.refused(&self.read(response, call, Within::Answer).await?))
         };
-        tokio::time::timeout(self.patience, head).await.unwrap_or_else(|_| {
-            Err(call.unreachable(format!("no answer within {} s", self.patience.as_secs())))
-        })
+        tokio::time::timeout(self.patience, head).await.unwrap_or_else(|_| Err(self.silent(call)))
     }
 
     async fn start(&self, call: &Call<'_>) -> Result<Response<Body>, LiveError> {

@@ -18,7 +18,6 @@ const CALL: Duration = Duration::from_secs(8);
 const CONNECT: Duration = Duration::from_secs(5);
 /// The largest body that is read: a public cloud lists some hundred flavors, a kilobyte each.
 const MOST_BYTES: usize = 8 << 20;
-const BOUNDS: Bounds = Bounds { bytes: MOST_BYTES, within: CALL, of_failures: true };
 const TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 /// The most values of one: a page of images has some hundred each.
 const MOST_VALUES: usize = 400_000;
@@ -31,6 +30,7 @@ const RETRIES: ExponentialBuilder =
 pub(super) struct Http {
     client: Client,
     hosts: AllowedHosts,
+    within: Duration,
 }
 
 /// A call.
@@ -80,7 +80,7 @@ impl Http {
             authorities: ca.map(|pem| Authorities { pem, from: "its `cacert`" }),
         };
         let client = Client::new(&setup).map_err(|error| error.to_string())?;
-        Ok(Self { client, hosts: hosts.clone() })
+        Ok(Self { client, hosts: hosts.clone(), within: CALL })
     }
 
     pub(super) const fn hosts(&self) -> &AllowedHosts {
@@ -135,7 +135,8 @@ impl Http {
         if let Some(body) = call.body {
             question = question.body("application/json", body.to_string().into_bytes());
         }
-        let answer = self.client.ask(question, BOUNDS).await.map_err(|trouble| {
+        let bounds = Bounds { bytes: MOST_BYTES, within: self.within, of_failures: true };
+        let answer = self.client.ask(question, bounds).await.map_err(|trouble| {
             Failed::Trouble(match trouble {
                 Trouble::TooLarge(most) => format!("answers more than {} MiB", most >> 20),
                 trouble => trouble.to_string(),
@@ -154,37 +155,36 @@ impl Http {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpListener;
+    use capstan_test_support::serving::serve;
 
     use super::*;
 
     /// What comes of asking a service that answers so.
-    async fn asked(body: String) -> Result<usize, Failed> {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let _request = stream.read(&mut [0; 4_096]).await;
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
-                let _hung_up = stream.write_all(format!("{head}{body}").as_bytes()).await;
-            }
-        });
-        let http = Http::new(&AllowedHosts::new([address.to_string()]), None).unwrap();
-        let url = Url::parse(&format!("http://{address}/")).unwrap();
+    async fn asked(body: Option<String>, within: Duration) -> Result<usize, Failed> {
+        let host = serve(body);
+        let http = Http { within, ..Http::new(&AllowedHosts::new([host.as_str()]), None).unwrap() };
+        let url = Url::parse(&format!("http://{host}/")).unwrap();
         let call = Call { method: Method::GET, url, token: None, body: None };
         http.once(&call).await.map(|told| told.values)
     }
 
     #[tokio::test]
-    async fn an_answer_is_bounded_in_bytes_and_in_values() {
+    async fn an_answer_is_read_at_each_bound_and_refused_beyond() {
+        let text = |bytes: usize| Some(format!("\"{}\"", "x".repeat(bytes - 2)));
         // The list itself counts four.
-        let numbers = |values: usize| format!("[{}0]", "0,".repeat(values - 5));
-        assert_eq!(asked(numbers(MOST_VALUES)).await, Ok(MOST_VALUES));
-        let told = |what: &str| Err(Failed::Trouble(format!("answers more than {what}")));
-        assert_eq!(asked(numbers(MOST_VALUES + 1)).await, told("400000 values"));
-        assert_eq!(asked(format!("[{}0]", "[0],".repeat(1_000_000))).await, told("400000 values"));
-        assert_eq!(asked(format!("\"{}\"", "x".repeat(MOST_BYTES - 2))).await, Ok(1));
-        assert_eq!(asked(format!("\"{}\"", "x".repeat(MOST_BYTES - 1))).await, told("8 MiB"));
+        let numbers = |values: usize| Some(format!("[{}0]", "0,".repeat(values - 5)));
+        let lists = Some(format!("[{}0]", "[0],".repeat(1_000_000)));
+        let (hour, moment) = (Duration::from_secs(3_600), Duration::from_millis(1));
+        for (what, body, within, expected) in [
+            ("bytes", text(8_388_608), hour, Ok(1)),
+            ("a byte more", text(8_388_609), hour, Err("answers more than 8 MiB")),
+            ("values", numbers(400_000), hour, Ok(400_000)),
+            ("a value more", numbers(400_001), hour, Err("answers more than 400000 values")),
+            ("many more", lists, hour, Err("answers more than 400000 values")),
+            ("no answer in time", None, moment, Err("does not answer within 0.001 s")),
+        ] {
+            let expected = expected.map_err(|told: &str| Failed::Trouble(told.to_owned()));
+            assert_eq!(asked(body, within).await, expected, "{what}");
+        }
     }
 }

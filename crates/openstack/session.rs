@@ -37,6 +37,7 @@ pub(super) struct Session {
     catalog: Catalog,
     keystone: Url,
     entrance: CloudEntrance,
+    within: Duration,
 }
 
 /// Where Keystone is, and how others come there.
@@ -54,7 +55,7 @@ impl Session {
         door: Door,
     ) -> Self {
         let Door { keystone, entrance } = door;
-        Self { http, token, project, catalog, keystone, entrance }
+        Self { http, token, project, catalog, keystone, entrance, within: QUESTION }
     }
 
     const fn keystone(&self) -> Keystone<'_> {
@@ -84,8 +85,8 @@ impl Session {
     }
 
     async fn told(&self, service: Service, url: Url) -> Answer<Option<Told>> {
-        let host = host_of(&url);
-        let says = |reason: String| Unanswered(format!("{} at {host} {reason}", service.name()));
+        let who = named(service, &url);
+        let says = |reason: String| Unanswered(format!("{who} {reason}"));
         let call = Call { method: Method::GET, url, token: Some(&self.token), body: None };
         let told = self.http.send(&call, Patience::FreshToken).await.map_err(|failed| match failed {
             Failed::NotAllowed(host) => Unanswered(format!(
@@ -110,9 +111,9 @@ impl Session {
     }
 
     async fn must_be_told(&self, service: Service, url: Url) -> Answer<Told> {
-        let host = host_of(&url);
+        let who = named(service, &url);
         let found = self.told(service, url).await?;
-        found.ok_or_else(|| Unanswered(format!("{} at {host} answers 404", service.name())))
+        found.ok_or_else(|| Unanswered(format!("{who} answers 404")))
     }
 
     /// Reads a list, page by page: the next one begins after the last one's id.
@@ -126,6 +127,7 @@ impl Session {
         let mut all: Vec<Value> = Vec::new();
         let mut seen: BTreeSet<String> = BTreeSet::new();
         let mut values = 0;
+        let who = named(service, &self.url(service, &[], &[])?);
         for _ in 0..MOST_PAGES {
             let mut query = query.to_vec();
             query.push(("limit", PAGE));
@@ -136,8 +138,7 @@ impl Session {
             let told = self.must_be_told(service, self.url(service, path, &query)?).await?;
             values += told.values;
             if values > MOST_VALUES {
-                let name = service.name();
-                return Err(Unanswered(format!("{name} has more than {MOST_VALUES} values in its {key}")));
+                return Err(Unanswered(format!("{who} has more than {MOST_VALUES} values in its {key}")));
             }
             let mut answer = told.body;
             let page = match answer.get_mut(key).map(Value::take) {
@@ -160,7 +161,24 @@ impl Session {
                 return Ok(all);
             }
         }
-        Err(Unanswered(format!("{} has more than {MOST_PAGES} pages of {key}", service.name())))
+        Err(Unanswered(format!("{who} has more than {MOST_PAGES} pages of {key}")))
+    }
+
+    /// The answer within the time that a question has; empty where it is not asked.
+    async fn asked<T: Default>(
+        &self,
+        service: Service,
+        is_asked: bool,
+        question: impl Future<Output = Answer<T>>,
+    ) -> Answer<T> {
+        if !is_asked {
+            return Ok(T::default());
+        }
+        let who = named(service, &self.url(service, &[], &[])?);
+        let slow = |_| {
+            Unanswered(format!("{who} does not answer a question within {} s", self.within.as_secs_f64()))
+        };
+        tokio::time::timeout(self.within, question).await.map_err(slow)?
     }
 
     async fn flavors(&self) -> Answer<Vec<Flavor>> {
@@ -314,15 +332,15 @@ impl CloudSession for Session {
             (Resource::Gigabytes, "maxTotalVolumeGigabytes", "totalGigabytesUsed"),
         ];
         let (flavors, images, networks, key_pairs, zones, server_groups, compute, volume, network) = tokio::join!(
-            asked(questions.machines, self.flavors()),
-            asked(!questions.images.is_empty(), self.images(&questions.images)),
-            asked(questions.networks, self.networks()),
-            asked(questions.key_pairs, self.key_pairs()),
-            asked(questions.zones, self.zones()),
-            asked(questions.server_groups, self.server_groups()),
-            asked(questions.machines, self.limits(Service::Compute, &compute)),
-            asked(questions.volumes, self.limits(Service::BlockStorage, &volume)),
-            asked(true, self.network_quotas()),
+            self.asked(Service::Compute, questions.machines, self.flavors()),
+            self.asked(Service::Image, !questions.images.is_empty(), self.images(&questions.images)),
+            self.asked(Service::Network, questions.networks, self.networks()),
+            self.asked(Service::Compute, questions.key_pairs, self.key_pairs()),
+            self.asked(Service::Compute, questions.zones, self.zones()),
+            self.asked(Service::Compute, questions.server_groups, self.server_groups()),
+            self.asked(Service::Compute, questions.machines, self.limits(Service::Compute, &compute)),
+            self.asked(Service::BlockStorage, questions.volumes, self.limits(Service::BlockStorage, &volume)),
+            self.asked(Service::Network, true, self.network_quotas()),
         );
         CloudFacts { flavors, images, networks, key_pairs, zones, server_groups, compute, volume, network }
     }
@@ -340,13 +358,9 @@ impl CloudSession for Session {
     }
 }
 
-/// The answer within the time that a question has; empty where it is not asked.
-async fn asked<T: Default>(is_asked: bool, question: impl Future<Output = Answer<T>>) -> Answer<T> {
-    if !is_asked {
-        return Ok(T::default());
-    }
-    let slow = |_| Unanswered(format!("it is not answered within {} s", QUESTION.as_secs()));
-    tokio::time::timeout(QUESTION, question).await.map_err(slow)?
+/// A service, as a sentence begins.
+fn named(service: Service, url: &Url) -> String {
+    format!("{} at {}", service.name(), host_of(url))
 }
 
 /// A negative limit is none.
@@ -360,4 +374,75 @@ fn text(value: &Value, key: &str) -> Option<String> {
 
 fn tags(value: &Value) -> Vec<String> {
     value["tags"].as_array().into_iter().flatten().filter_map(|tag| tag.as_str().map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use capstan_ports::AllowedHosts;
+    use capstan_test_support::serving::serve_each;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A session whose Nova is at this host.
+    fn session(host: &str) -> Session {
+        let keystone = Url::parse(&format!("http://{host}/v3")).unwrap();
+        let auth_url = keystone.to_string();
+        let project = CloudProject {
+            keystone: host.to_owned(),
+            region: None,
+            project: "p".to_owned(),
+            user: "u".to_owned(),
+        };
+        let entrance = CloudEntrance { auth_url, region: None, interface: "public".to_owned() };
+        let nova = json!({"interface": "public", "url": format!("http://{host}")});
+        let catalog = json!({"catalog": [{"type": "compute", "endpoints": [nova]}]});
+        let catalog = Catalog::of(&catalog, "public", None);
+        let http = Http::new(&AllowedHosts::new([host]), None).unwrap();
+        Session::new(http, HeaderValue::from_static("t"), project, catalog, Door { keystone, entrance })
+    }
+
+    /// The nth page of flavors, of so many values, and whether another one follows.
+    fn page(n: usize, values: usize, is_last: bool) -> String {
+        // What surrounds the numbers counts 20, and a link 11.
+        let numbers = vec![0; values - if is_last { 20 } else { 31 }];
+        let mut page = json!({"flavors": [{"id": n.to_string(), "numbers": numbers}]});
+        if !is_last {
+            page["flavors_links"] = json!([{"rel": "next"}]);
+        }
+        page.to_string()
+    }
+
+    #[tokio::test]
+    async fn a_list_is_read_at_each_bound_and_refused_beyond() {
+        for (what, pages, values, refused) in [
+            ("pages", 10, [100; 11], None),
+            ("a page more", 11, [100; 11], Some("has more than 10 pages of flavors")),
+            ("values", 3, [300_000, 300_000, 200_000, 0, 0, 0, 0, 0, 0, 0, 0], None),
+            (
+                "a value more",
+                3,
+                [300_000, 300_000, 200_001, 0, 0, 0, 0, 0, 0, 0, 0],
+                Some("has more than 800000 values in its flavors"),
+            ),
+        ] {
+            let host = serve_each(move |n| Some(page(n, values[n], n + 1 == pages)));
+            let listed = session(&host).list(Service::Compute, &["flavors"], &[], "flavors").await;
+            let expected = match refused {
+                Some(told) => Err(Unanswered(format!("Nova at {host} {told}"))),
+                None => Ok(pages),
+            };
+            assert_eq!(listed.map(|all| all.len()), expected, "{what}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_has_a_time_in_all() {
+        let host = serve_each(|_| None);
+        let session = Session { within: Duration::from_millis(1), ..session(&host) };
+        let facts = session.ask(&Questions { machines: true, ..Questions::default() }).await;
+        let told = format!("Nova at {host} does not answer a question within 0.001 s");
+        assert_eq!(facts.flavors.err(), Some(Unanswered(told)));
+        assert_eq!(facts.networks, Ok(Vec::new()), "what is not asked is empty");
+    }
 }

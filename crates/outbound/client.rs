@@ -305,10 +305,13 @@ mod tests {
             assert_eq!(ask(Method::GET, &format!("/to?307{elsewhere}"), true).await, unsaid(307));
         }
         assert_eq!(never.load(Ordering::SeqCst), 0);
+        let on_and_on = |times: usize| format!("{}/new", "/to?307".repeat(times));
+        assert_eq!(ask(Method::GET, &on_and_on(5), true).await, told("GET /new Bearer t0ken true"));
+        assert_eq!(ask(Method::GET, &on_and_on(6), true).await, unsaid(307));
         asked.store(0, Ordering::SeqCst);
         // Each leads to the same path again.
         assert_eq!(ask(Method::GET, "/to?307", true).await, unsaid(307));
-        assert_eq!(asked.load(Ordering::SeqCst), 1 + MOST_REDIRECTS);
+        assert_eq!(asked.load(Ordering::SeqCst), 6);
     }
 
     #[tokio::test]

@@ -37,7 +37,7 @@ pub enum Trouble {
     #[error("answers more than {0} bytes")]
     TooLarge(usize),
     /// The answer takes longer than it may.
-    #[error("does not answer within {} s", .0.as_secs())]
+    #[error("does not answer within {} s", .0.as_secs_f64())]
     TooSlow(Duration),
 }
 

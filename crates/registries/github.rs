@@ -2,6 +2,7 @@
 //! <https://docs.github.com/en/rest/releases>
 
 use capstan_model::version::ReleaseVersion;
+use capstan_outbound::shown;
 use capstan_providers::{COMPONENTS_BYTES, GitHubRelease, METADATA_BYTES};
 use http::Method;
 use secrecy::ExposeSecret as _;
@@ -99,9 +100,18 @@ impl Repository<'_> {
     /// The newest release by its version; a pre-release only where there is nothing else.
     async fn newest(&self) -> Result<Release, FetchError> {
         let mut all: Vec<Release> = Vec::new();
-        for page in 1..=self.http.limits().pages {
+        let most = self.http.limits().pages;
+        // A full page does not say whether another one follows.
+        for page in 1..=most + 1 {
             let query = [("per_page", PER_PAGE.to_string()), ("page", page.to_string())];
             let found: Vec<Release> = self.json(&[], &query).await?;
+            if page > most && !found.is_empty() {
+                // The newest may be among those that are not read.
+                let reason = format!(
+                    "its list of releases has more than {most} pages of {PER_PAGE}, and so much is not read: name a version"
+                );
+                return Err(FetchError::Unexpected { address: shown(&self.url(&[])?), reason });
+            }
             let is_last = found.len() < PER_PAGE;
             all.extend(found);
             if is_last {

@@ -19,7 +19,7 @@ use capstan_fleet::components::{Sources, Supplier, SupplierLimits};
 use capstan_git::{self as git, MirrorLimits, Mirrors};
 use capstan_github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
 use capstan_planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
-use capstan_ports::{Clock, CodeHost, FetchLimits, Jobs, Mirror, PageRecords, SystemClock};
+use capstan_ports::{AgentRecords, Clock, CodeHost, FetchLimits, Jobs, Mirror, PageRecords, SystemClock};
 use capstan_registries::{CacheLimits, Fetcher, FolderCache};
 use capstan_report::BlockKey;
 use capstan_server::{self as server, Listeners, Mode, Parts, Probe, ServerError};
@@ -45,7 +45,6 @@ const HOUSEKEEPING: Duration = Duration::from_secs(3600);
 const GRACE: Duration = Duration::from_secs(20);
 
 /// A bot that runs.
-#[derive(Debug)]
 pub struct Running {
     /// Where GitHub reaches it.
     pub address: SocketAddr,
@@ -57,6 +56,7 @@ pub struct Running {
     telling: JoinHandle<()>,
     housekeeping: JoinHandle<()>,
     database: Database,
+    agents: Option<Arc<Agents>>,
     /// What a dry run works in.
     scratch: Option<TempDir>,
 }
@@ -64,6 +64,16 @@ pub struct Running {
 impl Running {
     /// What the bot's pages show.
     pub fn records(&self) -> Arc<dyn PageRecords> {
+        Arc::new(self.database.clone())
+    }
+
+    /// What reconcilers may ask and report; `None` in a dry run.
+    pub fn agents(&self) -> Option<Arc<Agents>> {
+        self.agents.clone()
+    }
+
+    /// What the bot remembers of reconcilers.
+    pub fn agent_records(&self) -> Arc<dyn AgentRecords> {
         Arc::new(self.database.clone())
     }
 
@@ -321,7 +331,7 @@ pub async fn start(config: Config, stop: CancellationToken) -> Result<Running, S
         webhook_secrets: config.github.webhook_secrets.clone(),
         web_url: config.github.web_url(),
         clock,
-        agents,
+        agents: agents.clone(),
         workers: heartbeats,
         intake: config.intake,
         mode: config.mode,
@@ -329,7 +339,18 @@ pub async fn start(config: Config, stop: CancellationToken) -> Result<Running, S
     let scratch = config.scratch;
     tracing::info!(%address, internal = %internal_address, "listening");
     let server = tokio::spawn(server::serve(listeners, parts, stop.cancelled_owned()));
-    Ok(Running { address, internal_address, server, work, resync, telling, housekeeping, database, scratch })
+    Ok(Running {
+        address,
+        internal_address,
+        server,
+        work,
+        resync,
+        telling,
+        housekeeping,
+        database,
+        agents,
+        scratch,
+    })
 }
 
 /// GitHub's published limits hold on github.com and for data residency (`ghe.com`); an Enterprise Server has those that

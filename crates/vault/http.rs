@@ -19,7 +19,6 @@ const CALL: Duration = Duration::from_secs(10);
 const CONNECT: Duration = Duration::from_secs(5);
 /// The largest answer: Vault takes no secret of more than 1 MiB.
 const MOST_BYTES: usize = 2 << 20;
-const BOUNDS: Bounds = Bounds { bytes: MOST_BYTES, within: CALL, of_failures: true };
 const REQUEST: HeaderName = HeaderName::from_static("x-vault-request");
 const NAMESPACE: HeaderName = HeaderName::from_static("x-vault-namespace");
 const TOKEN: HeaderName = HeaderName::from_static("x-vault-token");
@@ -35,6 +34,7 @@ pub(super) struct Http {
     url: Url,
     host: String,
     namespace: Option<HeaderValue>,
+    within: Duration,
 }
 
 /// A call.
@@ -88,7 +88,7 @@ impl Http {
             })?),
             None => None,
         };
-        Ok(Self { client: client(address.ca.as_deref())?, url, host, namespace })
+        Ok(Self { client: client(address.ca.as_deref())?, url, host, namespace, within: CALL })
     }
 
     /// Asks; a read is asked again where that may help.
@@ -174,7 +174,8 @@ impl Http {
         if let Some(body) = &call.body {
             question = question.body("application/json", body.to_string().into_bytes());
         }
-        let answer = self.client.ask(question, BOUNDS).await.map_err(|trouble| match trouble {
+        let bounds = Bounds { bytes: MOST_BYTES, within: self.within, of_failures: true };
+        let answer = self.client.ask(question, bounds).await.map_err(|trouble| match trouble {
             Trouble::TooLarge(most) => self.useless(call, &format!("answers more than {} MiB", most >> 20)),
             trouble => away(trouble.to_string()),
         })?;
@@ -206,4 +207,40 @@ fn client(ca: Option<&str>) -> Result<Client, VaultError> {
         authorities: ca.map(|pem| Authorities { pem, from: "`ca.crt` in the Secret of `caSecretName`" }),
     };
     Client::new(&setup).map_err(|error| VaultError::new(Why::BadData, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use capstan_test_support::serving::serve;
+
+    use super::*;
+
+    /// What comes of one call of a Vault that answers so.
+    async fn asked(body: Option<String>, within: Duration) -> Option<String> {
+        let host = serve(body);
+        let address = VaultAddress { url: format!("http://{host}"), ca: None, namespace: None };
+        let http = Http { within, ..Http::new(&address).unwrap() };
+        let doing = "reading kv/a".to_owned();
+        let call =
+            Call { doing, method: Method::GET, path: vec!["kv"], query: None, token: None, body: None };
+        let error = http.once(&call).await.err()?.message;
+        Some(error.strip_prefix(&format!("reading kv/a: Vault at {host} ")).unwrap().to_owned())
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_read_at_each_bound_and_refused_beyond() {
+        let text = |bytes: usize| Some(format!("\"{}\"", "x".repeat(bytes - 2)));
+        // The list itself counts four.
+        let numbers = |values: usize| Some(format!("[{}0]", "0,".repeat(values - 5)));
+        let (hour, moment) = (Duration::from_secs(3_600), Duration::from_millis(1));
+        for (what, body, within, refused) in [
+            ("bytes", text(2_097_152), hour, None),
+            ("a byte more", text(2_097_153), hour, Some("answers more than 2 MiB")),
+            ("values", numbers(50_000), hour, None),
+            ("a value more", numbers(50_001), hour, Some("answers more than 50000 values")),
+            ("no answer in time", None, moment, Some("does not answer within 0.001 s")),
+        ] {
+            assert_eq!(asked(body, within).await.as_deref(), refused, "{what}");
+        }
+    }
 }

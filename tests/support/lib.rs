@@ -5,6 +5,7 @@
 
 mod files;
 pub mod random;
+pub mod serving;
 pub mod shared_data;
 pub mod tally;
 

@@ -28,21 +28,47 @@ pub(super) struct Wanted {
     pub(super) clusters: Vec<(ClusterId, MadeOf)>,
 }
 
+/// How much an archive holds at most.
+#[derive(Clone, Copy)]
+struct ArchiveBounds {
+    files: usize,
+    /// Bytes of all files.
+    unpacked: u64,
+    /// Bytes of the archive.
+    packed: u64,
+}
+
+const BOUNDS: ArchiveBounds =
+    ArchiveBounds { files: ARCHIVE_FILES, unpacked: UNPACKED_BYTES, packed: ARCHIVE_BYTES };
+
 /// The archive's bytes, or why there is none. The same input gives the same bytes.
 pub(super) fn build(wanted: &Wanted) -> Result<Vec<u8>, String> {
+    build_within(wanted, BOUNDS)
+}
+
+fn build_within(wanted: &Wanted, most: ArchiveBounds) -> Result<Vec<u8>, String> {
     let mut clusters: Vec<ClusterId> = Vec::new();
     let mut entries: BTreeMap<RepoPath, TreeEntry> = BTreeMap::new();
     for (cluster, made_of) in &wanted.clusters {
         clusters.push(cluster.clone());
         entries.extend(made_of.iter().map(|(path, entry)| (path.clone(), entry.clone())));
-        if entries.len() > ARCHIVE_FILES {
-            return Err(format!("the claimed folders have more than {ARCHIVE_FILES} files"));
-        }
+        most.judge(entries.len())?;
     }
     let path = RepoPath::parse(REPOSITORY_FILE).map_err(|error| error.to_string())?;
     entries.remove(&path);
     let own_settings = wanted.own_settings.entry(&path).cloned();
-    pack(wanted, clusters, entries, own_settings.map(|entry| (path, entry)))
+    // The agent counts the settings too.
+    most.judge(entries.len() + usize::from(own_settings.is_some()))?;
+    pack(wanted, clusters, entries, own_settings, most)
+}
+
+impl ArchiveBounds {
+    fn judge(self, files: usize) -> Result<(), String> {
+        if files > self.files {
+            return Err(format!("the claimed folders have more than {} files", self.files));
+        }
+        Ok(())
+    }
 }
 
 /// The clusters of a commit that travel, and the provider set that the tip's settings name, and what they are made of; those
@@ -99,7 +125,8 @@ fn pack(
     wanted: &Wanted,
     clusters: Vec<ClusterId>,
     entries: BTreeMap<RepoPath, TreeEntry>,
-    settings: Option<(RepoPath, TreeEntry)>,
+    settings: Option<TreeEntry>,
+    most: ArchiveBounds,
 ) -> Result<Vec<u8>, String> {
     let mut contents: Vec<(IndexEntry, Option<Arc<[u8]>>)> = Vec::with_capacity(entries.len() + 1);
     let mut unpacked: u64 = 0;
@@ -117,17 +144,17 @@ fn pack(
         unpacked = unpacked.saturating_add(content.as_ref().map_or(0, |bytes| bytes.len() as u64));
         let index = IndexEntry { path: entry.path.clone(), kind, blob: entry.blob.clone() };
         contents.push((index, content));
-        unpacked <= UNPACKED_BYTES
+        unpacked <= most.unpacked
     };
     let mut fits = true;
-    if let Some((_, entry)) = &settings {
+    if let Some(entry) = &settings {
         fits &= add(wanted.own_settings.as_ref(), entry);
     }
     for entry in entries.values() {
         fits = fits && add(wanted.tree.as_ref(), entry);
     }
     if !fits {
-        return Err(format!("the claimed folders hold more than {UNPACKED_BYTES} bytes"));
+        return Err(format!("the claimed folders hold more than {} bytes", most.unpacked));
     }
     contents.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
     let index = Index {
@@ -136,11 +163,12 @@ fn pack(
         clusters,
         entries: contents.iter().map(|(entry, _)| entry.clone()).collect(),
     };
-    write(&index, &contents).map_err(|error| format!("the archive could not be written: {error}"))
+    write(&index, &contents, most.packed)
+        .map_err(|error| format!("the archive could not be written: {error}"))
 }
 
-fn write(index: &Index, contents: &[(IndexEntry, Option<Arc<[u8]>>)]) -> std::io::Result<Vec<u8>> {
-    let mut tar = tar::Builder::new(Bounded(GzEncoder::new(Vec::new(), Compression::fast()), ARCHIVE_BYTES));
+fn write(index: &Index, contents: &[(IndexEntry, Option<Arc<[u8]>>)], most: u64) -> std::io::Result<Vec<u8>> {
+    let mut tar = tar::Builder::new(Bounded(GzEncoder::new(Vec::new(), Compression::fast()), most));
     let mut file = |name: &str, bytes: &[u8]| {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(tar::EntryType::Regular);
@@ -158,8 +186,8 @@ fn write(index: &Index, contents: &[(IndexEntry, Option<Arc<[u8]>>)]) -> std::io
     }
     let Bounded(gzip, _) = tar.into_inner()?;
     let bytes = gzip.finish()?;
-    if bytes.len() as u64 > ARCHIVE_BYTES {
-        return Err(std::io::Error::other(format!("it takes more than {ARCHIVE_BYTES} bytes")));
+    if bytes.len() as u64 > most {
+        return Err(std::io::Error::other(format!("it takes more than {most} bytes")));
     }
     Ok(bytes)
 }
@@ -177,5 +205,50 @@ impl Write for Bounded {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capstan_model::tree::MadeTree;
+
+    use super::*;
+
+    #[test]
+    fn what_is_as_much_as_may_be_is_packed_and_more_is_refused() {
+        let path = |path: &str| RepoPath::parse(path).unwrap();
+        let file = |name: &str, text: &'static str| (path(name), Ok(text.as_bytes().into()));
+        // 24 bytes in three files.
+        let files = [
+            file(".capstan.yaml", "mode: propose"),
+            file("a/b.yaml", "a: 1\n\n"),
+            file("a/c.yaml", "b: 2\n"),
+        ];
+        let tree: Arc<dyn Tree> = Arc::new(MadeTree::of(files.into()));
+        let own = tree.entries().iter().filter(|entry| entry.path.below(&path("a")).is_some());
+        let made_of = own.map(|entry| (entry.path.clone(), entry.clone())).collect();
+        let wanted = Wanted {
+            repository: RepositoryName::parse("acme/gitops").unwrap(),
+            commit: CommitId::parse(&"a".repeat(40)).unwrap(),
+            tree: Arc::clone(&tree),
+            own_settings: tree,
+            clusters: vec![(ClusterId::new(path("a")), made_of)],
+        };
+        let packed = build(&wanted).unwrap().len() as u64;
+        let whole = ArchiveBounds { files: 3, unpacked: 24, packed };
+        assert_eq!(build_within(&wanted, whole), build(&wanted));
+        for (most, refused) in [
+            (ArchiveBounds { files: 2, ..whole }, "the claimed folders have more than 2 files".to_owned()),
+            (
+                ArchiveBounds { unpacked: 23, ..whole },
+                "the claimed folders hold more than 23 bytes".to_owned(),
+            ),
+            (
+                ArchiveBounds { packed: packed - 1, ..whole },
+                format!("the archive could not be written: it takes more than {} bytes", packed - 1),
+            ),
+        ] {
+            assert_eq!(build_within(&wanted, most), Err(refused));
+        }
     }
 }

@@ -3,7 +3,7 @@
 use capstan_test_support::tally;
 
 #[test]
-fn the_demo_tells_its_whole_story_and_leaves_with_0() {
+fn all_tours_are_played_and_the_demo_leaves_with_0() {
     let output = tally::command(env!("CARGO_BIN_EXE_capstan-demo"))
         .args(["--once"])
         // What the person who runs the tests has set is not the demo's.
@@ -36,10 +36,31 @@ fn the_demo_tells_its_whole_story_and_leaves_with_0() {
         "Capstan answers:",
         "/capstan replan",
         "gauss/canary-eu/capstan.yaml on main says now:\n      release: aws/v1.5.0\n",
+        "#4 Create shop/shop-dev from the inventory",
+        "+    kubernetes: {version: v1.34.1}\n",
+        "check success: The inventory: 4 of 6 clusters change, 4 roll 10 machines",
+        "#12 Update shop/shop-staging from the inventory\n      replaced after the merge: 3 machines",
+        "- canary: 0 of 1 done; is under way",
+        "Campaign fleet stands still (the audit is not over)",
+        "check capstan/rollout in_progress: shop/canary-eu: 2 of 6 machines are up to date",
+        "check capstan/rollout success: shop/canary-eu: done, 6 machines",
+        "#4 Upgrade shop/web-eu from aws/v1.0.0 to aws/v1.1.0",
+        "- canary: 1 of 1 done; has ended",
     ] {
         assert!(told.contains(sentence), "`{sentence}` is missing in:\n{told}");
     }
     assert!(!told.contains("Ctrl-C"), "--once does not ask anybody to stay:\n{told}");
+}
+
+#[test]
+fn a_tour_that_is_not_there_is_said_with_those_that_are() {
+    let output = tally::command(env!("CARGO_BIN_EXE_capstan-demo"))
+        .args(["--once", "--tour", "wave"])
+        .output()
+        .expect("the program starts");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert!(complaint.contains("there is no tour `wave`; there are release, inventory, waves"), "{complaint}");
 }
 
 #[test]

@@ -115,6 +115,16 @@ impl Forge {
         }
     }
 
+    /// Gives the App another private key, and takes the one before back.
+    ///
+    /// # Errors
+    /// No key can be made.
+    pub fn renew_private_key(&self) -> std::io::Result<()> {
+        let key = AppKey::generate().map_err(|_| std::io::Error::other("no key can be made"))?;
+        self.shared.lock().app.key = key;
+        Ok(())
+    }
+
     /// Sets where people who sign in are sent back to.
     pub fn send_back_to(&self, callback: &str) {
         self.shared.lock().app.callback = Some(callback.to_owned());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::layout::{escape, page};
 use super::page::{Page, visitor};
-use super::{files, pull, repository};
+use super::{files, issue, pull, repository};
 use crate::actions::merge_pull;
 use crate::error::ApiError;
 use crate::http::{HttpRequest, HttpResponse};
@@ -25,13 +25,14 @@ pub(crate) fn answer(shared: &Shared, request: &HttpRequest) -> HttpResponse {
             repository::show(&state, &format!("{owner}/{name}"))
         }
         ("GET", [owner, name, "pull", number]) => pull::show(&mut state, &format!("{owner}/{name}"), number),
+        ("GET", [owner, name, "issues", number]) => issue::show(&state, &format!("{owner}/{name}"), number),
         ("GET", [owner, name, "tree" | "blob", revision, rest @ ..]) => {
             files::show(&state, &format!("{owner}/{name}"), revision, &rest.join("/"))
         }
-        ("POST", [owner, name, "pull", number, action]) => {
+        ("POST", [owner, name, kind @ ("pull" | "issues"), number, action]) => {
             let full_name = format!("{owner}/{name}");
             return match act(&mut state, request, &full_name, number, action) {
-                Ok(()) => to(&format!("/{full_name}/pull/{number}")),
+                Ok(()) => to(&format!("/{full_name}/{kind}/{number}")),
                 Err(error) => failed(&error),
             };
         }
@@ -99,6 +100,11 @@ fn act(
         "close" => state.close_issue(full_name, number, &by),
         "reopen" => state.reopen_pull(full_name, number, &by),
         "ready" => state.set_draft(full_name, number, &by, false),
+        "tick" => {
+            let which =
+                form.get("box").and_then(|which| which.parse().ok()).ok_or_else(ApiError::not_found)?;
+            issue::tick(state, full_name, number, &by, which)
+        }
         "comment" => {
             let body = form.get("body").map(String::as_str).unwrap_or_default().replace("\r\n", "\n");
             if body.trim().is_empty() {

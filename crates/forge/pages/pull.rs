@@ -64,12 +64,12 @@ struct Show<'a> {
 }
 
 /// A comment or a review.
-struct Note<'a> {
-    author: &'a str,
-    verb: &'static str,
-    at: String,
-    text: String,
-    reactions: String,
+pub(super) struct Note<'a> {
+    pub(super) author: &'a str,
+    pub(super) verb: &'static str,
+    pub(super) at: String,
+    pub(super) text: String,
+    pub(super) reactions: String,
 }
 
 struct Check<'a> {
@@ -181,7 +181,7 @@ fn talk<'a>(here: &'a Repository, issue: &Issue, pull: &'a Pull) -> Vec<Note<'a>
     all.into_iter().map(|(_, note)| note).collect()
 }
 
-fn reactions(reactions: &[Reaction]) -> String {
+pub(super) fn reactions(reactions: &[Reaction]) -> String {
     let one = |reaction: &Reaction| {
         let sign = match reaction.content.as_str() {
             "+1" => "👍",

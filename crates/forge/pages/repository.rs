@@ -3,7 +3,9 @@
 use askama::Template;
 
 use super::layout::rendered;
+use super::markdown;
 use super::page::{Page, Shown, state_name, time};
+use crate::error::ApiError;
 use crate::state::{Issue, Pull, Repository, State};
 
 #[derive(Template)]
@@ -37,12 +39,19 @@ fn open(here: &Repository) -> usize {
 <div style="flex:1"><a class="title" href="/{{ name }}/pull/{{ pull.number }}">{{ pull.title }}</a>
 <div class="quiet small">#{{ pull.number }} by {{ pull.author }}, {{ pull.opened }}{% if pull.comments > 0 %} · {{ pull.comments }} comments{% endif %}</div></div>
 {% for (name, verdict) in pull.checks %}<span class="small quiet">{{ name }} <span class="tag {{ verdict }}">{{ verdict }}</span></span>{% endfor %}</li>
-{% endfor %}</ul></div>{% endif %}"#
+{% endfor %}</ul></div>{% endif %}
+{% if !issues.is_empty() %}<h2>Issues</h2><div class="box"><ul class="rows">
+{% for (number, title) in issues %}<li><a class="title" href="/{{ name }}/issues/{{ number }}">{{ title }}</a> <span class="quiet">#{{ number }}</span></li>
+{% endfor %}</ul></div>{% endif %}
+{% if let Some(readme) = readme %}<article class="box"><header><b>README.md</b></header><div class="in md">{{ readme|safe }}</div></article>{% endif %}"#
 )]
 struct Overview<'a> {
     name: &'a str,
     open: usize,
     pulls: Vec<Row<'a>>,
+    /// Open ones.
+    issues: Vec<(u64, &'a str)>,
+    readme: Option<String>,
 }
 
 struct Row<'a> {
@@ -66,8 +75,21 @@ pub(super) fn show(state: &State, full_name: &str) -> Shown {
         .collect();
     pulls.sort_by_key(|row| matches!(row.state, "merged" | "closed"));
     let name = here.full_name();
-    let body = rendered(&Overview { name: &name, open: open(here), pulls })?;
+    let issues = here.issues.values().filter(|issue| issue.open && issue.pull.is_none());
+    let issues = issues.map(|issue| (issue.number, issue.title.as_str())).collect();
+    let body = rendered(&Overview { name: &name, open: open(here), pulls, issues, readme: readme(here)? })?;
     Ok(Page { title: name, body })
+}
+
+/// What the repository says of itself, as HTML.
+fn readme(here: &Repository) -> Result<Option<String>, ApiError> {
+    let Some(tip) = here.branch(&here.default_branch) else { return Ok(None) };
+    let tree = here.store.known_commit(tip)?.tree;
+    let Some(entry) = here.store.entry(tree, "README.md")?.filter(|entry| !entry.is_tree()) else {
+        return Ok(None);
+    };
+    let text = here.store.blob(entry.id)?;
+    Ok(text.map(|text| markdown::render(&String::from_utf8_lossy(&text))))
 }
 
 fn row<'a>(here: &'a Repository, issue: &'a Issue, pull: &'a Pull) -> Row<'a> {

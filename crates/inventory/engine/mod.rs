@@ -43,8 +43,9 @@ pub(crate) const VALUES_WEIGHT: u64 = 32 << 20;
 /// Environments for expressions, each with its steps, fewest first.
 pub(crate) type Engines = Vec<(u64, Environment<'static>)>;
 
-/// How deep calls and includes may go.
-const RECURSION: usize = 64;
+/// How deep a template may go, as the engine counts: an include takes 10, a call of a macro 4, and what is in them 1 each.
+/// As many includes as [`INCLUDES`](crate::templates::INCLUDES) fit.
+const RECURSION: usize = 200;
 
 /// Filters that Jinja has and templates of Capstan may not use, with why.
 pub(crate) const REFUSED_FILTERS: &[(&str, &str)] = &[

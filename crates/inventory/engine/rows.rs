@@ -77,8 +77,8 @@ mod tests {
         let branches = |count: usize| format!("{{% if a %}}{}{{% endif %}}", "{% elif a %}b".repeat(count));
         let nested = format!("{{{{ {}1{} }}}}", "(1 + ".repeat(130), ")".repeat(130));
         for (text, is_long) in [
-            (row(" + 1", 200), false),
-            (row(" + 1", 300), true),
+            (row(" + 1", 250), false),
+            (row(" + 1", 251), true),
             (row(".a", 300), true),
             (row(" | abs", 300), true),
             (row("()", 300), true),
@@ -88,8 +88,8 @@ mod tests {
             (nested, true),
             (list, false),
             ("{{ a.b }}{% if a and b %}{% elif c %}{% else %}{% endif %}\n".repeat(1_000), false),
-            (branches(100), false),
-            (branches(300), true),
+            (branches(249), false),
+            (branches(250), true),
             ("- - - - {# -- #}".repeat(300), false),
         ] {
             let found = too_long(&text, crate::engine::syntax().unwrap());

@@ -276,3 +276,50 @@ fn take(
     counter.set(counter.get().saturating_add(amount));
     if counter.get() > limit { Err(RenderError::too_large(at.place(), words(limit))) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_render_is_done_at_each_bound_and_refused_beyond() {
+        let folder = RepoPath::parse("acme/c").unwrap();
+        let size = |values: usize, bytes: usize| Size { values, bytes, height: 1 };
+        type Charge<'c> = &'c dyn Fn(&Budget, usize) -> Result<(), RenderError>;
+        let rows: [(&str, Charge<'_>, usize, &str); 6] = [
+            ("values", &|budget, n| budget.size(size(n, 0), &folder), 1_000_000, "more than 1000000 values"),
+            ("bytes", &|budget, n| budget.size(size(0, n), &folder), 67_108_864, "more than 64 MiB of text"),
+            ("objects", &|budget, n| budget.objects(n, &folder), 10_000, "more than 10000 objects"),
+            (
+                "kustomizations",
+                &|budget, n| (0..n).try_for_each(|_| budget.build(&folder)),
+                1_000,
+                "more than 1000 kustomizations",
+            ),
+            ("steps", &|budget, n| budget.steps(n, &folder), 1_000_000_000, "more than 1000 million steps"),
+            ("levels", &|_, n| refuse_deeper(n, &folder), 200, "deeper than 200 levels"),
+        ];
+        for (what, charge, most, told) in rows {
+            assert!(charge(&Budget::default(), most).is_ok(), "{what}");
+            let error = charge(&Budget::default(), most + 1).unwrap_err().to_string();
+            assert!(error.contains(told), "{what}: {error}");
+        }
+    }
+
+    /// How large the engine makes an expression is its own affair.
+    #[test]
+    fn an_expression_is_compiled_up_to_its_bound() {
+        let folder = RepoPath::parse("acme/c").unwrap();
+        let compiled =
+            |times: usize| Budget::default().expression(&format!(r"[\p{{L}}]{{{times}}}"), &folder).unwrap();
+        let (mut at, mut beyond) = (1, 999);
+        while beyond - at > 1 {
+            let middle = usize::midpoint(at, beyond);
+            if compiled(middle).is_ok() { at = middle } else { beyond = middle }
+        }
+        let steps = compiled(at).unwrap().steps;
+        assert_eq!(steps, 4_194_304 / FITTING, "{at} times take more than a quarter of what may be");
+        let told = compiled(beyond).unwrap_err();
+        assert!(told.contains("exceeds size limit of 4194304 bytes"), "{told}");
+    }
+}

@@ -74,3 +74,39 @@ where
 {
     at_most::<D, T, N>(deserializer).map(Some)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Sent {
+        #[serde(default, deserialize_with = "text::<_, 3>")]
+        _name: String,
+        #[serde(default, deserialize_with = "optional_text::<_, 3>")]
+        _reason: Option<String>,
+        #[serde(default, deserialize_with = "at_most::<_, _, 3>")]
+        _files: Vec<u8>,
+    }
+
+    #[test]
+    fn what_the_other_side_sends_is_read_at_each_bound_and_refused_beyond() {
+        let read =
+            |json: &str| serde_json::from_str::<Sent>(json).map(drop).map_err(|error| error.to_string());
+        for (at, beyond, told) in [
+            (r#"{"_name": "abc"}"#, r#"{"_name": "abcd"}"#, "invalid length 4, expected a shorter text"),
+            (r#"{"_reason": "abc"}"#, r#"{"_reason": "abcd"}"#, "invalid length 4, expected a shorter text"),
+            (
+                r#"{"_files": [1, 2, 3]}"#,
+                r#"{"_files": [1, 2, 3, 4]}"#,
+                "invalid length 4, expected a list of at most 3 items",
+            ),
+        ] {
+            assert_eq!(read(at), Ok(()), "{at}");
+            let error = read(beyond).unwrap_err();
+            assert!(error.starts_with(told), "{error}");
+        }
+    }
+}

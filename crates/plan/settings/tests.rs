@@ -552,6 +552,19 @@ fn a_record_is_written_and_everything_else_stays() {
 }
 
 #[test]
+fn a_release_reads_as_many_files_elsewhere_as_it_may_and_no_more() {
+    let record = |files: usize| {
+        let reads: String = (0..files).map(|at| format!("  ../p{at}.yaml: {}\n", "ab".repeat(20))).collect();
+        let text = format!("release: aws/v22.0.0\nreleaseReads:\n{reads}");
+        ClusterSettings::read(&path("gauss/peu01/capstan.yaml"), &text)
+            .map(|settings| settings.release_reads.len())
+    };
+    assert_eq!(record(1_000).map_err(|error| error.to_string()), Ok(1_000));
+    let told = record(1_001).unwrap_err().to_string();
+    assert!(told.contains("1001 files exceed what a release may read outside its folder (1000)"), "{told}");
+}
+
+#[test]
 fn what_a_release_reads_elsewhere_is_recorded_beside_its_tree() {
     let file = path("gauss/peu01/capstan.yaml");
     let release = ReleaseId::from_path("aws/v22.0.0");

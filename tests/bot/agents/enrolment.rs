@@ -258,13 +258,19 @@ async fn what_is_too_large_or_unreadable_is_refused_without_a_word_of_it() {
     let too_large = |came: Option<super::raw::Came>| {
         came.iter().for_each(|came| came.refuses(413, "The body is too large"));
     };
-    too_large(agent.post_too_much("enrol", None, 5_000).await);
+    too_large(agent.post_too_much("enrol", None, 4_097).await);
+    let padded = |text: &str, bytes: usize| format!("{text}{}", " ".repeat(bytes - text.len()));
+    let whole = agent.post("enrol", None, padded("{\"join_code\": 7}", 4_096)).await;
+    whole.refuses(400, "The request cannot be read");
     let code = "capstan-join-aaaaaaaaaaaaaaaaaaaaaaaaaa";
     let came = agent.post("enrol", None, format!("{{\"join_code\": [\"{code}\"]}}")).await;
     came.refuses(400, "The request cannot be read");
     assert!(!came.body.contains("aaaa"));
     let token = agent.token();
-    too_large(agent.post_too_much("reports", Some(&token), (2 << 20) + 1).await);
+    too_large(agent.post_too_much("reports", Some(&token), 2_097_153).await);
+    let token = agent.token();
+    let whole = agent.post("reports", Some(&token), padded("{\"reports\": []}", 2_097_152)).await;
+    assert!(whole.status < 300, "{} {}", whole.status, whole.body);
     let token = agent.token();
     agent.post("reports", Some(&token), "{").await.refuses(400, "The request cannot be read");
     let many = serde_json::json!({"reports": vec![serde_json::json!({}); 65]}).to_string();

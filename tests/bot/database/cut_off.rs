@@ -11,7 +11,7 @@ use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::version::KubernetesVersion;
 use capstan_ports::{
-    CampaignRecord, CampaignTarget, ClusterFilter, Extent, FleetFacts, Jobs as _, PageRecords as _,
+    CampaignRecord, CampaignTarget, ClusterFilter, Extent, FleetFacts, Jobs as _, Lease, PageRecords as _,
     Records as _, RepositoryName, Sight, SystemClock, WavePlace,
 };
 use capstan_report::ProposalState;
@@ -180,6 +180,12 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
                    WHERE campaigns.repository = $1 GROUP BY 1, 2";
         sqlx::query_as(sql).bind(repository).fetch_all(&pool).await.unwrap()
     };
+    // The job, and how many deliveries still wait for it.
+    let standing = async |repository: i64| -> (String, i64) {
+        let sql = "SELECT (SELECT state FROM jobs WHERE repository = $1),
+                          (SELECT COUNT(*) FROM deliveries WHERE repository = $1 AND state = 'waiting')";
+        sqlx::query_as(sql).bind(repository).fetch_one(&pool).await.unwrap()
+    };
     let kept = |state: &str| vec![(format!("aws/{state}"), state.to_owned(), 40)];
     let mut repository = 0;
     let mut failures = 0;
@@ -220,15 +226,22 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
             let shown = bot.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
             assert_eq!(shown[0].kubernetes_offered.as_deref(), Some("v1.32.0"), "{cut:?} {at}");
 
-            // The end of a job is told once, also where its answer was not heard.
+            // The end of a job: it has ended with all its deliveries, or it goes on with all of them.
             wire.cut_at(at, cut);
             let said = bot.complete(&job, None).await;
             let is_whole = wire.is_whole() && is_whole;
             failures += usize::from(said.is_err());
-            if said.is_err() {
-                bot.complete(&job, None).await.ok();
-            }
-            assert!(bot.claim("worker", Duration::from_secs(30), 8).await.unwrap().is_none(), "{cut:?} {at}");
+            let there = standing(row).await;
+            let (ended, goes_on) = (("idle".to_owned(), 0), ("running".to_owned(), 3));
+            assert!(
+                there == ended || (there == goes_on && said.is_err()),
+                "{cut:?} {at}: {there:?} {said:?}"
+            );
+            assert!(matches!(said, Err(_) | Ok(Lease::Held)), "{cut:?} {at}: {said:?}");
+            // Told again it ends where it went on, and what has ended is nobody's any more.
+            let lease = bot.complete(&job, None).await.unwrap();
+            assert_eq!(lease, if there == ended { Lease::Lost } else { Lease::Held }, "{cut:?} {at}");
+            assert_eq!(standing(row).await, ended, "{cut:?} {at}");
             if is_whole {
                 break;
             }

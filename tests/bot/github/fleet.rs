@@ -86,13 +86,18 @@ pub(crate) fn connect(forge: &Forge) -> GitHub {
 
 /// The same, of an API that stands before the forge.
 pub(crate) fn connect_at(forge: &Forge, url: &str) -> GitHub {
-    let app = forge.app();
-    let key = SecretString::from(app.private_key);
-    let credentials = AppCredentials::from_pem(app.id, &key, "the forge's key").unwrap();
     let limits = GitHubLimits {
         first_retry_after: Duration::from_millis(1),
         timeout: Duration::from_secs(10),
         ..GitHubLimits::default()
     };
+    connect_within(forge, url, limits)
+}
+
+/// The same within other limits.
+pub(crate) fn connect_within(forge: &Forge, url: &str, limits: GitHubLimits) -> GitHub {
+    let app = forge.app();
+    let key = SecretString::from(app.private_key);
+    let credentials = AppCredentials::from_pem(app.id, &key, "the forge's key").unwrap();
     GitHub::connect(&url.parse().unwrap(), credentials, limits).unwrap()
 }

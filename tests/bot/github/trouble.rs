@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use capstan_forge::{Edit, Fault, Matching, Strike};
-use capstan_github::{AppCredentials, GitHub, GitHubLimits};
+use capstan_forge::{Edit, Fault, Forge, Matching, Strike};
+use capstan_github::GitHubLimits;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::MergeMethod;
 use capstan_ports::{
     CodeHost, CodeHostError, CreatedPullRequest, CreatedReference, MergeAnswer, MergeCall, NewIssue,
     NewPullRequest,
 };
-use secrecy::{ExposeSecret, SecretString};
+use capstan_test_support::serving::serve_each;
+use secrecy::ExposeSecret;
 
-use super::fleet::{Fleet, NAME, connect};
+use super::fleet::{Fleet, NAME, connect, connect_within};
 
 #[tokio::test]
 async fn a_read_outlives_failures_and_gives_up_in_the_end() {
@@ -189,11 +190,8 @@ async fn what_has_not_changed_is_not_sent_again() {
 #[tokio::test]
 async fn a_silent_server_is_given_up() {
     let fleet = Fleet::new().await;
-    let app = fleet.forge.app();
-    let credentials =
-        AppCredentials::from_pem(app.id, &SecretString::from(app.private_key), "the key").unwrap();
     let limits = GitHubLimits { timeout: Duration::from_millis(50), retries: 0, ..GitHubLimits::default() };
-    let impatient = GitHub::connect(&fleet.forge.url().parse().unwrap(), credentials, limits).unwrap();
+    let impatient = connect_within(&fleet.forge, fleet.forge.url(), limits);
     fleet.forge.fail_next(1, Matching::any(), Strike::Before, Fault::Hang(Duration::from_secs(5)));
     let error = impatient.installations().await.unwrap_err();
     assert!(matches!(error, CodeHostError::Unreachable { .. }), "{error}");
@@ -219,4 +217,71 @@ async fn no_error_and_no_debug_text_shows_a_token() {
         !shown.contains(token.expose_secret()) && !shown.contains("ghs_") && !shown.contains("Bearer"),
         "{shown}"
     );
+}
+
+/// How many installations are listed by an API that says so of the nth page, counted from 0; or the error.
+async fn listed(
+    forge: &Forge,
+    limits: GitHubLimits,
+    pages: impl Fn(usize) -> Option<String> + Send + Sync + 'static,
+) -> (String, Result<usize, String>) {
+    let host = serve_each(pages);
+    let github = connect_within(forge, &format!("http://{host}"), GitHubLimits { retries: 0, ..limits });
+    let listed = github.installations().await;
+    (host, listed.map(|all| all.len()).map_err(|error| error.to_string()))
+}
+
+fn installations(count: usize, bytes: usize) -> Option<String> {
+    let list = format!("[{}]", vec!["{\"id\": 1}"; count].join(","));
+    Some(format!("{list}{}", " ".repeat(bytes.saturating_sub(list.len()))))
+}
+
+#[tokio::test]
+async fn an_answer_is_read_at_each_bound_and_refused_beyond() {
+    let fleet = Fleet::new().await;
+    let limits = GitHubLimits { pages: 2, list_bytes: 7_000, ..GitHubLimits::default() };
+    let impatient = GitHubLimits { timeout: Duration::from_millis(1), ..limits.clone() };
+    let whole = GitHubLimits { list_bytes: usize::MAX, ..limits.clone() };
+    // Pages of so many items and bytes.
+    type Pages = &'static [(usize, usize)];
+    let rows: [(&str, &GitHubLimits, Pages, Result<usize, &str>); 9] = [
+        ("bytes of an answer", &whole, &[(1, 33_554_432)], Ok(1)),
+        ("a byte more", &whole, &[(1, 33_554_433)], Err("200 HOST answers more than 33554432 bytes")),
+        ("bytes of a list", &limits, &[(100, 3_000), (1, 4_000)], Ok(101)),
+        ("a byte more", &limits, &[(100, 3_000), (1, 4_001)], Err("200 the list has more than 7000 bytes")),
+        ("pages", &limits, &[(100, 0), (100, 0), (0, 0)], Ok(200)),
+        (
+            "an item more",
+            &limits,
+            &[(100, 0), (100, 0), (1, 0)],
+            Err("200 the list has more than 2 pages of 100"),
+        ),
+        ("a list that ends before", &limits, &[(100, 0), (99, 0)], Ok(199)),
+        ("an empty one", &limits, &[(0, 0)], Ok(0)),
+        ("no answer in time", &impatient, &[], Err("HOST does not answer within 0.001 s")),
+    ];
+    for (what, limits, pages, expected) in rows {
+        let answer = |n: usize| pages.get(n).and_then(|(items, bytes)| installations(*items, *bytes));
+        let (host, told) = listed(&fleet.forge, limits.clone(), answer).await;
+        match (told, expected) {
+            (Ok(count), Ok(expected)) => assert_eq!(count, expected, "{what}"),
+            (Err(told), Err(expected)) => {
+                let expected = expected.replace("HOST", &host);
+                assert!(told.contains("GitHub") && told.ends_with(&expected), "{what}: {told}");
+            }
+            (told, _) => panic!("{what}: {told:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_large_answer_is_asked_for_once_and_keeps_no_other_call_away() {
+    let fleet = Fleet::new().await;
+    let limits = GitHubLimits { answer_bytes: 1_000, ..GitHubLimits::default() };
+    let sizes = |n: usize| installations(1, if n == 0 { 1_001 } else { 1_000 });
+    let host = serve_each(sizes);
+    let github = connect_within(&fleet.forge, &format!("http://{host}"), limits);
+    let refused = github.installations().await.unwrap_err();
+    assert!(refused.is_refusal(), "{refused}");
+    assert_eq!(github.installations().await.unwrap().len(), 1);
 }

@@ -74,6 +74,23 @@ async fn a_conflict_is_settled_and_stays_so_until_one_of_its_values_changes() {
     town.done();
 }
 
+/// What people decided is believed for either secret, and one of the two may change at a time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_outlives_another_key_of_the_app() {
+    let mut town = conflicting().await;
+    town.comment(1, "ada", "/capstan take /spec/replicas").await;
+    assert!(town.file(BRANCH, POOL).contains("replicas: 4 # as"));
+    for kubernetes in ["v1.22.6", "v1.22.7"] {
+        town.restart_with_another_key().await;
+        town.push("main", &[release("v22.0.0", kubernetes, 4)]);
+        town.settle().await;
+        let text = town.file(BRANCH, POOL);
+        assert!(text.contains("replicas: 4 # as") && text.contains(kubernetes), "{text}");
+        assert!(town.pull(1).body.contains("as `ada` decided"), "{}", town.pull(1).body);
+    }
+    town.done();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hold_makes_a_draft_that_stays_as_it_is_until_it_is_over() {
     let mut town = conflicting().await;

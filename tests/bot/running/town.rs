@@ -185,7 +185,7 @@ impl Bot {
             records: Arc::new(database.clone()),
             clock: Arc::clone(&clock),
             planner: Arc::clone(&PLANNER),
-            key: BlockKey::derive(key.as_bytes()),
+            key: BlockKey::derive(key.as_bytes()).and(SEALING_KEY.as_bytes()),
             reconcilers: Some(reconcilers.clone()),
             components: Some(supplier(state, &database, &clock)),
             webhooks: Some(webhooks(Vec::new(), &database, &clock)),
@@ -367,6 +367,12 @@ impl Town {
         self.bot = Bot::start(&self.forge, self.folder.path(), self.lives, None, &self.clock).await;
         resync(&self.bot.ports, &self.bot.jobs, Cause::Start).await.unwrap();
         self.settle().await;
+    }
+
+    /// A new process without a database, whose App has another private key.
+    pub(crate) async fn restart_with_another_key(&mut self) {
+        self.forge.renew_private_key().unwrap();
+        self.restart_without_database().await;
     }
 
     /// A new process on a new disk: neither database nor mirrors.

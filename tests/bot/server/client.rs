@@ -48,6 +48,16 @@ impl Running {
         running
     }
 
+    /// With workers that are seen so.
+    pub(super) async fn with_workers(workers: Heartbeats) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("capstan.sqlite");
+        let github = Probe::new(|| async { Ok(()) });
+        let mut running = Self::of(&file, github, Intake::default(), workers).await;
+        running._folder = Some(folder);
+        running
+    }
+
     pub(super) async fn with_github<F>(ask: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), String>> + Send + 'static,
@@ -60,6 +70,10 @@ impl Running {
     }
 
     pub(super) async fn on(file: &Path, github: Probe, intake: Intake) -> Self {
+        Self::of(file, github, intake, Heartbeats::default()).await
+    }
+
+    async fn of(file: &Path, github: Probe, intake: Intake, workers: Heartbeats) -> Self {
         tally::count(tally::Cost::World, 1);
         let url = format!("sqlite://{}", file.display());
         let database = Database::open(&url, Arc::new(SystemClock)).await.unwrap();
@@ -69,7 +83,7 @@ impl Running {
             pages: Arc::new(database.clone()),
             visitors: None,
             github,
-            workers: Heartbeats::default(),
+            workers,
             metrics: telemetry::metrics_recorder().unwrap().handle(),
             webhook_secrets: vec![SECRET.into(), OLD_SECRET.into()],
             web_url: "https://github.com".parse().unwrap(),

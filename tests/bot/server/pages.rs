@@ -1,9 +1,10 @@
 //! The fleet page, health, metrics, and the end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
+use capstan_bot::worker::Heartbeats;
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
@@ -113,6 +114,37 @@ async fn readiness_follows_the_database_and_github() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_not_seen_for_long_is_told_to_probes() {
+    let (begun, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+    let seconds = Arc::clone(&passed);
+    let workers = Heartbeats::timed_by(move || begun + Duration::from_secs(seconds.load(Ordering::SeqCst)));
+    let server = Running::with_workers(workers.clone()).await;
+    let ready = |is_ready: bool, workers: &str| {
+        format!(r#"{{"ready":{is_ready},"database":"reachable","github":"reachable","workers":"{workers}"}}"#)
+    };
+    workers.beat(0);
+    workers.beat(1);
+    for (at, status, alive, is_ready, word) in [
+        (0, 200, "alive\n", true, "working"),
+        (90, 200, "alive\n", true, "working"),
+        (91, 503, "the workers are stuck\n", false, "stuck"),
+    ] {
+        passed.store(at, Ordering::SeqCst);
+        for path in [server.internal, server.metrics, server.address] {
+            get(path, "/healthz").await.is(status, alive);
+        }
+        server.get("/readyz").await.is(status, &ready(is_ready, word));
+    }
+    assert_eq!(workers.check(), Err("2 of the workers did not go on, the first of them 91 s ago".to_owned()));
+    // One of two is not enough.
+    workers.beat(0);
+    server.get("/healthz").await.is(503, "the workers are stuck\n");
+    workers.beat(1);
+    server.get("/healthz").await.is(200, "alive\n");
+    server.get("/readyz").await.is(200, &ready(true, "working"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn github_is_asked_seldom_and_its_reasons_are_not_shown() {
     let asked = Arc::new(AtomicU32::new(0));
     let counter = asked.clone();
@@ -187,7 +219,7 @@ async fn the_page_of_ten_thousand_clusters_is_quick() {
         .collect();
     server.database.save_campaigns(1, &[campaign(SourceKind::RELEASE, clusters)]).await.unwrap();
     for path in ["/", "/?page=100", "/?q=peu09999", "/?q=offers&state=proposed&page=50", "/?state=held"] {
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         let page = server.get(path).await;
         println!("{path}: {:?}, {} bytes", begun.elapsed(), page.body.len());
         assert_eq!(page.status, 200);

@@ -3,12 +3,13 @@
 //!
 //! A block of code is known by its info string, or by what it looks like ([`blocks`]); one that no test looks at fails.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod blocks;
 mod book;
 mod commands;
 mod flags;
+mod limits;
 mod links;
 mod lists;
 mod settings;

@@ -463,6 +463,33 @@ async fn a_mirror_of_too_many_packs_is_made_anew_when_nobody_reads_it() {
 }
 
 #[tokio::test]
+async fn a_mirror_that_grows_beyond_its_bound_is_made_anew() {
+    let fixture = Fixture::new().await;
+    let commits: Vec<CommitId> = (0..4)
+        .map(|round| {
+            fixture.work.write("gauss/peu00/base/cluster.yaml", &format!("round: {round}\n"));
+            fixture.push("Round")
+        })
+        .collect();
+    let packs = || -> Vec<u64> {
+        let files = fs::read_dir(fixture.folder().join("objects/pack")).unwrap().map(Result::unwrap);
+        let packs = files.filter(|file| file.path().extension().is_some_and(|kind| kind == "pack"));
+        packs.map(|pack| pack.metadata().unwrap().len()).collect()
+    };
+    for commit in &commits[..2] {
+        fixture.snapshot(&fixture.mirrors(), commit).await.unwrap();
+    }
+    // Each is fetched into what there is, or into a mirror of its own.
+    for (commit, less, left) in [(&commits[2], 0, 3), (&commits[3], 1, 1)] {
+        let mirror_bytes = packs().iter().sum::<u64>() - less;
+        let limits = MirrorLimits { mirror_bytes, ..MirrorLimits::default() };
+        let mirrors = Mirrors::open(fixture.state.path(), limits).unwrap();
+        fixture.snapshot(&mirrors, commit).await.unwrap();
+        assert_eq!(packs().len(), left, "{mirror_bytes} bytes");
+    }
+}
+
+#[tokio::test]
 async fn a_fetch_has_limits() {
     let fixture = Fixture::new().await;
     let noise: String =
@@ -487,6 +514,43 @@ async fn a_fetch_has_limits() {
     }
 }
 
+/// What one folder, one path and one file may have: each at its bound and beyond.
+#[tokio::test]
+async fn a_commit_is_read_at_each_bound_and_refused_beyond() {
+    let fixture = Fixture::new().await;
+    let work = &fixture.work;
+    work.git(&["rm", "-rq", "."]);
+    let blob = |file: &str, bytes: usize| {
+        work.write(file, &"x".repeat(bytes));
+        work.git(&["hash-object", "-w", file])
+    };
+    let (at, beyond) = (blob("at", 4_194_304), blob("beyond", 4_194_305));
+    // So many folders above the file.
+    let deep = |folders: usize| format!("{}f.yaml", "d/".repeat(folders));
+    let commit = async |entries: &[(&str, &str)]| {
+        work.git(&["read-tree", "--empty"]);
+        for (blob, path) in entries {
+            work.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},{path}")]);
+        }
+        let tree = work.git(&["write-tree"]);
+        let commit = work.git(&["commit-tree", "-m", "Bounds", &tree]);
+        work.git(&["push", "-q", "--force", "origin", &format!("{commit}:refs/heads/main")]);
+        let commit = CommitId::parse(&commit).unwrap();
+        fixture.snapshot(&fixture.mirrors(), &commit).await
+    };
+    let snapshot = commit(&[(&at, "at.yaml"), (&beyond, "beyond.yaml"), (&at, &deep(128))]).await.unwrap();
+    let read = |path: &str| {
+        let entry = snapshot.tree.entry(&RepoPath::parse(path).unwrap()).unwrap();
+        snapshot.tree.read(entry).map(|bytes| bytes.len()).map_err(|unreadable| unreadable.reason)
+    };
+    assert_eq!(read("at.yaml"), Ok(4_194_304));
+    let told = "the file has 4194305 bytes; files above 4194304 are not read";
+    assert_eq!(read("beyond.yaml"), Err(told.to_owned()));
+    assert_eq!(read(&deep(128)), Ok(4_194_304));
+    let told = commit(&[(&at, &deep(129))]).await.map(drop).unwrap_err().to_string();
+    assert!(told.contains("is nested deeper than 128 folders: keep them flatter"), "{told}");
+}
+
 /// One folder whose own list is larger than any.
 #[tokio::test]
 async fn a_commit_that_lists_too_much_is_refused_with_words_and_fetched_once() {
@@ -498,12 +562,21 @@ async fn a_commit_that_lists_too_much_is_refused_with_words_and_fetched_once() {
         work.git(&["-c", "alias.made=!git mktree --missing <lines", "made"])
     };
     let name = "n".repeat(4_000);
-    let wide: String = (0..9_000).map(|number| format!("100644 blob {blob}\t{name}{number:04}\n")).collect();
-    let wide = folder(&wide);
+    let line = |name: &str| format!("100644 blob {blob}\t{name}\n");
+    // Git writes 28 bytes beside a name: 8,322 of 4,032 bytes, and one of 128 or 129.
+    let wide: String = (0..8_322).map(|number| line(&format!("{name}{number:04}"))).collect();
     let mirrors = fixture.mirrors();
-    let commit = work.git(&["commit-tree", "-m", "Too much", &wide]);
-    work.git(&["push", "-q", "--force", "origin", &format!("{commit}:refs/heads/main")]);
-    let commit = CommitId::parse(&commit).unwrap();
+    let whole = folder(&(wide.clone() + &line(&"l".repeat(100))));
+    assert_eq!(work.git(&["cat-file", "-s", &whole]), "33554432");
+    let wide = folder(&(wide + &line(&"l".repeat(101))));
+    let push = |tree: &str| {
+        let commit = work.git(&["commit-tree", "-m", "Too much", tree]);
+        work.git(&["push", "-q", "--force", "origin", &format!("{commit}:refs/heads/main")]);
+        CommitId::parse(&commit).unwrap()
+    };
+    let listed = fixture.snapshot(&mirrors, &push(&whole)).await.unwrap();
+    assert_eq!(listed.tree.entries().len(), 8_323);
+    let commit = push(&wide);
     fixture.server.take_requests();
     for fetches in [2, 0] {
         let error = fixture.snapshot(&mirrors, &commit).await.map(drop).unwrap_err();

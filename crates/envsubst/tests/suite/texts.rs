@@ -134,3 +134,26 @@ fn patterns_of_all_texts_together_take_only_so_many_steps() {
     let evaluator = Evaluator::new(&dialect, &value, &budget);
     assert!(evaluator.tokens(&tokens, &mut Substituted::default()).is_err());
 }
+
+#[test]
+fn a_text_is_made_at_its_bound_and_refused_beyond() {
+    let (half, rest) = ("a".repeat(524_288), "a".repeat(524_289));
+    let values = |name: &str| Value::Set(if name == "HALF" { half.as_str() } else { rest.as_str() });
+    let dialect = Dialect::SCALARS;
+    let made = |text: &str| {
+        let budget = Budget::of(&dialect);
+        let mut made = Substituted::default();
+        let done = Evaluator::new(&dialect, &values, &budget).tokens(&tokens(text, &dialect), &mut made);
+        done.map(|()| made.text.len()).map_err(|refused| refused.to_string())
+    };
+    assert_eq!(made("${HALF}${HALF}"), Ok(1_048_576));
+    let told = made("${HALF}${REST}").unwrap_err();
+    assert!(told.contains("1048576"), "{told}");
+}
+
+#[test]
+fn all_texts_of_a_document_share_a_bound() {
+    let budget = Budget::of(&Dialect::FLUX);
+    assert!((0..32).all(|_| budget.takes_bytes(1_048_576)));
+    assert!(!budget.takes_bytes(1));
+}

@@ -262,6 +262,134 @@ fn templates_that_name_one_another_often_are_followed_once() {
     assert!(found[0].contains("read one another more than 16 deep"), "{found:#?}");
 }
 
+#[test]
+fn templates_are_rendered_at_each_bound_and_refused_beyond() {
+    let comment = |bytes: usize| format!("{HEAD}#{}", "x".repeat(bytes - HEAD.len() - 1));
+    let output = |bytes: usize| {
+        format!(
+            "{HEAD}#{{% for i in range(64) %}}{}{{% endfor %}}{}",
+            "x".repeat(65_000),
+            "x".repeat(bytes - HEAD.len() - 1 - 64 * 65_000)
+        )
+    };
+    let objects = |count: usize| {
+        format!(
+            "{{% for i in range({count}) %}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: n{{{{ i }}}}}}\n{{% endfor %}}"
+        )
+    };
+    let named = |values: usize| format!("{HEAD}{{% set x = range({}) | list %}}", values - 1);
+    // Four, each of which counts some bytes more than it has.
+    let inserted =
+        |bytes: usize| format!("{HEAD}{{% set x = 'x' * {bytes} %}}d: [{}]\n", "{{ x }}, ".repeat(4));
+    let calls = |deep: usize| {
+        format!(
+            "{{% macro m(n) %}}{{% if n %}}{{{{ m(n - 1) }}}}{{% endif %}}{{% endmacro %}}{HEAD}{{{{ m({}) }}}}",
+            deep - 1
+        )
+    };
+    for (what, at, beyond, told) in [
+        (
+            "bytes of templates",
+            comment(4_194_304),
+            comment(4_194_305),
+            "the templates have 4194305 bytes, and 4194304 at most are read",
+        ),
+        (
+            "bytes of output",
+            output(4_194_304),
+            output(4_194_305),
+            "the output of this template exceeds 4 MiB",
+        ),
+        ("objects", objects(10_000), objects(10_001), "10000 objects"),
+        ("values in a name", named(100_000), named(100_001), "steps"),
+        ("calls", calls(30), calls(60), "depth"),
+        ("values in it", inserted(1_048_500), inserted(1_048_576), "the inserted values exceed 4 MiB"),
+    ] {
+        let done = rendered(&[("a.yaml", &at)], "{}").err();
+        assert!(done.is_none(), "{what}: {done:#?}");
+        let found = rendered(&[("a.yaml", &beyond)], "{}").err().unwrap_or_default();
+        assert!(
+            found.first().is_some_and(|found| found.starts_with("template-limit ") && found.contains(told)),
+            "{what}: {found:#?}"
+        );
+    }
+}
+
+/// What a template takes that makes so many bytes; `None` where that is too much.
+fn taken(bytes: usize) -> Option<u64> {
+    let folder = RepoPath::parse("aws/v1.0.0/templates").unwrap();
+    let template = format!("{HEAD}d: {{{{ ('x' * {bytes}) | length }}}}\n");
+    let read = Templates::read(&folder, &[file(&format!("{folder}/a.yaml"), &template)]).unwrap();
+    let inventory = inventory("ClusterDefinition c: {in: {site: fra1}}\nSite fra1: {}\n");
+    let member = Member::of(&inventory, inventory.cluster("c").unwrap()).unwrap();
+    let folder = RepoPath::parse("acme/c").unwrap();
+    let cluster = Cluster { name: "c", folder: &folder, levels: &member.levels, clusters: None };
+    read.render(cluster, &member.values(None)).ok().map(|_| read.steps())
+}
+
+/// The most bytes, in thousands of 64, that take no more than so many steps.
+fn bytes_for(steps: u64) -> usize {
+    let (mut at, mut beyond) = (0, 4_000);
+    while beyond - at > 1 {
+        let middle = usize::midpoint(at, beyond);
+        if taken(middle * 64_000).is_some_and(|taken| taken <= steps) { at = middle } else { beyond = middle }
+    }
+    at * 64_000
+}
+
+/// A template is tried with 4,000, 40,000 and 400,000 steps first, which count where they are not enough.
+#[test]
+fn steps_are_taken_up_to_their_bound() {
+    let most = bytes_for(u64::MAX);
+    let steps = taken(most).unwrap() - 444_000;
+    assert!((1_990_000..=2_000_000).contains(&steps), "one template: {steps}");
+
+    // An expression takes what it takes in a template.
+    let is_computed = |bytes: usize| {
+        let values = format!("{{a: \"{{{{ ('x' * {bytes}) | length }}}}\"}}");
+        let objects =
+            format!("ClusterDefinition c: {{in: {{site: fra1}}, values: {values}}}\nSite fra1: {{}}\n");
+        let inventory = inventory(&objects);
+        let member = Member::of(&inventory, inventory.cluster("c").unwrap()).unwrap();
+        member.values(None).findings.is_empty()
+    };
+    assert!(is_computed(bytes_for(44_000 + 99_900)));
+    assert!(!is_computed(bytes_for(44_000 + 100_100) + 2 * 64_000));
+
+    // The largest of all beside one that leaves it just enough, and beside one that takes a little more.
+    let together = |bytes: usize| {
+        let [a, b] = [("a", bytes), ("b", most)].map(|(name, bytes)| {
+            format!("{}d: {{{{ ('x' * {bytes}) | length }}}}\n", HEAD.replace("one", name))
+        });
+        rendered(&[("a.yaml", &a), ("b.yaml", &b)], "{}").map(|rendered| rendered.files.len())
+    };
+    let first = bytes_for(4_000_000 - 2_444_000);
+    let steps = taken(first).unwrap() + taken(most).unwrap();
+    assert!((3_980_000..=4_000_000).contains(&steps), "all templates: {steps}");
+    assert_eq!(together(first), Ok(2));
+    let found = together(first + 64_000).unwrap_err();
+    assert!(found[0].contains("take more than 4 million steps for one cluster"), "{found:#?}");
+}
+
+#[test]
+fn includes_go_as_deep_as_they_may_and_no_deeper() {
+    let chain = |deep: usize| {
+        let named = |at: usize| if at == 0 { "a.yaml".to_owned() } else { format!("_{at}.yaml") };
+        let text = |at: usize| match at {
+            0 => format!("{HEAD}{{% include '_1.yaml' %}}"),
+            at if at < deep => format!("{{% include '_{}.yaml' %}}", at + 1),
+            _ => String::new(),
+        };
+        let files: Vec<(String, String)> = (0..=deep).map(|at| (named(at), text(at))).collect();
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        rendered(&files, "{}").map(|rendered| rendered.files.len())
+    };
+    assert_eq!(chain(16), Ok(1));
+    let found = chain(17).unwrap_err();
+    assert!(found[0].contains("read one another more than 16 deep"), "{found:#?}");
+}
+
 /// What `docs/limits.md` says of clusters as they are.
 #[test]
 fn a_cluster_as_it_is_takes_a_small_part_of_the_steps() {

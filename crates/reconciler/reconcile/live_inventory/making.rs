@@ -354,9 +354,27 @@ pub(super) fn tree<'f>(
     }
     files.extend(settings_file(settings(claimant)));
     let tree = MadeTree::of(files);
-    if tree.bytes() > BYTES {
+    judge(tree.bytes())?;
+    Ok(tree)
+}
+
+/// Whether the folders of all clusters may have so many bytes.
+fn judge(bytes: usize) -> Result<(), SourceError> {
+    if bytes > BYTES {
         let most = BYTES >> 20;
         return Err(SourceError::Inventory(format!("the folders of its clusters are more than {most} MiB")));
     }
-    Ok(tree)
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_taken_at_their_bound_and_refused_beyond() {
+        assert!(judge(268_435_456).is_ok());
+        let told = judge(268_435_457).unwrap_err().to_string();
+        assert!(told.ends_with("the folders of its clusters are more than 256 MiB"), "{told}");
+    }
 }

@@ -82,13 +82,7 @@ pub(super) async fn read(
         reason,
     };
     let failed = |error: LiveError| unread(error.to_string());
-    let within = |count: usize, bytes: usize| match () {
-        () if count > OBJECTS => Err(unread(format!("it has more than {OBJECTS} objects"))),
-        () if bytes > BYTES => {
-            Err(unread(format!("its objects and releases are more than {} MiB", BYTES >> 20)))
-        }
-        () => Ok(()),
-    };
+    let within = |count: usize, bytes: usize| judge(count, bytes).map_err(unread);
     let mut objects = Vec::new();
     let mut bytes = 0;
     for (level, kind) in kinds() {
@@ -114,6 +108,17 @@ pub(super) async fn read(
     let revision =
         CommitId::parse(&revision(&objects, &releases)).map_err(|error| unread(error.to_string()))?;
     Ok(ReadInventory { objects, releases, nameless, revision })
+}
+
+/// Whether so many objects of so many bytes may be read.
+fn judge(count: usize, bytes: usize) -> Result<(), String> {
+    if count > OBJECTS {
+        return Err(format!("it has more than {OBJECTS} objects"));
+    }
+    if bytes > BYTES {
+        return Err(format!("its objects and releases are more than {} MiB", BYTES >> 20));
+    }
+    Ok(())
 }
 
 /// What tells all that has a say from anything else that could have.
@@ -191,5 +196,18 @@ impl ReadInventory {
     /// The definitions of clusters.
     pub(super) fn definitions(&self) -> impl Iterator<Item = &Found> {
         self.objects.iter().filter(|one| one.level == Some(LevelKind::ClusterDefinition))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inventory_is_read_at_each_bound_and_refused_beyond() {
+        assert_eq!(judge(20_000, 134_217_728), Ok(()));
+        assert_eq!(judge(20_001, 0), Err("it has more than 20000 objects".to_owned()));
+        let told = "its objects and releases are more than 128 MiB".to_owned();
+        assert_eq!(judge(0, 134_217_729), Err(told));
     }
 }

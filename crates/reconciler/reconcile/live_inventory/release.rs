@@ -197,6 +197,18 @@ mod tests {
     }
 
     #[test]
+    fn a_release_is_unpacked_up_to_its_bound() {
+        // The schema has four bytes.
+        let read = |bytes: usize| {
+            let packed = json!({"t.yaml": gzip(&vec![0; bytes - 4])});
+            let map = map("a", ["os", "v1.0.0"], json!({"schema.yaml": "a: 1"}), packed);
+            files(&[map], |_| Ok::<(), ()>(())).unwrap().0.into_values().all(|content| content.is_ok())
+        };
+        assert!(read(16_777_216));
+        assert!(!read(16_777_217));
+    }
+
+    #[test]
     fn what_is_broken_is_said_of_that_release_alone() {
         let schema = || json!({"schema.yaml": "type: object"});
         let bomb = vec![0; (16 << 20) + 1];

@@ -236,10 +236,13 @@ async fn an_answer_is_a_word_in_time_and_of_bounded_size_and_everything_else_is_
     let elsewhere = Judge::new(Says::Silence).await;
     let ask = async |timeout| webhooks.ask(&call(&judge, timeout)).await;
     let patience = Duration::from_secs(60);
+    // 18 bytes, and spaces.
+    let largest = format!("{{\"result\": \"pass\"}}{}", " ".repeat(16_384 - 18));
     for (body, result, message) in [
         (r#"{"result": "pass"}"#, WebhookResult::Pass, ""),
         (r#"{"result": "fail", "message": "p99"}"#, WebhookResult::Fail, "p99"),
         (r#"{"result": "pending", "message": null, "more": 1}"#, WebhookResult::Pending, ""),
+        (&largest, WebhookResult::Pass, ""),
     ] {
         judge.says(Says::Text(StatusCode::OK, body.to_owned()));
         let expected = WebhookAnswer { result, message: message.to_owned() };
@@ -264,10 +267,7 @@ async fn an_answer_is_a_word_in_time_and_of_bounded_size_and_everything_else_is_
             Says::Elsewhere(format!("http://{}/", elsewhere.address)),
             "it answers 302, and redirects are not followed",
         ),
-        (
-            text(200, &format!("{{\"result\": \"pass\"}}{}", " ".repeat(17 << 10))),
-            "its answer has more than 16384 bytes",
-        ),
+        (text(200, &format!("{largest} ")), "its answer has more than 16384 bytes"),
         (Says::Endless, "its answer has more than 16384 bytes"),
     ] {
         judge.says(says);

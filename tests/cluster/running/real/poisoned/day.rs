@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::bombs::{ALL, Bomb, ENDED, SHORT};
+use super::bombs::{ALL, Bomb, SHORT};
 use super::{CUSTOMER, Town, rows};
 use capstan_test_parts::plane::process::{children, memory};
 use capstan_test_parts::plane::tail;
@@ -124,10 +124,17 @@ async fn missing(town: &Town, folder: &str, bomb: &Bomb, pass: usize) -> Vec<Str
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "good-a", "namespace": CUSTOMER}});
     let good = town.object(&map).await.map(|map| map["data"]["key"].clone());
     let statuses = town.statuses().await;
-    let told = statuses.get(&format!("{CUSTOMER}-{folder}")).map(rows::told).unwrap_or_default();
+    let status = statuses.get(&format!("{CUSTOMER}-{folder}"));
+    let told = status.map(rows::told).unwrap_or_default();
     let says = |words: &str| told.1.iter().any(|says| says.contains(words));
-    let is_told = told.0.starts_with("False") && (says(bomb.says) || says(ENDED));
+    let is_told = told.0.starts_with("False") && bomb.says.iter().any(|words| says(words));
     let mut missing = Vec::new();
+    // What was said in an earlier pass is no answer to this one.
+    let now = town.repository.git(&["rev-parse", &format!("HEAD:{CUSTOMER}/{folder}")]);
+    let looked_at = status.and_then(|status| status.attempted_folder.clone());
+    if looked_at.as_ref() != Some(&now) {
+        missing.push(format!("{} was looked at as {looked_at:?}, and is {now}", bomb.name));
+    }
     if good != Some(json!(pass.to_string())) {
         missing.push(format!("the good folder is at {good:?}"));
     }

@@ -6,12 +6,6 @@
 use capstan_forge::Edit;
 use jiff::civil::Date;
 
-/// The repository.
-pub(super) const REPOSITORY: &str = "acme/clusters";
-/// Of the platform team; administers the repository.
-pub(super) const PLATFORM: &str = "petra";
-/// Of the customer gauss; may write.
-pub(super) const CUSTOMER: &str = "gabi";
 /// The release that every AWS cluster has at first.
 pub(super) const OLD: &str = "aws/v1.4.0";
 /// The release that is pushed.

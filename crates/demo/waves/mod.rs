@@ -1,0 +1,245 @@
+//! The tour `waves`: a campaign moves a release through a fleet. A person stops and resumes it on the dashboard issue, and
+//! the machines of a merged cluster roll.
+
+mod played;
+
+use capstan_forge::{Edit, MergeMethod};
+use capstan_serve::Running;
+
+use self::played::{MACHINES, PlayedReconciler};
+use super::PLATFORM;
+use super::failure::{Failure, failed};
+use super::tell::{heading, indented_lines, say, title};
+use super::text::{indented, plain, section};
+use super::watch::{Watch, expect, missing};
+
+pub(super) const REPOSITORY: &str = "acme/fleet";
+
+const NEW: &str = "aws/v1.1.0";
+const CANARY: &str = "shop/canary-eu";
+const CLUSTERS: [&str; 4] = ["bank/core-eu", CANARY, "shop/web-eu", "shop/web-us"];
+/// The clusters of the second wave.
+const EUROPE: [&str; 2] = ["bank/core-eu", "shop/web-eu"];
+/// Of the management cluster.
+const UID: &str = "6f1c3a52-0d4e-4b7a-9c1e-2f3a4b5c6d7e";
+const ROLLOUT: &str = "capstan/rollout";
+const README: &str = "\
+# Fleet
+
+Four clusters. `.capstan.yaml` has a campaign: the canary first, then Europe, then the rest.
+
+Look at the issue *Capstan dashboard*: it shows how far the campaign is. Try it: tick a box there, or comment
+`/capstan campaign stop` and `/capstan campaign resume`. Merge the pull requests of the wave that is open.
+";
+
+fn settings() -> String {
+    format!(
+        "\
+managementClusters:
+  - {{name: mc-eu, uid: {UID}, clusters: [\"**\"]}}
+upgrade:
+  fields:
+    - {{kind: MachineDeployment, path: /spec/replicas, owner: cluster}}
+campaigns:
+  - name: fleet
+    stopOn: {{count: 1}}
+    waves:
+      - {{name: canary, match: {{clusters: [\"*/canary*\"]}}}}
+      - {{name: europe, match: {{clusters: [\"*/*-eu\"]}}}}
+      - {{name: rest, match: {{clusters: [\"**\"]}}}}
+"
+    )
+}
+
+macro_rules! example {
+    ($($path:literal),+ $(,)?) => {
+        vec![$(Edit::write($path, include_str!(concat!("../../../docs/examples/platform/", $path)))),+]
+    };
+}
+
+/// The commits that the repository begins with: a message, and the files.
+pub(super) fn begins_with() -> Vec<(&'static str, Vec<Edit>)> {
+    let own = [Edit::write(".capstan.yaml", settings()), Edit::write("README.md", README)];
+    let files = example![
+        "aws/v1.0.0/base/cluster.yaml",
+        "aws/v1.0.0/base/control-plane.yaml",
+        "aws/v1.0.0/base/workers.yaml",
+        "bank/core-eu/capstan.yaml",
+        "bank/core-eu/base/cluster.yaml",
+        "bank/core-eu/base/control-plane.yaml",
+        "bank/core-eu/base/kustomization.yaml",
+        "bank/core-eu/base/workers.yaml",
+        "bank/core-eu/overlay/kustomization.yaml",
+        "shop/canary-eu/capstan.yaml",
+        "shop/canary-eu/base/cluster.yaml",
+        "shop/canary-eu/base/control-plane.yaml",
+        "shop/canary-eu/base/workers.yaml",
+        "shop/web-eu/capstan.yaml",
+        "shop/web-eu/base/cluster.yaml",
+        "shop/web-eu/base/control-plane.yaml",
+        "shop/web-eu/base/workers.yaml",
+        "shop/web-us/capstan.yaml",
+        "shop/web-us/base/cluster.yaml",
+        "shop/web-us/base/control-plane.yaml",
+        "shop/web-us/base/workers.yaml",
+    ];
+    vec![("The fleet", own.into_iter().chain(files).collect())]
+}
+
+fn new_release() -> Vec<Edit> {
+    example![
+        "aws/v1.1.0/base/cluster.yaml",
+        "aws/v1.1.0/base/control-plane.yaml",
+        "aws/v1.1.0/base/workers.yaml",
+    ]
+}
+
+fn branch(cluster: &str) -> String {
+    format!("capstan/upgrade/{cluster}")
+}
+
+/// Plays it once.
+pub(super) struct WavesTour<'a> {
+    pub(super) watch: Watch<'a>,
+    pub(super) running: &'a Running,
+    pub(super) fleet_page: &'a str,
+}
+
+impl WavesTour<'_> {
+    pub(super) async fn play(&self) -> Result<(), Failure> {
+        title("waves", "a campaign, stopped and resumed, and machines that roll")?;
+        say(&format!("   {}", self.watch.page()))?;
+        let reconciler = self.settle().await?;
+        self.begin().await?;
+        self.stop().await?;
+        self.roll(&reconciler).await?;
+        self.resume().await
+    }
+
+    /// Before anything is offered, the reconciler says that all machines are as Git has them.
+    async fn settle(&self) -> Result<PlayedReconciler, Failure> {
+        self.watch.until("Capstan looks at the repository for the first time", |_| Ok(true)).await?;
+        let reconciler = PlayedReconciler::enrol(self.running, UID).await?;
+        let tip = self.watch.forge.resolve(REPOSITORY, "main").map_err(failed)?;
+        let tip = tip.ok_or_else(|| missing("there is no main branch"))?;
+        for cluster in CLUSTERS {
+            reconciler.report(cluster, &tip, "done", MACHINES).await?;
+        }
+        Ok(reconciler)
+    }
+
+    async fn begin(&self) -> Result<(), Failure> {
+        heading(1, &format!("{PLATFORM} pushes release {NEW}: the campaign begins with the canary alone"))?;
+        let forge = self.watch.forge;
+        forge
+            .commit(REPOSITORY, "main", PLATFORM, &format!("Release {NEW}"), &new_release())
+            .map_err(failed)?;
+        self.watch
+            .until("the canary's pull request, and the dashboard issue", |watch| {
+                let pull = watch.pull_of(&branch(CANARY));
+                Ok(pull.is_ok_and(|pull| watch.check(&pull).is_ok()) && watch.dashboard().is_ok())
+            })
+            .await?;
+        let pulls = self.watch.open_pulls()?;
+        expect(pulls.len() == 1, || {
+            format!("{} pull requests are open, expected the canary's", pulls.len())
+        })?;
+        for pull in &pulls {
+            say(&format!("   #{} {}\n      {}", pull.number, pull.title, pull.url))?;
+        }
+        self.show_campaign()
+    }
+
+    /// What the dashboard issue says of the campaign.
+    fn show_campaign(&self) -> Result<(), Failure> {
+        let issue = self.watch.dashboard()?;
+        let told = section(&issue.body, "Campaigns");
+        let lines = told.lines().map(plain).filter(|line| !line.is_empty());
+        let lines: Vec<String> = lines.map(|line| without_comment(&line)).collect();
+        expect(!lines.is_empty(), || format!("the dashboard names no campaign: {}", issue.body))?;
+        say(&format!("   The dashboard issue says ({}/issues/{}):", self.watch.page(), issue.number))?;
+        say(&indented_lines(&lines.join("\n")))
+    }
+
+    async fn stop(&self) -> Result<(), Failure> {
+        let command = "/capstan campaign stop the audit is not over";
+        heading(2, &format!("{PLATFORM} comments on the dashboard issue: {command}"))?;
+        let number = self.watch.dashboard()?.number;
+        self.watch.forge.comment(REPOSITORY, number, PLATFORM, command).map_err(failed)?;
+        self.watch
+            .until("a campaign that is stopped", |watch| {
+                Ok(watch.answer(number)?.is_some() && watch.dashboard()?.body.contains("campaign resume"))
+            })
+            .await?;
+        let answer = self.watch.answer(number)?.ok_or_else(|| missing("the answer is gone again"))?;
+        say("   Capstan answers:")?;
+        say(&indented(&plain(&without_comment(&answer)), 6))
+    }
+
+    async fn roll(&self, reconciler: &PlayedReconciler) -> Result<(), Failure> {
+        let forge = self.watch.forge;
+        let pull = self.watch.pull_of(&branch(CANARY))?;
+        let number = pull.number;
+        heading(
+            3,
+            &format!(
+                "{PLATFORM} merges #{number}; a reconciler, which is played here, replaces the machines"
+            ),
+        )?;
+        let merge = forge.merge_pull(REPOSITORY, number, PLATFORM, MergeMethod::Merge).map_err(failed)?;
+        self.watch
+            .until("the check of the rollout", |watch| Ok(watch.check_named(ROLLOUT, &pull).is_ok()))
+            .await?;
+        for (state, ready) in [("rolling", 2), ("done", MACHINES)] {
+            reconciler.report(CANARY, &merge, state, ready).await?;
+            let said = if state == "done" { "success" } else { "2 of 6" };
+            self.watch
+                .until("news of the rollout", |watch| {
+                    let check = watch.check_named(ROLLOUT, &pull)?;
+                    Ok(check.title.contains(said) || check.conclusion.as_deref() == Some(said))
+                })
+                .await?;
+            let check = self.watch.check_named(ROLLOUT, &pull)?;
+            let verdict = check.conclusion.as_deref().unwrap_or(&check.status);
+            say(&format!("   check {ROLLOUT} {verdict}: {}", plain(&check.title)))?;
+        }
+        say(&format!("   {}", pull.url))?;
+        let open = self.watch.open_pulls()?.len();
+        expect(open == 0, || format!("{open} pull requests are open although the campaign is stopped"))?;
+        say("   The campaign is stopped, so nothing follows yet.")
+    }
+
+    async fn resume(&self) -> Result<(), Failure> {
+        heading(4, &format!("{PLATFORM} ticks the box `campaign resume` on the dashboard issue"))?;
+        let issue = self.watch.dashboard()?;
+        let line = issue.body.lines().find(|line| line.contains("campaign resume") && line.contains("- [ ]"));
+        let line = line.ok_or_else(|| missing("the dashboard has no such box"))?;
+        let ticked = issue.body.replacen(line, &line.replacen("[ ]", "[x]", 1), 1);
+        self.watch.forge.edit_body(REPOSITORY, issue.number, PLATFORM, &ticked).map_err(failed)?;
+        self.watch
+            .until("the pull requests of the second wave", |watch| {
+                Ok(EUROPE.iter().all(|cluster| watch.pull_of(&branch(cluster)).is_ok()))
+            })
+            .await?;
+        for cluster in EUROPE {
+            let pull = self.watch.pull_of(&branch(cluster))?;
+            say(&format!("   #{} {}", pull.number, pull.title))?;
+        }
+        let open = self.watch.open_pulls()?.len();
+        expect(open == EUROPE.len(), || {
+            format!("{open} pull requests are open, expected the second wave's")
+        })?;
+        self.show_campaign()?;
+        say(&format!("   The campaign has a page of its own: {}campaigns", self.fleet_page))
+    }
+}
+
+/// Without what GitHub does not show.
+fn without_comment(text: &str) -> String {
+    let mut out = text.to_owned();
+    while let Some((before, rest)) = out.split_once("<!--") {
+        let after = rest.split_once("-->").map_or("", |(_, after)| after);
+        out = format!("{before}{after}");
+    }
+    out
+}
