@@ -238,6 +238,8 @@ pub fn becomes(rollout: &Rollout) -> String {
         Some(0) => {}
         Some(machines) => words.push(format!("replaces {machines}")),
         None if rollout.certainty == Certainty::Unknown => words.push("perhaps replaces some".to_owned()),
+        // Counts are known: how often they are replaced is not, and the notes say why.
+        None if rollout.course.created.is_some() => words.push("replaces an unknown number".to_owned()),
         None => words.push("replaces an unknown number (replicas are not in Git)".to_owned()),
     }
     let some = |number: Option<u32>| number.filter(|number| *number > 0);
@@ -343,6 +345,20 @@ mod tests {
                 rollouts.into_iter().map(|(number, lost)| rollout(number, lost)).collect();
             assert_eq!(crate::headline::what_becomes(&rollouts).as_deref(), said);
         }
+    }
+
+    /// That replicas are not in Git is said only where they are not.
+    #[test]
+    fn an_unknown_number_is_explained_by_git_only_where_git_lacks_it() {
+        let of = |created: Option<u32>| {
+            let mut rollout = rollout(None, false);
+            rollout.certainty = Certainty::Offline;
+            rollout.course.created = created;
+            rollout.course.deleted = created;
+            becomes(&rollout)
+        };
+        assert_eq!(of(None), "replaces an unknown number (replicas are not in Git)");
+        assert_eq!(of(Some(0)), "replaces an unknown number");
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl ClusterChange<'_> {
             verdict.definitely(pointer);
         }
         self.references(&mut verdict, pair);
-        Self::rollout_after(&mut verdict, pair);
+        Self::rollout_after(&mut verdict, pair, made_before);
         let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
         let own = own_fields(pair, kind, &versions);
         own.surely.iter().for_each(|path| verdict.definitely(path));
@@ -43,8 +43,8 @@ impl ClusterChange<'_> {
         verdict
     }
 
-    /// Machines made before that time are replaced when it comes.
-    pub(super) fn rollout_after(verdict: &mut Verdict, pair: Pair<'_>) {
+    /// A time after which machines are replaced; `said` says which.
+    pub(super) fn rollout_after(verdict: &mut Verdict, pair: Pair<'_>, said: fn(&str, &str) -> String) {
         let value =
             |value: &Value| facts::ROLLOUT_AFTER.iter().find_map(|pointer| some(value.at(pointer)).cloned());
         let (was, is) = (value(pair.before), value(pair.after));
@@ -52,7 +52,7 @@ impl ClusterChange<'_> {
         let pointer = facts::ROLLOUT_AFTER.iter().find(|pointer| some(pair.after.at(pointer)).is_some());
         verdict.definitely(pointer.unwrap_or(&"/spec/rolloutAfter"));
         if let Some(time) = time.as_str() {
-            verdict.note(made_before("Machines", time));
+            verdict.note(said("Machines", time));
         }
     }
 }

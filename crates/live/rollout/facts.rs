@@ -54,9 +54,16 @@ pub(super) const TAKEN_UP_IN_PLACE: &[&str] = &["KubeadmConfigTemplate", "RKE2Co
 /// What is said of machines whose strategy is `OnDelete`.
 pub(super) const ON_DELETE: &str = "`OnDelete`: machines are replaced only when somebody deletes them.";
 
-/// What `rollout.after` does.
+/// What `rollout.after` does in a control plane, whose controller compares each machine with the time.
 pub(super) fn made_before(machines: &str, time: &str) -> String {
     format!("{machines} made before {time} are replaced after that time.")
+}
+
+/// What it does in a MachineDeployment, whose controller compares the MachineSet (`FindNewAndOldMachineSets` of mdutil).
+pub(super) fn set_made_before(machines: &str, time: &str) -> String {
+    format!(
+        "{machines} are replaced after {time}, however young they are. Only those whose MachineSet was made after that time stay."
+    )
 }
 
 /// Fields of any control plane that replace no machine: counts, strategies, metadata (propagated in

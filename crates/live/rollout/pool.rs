@@ -78,7 +78,7 @@ impl ClusterChange<'_> {
             verdict.note(if is_managed_pool(kind) {
                 "The provider replaces the nodes of its node group, by its own rules."
             } else {
-                "The infrastructure provider replaces the instances in place."
+                "The infrastructure provider replaces the instances of its group."
             });
         }
         verdict

@@ -2,7 +2,7 @@
 
 use super::class::{Cause, ClassSides, Comparison, Group, Outcome, Strategies, changed_variables, groups};
 use super::course::Verdict;
-use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE, made_before};
+use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE};
 use super::numbers::Numbers;
 use super::owner::annotation;
 use super::pointer::At;
@@ -198,7 +198,9 @@ impl<'c, 'v> Change<'c, 'v> {
             verdict.definitely(&format!("{}{field}", group.path));
             rolls = true;
             if let Some(time) = value.as_str() {
-                verdict.note(made_before(&format!("Machines of `{}`", group.name), time));
+                let of_plane = group.list == "controlPlane";
+                let said = if of_plane { facts::made_before } else { facts::set_made_before };
+                verdict.note(said(&format!("Machines of `{}`", group.name), time));
             }
         }
         rolls

@@ -172,7 +172,7 @@ spec: {{files: {files}}}
         image[0].course.notes,
         [
             "In AWSMachinePool mp: `/spec/awsLaunchTemplate/ami/id`.",
-            "The infrastructure provider replaces the instances in place.",
+            "The infrastructure provider replaces the instances of its group.",
         ]
     );
     let after = tree("{ami: {id: ami-1}, instanceType: a}", "[{path: /etc/a}]");
