@@ -245,7 +245,13 @@ pub fn becomes(rollout: &Rollout) -> String {
     let some = |number: Option<u32>| number.filter(|number| *number > 0);
     words.extend(some(rollout.course.created).map(|created| format!("adds {created}")));
     words.extend(some(rollout.course.deleted).map(|deleted| format!("removes {deleted}")));
-    if words.is_empty() { "replaces none".to_owned() } else { words.join(", ") }
+    match words.join(", ") {
+        none if none.is_empty() => "replaces none".to_owned(),
+        scaled if rollout.certainty == Certainty::Unknown && rollout.machines == Some(0) => {
+            format!("perhaps {scaled}")
+        }
+        all => all,
+    }
 }
 
 /// So many machines: `5 machines`, `at least 5 machines`, `no machine`.
@@ -359,6 +365,10 @@ mod tests {
         };
         assert_eq!(of(None), "replaces an unknown number (replicas are not in Git)");
         assert_eq!(of(Some(0)), "replaces an unknown number");
+        let mut scaled = rollout(Some(0), false);
+        scaled.certainty = Certainty::Unknown;
+        (scaled.course.created, scaled.course.deleted) = (Some(2), Some(0));
+        assert_eq!(becomes(&scaled), "perhaps adds 2");
     }
 
     #[test]

@@ -21,6 +21,7 @@
 //! | `elsewhere` | classes that lie elsewhere than the Clusters that name them |
 //! | `topology`, `class` | Clusters with a managed topology, and what their classes and variables make |
 //! | `groups` | the groups of machines of one topology, as its class makes them |
+//! | `held_back` | worker groups that an annotation holds back in upgrades |
 //! | `upgrade_course` | by which versions of Kubernetes a topology goes |
 //! | `class_sides` | the class of a Cluster before and after, wherever it lies |
 //! | `course` | a verdict in the making |
@@ -49,6 +50,7 @@ mod course;
 mod elsewhere;
 pub(crate) mod facts;
 mod groups;
+mod held_back;
 mod kubeadm;
 mod live;
 mod numbers;
