@@ -55,7 +55,7 @@ impl Verdict {
     }
 
     /// Nothing of it is sure any more; whether there is anything at all.
-    pub(super) fn is_doubted(&mut self) -> bool {
+    pub(super) fn doubt(&mut self) -> bool {
         self.suspects.append(&mut self.because);
         self.suspects.append(&mut self.scaling);
         self.definite = if self.suspects.is_empty() { Sureness::Nothing } else { Sureness::Perhaps };

@@ -10,11 +10,6 @@
 //! read by MachineSets alone, by name: changed under their name they replace nothing (Talos' webhook refuses
 //! it), and a new name replaces the machines.
 
-use capstan_model::kinds::Reader;
-use capstan_yaml::Value;
-
-use crate::live_objects::text;
-
 /// Cluster API's own control plane.
 pub(super) const KUBEADM: &str = "KubeadmControlPlane";
 /// The control plane of k0smotron whose machines are the user's own.
@@ -139,47 +134,6 @@ pub(super) const KUBEADM_IGNORED: &[&str] = &[
     "/joinConfiguration/discovery",
     "/joinConfiguration/timeouts/controlPlaneComponentHealthCheckSeconds",
 ];
-
-/// Fields of a MachinePool's infrastructure object that replace no instance whatever the provider: bounds of the
-/// count, tags, and what is set on nodes that are there.
-pub(super) const POOL_IN_PLACE: &[&str] = &[
-    "/spec/additionalTags",
-    "/spec/maxSize",
-    "/spec/minSize",
-    "/spec/providerID",
-    "/spec/providerIDList",
-    "/spec/scaling",
-];
-
-/// What of a MachinePool's infrastructure object replaces instances.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PoolInfrastructure {
-    /// What stands below one of these.
-    Below(&'static [&'static str]),
-    /// A managed node group, or a kind that is not known: the provider decides.
-    ProviderDecides,
-}
-
-/// The facts of a MachinePool's infrastructure kind, in the version of this object.
-pub(crate) fn pool_infrastructure(kind: &str, object: &Value) -> PoolInfrastructure {
-    match kind {
-        _ if Reader::Pools.unread(kind, text(object, "/apiVersion")).is_some() => {
-            PoolInfrastructure::ProviderDecides
-        }
-        "AWSMachinePool" => PoolInfrastructure::Below(&["/spec/awsLaunchTemplate"]),
-        "AzureMachinePool" | "DockerMachinePool" => PoolInfrastructure::Below(&["/spec/template"]),
-        "DevMachinePool" => PoolInfrastructure::Below(&["/spec/backend"]),
-        "OCIMachinePool" => PoolInfrastructure::Below(&["/spec/instanceConfiguration"]),
-        _ => PoolInfrastructure::ProviderDecides,
-    }
-}
-
-/// Where the infrastructure object of a MachinePool says that a change replaces no instance that is there: Cluster API
-/// Provider AWS begins no instance refresh then (exp/controllers/awsmachinepool_controller.go).
-pub(super) fn refresh_disabled(kind: &str, object: &Value) -> Option<&'static str> {
-    (kind == "AWSMachinePool" && Reader::Pools.unread(kind, text(object, "/apiVersion")).is_none())
-        .then_some("/spec/refreshPreferences/disable")
-}
 
 /// Annotations by which an autoscaler, or somebody else, owns the number of machines.
 pub(super) const COUNT_OWNED: &[&str] = &[

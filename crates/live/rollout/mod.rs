@@ -15,6 +15,7 @@
 //! | `references` | what machines are made from, as their owners name it |
 //! | `cluster_change` | a cluster before and after; whether what its owners name replaces machines |
 //! | `control_plane`, `workers`, `pool` | what each sort of owner does about a change |
+//! | `pools` | the table of pools: what a change does to instances, by kind of infrastructure |
 //! | `numbers` | how many machines are replaced, come and go |
 //! | `kubeadm` | whether two `kubeadmConfigSpec` mean the same machine |
 //! | `own_fields` | what a control plane's controller makes of its own fields |
@@ -60,6 +61,7 @@ mod owner;
 mod pair;
 mod pointer;
 mod pool;
+pub(crate) mod pools;
 mod predict;
 mod references;
 #[cfg(test)]

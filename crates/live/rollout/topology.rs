@@ -185,7 +185,7 @@ impl<'c, 'v> Change<'c, 'v> {
             }
         };
         let may_wait = matches!(turn, Part::MayWait);
-        if may_wait && of_group.is_doubted() {
+        if may_wait && of_group.doubt() {
             notes.add(group, "An annotation holds back its upgrade. If it is behind, nothing of this reaches it until it follows.".to_owned());
         }
         verdict.add(of_group);

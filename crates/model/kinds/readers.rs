@@ -95,13 +95,20 @@ const KNOWN: &[Known] = &[
     Known {
         reader: Reader::Pools,
         group: INFRASTRUCTURE,
-        kinds: &["AWSMachinePool", "DevMachinePool", "DockerMachinePool", "OCIMachinePool"],
+        kinds: &[
+            "AWSMachinePool",
+            "AWSManagedMachinePool",
+            "DevMachinePool",
+            "DockerMachinePool",
+            "OCIMachinePool",
+            "OCIManagedMachinePool",
+        ],
         versions: BETA,
     },
     Known {
         reader: Reader::Pools,
         group: INFRASTRUCTURE,
-        kinds: &["AzureMachinePool"],
+        kinds: &["AzureMachinePool", "AzureManagedMachinePool", "GCPMachinePool", "GCPManagedMachinePool"],
         versions: &["v1beta1"],
     },
     Known {
