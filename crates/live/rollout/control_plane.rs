@@ -27,7 +27,10 @@ impl ClusterChange<'_> {
         own.surely.iter().for_each(|path| verdict.definitely(path));
         own.notes.into_iter().for_each(|note| verdict.note(note));
         own.perhaps.iter().for_each(|path| verdict.perhaps(path));
-        let (numbers, replacing) = rolling(&mut verdict, pair);
+        let (numbers, mut replacing) = rolling(&mut verdict, pair);
+        if kind == facts::K0S && deletes_first(pair, numbers.after) {
+            replacing.surge = Some(0);
+        }
         if !verdict.is_definite() {
             return verdict;
         }
@@ -67,6 +70,12 @@ fn versions(id: &ObjectId) -> impl Iterator<Item = String> {
 fn is_updated_in_place(kind: &str, pair: Pair<'_>, verdict: &Verdict) -> bool {
     let strategy = pair.after.at("/spec/updateStrategy").and_then(Value::as_str).unwrap_or("InPlace");
     kind == facts::K0S && strategy == "InPlace" && verdict.is_because_of("/spec/version")
+}
+
+/// Whether k0smotron deletes an old machine before it makes a new one.
+fn deletes_first(pair: Pair<'_>, replicas: Option<u32>) -> bool {
+    let strategy = pair.after.at("/spec/updateStrategy").and_then(Value::as_str);
+    strategy == Some("RecreateDeleteFirst") && replicas.is_some_and(|replicas| replicas >= 3)
 }
 
 /// A provider upgrades it: none of the user's machines is replaced.

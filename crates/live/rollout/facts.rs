@@ -18,17 +18,19 @@ pub(super) const K0S: &str = "K0sControlPlane";
 /// Whether outdated machines of a control plane are replaced one by one with `maxSurge` 1 or 0, as Cluster API's
 /// own does it.
 pub(super) fn rolls_as_kubeadm(kind: &str) -> bool {
-    [KUBEADM, "RKE2ControlPlane", "TalosControlPlane"].contains(&kind)
+    [KUBEADM, K0S, "RKE2ControlPlane", "TalosControlPlane"].contains(&kind)
 }
 
 /// The fields besides version and machine template that a control plane's controller compares with its machines;
 /// `None` where nobody has read its code.
 ///
 /// Talos compares the configuration for joining machines and never `init`, RKE2 all of its embedded
-/// `RKE2ConfigSpec` and the configuration of the server.
+/// `RKE2ConfigSpec` and the configuration of the server. k0smotron compares `k0sConfigSpec` but for `k0s` (helper.go),
+/// of which [`K0S_MAY_ROLL`] counts for machines from before its annotation.
 pub(super) fn own_fields_that_roll(kind: &str) -> Option<&'static [&'static str]> {
     match kind {
         "TalosControlPlane" => Some(&["/spec/controlPlaneConfig/controlplane"]),
+        K0S => Some(&["/spec/k0sConfigSpec"]),
         "RKE2ControlPlane" => Some(&[
             "/spec/agentConfig",
             "/spec/files",
@@ -41,6 +43,12 @@ pub(super) fn own_fields_that_roll(kind: &str) -> Option<&'static [&'static str]
         _ => None,
     }
 }
+
+/// What of `k0sConfigSpec` is written to machines where they are.
+pub(super) const K0S_IN_PLACE: &str = "/spec/k0sConfigSpec/k0s";
+/// What of it replaces the machines that lack the annotation of their configuration.
+pub(super) const K0S_MAY_ROLL: &[&str] =
+    &["/spec/k0sConfigSpec/k0s/spec/api", "/spec/k0sConfigSpec/k0s/spec/storage"];
 
 /// Templates that a ClusterClass names and that the API lets anybody edit under their name. The topology controller
 /// takes the edit up at its next look, in the copies that it makes for each group.

@@ -129,6 +129,12 @@ const KNOWN: &[Known] = &[
         kinds: &["TalosControlPlane"],
         versions: &["v1alpha3"],
     },
+    Known {
+        reader: Reader::ControlPlanes,
+        group: CONTROL_PLANE,
+        kinds: &["K0sControlPlane"],
+        versions: BETA,
+    },
 ];
 
 impl Known {
