@@ -94,7 +94,7 @@ impl ClusterChange<'_> {
         if replaces {
             if !only_new.is_empty() {
                 let named = few(only_new.iter().map(|field| format!("`{field}`")), NAMED, "more");
-                verdict.note(format!("Replaces no instance by itself: {named}."));
+                verdict.note(format!("Replaces no instance by itself: {}.", named.join(", ")));
             }
             verdict.note(facts.how());
         } else if !only_new.is_empty() {

@@ -9,7 +9,7 @@ use super::variables::{Variables, given, places, size};
 use crate::rollout::facts::ROLLOUT_AFTER;
 use crate::rollout::own_fields::own_fields;
 use crate::rollout::pair::{Pair, differing, some};
-use crate::rollout::pointer::At;
+use crate::rollout::pointer::{At, is_below};
 use crate::rollout::pools::{Effect, PoolFacts};
 use crate::rollout::references::target;
 use capstan_model::kinds::{self, KindRole, Machines};
