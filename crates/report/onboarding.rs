@@ -150,9 +150,7 @@ fn offer_row(cluster: &Onboarded) -> Option<String> {
                     let number = count(usize::try_from(*number).unwrap_or(usize::MAX), "machine", "machines");
                     format!("replaces {number}")
                 }
-                RolledMachines::Unknown => {
-                    "replaces an unknown number of machines (replicas are not in Git)".to_owned()
-                }
+                RolledMachines::Unknown => "replaces an unknown number of machines".to_owned(),
             };
             let held =
                 blocked.as_ref().map(|why| format!("; waits: {}", prose_cell(why, 300))).unwrap_or_default();

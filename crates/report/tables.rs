@@ -238,12 +238,20 @@ pub fn becomes(rollout: &Rollout) -> String {
         Some(0) => {}
         Some(machines) => words.push(format!("replaces {machines}")),
         None if rollout.certainty == Certainty::Unknown => words.push("perhaps replaces some".to_owned()),
+        // Counts are known: how often they are replaced is not, and the notes say why.
+        None if rollout.course.created.is_some() => words.push("replaces an unknown number".to_owned()),
         None => words.push("replaces an unknown number (replicas are not in Git)".to_owned()),
     }
     let some = |number: Option<u32>| number.filter(|number| *number > 0);
     words.extend(some(rollout.course.created).map(|created| format!("adds {created}")));
     words.extend(some(rollout.course.deleted).map(|deleted| format!("removes {deleted}")));
-    if words.is_empty() { "replaces none".to_owned() } else { words.join(", ") }
+    match words.join(", ") {
+        none if none.is_empty() => "replaces none".to_owned(),
+        scaled if rollout.certainty == Certainty::Unknown && rollout.machines == Some(0) => {
+            format!("perhaps {scaled}")
+        }
+        all => all,
+    }
 }
 
 /// So many machines: `5 machines`, `at least 5 machines`, `no machine`.
@@ -343,6 +351,24 @@ mod tests {
                 rollouts.into_iter().map(|(number, lost)| rollout(number, lost)).collect();
             assert_eq!(crate::headline::what_becomes(&rollouts).as_deref(), said);
         }
+    }
+
+    /// That replicas are not in Git is said only where they are not.
+    #[test]
+    fn an_unknown_number_is_explained_by_git_only_where_git_lacks_it() {
+        let of = |created: Option<u32>| {
+            let mut rollout = rollout(None, false);
+            rollout.certainty = Certainty::Offline;
+            rollout.course.created = created;
+            rollout.course.deleted = created;
+            becomes(&rollout)
+        };
+        assert_eq!(of(None), "replaces an unknown number (replicas are not in Git)");
+        assert_eq!(of(Some(0)), "replaces an unknown number");
+        let mut scaled = rollout(Some(0), false);
+        scaled.certainty = Certainty::Unknown;
+        (scaled.course.created, scaled.course.deleted) = (Some(2), Some(0));
+        assert_eq!(becomes(&scaled), "perhaps adds 2");
     }
 
     #[test]

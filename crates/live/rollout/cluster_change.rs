@@ -48,13 +48,21 @@ impl ClusterChange<'_> {
     }
 
     pub(super) fn reference(&self, verdict: &mut Verdict, pair: Pair<'_>, reference: &str) {
-        if renamed(pair, reference) || self.content_rolls(pair.before.at(reference)) {
+        if let Some(field) = self.reference_field(pair, reference) {
+            verdict.definitely(&field);
+        }
+    }
+
+    /// The field of a reference that replaces machines.
+    pub(super) fn reference_field(&self, pair: Pair<'_>, reference: &str) -> Option<String> {
+        let rolls = renamed(pair, reference) || self.content_rolls(pair.before.at(reference));
+        rolls.then(|| {
             let kind_alone = pair.before.at(&format!("{reference}/name"))
                 == pair.after.at(&format!("{reference}/name"))
                 && renamed(pair, reference);
             let field = if kind_alone { "kind" } else { "name" };
-            verdict.definitely(&format!("{reference}/{field}"));
-        }
+            format!("{reference}/{field}")
+        })
     }
 
     /// Whether the object that a reference names changes under its own name, in a way that replaces

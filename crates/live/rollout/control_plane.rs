@@ -21,13 +21,16 @@ impl ClusterChange<'_> {
             verdict.definitely(pointer);
         }
         self.references(&mut verdict, pair);
-        Self::rollout_after(&mut verdict, pair);
+        Self::rollout_after(&mut verdict, pair, made_before);
         let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
         let own = own_fields(pair, kind, &versions);
         own.surely.iter().for_each(|path| verdict.definitely(path));
         own.notes.into_iter().for_each(|note| verdict.note(note));
         own.perhaps.iter().for_each(|path| verdict.perhaps(path));
-        let (numbers, replacing) = rolling(&mut verdict, pair);
+        let (numbers, mut replacing) = rolling(&mut verdict, pair);
+        if kind == facts::K0S && deletes_first(pair, numbers.after) {
+            replacing.surge = Some(0);
+        }
         if !verdict.is_definite() {
             return verdict;
         }
@@ -43,8 +46,8 @@ impl ClusterChange<'_> {
         verdict
     }
 
-    /// Machines made before that time are replaced when it comes.
-    pub(super) fn rollout_after(verdict: &mut Verdict, pair: Pair<'_>) {
+    /// A time after which machines are replaced; `said` says which.
+    pub(super) fn rollout_after(verdict: &mut Verdict, pair: Pair<'_>, said: fn(&str, &str) -> String) {
         let value =
             |value: &Value| facts::ROLLOUT_AFTER.iter().find_map(|pointer| some(value.at(pointer)).cloned());
         let (was, is) = (value(pair.before), value(pair.after));
@@ -52,7 +55,7 @@ impl ClusterChange<'_> {
         let pointer = facts::ROLLOUT_AFTER.iter().find(|pointer| some(pair.after.at(pointer)).is_some());
         verdict.definitely(pointer.unwrap_or(&"/spec/rolloutAfter"));
         if let Some(time) = time.as_str() {
-            verdict.note(made_before("Machines", time));
+            verdict.note(said("Machines", time));
         }
     }
 }
@@ -67,6 +70,12 @@ fn versions(id: &ObjectId) -> impl Iterator<Item = String> {
 fn is_updated_in_place(kind: &str, pair: Pair<'_>, verdict: &Verdict) -> bool {
     let strategy = pair.after.at("/spec/updateStrategy").and_then(Value::as_str).unwrap_or("InPlace");
     kind == facts::K0S && strategy == "InPlace" && verdict.is_because_of("/spec/version")
+}
+
+/// Whether k0smotron deletes an old machine before it makes a new one.
+fn deletes_first(pair: Pair<'_>, replicas: Option<u32>) -> bool {
+    let strategy = pair.after.at("/spec/updateStrategy").and_then(Value::as_str);
+    strategy == Some("RecreateDeleteFirst") && replicas.is_some_and(|replicas| replicas >= 3)
 }
 
 /// A provider upgrades it: none of the user's machines is replaced.

@@ -15,7 +15,7 @@ pub(super) struct Verdict {
     pub(super) course: Course,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Sureness {
     #[default]
     Nothing,
@@ -52,6 +52,23 @@ impl Verdict {
     pub(super) fn replaces(&mut self, machines: Option<u32>) {
         self.machines = machines;
         self.course.replaced = machines;
+    }
+
+    /// Nothing of it is sure any more; whether there is anything at all.
+    pub(super) fn doubt(&mut self) -> bool {
+        self.suspects.append(&mut self.because);
+        self.suspects.append(&mut self.scaling);
+        self.definite = if self.suspects.is_empty() { Sureness::Nothing } else { Sureness::Perhaps };
+        self.is_unknown()
+    }
+
+    /// What is found of a part of the owner; its counts are the caller's.
+    pub(super) fn add(&mut self, part: Self) {
+        self.because.extend(part.because);
+        self.suspects.extend(part.suspects);
+        self.scaling.extend(part.scaling);
+        self.definite = self.definite.max(part.definite);
+        self.course.notes.extend(part.course.notes);
     }
 
     /// Whether machines are replaced for sure.

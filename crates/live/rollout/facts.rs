@@ -10,11 +10,6 @@
 //! read by MachineSets alone, by name: changed under their name they replace nothing (Talos' webhook refuses
 //! it), and a new name replaces the machines.
 
-use capstan_model::kinds::Reader;
-use capstan_yaml::Value;
-
-use crate::live_objects::text;
-
 /// Cluster API's own control plane.
 pub(super) const KUBEADM: &str = "KubeadmControlPlane";
 /// The control plane of k0smotron whose machines are the user's own.
@@ -23,17 +18,19 @@ pub(super) const K0S: &str = "K0sControlPlane";
 /// Whether outdated machines of a control plane are replaced one by one with `maxSurge` 1 or 0, as Cluster API's
 /// own does it.
 pub(super) fn rolls_as_kubeadm(kind: &str) -> bool {
-    [KUBEADM, "RKE2ControlPlane", "TalosControlPlane"].contains(&kind)
+    [KUBEADM, K0S, "RKE2ControlPlane", "TalosControlPlane"].contains(&kind)
 }
 
 /// The fields besides version and machine template that a control plane's controller compares with its machines;
 /// `None` where nobody has read its code.
 ///
 /// Talos compares the configuration for joining machines and never `init`, RKE2 all of its embedded
-/// `RKE2ConfigSpec` and the configuration of the server.
+/// `RKE2ConfigSpec` and the configuration of the server. k0smotron compares `k0sConfigSpec` but for `k0s` (helper.go),
+/// of which [`K0S_MAY_ROLL`] counts for machines from before its annotation.
 pub(super) fn own_fields_that_roll(kind: &str) -> Option<&'static [&'static str]> {
     match kind {
         "TalosControlPlane" => Some(&["/spec/controlPlaneConfig/controlplane"]),
+        K0S => Some(&["/spec/k0sConfigSpec"]),
         "RKE2ControlPlane" => Some(&[
             "/spec/agentConfig",
             "/spec/files",
@@ -47,6 +44,12 @@ pub(super) fn own_fields_that_roll(kind: &str) -> Option<&'static [&'static str]
     }
 }
 
+/// What of `k0sConfigSpec` is written to machines where they are.
+pub(super) const K0S_IN_PLACE: &str = "/spec/k0sConfigSpec/k0s";
+/// What of it replaces the machines that lack the annotation of their configuration.
+pub(super) const K0S_MAY_ROLL: &[&str] =
+    &["/spec/k0sConfigSpec/k0s/spec/api", "/spec/k0sConfigSpec/k0s/spec/storage"];
+
 /// Templates that a ClusterClass names and that the API lets anybody edit under their name. The topology controller
 /// takes the edit up at its next look, in the copies that it makes for each group.
 pub(super) const TAKEN_UP_IN_PLACE: &[&str] = &["KubeadmConfigTemplate", "RKE2ConfigTemplate"];
@@ -54,9 +57,16 @@ pub(super) const TAKEN_UP_IN_PLACE: &[&str] = &["KubeadmConfigTemplate", "RKE2Co
 /// What is said of machines whose strategy is `OnDelete`.
 pub(super) const ON_DELETE: &str = "`OnDelete`: machines are replaced only when somebody deletes them.";
 
-/// What `rollout.after` does.
+/// What `rollout.after` does in a control plane, whose controller compares each machine with the time.
 pub(super) fn made_before(machines: &str, time: &str) -> String {
     format!("{machines} made before {time} are replaced after that time.")
+}
+
+/// What it does in a MachineDeployment, whose controller compares the MachineSet (`FindNewAndOldMachineSets` of mdutil).
+pub(super) fn set_made_before(machines: &str, time: &str) -> String {
+    format!(
+        "{machines} are replaced after {time}, however young they are. Only those whose MachineSet was made after that time stay."
+    )
 }
 
 /// Fields of any control plane that replace no machine: counts, strategies, metadata (propagated in
@@ -132,47 +142,6 @@ pub(super) const KUBEADM_IGNORED: &[&str] = &[
     "/joinConfiguration/discovery",
     "/joinConfiguration/timeouts/controlPlaneComponentHealthCheckSeconds",
 ];
-
-/// Fields of a MachinePool's infrastructure object that replace no instance whatever the provider: bounds of the
-/// count, tags, and what is set on nodes that are there.
-pub(super) const POOL_IN_PLACE: &[&str] = &[
-    "/spec/additionalTags",
-    "/spec/maxSize",
-    "/spec/minSize",
-    "/spec/providerID",
-    "/spec/providerIDList",
-    "/spec/scaling",
-];
-
-/// What of a MachinePool's infrastructure object replaces instances.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PoolInfrastructure {
-    /// What stands below one of these.
-    Below(&'static [&'static str]),
-    /// A managed node group, or a kind that is not known: the provider decides.
-    ProviderDecides,
-}
-
-/// The facts of a MachinePool's infrastructure kind, in the version of this object.
-pub(crate) fn pool_infrastructure(kind: &str, object: &Value) -> PoolInfrastructure {
-    match kind {
-        _ if Reader::Pools.unread(kind, text(object, "/apiVersion")).is_some() => {
-            PoolInfrastructure::ProviderDecides
-        }
-        "AWSMachinePool" => PoolInfrastructure::Below(&["/spec/awsLaunchTemplate"]),
-        "AzureMachinePool" | "DockerMachinePool" => PoolInfrastructure::Below(&["/spec/template"]),
-        "DevMachinePool" => PoolInfrastructure::Below(&["/spec/backend"]),
-        "OCIMachinePool" => PoolInfrastructure::Below(&["/spec/instanceConfiguration"]),
-        _ => PoolInfrastructure::ProviderDecides,
-    }
-}
-
-/// Where the infrastructure object of a MachinePool says that a change replaces no instance that is there: Cluster API
-/// Provider AWS begins no instance refresh then (exp/controllers/awsmachinepool_controller.go).
-pub(super) fn refresh_disabled(kind: &str, object: &Value) -> Option<&'static str> {
-    (kind == "AWSMachinePool" && Reader::Pools.unread(kind, text(object, "/apiVersion")).is_none())
-        .then_some("/spec/refreshPreferences/disable")
-}
 
 /// Annotations by which an autoscaler, or somebody else, owns the number of machines.
 pub(super) const COUNT_OWNED: &[&str] = &[

@@ -15,12 +15,14 @@
 //! | `references` | what machines are made from, as their owners name it |
 //! | `cluster_change` | a cluster before and after; whether what its owners name replaces machines |
 //! | `control_plane`, `workers`, `pool` | what each sort of owner does about a change |
+//! | `pools` | the table of pools: what a change does to instances, by kind of infrastructure |
 //! | `numbers` | how many machines are replaced, come and go |
 //! | `kubeadm` | whether two `kubeadmConfigSpec` mean the same machine |
 //! | `own_fields` | what a control plane's controller makes of its own fields |
 //! | `elsewhere` | classes that lie elsewhere than the Clusters that name them |
 //! | `topology`, `class` | Clusters with a managed topology, and what their classes and variables make |
 //! | `groups` | the groups of machines of one topology, as its class makes them |
+//! | `held_back` | worker groups that an annotation holds back in upgrades |
 //! | `upgrade_course` | by which versions of Kubernetes a topology goes |
 //! | `class_sides` | the class of a Cluster before and after, wherever it lies |
 //! | `course` | a verdict in the making |
@@ -49,6 +51,7 @@ mod course;
 mod elsewhere;
 pub(crate) mod facts;
 mod groups;
+mod held_back;
 mod kubeadm;
 mod live;
 mod numbers;
@@ -58,6 +61,7 @@ mod owner;
 mod pair;
 mod pointer;
 mod pool;
+pub(crate) mod pools;
 mod predict;
 mod references;
 #[cfg(test)]

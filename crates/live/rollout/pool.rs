@@ -3,12 +3,13 @@
 use super::by_id::find_value_in;
 use super::cluster_change::ClusterChange;
 use super::course::Verdict;
-use super::facts::{self, PoolInfrastructure};
 use super::numbers::rolling;
 use super::pair::{Pair, differing};
-use super::pointer::{At, is_below};
+use super::pointer::At;
+use super::pools::{Effect, PoolFacts};
 use super::references::{renamed, target, text};
-use capstan_model::kinds::{Reader, is_managed_pool};
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::{Reader, is_cluster};
 use capstan_model::wording::few;
 use capstan_yaml::Value;
 
@@ -17,80 +18,104 @@ const NAMED: usize = 5;
 
 impl ClusterChange<'_> {
     pub(super) fn pool(&self, pair: Pair<'_>) -> Verdict {
-        let mut verdict = Verdict::default();
         let infrastructure = "/spec/template/spec/infrastructureRef";
         let bootstrap = "/spec/template/spec/bootstrap/configRef";
-        let kind = pair.after.at(infrastructure).and_then(|node| text(node, "kind")).unwrap_or_default();
-        for pointer in ["/spec/template/spec/version", "/spec/template/spec/bootstrap/dataSecretName"] {
-            if pair.differs(pointer) {
-                verdict.definitely(pointer);
-            }
-        }
+        let reference = pair.after.at(infrastructure);
+        let kind = reference.and_then(|node| text(node, "kind")).unwrap_or_default();
+        let object = target(reference).and_then(|(_, kind, name)| find_value_in(&self.after, kind, name));
+        let facts = PoolFacts::of(kind, object);
+        let mut found: Vec<(Effect, String)> = Vec::new();
+        let mut notes = Vec::new();
+        let version = "/spec/template/spec/version";
+        found.extend(pair.differs(version).then(|| (facts.version(), version.to_owned())));
+        let secret = "/spec/template/spec/bootstrap/dataSecretName";
+        found.extend(pair.differs(secret).then(|| (facts.bootstrap(), secret.to_owned())));
         if renamed(pair, bootstrap) {
-            self.reference(&mut verdict, pair, bootstrap);
+            found.extend(self.reference_field(pair, bootstrap).map(|field| (facts.bootstrap(), field)));
         } else if let Some(config) = self.named(pair.before.at(bootstrap))
             && self.content_rolls(pair.before.at(bootstrap))
         {
             let fields = fields(config, &["/spec"]);
-            fields.iter().for_each(|field| verdict.definitely(field));
-            verdict.note(are_fields_of(pair.after.at(bootstrap), &fields));
+            notes.push(are_fields_of(pair.after.at(bootstrap), &fields));
+            found.extend(fields.into_iter().map(|field| (facts.bootstrap(), field)));
         }
         if renamed(pair, infrastructure) {
-            verdict.definitely(&format!("{infrastructure}/name"));
+            found.push((Effect::Replaces, format!("{infrastructure}/name")));
         } else if let Some(named) = self.named(pair.before.at(infrastructure)) {
-            let known = facts::pool_infrastructure(kind, named.1);
-            let fields = match known {
-                PoolInfrastructure::Below(prefixes) => fields(named, prefixes),
-                PoolInfrastructure::ProviderDecides => {
-                    let mut all = fields(named, &["/spec"]);
-                    all.retain(|field| !facts::POOL_IN_PLACE.iter().any(|known| is_below(field, known)));
-                    all
-                }
-            };
-            for field in &fields {
-                match known {
-                    PoolInfrastructure::Below(_) => verdict.definitely(field),
-                    PoolInfrastructure::ProviderDecides => verdict.perhaps(field),
-                }
-            }
+            let mut fields = fields(named, &["/spec"]);
+            fields.retain(|field| facts.field(field) != Effect::InPlace);
             if !fields.is_empty() {
-                verdict.note(are_fields_of(pair.after.at(infrastructure), &fields));
+                notes.push(are_fields_of(reference, &fields));
                 let api_version =
                     Reader::Pools.unread(kind, named.1.at("/apiVersion").and_then(Value::as_str));
                 if let Some(api_version) = api_version.filter(|_| Reader::Pools.knows(kind)) {
-                    verdict.note(format!(
+                    notes.push(format!(
                         "It is unknown which of its fields replace instances: {}.",
                         Reader::Pools.told(kind, api_version)
                     ));
                 }
             }
+            found.extend(fields.into_iter().map(|field| (facts.field(&field), field)));
+        }
+        for (reference, named) in self.of_cluster(pair.after) {
+            let fields = fields(named, facts.of_cluster());
+            if !fields.is_empty() {
+                notes.push(are_fields_of(Some(reference), &fields));
+                found.extend(fields.into_iter().map(|field| (Effect::Replaces, field)));
+            }
+        }
+        Self::judge_pool(pair, &facts, &found, notes)
+    }
+
+    /// What the fields of a pool that changed come to.
+    fn judge_pool(
+        pair: Pair<'_>,
+        facts: &PoolFacts<'_>,
+        found: &[(Effect, String)],
+        notes: Vec<String>,
+    ) -> Verdict {
+        let mut verdict = Verdict::default();
+        let mut only_new = Vec::new();
+        for (effect, field) in found {
+            match effect {
+                Effect::Replaces => verdict.definitely(field),
+                Effect::ProviderDecides => verdict.perhaps(field),
+                Effect::OnlyNew => only_new.push(field),
+                Effect::InPlace => {}
+            }
+        }
+        let replaces = verdict.is_definite() || verdict.is_unknown();
+        if !replaces {
+            only_new.iter().for_each(|field| verdict.definitely(field));
         }
         rolling(&mut verdict, pair);
         verdict.course.strategy = None;
-        if (verdict.is_definite() || verdict.is_unknown())
-            && let Some(field) = self.refresh_disabled(pair.after.at(infrastructure), kind)
-        {
+        notes.into_iter().for_each(|note| verdict.note(note));
+        if replaces {
+            if !only_new.is_empty() {
+                let named = few(only_new.iter().map(|field| format!("`{field}`")), NAMED, "more");
+                verdict.note(format!("Replaces no instance by itself: {}.", named.join(", ")));
+            }
+            verdict.note(facts.how());
+        } else if !only_new.is_empty() {
             verdict.replaces(Some(0));
-            verdict.note(format!(
-                "`{field}: true` of {kind}: no instance is replaced. Only new instances get the change."
-            ));
-        } else if verdict.is_definite() || verdict.is_unknown() {
-            verdict.note(if is_managed_pool(kind) {
-                "The provider replaces the nodes of its node group, by its own rules."
-            } else {
-                "The infrastructure provider replaces the instances in place."
-            });
+            let why = facts.why_kept().map(|why| format!("{why}: no instance is replaced."));
+            let why = why.unwrap_or_else(|| "No instance is replaced for this.".to_owned());
+            verdict.note(format!("{why} Only new instances get the change."));
         }
         verdict
     }
 
-    /// The field of a pool's infrastructure object that keeps the instances as they are, where it says so.
-    fn refresh_disabled(&self, reference: Option<&Value>, kind: &str) -> Option<String> {
-        let (_, named, name) = target(reference)?;
-        let object = find_value_in(&self.after, named, name)?;
-        let field = facts::refresh_disabled(kind, object)?;
-        (object.at(field) == Some(&Value::Bool(true)))
-            .then(|| field.trim_start_matches("/spec/").replace('/', "."))
+    /// What a pool's Cluster names, before and after: its infrastructure and its control plane.
+    fn of_cluster<'s>(&'s self, pool: &Value) -> Vec<(&'s Value, (&'s Value, &'s Value))> {
+        let name = pool.at("/spec/clusterName").and_then(Value::as_str);
+        let is_its =
+            |object: &&RenderedObject| is_cluster(&object.id) && name == Some(object.id.name.as_str());
+        let clusters = self.after.values().copied().filter(is_its);
+        let references = clusters.flat_map(|cluster| {
+            ["/spec/infrastructureRef", "/spec/controlPlaneRef"].map(|field| cluster.value.at(field))
+        });
+        references.flatten().filter_map(|it| Some((it, self.named(Some(it))?))).collect()
     }
 }
 

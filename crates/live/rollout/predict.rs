@@ -6,7 +6,7 @@ use super::cluster_change::{ClusterChange, LiveNames};
 use super::control_plane::managed_control_plane;
 use super::course::Verdict;
 use super::elsewhere::InOneVersion;
-use super::facts::{self, made_before};
+use super::facts;
 use super::owner::{Owner, annotation, replicas};
 use super::pair::Pair;
 use super::pointer::At;
@@ -129,7 +129,9 @@ impl ClusterChange<'_> {
             verdict.course.created = replicas(&new.value);
             let after = facts::ROLLOUT_AFTER.iter().find_map(|pointer| new.value.at(pointer)?.as_str());
             if let Some(time) = after {
-                verdict.note(made_before("Machines", time));
+                let is_deployment = owner == Owner::Deployment;
+                let said = if is_deployment { facts::set_made_before } else { facts::made_before };
+                verdict.note(said("Machines", time));
             }
             verdict
         };

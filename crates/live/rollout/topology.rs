@@ -2,7 +2,8 @@
 
 use super::class::{Cause, ClassSides, Comparison, Group, Outcome, Strategies, changed_variables, groups};
 use super::course::Verdict;
-use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE, made_before};
+use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE};
+use super::held_back::{Part, is_held_back};
 use super::numbers::Numbers;
 use super::owner::annotation;
 use super::pointer::At;
@@ -25,26 +26,20 @@ pub(super) fn topology(before: &Value, after: &Value, sides: &ClassSides<'_>, ap
     let (old, new) = (groups(before), groups(after));
     let strategies = Strategies::of(sides, &new);
     let mut notes = GroupNotes::default();
-    let mut held = "";
     let mut parts = Vec::new();
     for group in &new {
         let earlier = old.iter().find(|earlier| earlier.name == group.name && earlier.list == group.list);
-        if annotation(group.value, HOLD_UPGRADE).is_some() {
-            held = group.list;
-        }
-        let waits =
-            (held == group.list && !held.is_empty()) || annotation(group.value, DEFER_UPGRADE).is_some();
         let mut part = match earlier {
-            Some(earlier) => change.part(&mut verdict, &mut notes, [earlier, group], waits),
-            None => added(&mut verdict, group),
+            Some(earlier) => {
+                let turn = Part::of([&old, &new], group, change.upgraded);
+                if change.upgraded && is_held_back(&old, group) {
+                    notes.add(group, "An annotation held it back before. If it is behind, Cluster API refuses another version until it has followed.".to_owned());
+                }
+                change.part(&mut verdict, &mut notes, [earlier, group], turn)
+            }
+            None => added(&mut verdict, group, change.upgraded.then_some(&mut notes)),
         };
         strategies.say(&mut part, earlier, group, &mut notes);
-        if waits && change.upgraded {
-            verdict.note(format!(
-                "`{}` keeps its version until somebody removes its annotation (`{DEFER_UPGRADE}` or `{HOLD_UPGRADE}`).",
-                group.name
-            ));
-        }
         parts.push(part);
     }
     for group in old.iter().filter(|old| !new.iter().any(|new| new.name == old.name && new.list == old.list))
@@ -148,37 +143,53 @@ impl<'c, 'v> Change<'c, 'v> {
         if causes.is_empty() { Outcome::Nothing } else { Outcome::Perhaps(causes) }
     }
 
-    /// One group that is there before and after. One that keeps its version in an upgrade is left as it is
-    /// altogether until it follows: Cluster API does it all in one go (`updateMachineDeployment`).
+    /// One group that is there before and after.
     fn part(
         &self,
         verdict: &mut Verdict,
         notes: &mut GroupNotes,
         both: [&Group<'_>; 2],
-        waits: bool,
+        turn: Part,
     ) -> RolloutPart {
         let group = both[1];
         let numbers = Numbers { before: both[0].replicas, after: group.replicas };
-        let (created, deleted) = (numbers.created(), numbers.deleted());
-        if created != Some(0) && created.is_some() || deleted != Some(0) && deleted.is_some() {
-            verdict.scales(&format!("{}/replicas", group.path));
-        }
-        let left_alone = self.upgraded && waits;
         let outcome = self.outcome(both);
         if let Outcome::Surely(causes) | Outcome::Perhaps(causes) = &outcome {
             notes.reached.extend(causes.iter().map(|cause| cause.path.clone()));
         }
-        let replaced = if left_alone {
+        let (mut created, mut deleted) = (numbers.created(), numbers.deleted());
+        let is_scaled = created.is_some_and(|some| some > 0) || deleted.is_some_and(|some| some > 0);
+        let mut of_group = Verdict::default();
+        let replaced = if matches!(turn, Part::Waits) {
+            (created, deleted) = (Some(0), Some(0));
+            notes.add(group, format!("Its version stays until somebody removes the annotation (`{DEFER_UPGRADE}` or `{HOLD_UPGRADE}`). Cluster API refuses a later version until then."));
+            if let (true, Some(before), Some(after)) = (is_scaled, numbers.before, numbers.after) {
+                notes.add(group, format!("Its count stays {before} until it follows, and is {after} then."));
+            }
             Some(0)
         } else {
-            let own = self.own_fields(verdict, both);
-            let (rolls, perhaps) = take(verdict, notes, group, outcome);
+            if is_scaled {
+                of_group.scales(&format!("{}/replicas", group.path));
+            }
+            let own = self.own_fields(&mut of_group, both);
+            let (rolls, mut perhaps) = take(&mut of_group, notes, group, outcome);
+            if let Part::Released(field) = &turn {
+                of_group.perhaps(field);
+                notes.add(group, "Nothing holds back its upgrade any more. If its machines are behind, they are replaced now.".to_owned());
+                perhaps = true;
+            }
             match (self.upgraded || own || rolls, perhaps) {
                 (true, _) => numbers.replaced_in(self.course.times(group)),
                 (false, true) => None,
                 (false, false) => Some(0),
             }
         };
+        let may_wait = matches!(turn, Part::MayWait);
+        if may_wait && of_group.doubt() {
+            notes.add(group, "An annotation holds back its upgrade. If it is behind, nothing of this reaches it until it follows.".to_owned());
+        }
+        verdict.add(of_group);
+        let replaced = replaced.filter(|replaced| !may_wait || *replaced == 0);
         let name = group.name.clone();
         RolloutPart { name, replaced, created, deleted, order: order(group) }
     }
@@ -198,7 +209,9 @@ impl<'c, 'v> Change<'c, 'v> {
             verdict.definitely(&format!("{}{field}", group.path));
             rolls = true;
             if let Some(time) = value.as_str() {
-                verdict.note(made_before(&format!("Machines of `{}`", group.name), time));
+                let of_plane = group.list == "controlPlane";
+                let said = if of_plane { facts::made_before } else { facts::set_made_before };
+                verdict.note(said(&format!("Machines of `{}`", group.name), time));
             }
         }
         rolls
@@ -258,9 +271,12 @@ fn order(group: &Group<'_>) -> u32 {
     if group.list == "controlPlane" { 1 } else { 2 }
 }
 
-/// One group that comes.
-fn added(verdict: &mut Verdict, group: &Group<'_>) -> RolloutPart {
+/// One group that comes; in an upgrade not at once.
+fn added(verdict: &mut Verdict, group: &Group<'_>, upgraded: Option<&mut GroupNotes>) -> RolloutPart {
     verdict.scales(&group.path);
+    if let Some(notes) = upgraded {
+        notes.add(group, "It comes once the control plane is upgraded and stable.".to_owned());
+    }
     let name = group.name.clone();
     RolloutPart { name, replaced: Some(0), created: group.replicas, deleted: Some(0), order: order(group) }
 }
@@ -310,7 +326,8 @@ impl Verdict {
         self.course.created = sum(|part| part.created);
         self.course.deleted = sum(|part| part.deleted);
         self.machines = self.course.replaced;
-        if self.is_unknown() {
+        // What perhaps happens may be a count alone.
+        if self.is_unknown() && self.course.replaced != Some(0) {
             self.machines = None;
         }
     }

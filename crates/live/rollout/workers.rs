@@ -28,7 +28,7 @@ impl ClusterChange<'_> {
             }
             return verdict;
         }
-        Self::rollout_after(&mut verdict, pair);
+        Self::rollout_after(&mut verdict, pair, facts::set_made_before);
         let strategy = |value: &Value| {
             facts::STRATEGIES
                 .iter()

@@ -95,13 +95,20 @@ const KNOWN: &[Known] = &[
     Known {
         reader: Reader::Pools,
         group: INFRASTRUCTURE,
-        kinds: &["AWSMachinePool", "DevMachinePool", "DockerMachinePool", "OCIMachinePool"],
+        kinds: &[
+            "AWSMachinePool",
+            "AWSManagedMachinePool",
+            "DevMachinePool",
+            "DockerMachinePool",
+            "OCIMachinePool",
+            "OCIManagedMachinePool",
+        ],
         versions: BETA,
     },
     Known {
         reader: Reader::Pools,
         group: INFRASTRUCTURE,
-        kinds: &["AzureMachinePool"],
+        kinds: &["AzureMachinePool", "AzureManagedMachinePool", "GCPMachinePool", "GCPManagedMachinePool"],
         versions: &["v1beta1"],
     },
     Known {
@@ -121,6 +128,12 @@ const KNOWN: &[Known] = &[
         group: CONTROL_PLANE,
         kinds: &["TalosControlPlane"],
         versions: &["v1alpha3"],
+    },
+    Known {
+        reader: Reader::ControlPlanes,
+        group: CONTROL_PLANE,
+        kinds: &["K0sControlPlane"],
+        versions: BETA,
     },
 ];
 

@@ -146,9 +146,16 @@ fn other_control_planes_and_topologies_are_guarded_too() {
     assert_eq!(verdicts(&topology("v1.36.0"), &alive), Vec::<String>::new());
     assert!(verdicts(&topology("v1.34.3"), &alive)[0].contains("VersionBelowLive"));
     assert!(verdicts(&topology("v1.37.0"), &alive)[0].contains("SkipsMinor"));
-    // A class that lists its versions is gone through by Cluster API itself.
-    let chained = format!("{alive}spec: {{kubernetesVersions: [v1.35.1, v1.36.0, v1.37.0]}}\n");
-    assert_eq!(verdicts(&topology("v1.37.0"), &chained), Vec::<String>::new());
+    // Cluster API goes through the versions that a class lists, or that a runtime extension plans.
+    for class in [
+        "kubernetesVersions: [v1.35.1, v1.36.0, v1.37.0]",
+        "upgrade: {external: {generateUpgradePlanExtension: plan.upgrades}}",
+    ] {
+        let alive = format!("{alive}spec: {{{class}}}\n");
+        assert_eq!(verdicts(&topology("v1.37.0"), &alive), Vec::<String>::new(), "{class}");
+    }
+    let gap = format!("{alive}spec: {{kubernetesVersions: [v1.35.1, v1.37.0]}}\n");
+    assert!(verdicts(&topology("v1.37.0"), &gap)[0].contains("SkipsMinor"));
 }
 
 #[test]

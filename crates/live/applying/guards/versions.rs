@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::broken::Broken;
 use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
 use capstan_kustomize::render::RenderedObject;
+use capstan_model::chained_upgrade::control_plane_steps;
 use capstan_model::kinds::{VersionRole, is_cluster, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::KubernetesVersion;
@@ -56,7 +57,9 @@ pub(super) fn check(
             continue;
         }
         let may_skip = match role {
-            VersionRole::ControlPlane => goes_through(object, &wanted, rendered, live),
+            VersionRole::ControlPlane => {
+                goes_through(object, spec.as_ref().unwrap_or(highest), &wanted, rendered, live)
+            }
             VersionRole::Workers => catches_up(object, &wanted, live),
         };
         if may_skip {
@@ -115,10 +118,11 @@ fn catches_up(workers: &RenderedObject, wanted: &KubernetesVersion, live: &LiveO
     lowest.is_some_and(|lowest| wanted.minor() <= lowest)
 }
 
-/// A class that lists its versions lets Cluster API go through those between by itself: each minor must be
-/// there.
+/// Cluster API goes through the minors between by itself where the class lists a version of each, or names a runtime
+/// extension that plans upgrades.
 fn goes_through(
     cluster: &RenderedObject,
+    from: &KubernetesVersion,
     wanted: &KubernetesVersion,
     rendered: &[RenderedObject],
     live: &LiveObjects,
@@ -134,6 +138,12 @@ fn goes_through(
         .find(|object| class.means(namespace, &object.id))
         .map(|object| &object.value)
         .or_else(|| live.meant(&class, namespace));
-    let listed = value.and_then(|class| class.pointer("/spec/kubernetesVersions")).and_then(Value::as_array);
-    listed.is_some_and(|listed| listed.iter().any(|version| version.as_str() == Some(wanted.as_str())))
+    let Some(class) = value else { return false };
+    if class.pointer("/spec/upgrade/external/generateUpgradePlanExtension").is_some() {
+        return true;
+    }
+    let listed = class.pointer("/spec/kubernetesVersions").and_then(Value::as_array);
+    let parsed = |version: &Value| KubernetesVersion::parse(version.as_str()?);
+    let listed: Vec<KubernetesVersion> = listed.into_iter().flatten().filter_map(parsed).collect();
+    control_plane_steps(&listed, from, wanted).is_some()
 }

@@ -4,8 +4,9 @@ use std::fmt;
 
 use super::changes::Changes;
 use crate::live_objects::{LiveObjects, text};
-use crate::rollout::facts::{self, PoolInfrastructure};
+use crate::rollout::facts;
 use crate::rollout::observed::{OwnerVerdict, Readiness, State, Verdict, control_plane_reference};
+use crate::rollout::pools::{Effect, PoolFacts};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{is_cluster, is_control_plane, is_workers, names};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -140,10 +141,8 @@ pub(super) fn replaces_machines(object: &RenderedObject, fields: &[FieldPath]) -
             let machines = below(&path, "/spec/template/spec") && !any_below(&path, facts::WORKERS_IN_PLACE);
             return machines || path == "/spec" || path == "/spec/template" || any_below(&path, ROLL_BESIDES);
         }
-        match facts::pool_infrastructure(&id.kind, &object.value) {
-            PoolInfrastructure::Below(prefixes) => path == "/spec" || any_below(&path, prefixes),
-            PoolInfrastructure::ProviderDecides => below(&path, "/spec"),
-        }
+        // What only new instances get belongs to the new version as well.
+        PoolFacts::of(&id.kind, Some(&object.value)).field(&path) != Effect::InPlace
     })
 }
 

@@ -6,10 +6,11 @@ use super::blueprint::{Blueprint, Group, Part, Template};
 use super::patches::{Patched, Trace, external, patched, patches};
 use super::value::{Work, holds_uncomputed, is_uncomputed, surely_differ};
 use super::variables::{Variables, given, places, size};
-use crate::rollout::facts::{self, PoolInfrastructure, ROLLOUT_AFTER};
+use crate::rollout::facts::ROLLOUT_AFTER;
 use crate::rollout::own_fields::own_fields;
 use crate::rollout::pair::{Pair, differing, some};
 use crate::rollout::pointer::{At, is_below};
+use crate::rollout::pools::{Effect, PoolFacts};
 use crate::rollout::references::target;
 use capstan_model::kinds::{self, KindRole, Machines};
 use capstan_plan::merge::AppliedBy;
@@ -431,12 +432,10 @@ fn all(pair: Pair<'_>) -> Vec<String> {
 /// `Some(None)` where a field of a pool's infrastructure replaces instances for sure, `None` where it never does.
 #[expect(clippy::option_option, reason = "whether it counts at all, and then whether that is sure")]
 fn pool_field(kind: &str, object: &Value, path: &str) -> Option<Option<Doubt>> {
-    match facts::pool_infrastructure(kind, object) {
-        PoolInfrastructure::Below(fields) => fields.iter().any(|field| is_below(path, field)).then_some(None),
-        PoolInfrastructure::ProviderDecides => {
-            let in_place = facts::POOL_IN_PLACE.iter().any(|field| is_below(path, field));
-            (!in_place).then_some(Some(Doubt::Controller))
-        }
+    match PoolFacts::of(kind, Some(object)).field(path) {
+        Effect::Replaces => Some(None),
+        Effect::ProviderDecides => Some(Some(Doubt::Controller)),
+        Effect::OnlyNew | Effect::InPlace => None,
     }
 }
 

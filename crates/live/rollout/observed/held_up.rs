@@ -2,7 +2,7 @@
 //!
 //! What is missing and will not come by itself is told after a short while; that nothing moves, after a
 //! long one. Movement is a machine made, a machine on its way out, a machine that reached another step on
-//! its way up, and the moment at which something went wrong or fell due: a node that went away a minute ago, or a
+//! its way up, whatever a machine says of its update in place, and the moment at which something went wrong or fell due: a node that went away a minute ago, or a
 //! `rollout.after` that has just come, holds up no rollout of last month.
 
 use jiff::{SignedDuration, Timestamp};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::machines::ObservedMachine;
 use super::observed_owner::{ObservedOwner, is_owned_by_topology, owner_named};
-use super::reading::{Condition, Reading, conditions, time, written};
+use super::reading::{Condition, Reading, conditions, status_written, time, written};
 use super::rules::{Ends, Standing, is_applied, waits_for_nobody};
 use super::verdict::{MachineAge, State};
 use crate::live_objects::{is_terminating, text};
@@ -28,7 +28,7 @@ pub(super) struct HeldUp {
 
 /// Reasons of a machine's conditions that do not pass by themselves.
 const GONE: &[&str] = &["ObjectDoesNotExist", "ObjectDeleted"];
-const HOPELESS: &[&str] = &["CannotBeRemediated", "InPlaceUpdateFailed", "RemediationTemplateNotFound"];
+const HOPELESS: &[&str] = &["CannotBeRemediated", "RemediationTemplateNotFound"];
 
 pub(super) fn held_up(
     owner: &ObservedOwner<'_>,
@@ -145,6 +145,10 @@ fn last_movement(
     let broke = machines.iter().filter_map(|machine| {
         machine.condition(&["Ready"]).filter(|ready| !ready.is_true()).and_then(|ready| ready.since)
     });
+    // The condition keeps the time at which the update began. A failure that goes on writes nothing new.
+    let updated = machines.iter().filter_map(|machine| {
+        machine.updating()?.since.into_iter().chain(status_written(machine.object)).max()
+    });
     let went_wrong = ["Available", "MachinesReady", "MachinesUpToDate", "Ready", "TopologyReconciled"]
         .iter()
         .filter_map(|kind| reading.condition(kind))
@@ -157,10 +161,10 @@ fn last_movement(
         .filter_map(|reference| owner.live.meant(reference, owner.id.namespace.as_deref()))
         .filter_map(written);
     let began = reading.rolling_since().into_iter().chain(reading.written()).chain(parts);
-    moved.chain(broke).chain(went_wrong).chain(began).max()
+    moved.chain(broke).chain(updated).chain(went_wrong).chain(began).max()
 }
 
-/// Who is to blame: a machine that does not come up, one that does not go, a set that is blocked, else the
+/// Who is to blame: a machine whose update in place does not end, one that does not come up, one that does not go, a set that is blocked, else the
 /// owner itself.
 fn culprit(
     owner: &ObservedOwner<'_>,
@@ -168,6 +172,11 @@ fn culprit(
     machines: &[ObservedMachine<'_>],
     standing: &Standing,
 ) -> (ObjectId, String) {
+    let updating =
+        machines.iter().find_map(|machine| Some((machine.id.clone(), machine.updating()?.sentence())));
+    if let Some(updating) = updating {
+        return updating;
+    }
     let coming = machines.iter().find(|machine| {
         !is_terminating(machine.object) && !machine.is_ready() && machine.state.age == MachineAge::New
     });

@@ -29,9 +29,19 @@ impl ObservedMachine<'_> {
         kinds.iter().find_map(|kind| self.conditions.iter().find(|condition| condition.kind == *kind))
     }
 
+    /// The condition of a machine that is updated in place: unlike others it is `True` meanwhile, also where the
+    /// update fails.
+    pub(super) fn updating(&self) -> Option<&Condition<'_>> {
+        updating(&self.conditions)
+    }
+
     pub(super) fn is_ready(&self) -> bool {
         self.condition(&["Ready"]).is_some_and(Condition::is_true)
     }
+}
+
+fn updating<'c, 'v>(conditions: &'c [Condition<'v>]) -> Option<&'c Condition<'v>> {
+    conditions.iter().find(|condition| condition.kind == "Updating" && condition.is_true())
 }
 
 /// Conditions in the order in which a machine comes up: the first that is not met holds it up.
@@ -88,7 +98,10 @@ impl ObservedOwner<'_> {
             state: if terminating { "Deleting" } else { phase }.to_owned(),
             age: if overdue.is_some() { MachineAge::Old } else { self.age(machine, &conditions) },
             version: text(machine, "/spec/version").map(str::to_owned),
-            words: held.filter(|_| !terminating).map(|condition| said(&condition.sentence())),
+            words: updating(&conditions)
+                .or(held)
+                .filter(|_| !terminating)
+                .map(|condition| said(&condition.sentence())),
         };
         ObservedMachine { state, id, object: machine, created: created(machine), overdue, conditions }
     }

@@ -173,6 +173,14 @@ pub(super) fn written(object: &Value) -> Option<Timestamp> {
     ours.filter_map(|entry| time(entry.get("time"))).max()
 }
 
+/// When a controller last changed something in the status of an object, as far as that is known.
+pub(super) fn status_written(object: &Value) -> Option<Timestamp> {
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let of_status =
+        entries.into_iter().flatten().filter(|entry| text(entry, "/subresource") == Some("status"));
+    of_status.filter_map(|entry| time(entry.get("time"))).max()
+}
+
 /// When anybody last changed what an object asks for, as far as that is known.
 pub(super) fn spec_written(object: &Value) -> Option<Timestamp> {
     let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);

@@ -192,6 +192,7 @@ fn of_a_version_that_is_not_known_nobody_can_tell() {
                 "KubeadmControlPlane" => (CONTROL_PLANE, "content: a", "content: b"),
                 "RKE2ControlPlane" => (RKE2, "cni: calico", "cni: cilium"),
                 "TalosControlPlane" => (TALOS, "talosVersion: v1.8", "talosVersion: v1.9"),
+                "K0sControlPlane" => (K0S, "--enable-worker", "--debug"),
                 other => panic!("nobody reads {other}"),
             };
             let found = |version: &str| {
@@ -302,10 +303,18 @@ fn control_planes_of_other_providers() {
                 ],
                 "3 offline [/spec/machineTemplate/infrastructureRef/name /spec/version] 3/0/0",
             ),
-            // Nobody has read its code for this.
             (
                 &[("/spec/k0sConfigSpec/args/0", json!("--debug"))],
-                "? unknown [/spec/k0sConfigSpec/args] ?/0/0",
+                "3 offline [/spec/k0sConfigSpec/args] 3/0/0",
+            ),
+            // The configuration of k0s itself is written where the machines are, but of older machines.
+            (&[("/spec/k0sConfigSpec/k0s/spec/telemetry", json!({"enabled": false}))], "nothing"),
+            (
+                &[
+                    ("/spec/version", json!("v1.31.1+k0s.0")),
+                    ("/spec/k0sConfigSpec/k0s/spec/telemetry", json!({"enabled": false})),
+                ],
+                "0 offline [/spec/version] 0/0/0",
             ),
         ],
     );
@@ -359,4 +368,41 @@ spec:
         edited.starts_with("3 offline [/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs"),
         "{edited}"
     );
+}
+
+/// `k0s` is there on both sides: only then is a change below it one of a field of its own.
+#[test]
+fn the_api_and_the_storage_of_k0s_may_replace_machines() {
+    let fixture =
+        K0S.replace("{args: [--enable-worker]}", "{k0s: {spec: {api: {port: 1}, storage: {type: etcd}}}}");
+    check(
+        &fixture,
+        &[
+            (
+                &[("/spec/k0sConfigSpec/k0s/spec/api/port", json!(2))],
+                "? unknown [/spec/k0sConfigSpec/k0s/spec/api/port] ?/0/0",
+            ),
+            (&[("/spec/k0sConfigSpec/k0s/spec/network", json!({"provider": "calico"}))], "nothing"),
+        ],
+    );
+}
+
+#[test]
+fn k0s_goes_about_it_as_its_strategy_says() {
+    let notes = |strategy: &str, replicas: u32| {
+        let fixture =
+            K0S.replace("replicas: 3", &format!("replicas: {replicas}\n  updateStrategy: {strategy}"));
+        let (before, after) = pair(&fixture, &[("/spec/k0sConfigSpec/args/0", json!("--debug"))]);
+        rollouts(&[before], &[after], AppliedBy::Others).remove(0).course.notes
+    };
+    let joins = "One at a time: a new machine joins, then an old one is deleted.";
+    let goes = "One at a time: an old machine is deleted, then a new one joins.";
+    for (strategy, replicas, said) in [
+        ("InPlace", 3, joins),
+        ("Recreate", 3, joins),
+        ("RecreateDeleteFirst", 1, joins),
+        ("RecreateDeleteFirst", 3, goes),
+    ] {
+        assert_eq!(notes(strategy, replicas), [said], "{strategy} {replicas}");
+    }
 }

@@ -38,42 +38,183 @@ fn a_machine_pool() {
 
 #[test]
 fn the_infrastructure_of_a_pool_decides() {
-    let infrastructure = |kind: &str, spec: &str| {
-        format!(
-            "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: {kind}\nmetadata: {{name: mp, namespace: org}}\nspec: {spec}\n"
-        )
-    };
+    // Of each kind: a field of its object, the version of Kubernetes, the name of its bootstrap secret.
+    let stays = |field: &str| format!("0 offline [/spec/{field}] 0/0/0");
+    let rolls = |field: &str| format!("4 offline [/spec/{field}] 4/0/0");
+    let asks = |field: &str| format!("? unknown [/spec/{field}] ?/0/0");
+    let nothing = "nothing".to_owned();
     for (kind, before, after, expected) in [
-        ("AWSMachinePool", "{minSize: 1}", "{minSize: 2}", "nothing"),
+        ("AWSMachinePool", "{minSize: 1}", "{minSize: 2}", nothing.clone()),
+        (
+            "AWSMachinePool",
+            "{mixedInstancesPolicy: {a: 1}}",
+            "{mixedInstancesPolicy: {a: 2}}",
+            nothing.clone(),
+        ),
+        ("AWSMachinePool", "{additionalTags: {a: b}}", "{additionalTags: {a: c}}", rolls("additionalTags/a")),
         (
             "AWSMachinePool",
             "{awsLaunchTemplate: {instanceType: a}}",
             "{awsLaunchTemplate: {instanceType: b}}",
-            "4 offline [/spec/awsLaunchTemplate/instanceType] 4/0/0",
+            rolls("awsLaunchTemplate/instanceType"),
+        ),
+        (
+            "AWSMachinePool",
+            "{awsLaunchTemplate: {rootVolume: {size: 20}}}",
+            "{awsLaunchTemplate: {rootVolume: {size: 30}}}",
+            stays("awsLaunchTemplate/rootVolume/size"),
+        ),
+        (
+            "AWSMachinePool",
+            "{awsLaunchTemplate: {imageLookupOrg: a}}",
+            "{awsLaunchTemplate: {imageLookupOrg: b}}",
+            asks("awsLaunchTemplate/imageLookupOrg"),
+        ),
+        ("AzureMachinePool", "{template: {vmSize: a}}", "{template: {vmSize: b}}", stays("template/vmSize")),
+        (
+            "AzureMachinePool",
+            "{template: {image: {id: a}}}",
+            "{template: {image: {id: b}}}",
+            rolls("template/image/id"),
+        ),
+        ("AzureMachinePool", "{additionalTags: {a: b}}", "{additionalTags: {a: c}}", nothing.clone()),
+        ("GCPMachinePool", "{instanceType: a}", "{instanceType: b}", stays("instanceType")),
+        (
+            "OCIMachinePool",
+            "{instanceConfiguration: {shape: a}}",
+            "{instanceConfiguration: {shape: b}}",
+            stays("instanceConfiguration/shape"),
         ),
         (
             "DockerMachinePool",
             "{template: {customImage: a}}",
             "{template: {customImage: b}}",
-            "4 offline [/spec/template/customImage] 4/0/0",
+            rolls("template/customImage"),
         ),
         (
-            "AWSManagedMachinePool",
-            "{instanceType: a}",
-            "{instanceType: b}",
-            "? unknown [/spec/instanceType] ?/0/0",
+            "DockerMachinePool",
+            "{template: {preLoadImages: [a]}}",
+            "{template: {preLoadImages: [b]}}",
+            stays("template/preLoadImages"),
         ),
-        ("AWSManagedMachinePool", "{scaling: {minSize: 1}}", "{scaling: {minSize: 2}}", "nothing"),
-        ("AcmeMachinePool", "{a: 1}", "{a: 2}", "? unknown [/spec/a] ?/0/0"),
+        (
+            "DevMachinePool",
+            "{backend: {docker: {customImage: a}}}",
+            "{backend: {docker: {customImage: b}}}",
+            rolls("backend/docker/customImage"),
+        ),
+        ("AWSManagedMachinePool", "{instanceType: a}", "{instanceType: b}", asks("instanceType")),
+        ("AWSManagedMachinePool", "{scaling: {minSize: 1}}", "{scaling: {minSize: 2}}", nothing.clone()),
+        ("AWSManagedMachinePool", "{labels: {a: b}}", "{labels: {a: c}}", nothing.clone()),
+        ("AWSManagedMachinePool", "{amiVersion: a}", "{amiVersion: b}", rolls("amiVersion")),
+        ("AzureManagedMachinePool", "{scaling: {minSize: 1}}", "{scaling: {minSize: 2}}", nothing.clone()),
+        ("GCPManagedMachinePool", "{imageType: a}", "{imageType: b}", asks("imageType")),
+        ("OCIManagedMachinePool", "{nodeShape: a}", "{nodeShape: b}", stays("nodeShape")),
+        (
+            "OCIManagedMachinePool",
+            "{nodeShape: a, nodePoolCyclingDetails: {isNodeCyclingEnabled: true}}",
+            "{nodeShape: b, nodePoolCyclingDetails: {isNodeCyclingEnabled: true}}",
+            asks("nodeShape"),
+        ),
+        ("AcmeMachinePool", "{a: 1}", "{a: 2}", asks("a")),
     ] {
         let pool = POOL.replace("AWSMachinePool", kind);
-        let tree = |spec: &str| rendered(&format!("{pool}---\n{}", infrastructure(kind, spec)));
-        assert_eq!(
-            told(&rollouts(&tree(before), &tree(after), AppliedBy::Others)),
-            expected,
-            "{kind} {after}"
-        );
+        let tree = |spec: &str| {
+            rendered(&format!(
+                "{pool}---
+{}",
+                infrastructure(kind, spec)
+            ))
+        };
+        let found = rollouts(&tree(before), &tree(after), AppliedBy::Others);
+        assert_eq!(told(&found), expected, "{kind} {after}");
     }
+}
+
+fn infrastructure(kind: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: {kind}
+metadata: {{name: mp, namespace: org}}
+spec: {spec}
+"
+    )
+}
+
+#[test]
+fn versions_and_bootstrap_secrets_replace_instances_only_where_the_provider_looks_at_them() {
+    let [rolls, stays, asks] = ["4 offline", "0 offline", "? unknown"];
+    for (kind, spec, version, secret) in [
+        ("AWSMachinePool", "{awsLaunchTemplate: {instanceType: a}}", rolls, rolls),
+        // An image of its own.
+        ("AWSMachinePool", "{awsLaunchTemplate: {ami: {id: a}}}", stays, rolls),
+        ("AzureMachinePool", "{template: {vmSize: a}}", rolls, stays),
+        ("AzureMachinePool", "{template: {image: {id: a}}}", stays, stays),
+        ("GCPMachinePool", "{}", stays, stays),
+        ("OCIMachinePool", "{}", stays, stays),
+        ("DockerMachinePool", "{}", rolls, stays),
+        ("DevMachinePool", "{}", rolls, stays),
+        ("AWSManagedMachinePool", "{}", rolls, asks),
+        ("AzureManagedMachinePool", "{}", rolls, asks),
+        ("GCPManagedMachinePool", "{}", rolls, asks),
+        ("OCIManagedMachinePool", "{}", stays, stays),
+        ("OCIManagedMachinePool", "{nodePoolCyclingDetails: {isNodeCyclingEnabled: true}}", rolls, asks),
+        ("AcmeMachinePool", "{}", rolls, asks),
+    ] {
+        let tree = |version: &str, config: &str| {
+            let pool = POOL.replace("AWSMachinePool", kind).replace("v1.30.2", version);
+            let pool = pool.replace("KubeadmConfig, name: mp", &format!("KubeadmConfig, name: {config}"));
+            rendered(&format!(
+                "{pool}---
+{}",
+                infrastructure(kind, spec)
+            ))
+        };
+        for (after, field, expected) in [
+            (tree("v1.31.1", "mp"), "version", version),
+            (tree("v1.30.2", "b"), "bootstrap/configRef/name", secret),
+        ] {
+            let found = rollouts(&tree("v1.30.2", "mp"), &after, AppliedBy::Others);
+            let count = expected.split(' ').next().unwrap();
+            let expected = format!("{expected} [/spec/template/spec/{field}] {count}/0/0");
+            assert_eq!(told(&found), expected, "{kind} {spec}");
+        }
+    }
+}
+
+/// Tags of an AWSCluster are those of each launch template as well.
+#[test]
+fn tags_of_the_cluster_replace_the_instances_of_its_pools() {
+    let tree = |tags: &str, cluster: &str| {
+        let pool = POOL.replace(
+            "spec:
+  replicas: 4",
+            &format!(
+                "spec:
+  clusterName: {cluster}
+  replicas: 4"
+            ),
+        );
+        rendered(&format!(
+            "{pool}---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {{name: c, namespace: org}}
+spec: {{infrastructureRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSCluster, name: c}}}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSCluster
+metadata: {{name: c, namespace: org}}
+spec: {{additionalTags: {tags}, region: a}}
+"
+        ))
+    };
+    let found = rollouts(&tree("{a: b}", "c"), &tree("{a: c}", "c"), AppliedBy::Others);
+    assert_eq!(told(&found), "4 offline [/spec/additionalTags/a] 4/0/0");
+    assert_eq!(found[0].course.notes[0], "In AWSCluster c: `/spec/additionalTags/a`.");
+    // Those of another Cluster are not.
+    let found = rollouts(&tree("{a: b}", "d"), &tree("{a: c}", "d"), AppliedBy::Others);
+    assert_eq!(told(&found), "nothing");
 }
 
 /// Cluster API Provider AWS replaces instances by an instance refresh, which can be disabled.
@@ -128,9 +269,10 @@ fn of_a_version_that_is_not_known_nobody_can_tell() {
                     known.group
                 ))
             };
+            let is_told = |note: &String| note.contains("is not read here");
             for version in known.versions {
                 let found = rollouts(&tree(version, "a"), &tree(version, "b"), AppliedBy::Others);
-                assert_eq!(told(&found), "nothing", "{kind} {version}");
+                assert!(!found.iter().flat_map(|one| &one.course.notes).any(is_told), "{kind} {version}");
             }
             let found = rollouts(&tree("v9", "a"), &tree("v9", "b"), AppliedBy::Others);
             assert_eq!(told(&found), "? unknown [/spec/displayName] ?/0/0", "{kind}");
@@ -172,7 +314,7 @@ spec: {{files: {files}}}
         image[0].course.notes,
         [
             "In AWSMachinePool mp: `/spec/awsLaunchTemplate/ami/id`.",
-            "The infrastructure provider replaces the instances in place.",
+            "The instance refresh ends instances without a drain, so disruption budgets are not asked. By default at least 90 % stay in service.",
         ]
     );
     let after = tree("{ami: {id: ami-1}, instanceType: a}", "[{path: /etc/a}]");

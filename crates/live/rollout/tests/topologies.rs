@@ -303,3 +303,109 @@ spec: {{{listed}}}
     assert_eq!(extension.0, "? offline [/spec/topology/version] ?/0/0");
     assert!(extension.1.starts_with("A runtime extension of the class chooses"), "{}", extension.1);
 }
+
+/// Where a group is behind the topology, Cluster API reconciles nothing of it.
+#[test]
+fn a_group_that_is_held_back_is_left_as_it_is_until_it_follows() {
+    const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
+    const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
+    let metadata = "/spec/topology/workers/machineDeployments/0/metadata";
+    let annotation = |name: &str| (metadata, json!({"annotations": {name: ""}}));
+    let replicas = ("/spec/topology/workers/machineDeployments/0/replicas", json!(6));
+    let version = ("/spec/topology/version", json!("v1.31.1"));
+    let annotated = |name: &str| {
+        TOPOLOGY.replace("name: one,", &format!("name: one, metadata: {{annotations: {{{name}: \"\"}}}},"))
+    };
+    let (plain, deferred, held) = (TOPOLOGY.to_owned(), annotated(DEFER), annotated(HOLD));
+    let path = |rest: &str| format!("[/spec/topology/workers/machineDeployments/0/{rest}]");
+    let removed = |name: &str| path(&format!("metadata/annotations/topology.cluster.x-k8s.io~1{name}"));
+    for (fixture, changes, expected) in [
+        // Not now: its count neither.
+        (
+            &plain,
+            vec![version.clone(), annotation(DEFER), replicas.clone()],
+            "11 offline [/spec/topology/version] 11/0/0".to_owned(),
+        ),
+        // The upgrade of a group may be a merge that changes no version.
+        (&deferred, vec![(metadata, json!(null))], format!("? unknown {} ?/0/0", removed("defer-upgrade"))),
+        (
+            &held,
+            vec![(metadata, json!(null))],
+            format!("? unknown {} ?/0/0", removed("hold-upgrade-sequence")),
+        ),
+        (
+            &held,
+            vec![("/spec/topology/workers/machineDeployments/0", json!(null))],
+            "? unknown [/spec/topology/workers/machineDeployments] ?/0/4".to_owned(),
+        ),
+        (&deferred, vec![annotation(HOLD)], "nothing".to_owned()),
+        // Whether it is behind, Git does not say.
+        (&deferred, vec![replicas], format!("0 unknown {} 0/2/0", path("replicas"))),
+        (
+            &deferred,
+            vec![("/spec/topology/workers/machineDeployments/0/failureDomain", json!("a"))],
+            format!("? unknown {} ?/0/0", path("failureDomain")),
+        ),
+        // One after it in the list is held too, and a pool is not.
+        (
+            &held,
+            vec![("/spec/topology/workers/machineDeployments/1/replicas", json!(3))],
+            "0 unknown [/spec/topology/workers/machineDeployments/1/replicas] 0/1/0".to_owned(),
+        ),
+        (
+            &held,
+            vec![("/spec/topology/workers/machinePools/0/replicas", json!(7))],
+            "0 offline [/spec/topology/workers/machinePools/0/replicas] 0/1/0".to_owned(),
+        ),
+        (&deferred, vec![version.clone()], "11 offline [/spec/topology/version] 11/0/0".to_owned()),
+        (
+            &deferred,
+            vec![version, (metadata, json!(null))],
+            "15 offline [/spec/topology/version] 15/0/0".to_owned(),
+        ),
+    ] {
+        check(fixture, &[(&changes, &expected)]);
+    }
+}
+
+#[test]
+fn it_is_said_what_a_group_that_is_held_back_waits_for() {
+    let annotations = "metadata: {annotations: {topology.cluster.x-k8s.io/defer-upgrade: \"\"}},";
+    let deferred = TOPOLOGY.replace("name: one,", &format!("name: one, {annotations}"));
+    let notes = |fixture: &str, changes: &[(&str, Value)]| {
+        let (before, after) = pair(fixture, changes);
+        rollouts(&[before], &[after], AppliedBy::Others).remove(0).course.notes
+    };
+    let order = "The control plane goes first, then the worker groups, 1 of a kind at a time.";
+    let version = ("/spec/topology/version", json!("v1.31.1"));
+    let replicas = ("/spec/topology/workers/machineDeployments/0/replicas", json!(6));
+    assert_eq!(
+        notes(&deferred, &[version.clone(), replicas.clone()]),
+        [
+            order,
+            "`one`: An annotation held it back before. If it is behind, Cluster API refuses another version until it has followed.",
+            "`one`: Its version stays until somebody removes the annotation (`topology.cluster.x-k8s.io/defer-upgrade` or `topology.cluster.x-k8s.io/hold-upgrade-sequence`). Cluster API refuses a later version until then.",
+            "`one`: Its count stays 4 until it follows, and is 6 then.",
+        ]
+    );
+    assert_eq!(
+        notes(&deferred, &[replicas]),
+        [
+            "`one`: An annotation holds back its upgrade. If it is behind, nothing of this reaches it until it follows."
+        ]
+    );
+    assert_eq!(
+        notes(&deferred, &[("/spec/topology/workers/machineDeployments/0/metadata", json!(null))]),
+        [
+            "`one`: Nothing holds back its upgrade any more. If its machines are behind, they are replaced now."
+        ]
+    );
+    let new = (
+        "/spec/topology/workers/machineDeployments/2",
+        json!({"class": "default", "name": "new", "replicas": 2}),
+    );
+    assert_eq!(
+        notes(TOPOLOGY, &[version, new]),
+        [order, "`new`: It comes once the control plane is upgraded and stable."]
+    );
+}

@@ -157,11 +157,13 @@ fn a_time_is_told_with_whom_it_replaces() {
     };
     let said = "Machines made before 2026-12-01T00:00:00Z are replaced after that time.";
     assert!(notes(CONTROL_PLANE, "/spec/rolloutAfter").contains(&said.to_owned()));
-    assert!(notes(DEPLOYMENT_V1BETA2, "/spec/rollout/after").contains(&said.to_owned()));
+    // A MachineDeployment looks at the age of its MachineSet.
+    let all = "Machines are replaced after 2026-12-01T00:00:00Z, however young they are. Only those whose MachineSet was made after that time stay.";
+    assert!(notes(DEPLOYMENT_V1BETA2, "/spec/rollout/after").contains(&all.to_owned()));
     assert_eq!(
         notes(TOPOLOGY, "/spec/topology/workers/machineDeployments/1/rollout/after"),
         [
-            "Machines of `two` made before 2026-12-01T00:00:00Z are replaced after that time.",
+            "Machines of `two` are replaced after 2026-12-01T00:00:00Z, however young they are. Only those whose MachineSet was made after that time stay.",
             // Where a topology speaks of rollouts, its class is not asked.
             "`two`: At most 1 more and 0 fewer than wanted at a time.",
         ]
@@ -171,7 +173,7 @@ fn a_time_is_told_with_whom_it_replaces() {
     let come = rollouts(std::slice::from_ref(&one), &[one.clone(), after], AppliedBy::Reconciler);
     assert_eq!(
         (told(&come), come[0].course.notes.as_slice()),
-        ("0 offline [/spec/replicas] 0/5/0".to_owned(), &[said.to_owned()][..])
+        ("0 offline [/spec/replicas] 0/5/0".to_owned(), &[all.to_owned()][..])
     );
 }
 

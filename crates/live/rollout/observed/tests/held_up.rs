@@ -138,3 +138,40 @@ fn what_nobody_will_bring_is_stuck_soon_and_what_does_not_move_after_a_while() {
         assert_eq!(stuck(rendered, &live, from), (at(since), id(on), words.to_owned()));
     }
 }
+
+/// `Updating` is true while an update fails too, and its time is that of the beginning: only the writes of the status
+/// say whether it goes on.
+#[test]
+fn an_update_in_place_moves_with_the_status_of_its_machine() {
+    let (owner, set) = (deployment(HALFWAY), machine_set("md-new", "cp-b"));
+    let updating = |reason: &str, written: Option<&str>| {
+        let conditions = json!([
+            {"type": "UpToDate", "status": "False", "reason": "Updating"},
+            {"type": "Updating", "status": "True", "reason": reason, "message": "kubelet is upgraded",
+             "lastTransitionTime": "2026-11-21T10:01:00Z"},
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T10:01:00Z"},
+        ]);
+        let machine = machine("md-a", ("MachineSet", "md-new"), VERSION, "09:00:00", &conditions);
+        let entry = |written: &str| {
+            json!([{"manager": "manager", "operation": "Apply", "subresource": "status",
+                    "time": format!("2026-11-21T{written}Z")}])
+        };
+        with(&machine, &[("/metadata/managedFields", written.map_or(Value::Null, entry))])
+    };
+    let words = "Updating: kubelet is upgraded".to_owned();
+    for reason in ["InPlaceUpdateFailed", "InPlaceUpdating"] {
+        for (written, before, from, since) in [
+            (Some("10:20:00"), "10:29:59", "10:30:00", "10:20:00"),
+            (Some("10:55:00"), "11:04:59", "11:05:00", "10:55:00"),
+            (None, "10:10:59", "10:11:00", "10:01:00"),
+        ] {
+            let machine = updating(reason, written);
+            let all = [&owner, &set, &machine];
+            let found = verdict(DEPLOYMENT, &all, before);
+            assert_eq!(found.state, State::Rolling, "{reason} {written:?}");
+            assert_eq!(found.machines[0].words.as_deref(), Some(words.as_str()), "{reason}");
+            let on = id("cluster.x-k8s.io/Machine org/md-a");
+            assert_eq!(stuck(DEPLOYMENT, &all, from), (at(since), on, words.clone()), "{reason} {written:?}");
+        }
+    }
+}
