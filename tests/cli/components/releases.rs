@@ -241,7 +241,7 @@ async fn an_answer_is_read_at_each_bound_and_refused_beyond() {
             "one more",
             registry,
             of_manifests(17),
-            at("own:v1.0.0", ": its index names 17 manifests, and 16 are read"),
+            at("own:v1.0.0", ": its index names 17 manifests, but at most 16 are read"),
         ),
         ("a token", registry, of_a_token(1_048_576), None),
         (
