@@ -60,7 +60,10 @@ fn a_tour_that_is_not_there_is_said_with_those_that_are() {
         .expect("the program starts");
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{complaint}");
-    assert!(complaint.contains("there is no tour `wave`; there are release, inventory, waves"), "{complaint}");
+    assert!(
+        complaint.contains("there is no tour `wave`; there are release, inventory, waves"),
+        "{complaint}"
+    );
 }
 
 #[test]
