@@ -1,6 +1,5 @@
 //! Where an upgrade leads, in words: from which source to which, and what that is where both are the same.
 
-use capstan_model::source::SourceKind;
 use capstan_plan::upgrade::{Basis, Upgrade, ValuesCourse};
 
 use super::values;
@@ -21,9 +20,6 @@ pub fn step_in_words(upgrade: &Upgrade, quoted: impl Fn(&str) -> String) -> Stri
                 (ValuesCourse::Changes, _) => format!(": other values under {}", name(to)),
             }
         }
-        (_, Some(to)) if *to.kind() == SourceKind::MIGRATION => {
-            format!(": API versions, to {}", quoted(to.path()))
-        }
         (Some(from), Some(to)) if from == to && upgrade.basis == Basis::Inferred => {
             format!(", recorded at {}", name(to))
         }
@@ -39,7 +35,7 @@ pub fn step_in_words(upgrade: &Upgrade, quoted: impl Fn(&str) -> String) -> Stri
 mod tests {
     use super::*;
     use crate::body::tests::upgrade;
-    use capstan_model::source::SourceId;
+    use capstan_model::source::{SourceId, SourceKind};
     use capstan_plan::upgrade::ValuesStep;
 
     #[test]

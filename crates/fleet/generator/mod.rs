@@ -31,7 +31,6 @@ mod inputs;
 mod inventory_change;
 mod judge;
 pub mod made_folders;
-mod migration;
 mod not_possible;
 mod onboarding;
 mod opening;
