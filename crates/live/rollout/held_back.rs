@@ -14,7 +14,7 @@ struct Hold<'g> {
 }
 
 /// Whether a group that is there before and after takes part in what happens.
-pub(super) enum Part {
+pub(super) enum GroupTurn {
     /// It follows at once.
     Takes,
     /// It is left as it is.
@@ -25,7 +25,7 @@ pub(super) enum Part {
     Released(String),
 }
 
-impl Part {
+impl GroupTurn {
     /// Of the group in these lists.
     pub(super) fn of(groups: [&[Group<'_>]; 2], group: &Group<'_>, is_upgraded: bool) -> Self {
         match (hold(groups[0], group), hold(groups[1], group)) {

@@ -6,7 +6,7 @@ use super::course::Verdict;
 use super::numbers::rolling;
 use super::pair::{Pair, differing};
 use super::pointer::At;
-use super::pools::{Effect, PoolFacts};
+use super::pools::{PoolEffect, PoolFacts};
 use super::references::{renamed, target, text};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{Reader, is_cluster};
@@ -24,7 +24,7 @@ impl ClusterChange<'_> {
         let kind = reference.and_then(|node| text(node, "kind")).unwrap_or_default();
         let object = target(reference).and_then(|(_, kind, name)| find_value_in(&self.after, kind, name));
         let facts = PoolFacts::of(kind, object);
-        let mut found: Vec<(Effect, String)> = Vec::new();
+        let mut found: Vec<(PoolEffect, String)> = Vec::new();
         let mut notes = Vec::new();
         let version = "/spec/template/spec/version";
         found.extend(pair.differs(version).then(|| (facts.version(), version.to_owned())));
@@ -40,10 +40,10 @@ impl ClusterChange<'_> {
             found.extend(fields.into_iter().map(|field| (facts.bootstrap(), field)));
         }
         if renamed(pair, infrastructure) {
-            found.push((Effect::Replaces, format!("{infrastructure}/name")));
+            found.push((PoolEffect::Replaces, format!("{infrastructure}/name")));
         } else if let Some(named) = self.named(pair.before.at(infrastructure)) {
             let mut fields = fields(named, &["/spec"]);
-            fields.retain(|field| facts.field(field) != Effect::InPlace);
+            fields.retain(|field| facts.field(field) != PoolEffect::InPlace);
             if !fields.is_empty() {
                 notes.push(are_fields_of(reference, &fields));
                 let api_version =
@@ -61,7 +61,7 @@ impl ClusterChange<'_> {
             let fields = fields(named, facts.of_cluster());
             if !fields.is_empty() {
                 notes.push(are_fields_of(Some(reference), &fields));
-                found.extend(fields.into_iter().map(|field| (Effect::Replaces, field)));
+                found.extend(fields.into_iter().map(|field| (PoolEffect::Replaces, field)));
             }
         }
         Self::judge_pool(pair, &facts, &found, notes)
@@ -71,17 +71,17 @@ impl ClusterChange<'_> {
     fn judge_pool(
         pair: Pair<'_>,
         facts: &PoolFacts<'_>,
-        found: &[(Effect, String)],
+        found: &[(PoolEffect, String)],
         notes: Vec<String>,
     ) -> Verdict {
         let mut verdict = Verdict::default();
         let mut only_new = Vec::new();
         for (effect, field) in found {
             match effect {
-                Effect::Replaces => verdict.definitely(field),
-                Effect::ProviderDecides => verdict.perhaps(field),
-                Effect::OnlyNew => only_new.push(field),
-                Effect::InPlace => {}
+                PoolEffect::Replaces => verdict.definitely(field),
+                PoolEffect::ProviderDecides => verdict.perhaps(field),
+                PoolEffect::OnlyNew => only_new.push(field),
+                PoolEffect::InPlace => {}
             }
         }
         let replaces = verdict.is_definite() || verdict.is_unknown();

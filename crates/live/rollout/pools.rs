@@ -13,7 +13,7 @@ use super::references::text;
 
 /// What becomes of the instances that are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum PoolEffect {
     /// They are replaced.
     Replaces,
     /// They stay as they are; only new ones get it.
@@ -24,7 +24,7 @@ pub(crate) enum Effect {
     ProviderDecides,
 }
 
-use Effect::{InPlace, OnlyNew, ProviderDecides, Replaces};
+use PoolEffect::{InPlace, OnlyNew, ProviderDecides, Replaces};
 
 /// Whether a setting of the infrastructure object keeps all instances as they are.
 enum Keeping {
@@ -35,16 +35,16 @@ enum Keeping {
     Unless(&'static str),
 }
 
-struct Row {
+struct PoolRow {
     kind: &'static str,
     /// The first that a field is at or below decides; then [`SHARED`], then `rest`.
-    fields: &'static [(&'static str, Effect)],
-    rest: Effect,
+    fields: &'static [(&'static str, PoolEffect)],
+    rest: PoolEffect,
     /// The version of Kubernetes, unless the object sets this field.
-    version: Effect,
+    version: PoolEffect,
     but_for: &'static str,
     /// Another name of the bootstrap secret.
-    bootstrap: Effect,
+    bootstrap: PoolEffect,
     keeping: Keeping,
     /// What its Cluster's infrastructure, or control plane, adds to each pool.
     of_cluster: &'static [&'static str],
@@ -52,7 +52,7 @@ struct Row {
 }
 
 /// A kind whose provider decides.
-const MANAGED: Row = Row {
+const MANAGED: PoolRow = PoolRow {
     kind: "",
     fields: &[],
     rest: ProviderDecides,
@@ -64,8 +64,8 @@ const MANAGED: Row = Row {
     how: "The provider replaces the nodes of its node group, by its own rules.",
 };
 
-const UNKNOWN: Row =
-    Row { how: "The infrastructure provider replaces the instances of its group.", ..MANAGED };
+const UNKNOWN: PoolRow =
+    PoolRow { how: "The infrastructure provider replaces the instances of its group.", ..MANAGED };
 
 /// Fields that replace no instance whatever the provider: bounds of the count, tags, and what is set on nodes that are
 /// there.
@@ -78,8 +78,8 @@ const SHARED: &[&str] = &[
     "/spec/scaling",
 ];
 
-const TABLE: &[Row] = &[
-    Row {
+const TABLE: &[PoolRow] = &[
+    PoolRow {
         kind: "AWSMachinePool",
         fields: &[
             ("/spec/additionalTags", Replaces),
@@ -108,7 +108,7 @@ const TABLE: &[Row] = &[
         how: "The instance refresh ends instances without a drain, so disruption budgets are not asked. By default at least 90 % stay in service.",
         ..MANAGED
     },
-    Row {
+    PoolRow {
         kind: "AzureMachinePool",
         fields: &[("/spec/template/image", Replaces), ("/spec/template", OnlyNew)],
         rest: InPlace,
@@ -117,22 +117,22 @@ const TABLE: &[Row] = &[
         how: "The provider drains and replaces its instances, by default with one more at a time.",
         ..MANAGED
     },
-    Row {
+    PoolRow {
         kind: "DevMachinePool",
         fields: &[("/spec/backend/docker/customImage", Replaces), ("/spec/backend", OnlyNew)],
         rest: InPlace,
         bootstrap: OnlyNew,
         ..UNKNOWN
     },
-    Row {
+    PoolRow {
         kind: "DockerMachinePool",
         fields: &[("/spec/template/customImage", Replaces), ("/spec/template", OnlyNew)],
         rest: InPlace,
         bootstrap: OnlyNew,
         ..UNKNOWN
     },
-    Row { kind: "GCPMachinePool", rest: OnlyNew, version: OnlyNew, bootstrap: OnlyNew, ..UNKNOWN },
-    Row {
+    PoolRow { kind: "GCPMachinePool", rest: OnlyNew, version: OnlyNew, bootstrap: OnlyNew, ..UNKNOWN },
+    PoolRow {
         kind: "OCIMachinePool",
         fields: &[("/spec/instanceConfiguration", OnlyNew)],
         rest: InPlace,
@@ -140,7 +140,7 @@ const TABLE: &[Row] = &[
         bootstrap: OnlyNew,
         ..UNKNOWN
     },
-    Row {
+    PoolRow {
         kind: "AWSManagedMachinePool",
         fields: &[
             ("/spec/amiVersion", Replaces),
@@ -150,9 +150,9 @@ const TABLE: &[Row] = &[
         ],
         ..MANAGED
     },
-    Row { kind: "AzureManagedMachinePool", ..MANAGED },
-    Row { kind: "GCPManagedMachinePool", ..MANAGED },
-    Row {
+    PoolRow { kind: "AzureManagedMachinePool", ..MANAGED },
+    PoolRow { kind: "GCPManagedMachinePool", ..MANAGED },
+    PoolRow {
         kind: "OCIManagedMachinePool",
         keeping: Keeping::Unless("/spec/nodePoolCyclingDetails/isNodeCyclingEnabled"),
         ..MANAGED
@@ -161,7 +161,7 @@ const TABLE: &[Row] = &[
 
 /// What is known of the pools of one infrastructure object.
 pub(crate) struct PoolFacts<'v> {
-    row: &'static Row,
+    row: &'static PoolRow,
     kind: &'v str,
     object: Option<&'v Value>,
 }
@@ -177,7 +177,7 @@ impl<'v> PoolFacts<'v> {
     }
 
     /// What a changed field of the object does.
-    pub(crate) fn field(&self, path: &str) -> Effect {
+    pub(crate) fn field(&self, path: &str) -> PoolEffect {
         if !is_below(path, "/spec") {
             return InPlace;
         }
@@ -194,14 +194,14 @@ impl<'v> PoolFacts<'v> {
     }
 
     /// What another version of Kubernetes does.
-    pub(super) fn version(&self) -> Effect {
+    pub(super) fn version(&self) -> PoolEffect {
         let is_set = self.object.is_some_and(|object| object.at(self.row.but_for).is_some());
         let own_image = is_set && !self.row.but_for.is_empty();
         self.kept(if own_image { OnlyNew } else { self.row.version })
     }
 
     /// What another name of the bootstrap secret does.
-    pub(super) fn bootstrap(&self) -> Effect {
+    pub(super) fn bootstrap(&self) -> PoolEffect {
         self.kept(self.row.bootstrap)
     }
 
@@ -229,7 +229,7 @@ impl<'v> PoolFacts<'v> {
         }
     }
 
-    fn kept(&self, effect: Effect) -> Effect {
+    fn kept(&self, effect: PoolEffect) -> PoolEffect {
         if effect != InPlace && self.why_kept().is_some() { OnlyNew } else { effect }
     }
 

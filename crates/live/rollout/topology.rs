@@ -3,7 +3,7 @@
 use super::class::{Cause, ClassSides, Comparison, Group, Outcome, Strategies, changed_variables, groups};
 use super::course::Verdict;
 use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE};
-use super::held_back::{Part, is_held_back};
+use super::held_back::{GroupTurn, is_held_back};
 use super::numbers::Numbers;
 use super::owner::annotation;
 use super::pointer::At;
@@ -31,7 +31,7 @@ pub(super) fn topology(before: &Value, after: &Value, sides: &ClassSides<'_>, ap
         let earlier = old.iter().find(|earlier| earlier.name == group.name && earlier.list == group.list);
         let mut part = match earlier {
             Some(earlier) => {
-                let turn = Part::of([&old, &new], group, change.upgraded);
+                let turn = GroupTurn::of([&old, &new], group, change.upgraded);
                 if change.upgraded && is_held_back(&old, group) {
                     notes.add(group, "An annotation held it back before. If it is behind, Cluster API refuses another version until it has followed.".to_owned());
                 }
@@ -149,7 +149,7 @@ impl<'c, 'v> Change<'c, 'v> {
         verdict: &mut Verdict,
         notes: &mut GroupNotes,
         both: [&Group<'_>; 2],
-        turn: Part,
+        turn: GroupTurn,
     ) -> RolloutPart {
         let group = both[1];
         let numbers = Numbers { before: both[0].replicas, after: group.replicas };
@@ -160,7 +160,7 @@ impl<'c, 'v> Change<'c, 'v> {
         let (mut created, mut deleted) = (numbers.created(), numbers.deleted());
         let is_scaled = created.is_some_and(|some| some > 0) || deleted.is_some_and(|some| some > 0);
         let mut of_group = Verdict::default();
-        let replaced = if matches!(turn, Part::Waits) {
+        let replaced = if matches!(turn, GroupTurn::Waits) {
             (created, deleted) = (Some(0), Some(0));
             notes.add(group, format!("Its version stays until somebody removes the annotation (`{DEFER_UPGRADE}` or `{HOLD_UPGRADE}`). Cluster API refuses a later version until then."));
             if let (true, Some(before), Some(after)) = (is_scaled, numbers.before, numbers.after) {
@@ -173,7 +173,7 @@ impl<'c, 'v> Change<'c, 'v> {
             }
             let own = self.own_fields(&mut of_group, both);
             let (rolls, mut perhaps) = take(&mut of_group, notes, group, outcome);
-            if let Part::Released(field) = &turn {
+            if let GroupTurn::Released(field) = &turn {
                 of_group.perhaps(field);
                 notes.add(group, "Nothing holds back its upgrade any more. If its machines are behind, they are replaced now.".to_owned());
                 perhaps = true;
@@ -184,7 +184,7 @@ impl<'c, 'v> Change<'c, 'v> {
                 (false, false) => Some(0),
             }
         };
-        let may_wait = matches!(turn, Part::MayWait);
+        let may_wait = matches!(turn, GroupTurn::MayWait);
         if may_wait && of_group.doubt() {
             notes.add(group, "An annotation holds back its upgrade. If it is behind, nothing of this reaches it until it follows.".to_owned());
         }

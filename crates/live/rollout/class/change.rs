@@ -10,7 +10,7 @@ use crate::rollout::facts::ROLLOUT_AFTER;
 use crate::rollout::own_fields::own_fields;
 use crate::rollout::pair::{Pair, differing, some};
 use crate::rollout::pointer::{At, is_below};
-use crate::rollout::pools::{Effect, PoolFacts};
+use crate::rollout::pools::{PoolEffect, PoolFacts};
 use crate::rollout::references::target;
 use capstan_model::kinds::{self, KindRole, Machines};
 use capstan_plan::merge::AppliedBy;
@@ -433,9 +433,9 @@ fn all(pair: Pair<'_>) -> Vec<String> {
 #[expect(clippy::option_option, reason = "whether it counts at all, and then whether that is sure")]
 fn pool_field(kind: &str, object: &Value, path: &str) -> Option<Option<Doubt>> {
     match PoolFacts::of(kind, Some(object)).field(path) {
-        Effect::Replaces => Some(None),
-        Effect::ProviderDecides => Some(Some(Doubt::Controller)),
-        Effect::OnlyNew | Effect::InPlace => None,
+        PoolEffect::Replaces => Some(None),
+        PoolEffect::ProviderDecides => Some(Some(Doubt::Controller)),
+        PoolEffect::OnlyNew | PoolEffect::InPlace => None,
     }
 }
 

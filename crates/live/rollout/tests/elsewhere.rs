@@ -127,7 +127,7 @@ fn the_own_render_wins() {
 fn a_class_that_is_not_known_says_why() {
     let other = edited(CLASS, "disk: 20", "disk: 40");
     let differ = |one: &str| classes(&[("one/k.yaml", one), ("two/k.yaml", &other)]);
-    let why = "ClusterClass `k` stands in one/k.yaml and two/k.yaml, and they differ.";
+    let why = "ClusterClass `k` is in one/k.yaml and two/k.yaml, and they differ.";
     let same = Elsewhere { before: differ(CLASS), after: differ(CLASS) };
     let after = edited(CLUSTER, "value: a", "value: b");
     let (told, notes) = becomes(CLUSTER, &after, &same);

@@ -18,6 +18,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("plan/policy/control_plane_replicas_even.rs", "where kubeadm is told about etcd"),
     ("plan/policy/kubernetes_api_removed.rs", "where kubeadm's files stand"),
     ("plan/policy/kubernetes_version_without_v.rs", "how two control planes' webhooks read a version"),
+    ("plan/policy/removed_apis.rs", "which API versions end, kind by kind"),
     ("plan/policy/refused_change.rs", "which fields kubeadm's webhook lets change"),
     ("kustomize/render", "kustomize's own tables"),
     ("live/owners/kubeconfig.rs", "what a kubeconfig calls itself"),
