@@ -6,7 +6,7 @@ use super::changes::Changes;
 use crate::live_objects::{LiveObjects, text};
 use crate::rollout::facts;
 use crate::rollout::observed::{OwnerVerdict, Readiness, State, Verdict, control_plane_reference};
-use crate::rollout::pools::{Effect, PoolFacts};
+use crate::rollout::pools::{PoolEffect, PoolFacts};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::kinds::{is_cluster, is_control_plane, is_workers, names};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -142,7 +142,7 @@ pub(super) fn replaces_machines(object: &RenderedObject, fields: &[FieldPath]) -
             return machines || path == "/spec" || path == "/spec/template" || any_below(&path, ROLL_BESIDES);
         }
         // What only new instances get belongs to the new version as well.
-        PoolFacts::of(&id.kind, Some(&object.value)).field(&path) != Effect::InPlace
+        PoolFacts::of(&id.kind, Some(&object.value)).field(&path) != PoolEffect::InPlace
     })
 }
 
