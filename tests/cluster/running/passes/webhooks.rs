@@ -77,7 +77,7 @@ async fn an_upgrade_whose_webhook_stays_silent_is_given_up() {
     assert_eq!(town.installed(CORE), "v1.0.0");
     let said = town.condition(CORE, "ProviderUpgraded");
     assert!(
-        said.contains("v1.1.0 was given up: webhook boxes.cluster-api.example does not answer"),
+        said.contains("v1.1.0 was rolled back: webhook boxes.cluster-api.example does not answer"),
         "{said}"
     );
 }

@@ -32,7 +32,7 @@ pub(super) static ALL: [Bomb; 21] = [
     bomb("tree", |_| Vec::new(), &["too often to list its files"]),
     bomb("many objects", many_objects, &["belongs to the whole management cluster"]),
     bomb("deep", deep, &["nested deeper than 200 levels"]),
-    bomb("aliases", aliases, &["more than 1000000 values, aliases expanded"]),
+    bomb("aliases", aliases, &["more than 1000000 values, aliases expanded", ENDED]),
     bomb("deepening", deepening, &["the object is nested deeper than 200 levels", ENDED]),
     bomb("text just below", |name| names(name, 2), &[""]),
     bomb(
