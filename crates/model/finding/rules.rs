@@ -71,6 +71,7 @@ entries! {
     KUBERNETES_VERSION_WITHOUT_V: "kubernetes-version-without-v", Warning, Free;
     KUBERNETES_WORKERS_AHEAD: "kubernetes-workers-ahead", Error, Free;
     KUBERNETES_WORKERS_BEHIND: "kubernetes-workers-behind", Error, Free;
+    KUBERNETES_WORKERS_CANNOT_GROW: "kubernetes-workers-cannot-grow", Warning, Free;
     KUSTOMIZATION_NOT_MERGED: "kustomization-not-merged", Error, Free;
     LIST_WITHOUT_KEY: "list-without-key", Warning, Free;
     MISSING_REFERENCE: "missing-reference", Warning, Free;

@@ -74,6 +74,7 @@ pub fn catalogue() -> &'static [&'static dyn Rule] {
         &kubernetes_version_without_v::KubernetesVersionWithoutV,
         &kubernetes_workers_ahead::KubernetesWorkersAhead,
         &kubernetes_workers_behind::KubernetesWorkersBehind,
+        &kubernetes_workers_cannot_grow::KubernetesWorkersCannotGrow,
         &kustomization_not_merged::KustomizationNotMerged,
         &list_without_key::ListWithoutKey,
         &missing_reference::MissingReference,

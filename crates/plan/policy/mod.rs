@@ -72,6 +72,7 @@ mod kubernetes_version_unsupported;
 mod kubernetes_version_without_v;
 mod kubernetes_workers_ahead;
 mod kubernetes_workers_behind;
+mod kubernetes_workers_cannot_grow;
 mod kustomization_not_merged;
 mod list_without_key;
 mod missing_reference;

@@ -17,6 +17,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("plan/policy/contract_mismatch.rs", "which kinds Cluster API's own releases serve"),
     ("plan/policy/control_plane_replicas_even.rs", "where kubeadm is told about etcd"),
     ("plan/policy/kubernetes_api_removed.rs", "where kubeadm's files stand"),
+    ("plan/policy/kubernetes_workers_cannot_grow.rs", "which template kubeadm joins machines with"),
     ("plan/policy/kubernetes_version_without_v.rs", "how two control planes' webhooks read a version"),
     ("plan/policy/refused_change.rs", "which fields kubeadm's webhook lets change"),
     ("kustomize/render", "kustomize's own tables"),
