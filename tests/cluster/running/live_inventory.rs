@@ -311,7 +311,7 @@ async fn a_definition_whose_finalizer_somebody_took_away_deletes_nothing_either(
         ready.is_some_and(|ready| {
             ready.reason == "FolderGone"
                 && ready.message.starts_with("the folder is gone from the inventory; ")
-                && ready.message.ends_with("bring its ClusterDefinition with `retire: true`")
+                && ready.message.ends_with("restore its ClusterDefinition with `retire: true`")
         })
     })
     .await;
