@@ -41,7 +41,7 @@ fn all_tours_are_played_and_the_demo_leaves_with_0() {
         "check success: The inventory: 4 of 6 clusters change, 4 roll 10 machines",
         "#12 Update shop/shop-staging from the inventory\n      replaced after the merge: 3 machines",
         "- canary: 0 of 1 done; is under way",
-        "Campaign fleet stands still (the audit is not over)",
+        "Campaign fleet is stopped (the audit is not over)",
         "check capstan/rollout in_progress: shop/canary-eu: 2 of 6 machines are up to date",
         "check capstan/rollout success: shop/canary-eu: done, 6 machines",
         "#4 Upgrade shop/web-eu from aws/v1.0.0 to aws/v1.1.0",
