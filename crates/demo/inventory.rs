@@ -37,12 +37,8 @@ edit reaches. Try it: open a pull request that changes another value.
 
 /// The commits that the repository begins with: a message, and the files.
 pub(super) fn begins_with() -> Vec<(&'static str, Vec<Edit>)> {
-    macro_rules! example {
-        ($($path:literal),+ $(,)?) => {
-            [$(Edit::write($path, include_str!(concat!("../../docs/examples/inventory/", $path)))),+]
-        };
-    }
     let files = example![
+        "inventory":
         "openstack/v1.0.0/schema.yaml",
         "openstack/v1.0.0/templates/cluster.yaml",
         "openstack/v1.0.0/templates/control-plane.yaml",

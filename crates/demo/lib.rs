@@ -5,6 +5,16 @@
 //! `capstan serve` starts it, learns of things by signed webhooks, and reads and writes over HTTP. All of it
 //! lives in temporary folders and is gone afterwards.
 
+/// Files of an example of the documentation, as a repository of the demo begins with them.
+macro_rules! example {
+    ($example:literal: $($path:literal),+ $(,)?) => {
+        [$(capstan_forge::Edit::write(
+            $path,
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/", $example, "/", $path)),
+        )),+]
+    };
+}
+
 mod arguments;
 mod failure;
 mod inventory;

@@ -2,8 +2,13 @@
 
 const WIDTH: usize = 100;
 
-/// Without the marks of Markdown, and without what keeps GitHub from reading marks into a text.
+/// Without comments and the marks of Markdown, and without what keeps GitHub from reading marks into a text.
 pub(super) fn plain(text: &str) -> String {
+    let mut text = text.to_owned();
+    while let Some((before, rest)) = text.split_once("<!--") {
+        let after = rest.split_once("-->").map_or("", |(_, after)| after);
+        text = format!("{before}{after}");
+    }
     text.replace("**", "").replace("<br>", " ").replace(['`', '\\', '\u{200b}'], "").trim().to_owned()
 }
 
@@ -62,7 +67,7 @@ pub(super) fn indented(text: &str, by: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cells, hunks, indented, row, section};
+    use super::{cells, hunks, indented, plain, row, section};
 
     const BODY: &str = "Upgrades it.\n\n| | |\n|---|---|\n| Changes | 2 changes in `1` file |\n\n### Conflicts, and how\n\n| a | **b** |\n\n### Findings\n\nnone\n";
 
@@ -71,6 +76,7 @@ mod tests {
         assert_eq!(row(BODY, "Changes").as_deref(), Some("2 changes in 1 file"));
         assert_eq!(row(BODY, "Findings"), None);
         assert_eq!(cells("| a | **b** |"), ["a", "b"]);
+        assert_eq!(plain("- <!-- {} -->`a`<!-- open **b**"), "- a");
         assert!(section(BODY, "Conflicts").contains("| a |"));
         assert!(!section(BODY, "Conflicts").contains("none"));
     }

@@ -72,8 +72,9 @@ impl Watch<'_> {
         Ok(pulls)
     }
 
-    /// The open pull request with that branch.
-    pub(super) fn pull_of(&self, branch: &str) -> Result<PullView, Failure> {
+    /// The open pull request that upgrades a cluster to a release.
+    pub(super) fn pull_of(&self, cluster: &str) -> Result<PullView, Failure> {
+        let branch = format!("capstan/upgrade/{cluster}");
         let found = self.open_pulls()?.into_iter().find(|pull| pull.head_branch == branch);
         found.ok_or_else(|| missing(&format!("no pull request has the branch {branch}")))
     }

@@ -66,7 +66,7 @@ impl ReleaseTour<'_> {
         let took = self
             .watch
             .until("a pull request for each cluster that the release concerns, with its check", |watch| {
-                let offered = OFFERED.iter().map(|cluster| watch.pull_of(&branch(cluster)));
+                let offered = OFFERED.iter().map(|cluster| watch.pull_of(cluster));
                 Ok(offered.flatten().filter(|pull| watch.check(pull).is_ok()).count() == OFFERED.len())
             })
             .await?;
@@ -94,7 +94,7 @@ impl ReleaseTour<'_> {
     }
 
     fn show_diff(&self) -> Result<(), Failure> {
-        let pull = self.watch.pull_of(&branch(CANARY))?;
+        let pull = self.watch.pull_of(CANARY)?;
         heading(3, &format!("What #{} writes, in part", pull.number))?;
         let diff = self.watch.forge.pull_diff(REPOSITORY, pull.number).map_err(failed)?;
         expect(diff.contains("+  version: v1.32.7"), || {
@@ -109,7 +109,7 @@ impl ReleaseTour<'_> {
     }
 
     fn show_conflict(&self) -> Result<(), Failure> {
-        let pull = self.watch.pull_of(&branch(CONFLICTING))?;
+        let pull = self.watch.pull_of(CONFLICTING)?;
         heading(4, &format!("A conflict in {CONFLICTING}, and what was kept"))?;
         let conflicts = section(&pull.body, "Conflicts");
         let row = conflicts
@@ -191,7 +191,7 @@ impl ReleaseTour<'_> {
     }
 
     async fn ask(&self) -> Result<(), Failure> {
-        let pull = self.watch.pull_of(&branch(CONFLICTING))?;
+        let pull = self.watch.pull_of(CONFLICTING)?;
         let command = "/capstan help";
         heading(7, &format!("{PLATFORM} comments on #{}: {command}", pull.number))?;
         let number = pull.number;
@@ -209,7 +209,7 @@ impl ReleaseTour<'_> {
     }
 
     async fn merge(&self) -> Result<(), Failure> {
-        let pull = self.watch.pull_of(&branch(CANARY))?;
+        let pull = self.watch.pull_of(CANARY)?;
         let number = pull.number;
         heading(8, &format!("{PLATFORM} merges #{number}"))?;
         let forge = self.watch.forge;
@@ -217,7 +217,7 @@ impl ReleaseTour<'_> {
         self.watch
             .until("nothing further for the merged cluster", |watch| {
                 let merged = watch.forge.pull(REPOSITORY, number).map_err(failed)?.state == PullState::Merged;
-                Ok(merged && watch.pull_of(&branch(CANARY)).is_err())
+                Ok(merged && watch.pull_of(CANARY).is_err())
             })
             .await?;
         let file = format!("{CANARY}/capstan.yaml");
@@ -229,8 +229,4 @@ impl ReleaseTour<'_> {
         say(&indented_lines(&record))?;
         say("   Nothing further is offered to it until the next release.")
     }
-}
-
-fn branch(cluster: &str) -> String {
-    format!("capstan/upgrade/{cluster}")
 }

@@ -51,16 +51,11 @@ campaigns:
     )
 }
 
-macro_rules! example {
-    ($($path:literal),+ $(,)?) => {
-        vec![$(Edit::write($path, include_str!(concat!("../../../docs/examples/platform/", $path)))),+]
-    };
-}
-
 /// The commits that the repository begins with: a message, and the files.
 pub(super) fn begins_with() -> Vec<(&'static str, Vec<Edit>)> {
     let own = [Edit::write(".capstan.yaml", settings()), Edit::write("README.md", README)];
     let files = example![
+        "platform":
         "aws/v1.0.0/base/cluster.yaml",
         "aws/v1.0.0/base/control-plane.yaml",
         "aws/v1.0.0/base/workers.yaml",
@@ -86,16 +81,13 @@ pub(super) fn begins_with() -> Vec<(&'static str, Vec<Edit>)> {
     vec![("The fleet", own.into_iter().chain(files).collect())]
 }
 
-fn new_release() -> Vec<Edit> {
+fn new_release() -> [Edit; 3] {
     example![
+        "platform":
         "aws/v1.1.0/base/cluster.yaml",
         "aws/v1.1.0/base/control-plane.yaml",
         "aws/v1.1.0/base/workers.yaml",
     ]
-}
-
-fn branch(cluster: &str) -> String {
-    format!("capstan/upgrade/{cluster}")
 }
 
 /// Plays it once.
@@ -136,7 +128,7 @@ impl WavesTour<'_> {
             .map_err(failed)?;
         self.watch
             .until("the canary's pull request, and the dashboard issue", |watch| {
-                let pull = watch.pull_of(&branch(CANARY));
+                let pull = watch.pull_of(CANARY);
                 Ok(pull.is_ok_and(|pull| watch.check(&pull).is_ok()) && watch.dashboard().is_ok())
             })
             .await?;
@@ -154,8 +146,7 @@ impl WavesTour<'_> {
     fn show_campaign(&self) -> Result<(), Failure> {
         let issue = self.watch.dashboard()?;
         let told = section(&issue.body, "Campaigns");
-        let lines = told.lines().map(plain).filter(|line| !line.is_empty());
-        let lines: Vec<String> = lines.map(|line| without_comment(&line)).collect();
+        let lines: Vec<String> = told.lines().map(plain).filter(|line| !line.is_empty()).collect();
         expect(!lines.is_empty(), || format!("the dashboard names no campaign: {}", issue.body))?;
         say(&format!("   The dashboard issue says ({}/issues/{}):", self.watch.page(), issue.number))?;
         say(&indented_lines(&lines.join("\n")))
@@ -173,12 +164,12 @@ impl WavesTour<'_> {
             .await?;
         let answer = self.watch.answer(number)?.ok_or_else(|| missing("the answer is gone again"))?;
         say("   Capstan answers:")?;
-        say(&indented(&plain(&without_comment(&answer)), 6))
+        say(&indented(&plain(&answer), 6))
     }
 
     async fn roll(&self, reconciler: &PlayedReconciler) -> Result<(), Failure> {
         let forge = self.watch.forge;
-        let pull = self.watch.pull_of(&branch(CANARY))?;
+        let pull = self.watch.pull_of(CANARY)?;
         let number = pull.number;
         heading(
             3,
@@ -218,11 +209,11 @@ impl WavesTour<'_> {
         self.watch.forge.edit_body(REPOSITORY, issue.number, PLATFORM, &ticked).map_err(failed)?;
         self.watch
             .until("the pull requests of the second wave", |watch| {
-                Ok(EUROPE.iter().all(|cluster| watch.pull_of(&branch(cluster)).is_ok()))
+                Ok(EUROPE.iter().all(|cluster| watch.pull_of(cluster).is_ok()))
             })
             .await?;
         for cluster in EUROPE {
-            let pull = self.watch.pull_of(&branch(cluster))?;
+            let pull = self.watch.pull_of(cluster)?;
             say(&format!("   #{} {}", pull.number, pull.title))?;
         }
         let open = self.watch.open_pulls()?.len();
@@ -232,14 +223,4 @@ impl WavesTour<'_> {
         self.show_campaign()?;
         say(&format!("   The campaign has a page of its own: {}campaigns", self.fleet_page))
     }
-}
-
-/// Without what GitHub does not show.
-fn without_comment(text: &str) -> String {
-    let mut out = text.to_owned();
-    while let Some((before, rest)) = out.split_once("<!--") {
-        let after = rest.split_once("-->").map_or("", |(_, after)| after);
-        out = format!("{before}{after}");
-    }
-    out
 }

@@ -34,6 +34,7 @@ impl PlayedReconciler {
             id: read(json!(Ulid::generate().to_string()))?,
             management_cluster: uid,
             name: "mc-eu".to_owned(),
+            // It signs nothing: what it says does not come over HTTP.
             public_key: read(json!("A".repeat(43)))?,
             invited_by: "demo".to_owned(),
             enrolled_at: Timestamp::now(),

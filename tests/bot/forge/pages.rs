@@ -91,6 +91,28 @@ fn the_box_comments_and_the_button_merges() {
 }
 
 #[test]
+fn an_issue_is_listed_and_its_boxes_are_ticked() {
+    let forge = with_pull();
+    let readme = Edit::write("README.md", "# Clusters\n\nLook at **this**.\n");
+    forge.commit("acme/gitops", "main", "alice", "Readme", &[readme]).unwrap();
+    let body = "- [ ] <!-- a -->one\n- [x] two\n";
+    let number = forge.open_issue("acme/gitops", "alice", "A <board>", body).unwrap();
+    let list = look(&forge, "/acme/gitops");
+    assert!(list.contains(&format!("href=\"/acme/gitops/issues/{number}\">A &#60;board&#62;</a>")), "{list}");
+    assert!(list.contains("Look at <strong>this</strong>."), "{list}");
+    let page = format!("/acme/gitops/issues/{number}");
+    assert!(look(&forge, &page).contains("value=\"1\" aria-label=\"Untick\">"));
+    let tick = |form: &str| {
+        let form = Value::String(form.to_owned());
+        try_request(&forge, "POST", &format!("{page}/tick"), &[], &form).unwrap().status
+    };
+    assert_eq!((tick("box=0"), tick("box=2"), tick("box=")), (303, 422, 404));
+    assert_eq!(forge.issues("acme/gitops").unwrap()[0].body, "- [x] <!-- a -->one\n- [x] two\n");
+    // A pull request has a page of its own.
+    assert_eq!(try_request(&forge, "GET", "/acme/gitops/issues/1", &[], &Value::Null).unwrap().status, 404);
+}
+
+#[test]
 fn whoever_looks_is_the_one_who_may_do_most() {
     let forge = with_pull();
     forge.create_user("zoe").unwrap();
