@@ -26,7 +26,7 @@ impl ArchiveTree {
         Self::read_within(UNPACKED_BYTES, bytes, repository, commit)
     }
 
-    /// The same where all files together have so many bytes at most, and so has the index.
+    /// The same where the index and all files together have so many bytes at most.
     fn read_within(
         most: u64,
         bytes: &[u8],
@@ -51,8 +51,8 @@ impl ArchiveTree {
             }
             Ok(content)
         };
-        let (mut of_index, mut left) = (most, most);
-        let index: Index = serde_json::from_slice(&next(INDEX, &mut of_index)?)
+        let mut left = most;
+        let index: Index = serde_json::from_slice(&next(INDEX, &mut left)?)
             .map_err(|error| format!("its index cannot be read: {error}"))?;
         index.check(repository, commit).map_err(|error| format!("its index is wrong: {error}"))?;
         let mut contents = HashMap::new();
@@ -151,14 +151,21 @@ mod tests {
     fn what_unpacks_to_as_much_as_may_be_is_read_and_a_byte_more_is_refused() {
         let repository = RepositoryName::parse("acme/gitops").unwrap();
         let commit = CommitId::parse(&"a".repeat(40)).unwrap();
+        // Of an archive with these files.
+        let index = |sizes: &[usize]| {
+            let bytes = archive(&repository, &commit, sizes);
+            let mut archive = tar::Archive::new(GzDecoder::new(bytes.as_slice()));
+            archive.entries().unwrap().next().unwrap().unwrap().size()
+        };
         let told = |most: u64, sizes: &[usize]| {
             let bytes = archive(&repository, &commit, sizes);
             ArchiveTree::read_within(most, &bytes, &repository, &commit).map(|tree| tree.entries.len())
         };
-        assert_eq!(told(1_000, &[300, 700]), Ok(2));
+        let most = index(&[300, 700]) + 1_000;
+        assert_eq!(told(most, &[300, 700]), Ok(2));
         let refused =
             |file: &str, most: u64| Err(format!("with {file} it unpacks to more than {most} bytes"));
-        assert_eq!(told(1_000, &[300, 701]), refused("files/1", 1_000));
+        assert_eq!(told(most, &[300, 701]), refused("files/1", most));
         assert_eq!(told(10, &[]), refused("index.json", 10));
     }
 }

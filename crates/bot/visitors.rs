@@ -314,6 +314,10 @@ struct EndedSessions {
 
 impl EndedSessions {
     fn note(&mut self, until: Timestamp, session: String) {
+        // Sign-outs of one session at once take one place.
+        if self.sessions.iter().any(|(_, id)| *id == session) {
+            return;
+        }
         self.sessions.insert((until, session));
         if self.sessions.len() > ENDED
             && let Some((until, _)) = self.sessions.pop_first()
@@ -502,6 +506,9 @@ mod tests {
         let end = |ended: &mut EndedSessions, until: i64| {
             ended.note(Timestamp::from_second(until + 3_600).unwrap(), session(until).id);
         };
+        end(&mut ended, 0);
+        ended.note(Timestamp::from_second(9_000).unwrap(), session(0).id);
+        assert_eq!(ended.sessions.len(), 1, "one session takes one place");
         (0..10_000).for_each(|until| end(&mut ended, until));
         let others = [3_600, 20_000].map(|until| Session { id: "another".to_owned(), ..session(until) });
         assert_eq!(others.each_ref().map(|other| ended.has(other)), [false, false]);

@@ -111,7 +111,7 @@ impl Database {
                 delete.push_values(keys, |mut row, (target, kind)| {
                     row.push_bind(target).push_bind(kind);
                 });
-                delete.push(")").build().execute(&mut *tx).await?;
+                delete.push(")").build().persistent(false).execute(&mut *tx).await?;
             }
             for rows in changed.chunks(ROWS) {
                 let mut insert = sqlx::QueryBuilder::new(
@@ -146,7 +146,7 @@ impl Database {
                          wave_place = excluded.wave_place, machines = excluded.machines,
                          kubernetes_rank = excluded.kubernetes_rank",
                 );
-                insert.build().execute(&mut *tx).await?;
+                insert.build().persistent(false).execute(&mut *tx).await?;
             }
         });
         Ok(())

@@ -1,7 +1,7 @@
 //! What a run leaves for the pages: how far campaigns are, and what the upgrades of targets are about, as JSON. Only what
 //! differs is written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_model::digest::sha256;
 use capstan_plan::proposal::ProposalId;
@@ -84,12 +84,6 @@ pub(super) async fn keep_details(
     details: &[(ProposalId, TargetDetail)],
 ) -> Result<(), RecordsError> {
     let repository = repository.cast_signed();
-    let mut wanted: BTreeMap<Key, (String, String)> = BTreeMap::new();
-    for (proposal, detail) in details {
-        let text = serde_json::to_string(detail).map_err(|error| corrupt(DETAILS, error))?;
-        let key = (proposal.target.to_string(), proposal.kind.as_str().to_owned());
-        wanted.insert(key, (sha256(&text), text));
-    }
     let known: Vec<(String, String, String)> = read!(database, pool => sqlx::query_as(
         "SELECT target, source_kind, digest FROM target_details WHERE repository = $1",
     )
@@ -99,19 +93,29 @@ pub(super) async fn keep_details(
     .map_err(failed(DETAILS))?;
     let known: BTreeMap<Key, String> =
         known.into_iter().map(|(target, kind, digest)| ((target, kind), digest)).collect();
-    let gone: Vec<&Key> = known.keys().filter(|key| !wanted.contains_key(*key)).collect();
-    wanted.retain(|key, (digest, _)| known.get(key) != Some(digest));
-    if wanted.is_empty() && gone.is_empty() {
+    // Of most the text is made for its digest alone: it is long, and they are many.
+    let mut there = BTreeSet::new();
+    let mut changed: BTreeMap<Key, (String, String)> = BTreeMap::new();
+    for (proposal, detail) in details {
+        let text = serde_json::to_string(detail).map_err(|error| corrupt(DETAILS, error))?;
+        let (key, digest) = ((proposal.target.to_string(), proposal.kind.as_str().to_owned()), sha256(&text));
+        if known.get(&key) != Some(&digest) {
+            changed.insert(key.clone(), (digest, text));
+        }
+        there.insert(key);
+    }
+    let gone: Vec<&Key> = known.keys().filter(|key| !there.contains(*key)).collect();
+    if changed.is_empty() && gone.is_empty() {
         return Ok(());
     }
-    let wanted: Vec<_> = wanted.into_iter().collect();
-    write_details(database, repository, &wanted, &gone).await.map_err(failed(DETAILS))
+    let changed: Vec<_> = changed.into_iter().collect();
+    write_details(database, repository, &changed, &gone).await.map_err(failed(DETAILS))
 }
 
 async fn write_details(
     database: &Database,
     repository: i64,
-    wanted: &[(Key, (String, String))],
+    changed: &[(Key, (String, String))],
     gone: &[&Key],
 ) -> Result<(), sqlx::Error> {
     transaction!(database, tx => {
@@ -121,9 +125,9 @@ async fn write_details(
             delete.push_values(keys, |mut row, (target, kind)| {
                 row.push_bind(target).push_bind(kind);
             });
-            delete.push(")").build().execute(&mut *tx).await?;
+            delete.push(")").build().persistent(false).execute(&mut *tx).await?;
         }
-        for rows in wanted.chunks(ROWS) {
+        for rows in changed.chunks(ROWS) {
             let mut insert = sqlx::QueryBuilder::new(
                 "INSERT INTO target_details (repository, target, source_kind, digest, detail) ",
             );
@@ -134,7 +138,7 @@ async fn write_details(
                 " ON CONFLICT (repository, target, source_kind) DO UPDATE SET
                      digest = excluded.digest, detail = excluded.detail",
             );
-            insert.build().execute(&mut *tx).await?;
+            insert.build().persistent(false).execute(&mut *tx).await?;
         }
     });
     Ok(())

@@ -202,10 +202,12 @@ fn expressions_are_computed_up_to_what_they_may_take_together() {
         let texts: String = (0..count).map(|at| format!("t{at}: \"{{{{ t }}}}\", ")).collect();
         format!("{{{texts}t: {}}}", "a".repeat(1 << 20))
     };
-    for (at, beyond) in [(steps(20_000), steps(20_001)), (bytes(31), bytes(32))] {
+    for (at, beyond, why) in
+        [(steps(20_000), steps(20_001), "4 million steps"), (bytes(31), bytes(32), "32 MiB")]
+    {
         assert!(values(&at, "{}").is_ok(), "{:.100}", at);
         let found = values(&beyond, "{}").unwrap_err();
-        assert!(found[0].starts_with("template-limit i/1.yaml:4:"), "{found:#?}");
+        assert!(found[0].starts_with("template-limit i/1.yaml:4:") && found[0].contains(why), "{found:#?}");
     }
 }
 

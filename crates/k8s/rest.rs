@@ -166,7 +166,7 @@ impl Rest {
     fn silent(&self, call: &Call<'_>) -> LiveError {
         let seconds = self.patience.as_secs_f64();
         call.unreachable(match &self.host {
-            Some(host) => format!("no answer of {host} within {seconds} s"),
+            Some(host) => format!("no answer from {host} within {seconds} s"),
             None => format!("no answer within {seconds} s"),
         })
     }

@@ -367,6 +367,13 @@ pub trait PageRecords: Send + Sync {
     async fn rolling(&self, sight: &Sight, extent: Extent) -> Result<Part<ShownRolling>, RecordsError>;
     /// The releases that move through campaigns, by repository, campaign and release; at most 200.
     async fn moving_campaigns(&self, sight: &Sight) -> Result<Vec<ShownCampaign>, RecordsError>;
+    /// The releases that move through one campaign of a repository.
+    async fn moving_campaign(
+        &self,
+        sight: &Sight,
+        repository: &str,
+        campaign: &str,
+    ) -> Result<Vec<ShownCampaign>, RecordsError>;
     /// One target as each kind of source finds it; `repository` is `owner/name`.
     async fn target(
         &self,

@@ -108,7 +108,7 @@ impl Repository<'_> {
             if page > most && !found.is_empty() {
                 // The newest may be among those that are not read.
                 let reason = format!(
-                    "its list of releases has more than {most} pages of {PER_PAGE}, and so much is not read: name a version"
+                    "its list of releases has more than {most} pages of {PER_PAGE}, which is too much to read: name a version"
                 );
                 return Err(FetchError::Unexpected { address: shown(&self.url(&[])?), reason });
             }

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 
 use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
 use super::markdown::{MAX_BODY, Page, code, code_cell, more_below, more_items, one_line, prose_cell};
+use super::sarif::percent_encoded;
 use capstan_live::agent::{
     Kubeconfig, KubeconfigForm, KubeconfigPlace, MachineAge, Progress, RolloutReport, RolloutState,
     TransitionKind,
@@ -148,20 +149,9 @@ fn title(subjects: &[RolloutSubject]) -> String {
     let parts: Vec<String> = states
         .into_iter()
         .filter(|state| with(*state) > 0)
-        .map(|state| format!("{} {}", with(state), word(state)))
+        .map(|state| format!("{} {}", with(state), state.as_str()))
         .collect();
     format!("{}: {}", count(subjects.len(), "cluster", "clusters"), parts.join(", "))
-}
-
-const fn word(state: RolloutState) -> &'static str {
-    match state {
-        RolloutState::Waiting => "waiting",
-        RolloutState::Rolling => "rolling",
-        RolloutState::Done => "done",
-        RolloutState::Stuck => "stuck",
-        RolloutState::Refused => "refused",
-        RolloutState::Unknown => "unknown",
-    }
 }
 
 fn headline(progress: &Progress) -> String {
@@ -373,18 +363,6 @@ fn annotations(subjects: &[RolloutSubject]) -> Vec<Annotation> {
 /// `2026-11-21 13:05 UTC`
 pub(super) fn minute(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M UTC").to_string()
-}
-
-/// A path in a URL: whatever could end the link or the path is escaped.
-fn percent_encoded(path: &str) -> String {
-    path.bytes().fold(String::with_capacity(path.len()), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-        out
-    })
 }
 
 #[cfg(test)]

@@ -105,8 +105,8 @@ fn fingerprint(finding: &Finding) -> String {
     ])
 }
 
-/// A path as a relative URI reference.
-fn percent_encoded(path: &str) -> String {
+/// A path as a relative URI reference: whatever could end a link or the path is escaped.
+pub(super) fn percent_encoded(path: &str) -> String {
     path.bytes().fold(String::with_capacity(path.len()), |mut uri, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             uri.push(char::from(byte));

@@ -3,8 +3,6 @@
 //! A join code is printed once, to standard output, and never taken as an argument: what stands on a
 //! command line is seen by every process of the machine.
 
-use std::io::Write as _;
-
 use capstan_live::agent::AgentId;
 use capstan_model::dns_name::is_label;
 use capstan_plan::settings::ManagementClusterUid;
@@ -15,6 +13,7 @@ use super::arguments::{AgentsCommand, Format};
 use super::failure::Failure;
 use super::output;
 use super::progress::say;
+use super::text;
 use capstan_bot::agents::{Invitee, NotInvited, invite};
 use capstan_ports::{Agent, Clock, Enrolment, RecordsError};
 
@@ -46,11 +45,11 @@ pub async fn run(
             say!(
                 "This join code works once, until {until}. It is not shown again: put it into the Secret that the Fleet names, under `joinCode`."
             );
-            Ok(writeln!(anstream::stdout(), "{}", invited.code.expose())?)
+            output::print_line(invited.code.expose())
         }
         AgentsCommand::List { output } => {
             let agents = records.agents().await.map_err(failed)?;
-            Ok(write!(anstream::stdout(), "{}", list(&agents, *output))?)
+            output::print_text(&list(&agents, *output))
         }
         AgentsCommand::Revoke { agent } => {
             let id = AgentId::parse(agent).map_err(|error| {
@@ -60,7 +59,7 @@ pub async fn run(
                 )
             })?;
             if records.revoke(&id, by).await.map_err(failed)? {
-                Ok(writeln!(anstream::stdout(), "revoked {id}")?)
+                output::print_line(&format!("revoked {id}"))
             } else {
                 Err(Failure::Usage(Refusal::Agents, format!("there is no active agent {id}")))
             }
@@ -113,21 +112,18 @@ fn table(agents: &[Agent]) -> String {
     if agents.is_empty() {
         return "No reconciler has enrolled yet; `capstan agents invite` prints a join code.\n".to_owned();
     }
-    let minute = |at: jiff::Timestamp| at.strftime("%Y-%m-%d %H:%M").to_string();
-    let mut text = format!(
-        "{:26}  {:36}  {:16}  {:8}  {:16}  INVITED BY\n",
-        "AGENT", "MANAGEMENT CLUSTER", "SEEN (UTC)", "STATE", "NAME"
-    );
-    for agent in agents {
-        let seen = agent.seen_at.map_or_else(|| "never".to_owned(), minute);
+    let row = |agent: &Agent| {
+        let seen = agent.seen_at.map(|at| at.strftime("%Y-%m-%d %H:%M").to_string());
         let state = if agent.revoked_at.is_some() { "revoked" } else { "enrolled" };
-        text.push_str(&format!(
-            "{:26}  {:36}  {seen:16}  {state:8}  {:16}  {}\n",
-            agent.id.as_str(),
-            agent.management_cluster.as_str(),
-            agent.name,
-            agent.invited_by
-        ));
-    }
-    text
+        vec![
+            agent.id.to_string(),
+            agent.management_cluster.to_string(),
+            seen.unwrap_or_else(|| "never".to_owned()),
+            state.to_owned(),
+            agent.name.clone(),
+            agent.invited_by.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = agents.iter().map(row).collect();
+    text::table(&["agent", "management cluster", "seen (UTC)", "state", "name", "invited by"], &rows)
 }

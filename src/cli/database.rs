@@ -5,6 +5,7 @@ use std::path::Path;
 use capstan_report::Refusal;
 
 use super::failure::{Failure, Outcome};
+use super::output;
 use super::progress::say;
 use capstan_ports::{DatabaseCheck, Transferred};
 
@@ -14,9 +15,12 @@ pub fn database_failure(error: impl std::fmt::Display) -> Failure {
 }
 
 /// Prints how a database is: findings with what to do.
-pub fn print_database_check(check: &DatabaseCheck) -> Outcome {
-    anstream::print!("{}", told(check));
-    if check.findings.is_empty() { Outcome::Done } else { Outcome::ErrorsStand }
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn print_database_check(check: &DatabaseCheck) -> Result<Outcome, Failure> {
+    output::print_text(&told(check))?;
+    Ok(if check.findings.is_empty() { Outcome::Done } else { Outcome::ErrorsStand })
 }
 
 fn told(check: &DatabaseCheck) -> String {

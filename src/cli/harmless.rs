@@ -7,7 +7,8 @@ use capstan_model::wording::is_unfit;
 const STYLES: [&str; 6] = ["0", "1", "4", "31", "32", "33"];
 
 /// Lines as they may be shown: what somebody else named moves no cursor and reorders nothing, and no line of it is a command
-/// to the runner of GitHub's workflows, which reads logs for lines that begin with `::`. Styles stay.
+/// to the runner of GitHub's workflows. The runner reads logs for lines that begin with `::` after any white space, and for
+/// `##[` anywhere in a line. Styles stay, and are none of what is compared: a log has none.
 pub(super) fn harmless(text: &str) -> String {
     text.split_inclusive('\n').map(|line| shown(line, |c| c == '\n' || c == '\t')).collect()
 }
@@ -18,14 +19,17 @@ pub(super) fn harmless_line(line: &str) -> String {
 }
 
 fn shown(line: &str, stays: impl Fn(char) -> bool) -> String {
-    let mut shown = String::with_capacity(line.len() + 1);
-    let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
-    let (before, mut rest) = line.split_at(blank);
-    shown.push_str(before);
-    if rest.starts_with("::") {
-        shown.push_str("\\u{3a}");
-        rest = &rest[1..];
+    let bare = anstream::adapter::strip_str(line).to_string();
+    let mut line = line.to_owned();
+    // No style has a colon or a hash.
+    if bare.trim_start().starts_with("::") {
+        line = line.replacen(':', "\\u{3a}", 1);
     }
+    if bare.contains("##[") {
+        line = line.replace('#', "\\u{23}");
+    }
+    let mut shown = String::with_capacity(line.len() + 1);
+    let mut rest = line.as_str();
     while let Some(at) = rest.find(|c| is_unfit(c) && !stays(c)) {
         let (fit, unfit) = rest.split_at(at);
         shown.push_str(fit);
@@ -73,6 +77,16 @@ mod tests {
         let shown = "a\\u{1b}]0;b\\u{7}\\u{1b}[2J\\u{9b}c\\u{202e}d\\re\n  \\u{3a}:stop-commands::f\n\\u{3a}:\n: :\\u{1b}[";
         assert_eq!(harmless(hostile), shown);
         assert_eq!(harmless("\u{1b}[8mhidden\u{1b}[0m"), "\\u{1b}[8mhidden\u{1b}[0m");
+        for (hostile, shown) in [
+            ("\u{1b}[1m::error::x", "\u{1b}[1m\\u{3a}:error::x"),
+            (":\u{1b}[0m:error::x", "\\u{3a}\u{1b}[0m:error::x"),
+            ("\u{a0}::error::x", "\u{a0}\\u{3a}:error::x"),
+            ("a ##[add-mask]x", "a \\u{23}\\u{23}[add-mask]x"),
+            ("#\u{1b}[0m#[error]x", "\\u{23}\u{1b}[0m\\u{23}[error]x"),
+            ("# a heading, ## two, a::b", "# a heading, ## two, a::b"),
+        ] {
+            assert_eq!(harmless(hostile), shown);
+        }
     }
 
     #[test]

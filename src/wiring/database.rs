@@ -34,7 +34,7 @@ fn run_on_database(arguments: &DatabaseArguments) -> Result<Outcome, Failure> {
         match &arguments.command {
             DatabaseCommand::Check => {
                 let check = Database::check(url, clock).await.map_err(failed)?;
-                Ok(cli::print_database_check(&check))
+                cli::print_database_check(&check)
             }
             DatabaseCommand::Export { file } => {
                 let written = match is_stream(file) {

@@ -32,7 +32,7 @@ pub(super) struct Wanted {
 #[derive(Clone, Copy)]
 struct ArchiveBounds {
     files: usize,
-    /// Bytes of all files.
+    /// Bytes of the index and all files.
     unpacked: u64,
     /// Bytes of the archive.
     packed: u64,
@@ -153,8 +153,9 @@ fn pack(
     for entry in entries.values() {
         fits = fits && add(wanted.tree.as_ref(), entry);
     }
+    let too_large = || format!("the claimed folders hold more than {} bytes", most.unpacked);
     if !fits {
-        return Err(format!("the claimed folders hold more than {} bytes", most.unpacked));
+        return Err(too_large());
     }
     contents.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
     let index = Index {
@@ -163,11 +164,17 @@ fn pack(
         clusters,
         entries: contents.iter().map(|(entry, _)| entry.clone()).collect(),
     };
+    let index =
+        serde_json::to_vec(&index).map_err(|error| format!("its index cannot be written: {error}"))?;
+    // The agent counts the index too.
+    if unpacked.saturating_add(index.len() as u64) > most.unpacked {
+        return Err(too_large());
+    }
     write(&index, &contents, most.packed)
         .map_err(|error| format!("the archive could not be written: {error}"))
 }
 
-fn write(index: &Index, contents: &[(IndexEntry, Option<Arc<[u8]>>)], most: u64) -> std::io::Result<Vec<u8>> {
+fn write(index: &[u8], contents: &[(IndexEntry, Option<Arc<[u8]>>)], most: u64) -> std::io::Result<Vec<u8>> {
     let mut tar = tar::Builder::new(Bounded(GzEncoder::new(Vec::new(), Compression::fast()), most));
     let mut file = |name: &str, bytes: &[u8]| {
         let mut header = tar::Header::new_gnu();
@@ -177,7 +184,7 @@ fn write(index: &Index, contents: &[(IndexEntry, Option<Arc<[u8]>>)], most: u64)
         header.set_mtime(0);
         tar.append_data(&mut header, name, bytes)
     };
-    file(INDEX, &serde_json::to_vec(index)?)?;
+    file(INDEX, index)?;
     for (number, (_, content)) in contents.iter().enumerate() {
         if let Some(bytes) = content {
             // Paths stand in the index alone: a name here is nothing that anybody would follow.
@@ -234,14 +241,17 @@ mod tests {
             own_settings: tree,
             clusters: vec![(ClusterId::new(path("a")), made_of)],
         };
-        let packed = build(&wanted).unwrap().len() as u64;
-        let whole = ArchiveBounds { files: 3, unpacked: 24, packed };
+        let archive = build(&wanted).unwrap();
+        let packed = archive.len() as u64;
+        let mut opened = tar::Archive::new(flate2::read::GzDecoder::new(archive.as_slice()));
+        let index = opened.entries().unwrap().next().unwrap().unwrap().size();
+        let whole = ArchiveBounds { files: 3, unpacked: index + 24, packed };
         assert_eq!(build_within(&wanted, whole), build(&wanted));
         for (most, refused) in [
             (ArchiveBounds { files: 2, ..whole }, "the claimed folders have more than 2 files".to_owned()),
             (
-                ArchiveBounds { unpacked: 23, ..whole },
-                "the claimed folders hold more than 23 bytes".to_owned(),
+                ArchiveBounds { unpacked: index + 23, ..whole },
+                format!("the claimed folders hold more than {} bytes", index + 23),
             ),
             (
                 ArchiveBounds { packed: packed - 1, ..whole },

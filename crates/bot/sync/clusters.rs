@@ -72,7 +72,7 @@ impl Run<'_> {
                 let made = if at < MOST {
                     made(&wanted, fleet.as_ref())
                 } else {
-                    Ok(Err("there were too many requests at once: comment it again".to_owned()))
+                    Ok(Err("there were too many requests at once: repeat the command".to_owned()))
                 };
                 match made {
                     Ok(made) => drop(asked.insert(place, made)),
@@ -149,16 +149,19 @@ impl Run<'_> {
             }
             Some(Published::Refused(why)) => {
                 let why = why.trim_end_matches('.');
-                (format!("GitHub refused it: {why}. Comment it again once the cause is gone"), Refusal::State)
+                (
+                    format!("GitHub refused it: {why}. Repeat the command once the cause is gone"),
+                    Refusal::State,
+                )
             }
             None => (
                 format!(
-                    "the branch `{branch}` has commits by people: if nobody needs them, delete it, and comment it again"
+                    "the branch `{branch}` has commits by people: if nobody needs them, delete the branch and repeat the command"
                 ),
                 change.page(),
             ),
             Some(_) => (
-                "its branch or pull request changed at the same time: check it, and comment it again"
+                "its branch or pull request changed at the same time: check it and repeat the command"
                     .to_owned(),
                 change.page(),
             ),

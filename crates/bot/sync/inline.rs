@@ -42,7 +42,7 @@ impl Run<'_> {
         };
         let subject = self.subject(pull).await?;
         let Some(comparison) = self.comparison(&subject, &mut Comparisons::default()).await? else {
-            let why = "GitHub has not computed its merge yet: comment it again in a minute";
+            let why = "GitHub has not computed its merge yet: repeat the command in a minute";
             return Ok(not_rendered(&[why.to_owned()]));
         };
         if comparison.basis != MergeBasis::Merge {
@@ -89,9 +89,9 @@ impl Run<'_> {
                 "GitHub refused to move its branch: {}",
                 why.trim_end_matches('.')
             )])),
-            Branched::Ends(_) => {
-                Ok(not_rendered(&["there was a push meanwhile: check it, and comment it again".to_owned()]))
-            }
+            Branched::Ends(_) => Ok(not_rendered(&[
+                "there was a push meanwhile: check the branch and repeat the command".to_owned(),
+            ])),
         }
     }
 

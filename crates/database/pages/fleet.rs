@@ -202,10 +202,9 @@ pub(super) async fn rolling(
 
 pub(super) async fn moving_campaigns(
     database: &Database,
-    sight: &Sight,
+    seen: Condition,
 ) -> Result<Vec<ShownCampaign>, RecordsError> {
     const DOING: &str = "reading how far campaigns are";
-    let seen = Condition::seen(sight, "m.repository");
     let sql = format!(
         "SELECT j.name, d.issue, m.progress
              FROM moving_campaigns m JOIN jobs j ON j.repository = m.repository

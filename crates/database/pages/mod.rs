@@ -224,7 +224,18 @@ impl PageRecords for Database {
     }
 
     async fn moving_campaigns(&self, sight: &Sight) -> Result<Vec<ShownCampaign>, RecordsError> {
-        fleet::moving_campaigns(self, sight).await
+        fleet::moving_campaigns(self, Condition::seen(sight, "m.repository")).await
+    }
+
+    async fn moving_campaign(
+        &self,
+        sight: &Sight,
+        repository: &str,
+        campaign: &str,
+    ) -> Result<Vec<ShownCampaign>, RecordsError> {
+        let condition = Condition::seen(sight, "m.repository");
+        let condition = condition.equal("j.name", repository).exactly("m.campaign", campaign);
+        fleet::moving_campaigns(self, condition).await
     }
 
     async fn target(

@@ -2,8 +2,8 @@
 
 mod read;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -45,6 +45,9 @@ const REMEMBERED: usize = 1_000;
 const FLEET: &str = "Fleet";
 const MANAGED_CLUSTER: &str = "ManagedCluster";
 
+/// What was said of objects that cannot be read, by kind, namespace and UID.
+type UnreadNotes = BTreeMap<(&'static str, String, String), String>;
+
 /// Fleets and ManagedClusters of one namespace.
 #[derive(Clone)]
 pub struct KubeStatusStore {
@@ -52,8 +55,7 @@ pub struct KubeStatusStore {
     cluster: KubeCluster,
     namespace: String,
     events: Events,
-    /// What was said of objects that cannot be read, by UID.
-    told: Arc<Mutex<BTreeMap<String, String>>>,
+    told: Arc<Mutex<UnreadNotes>>,
 }
 
 impl KubeStatusStore {
@@ -95,28 +97,40 @@ impl KubeStatusStore {
         let read = |object: Value| {
             read(&object).map(|read| read.map_err(|error| Box::new((regarding(kind_name, &object), error))))
         };
-        let mut all = Vec::new();
+        let (mut all, mut unread) = (Vec::new(), BTreeSet::new());
         for one in self.cluster.list_as(&As::Reconciler, &list, read).await? {
             match one {
                 Ok(one) => all.push(one),
-                Err(unread) => self.tell(unread.0, &unread.1).await,
+                Err(failed) => {
+                    self.tell(kind_name, &failed.0, &failed.1).await;
+                    unread.insert(failed.0.uid);
+                }
             }
         }
+        // Of those that are gone, or can be read again, nothing is remembered: the next ones have their room.
+        self.told().retain(|(kind, within, uid), _| {
+            *kind != kind_name || within != namespace || unread.contains(uid)
+        });
         Ok(all)
     }
 
+    fn told(&self) -> MutexGuard<'_, UnreadNotes> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Says of an object that it cannot be read, once.
-    async fn tell(&self, object: Regarding, error: &LiveError) {
+    async fn tell(&self, kind: &'static str, object: &Regarding, error: &LiveError) {
         let note = error.to_string();
         let is_news = {
-            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut told = self.told();
+            let key = (kind, object.namespace.clone(), object.uid.clone());
             // Who forgot some would say it of all of them at each look.
-            let has_room = told.len() < REMEMBERED || told.contains_key(&object.uid);
-            has_room && told.insert(object.uid.clone(), note.clone()).as_ref() != Some(&note)
+            let has_room = told.len() < REMEMBERED || told.contains_key(&key);
+            has_room && told.insert(key, note.clone()).as_ref() != Some(&note)
         };
         if is_news {
             tracing::warn!(kind = object.kind, namespace = object.namespace, name = object.name, "{note}");
-            self.events.say(&object, Saying { tone: "Warning", reason: "Unreadable", note }).await;
+            self.events.say(object, Saying { tone: "Warning", reason: "Unreadable", note }).await;
         }
     }
 

@@ -57,9 +57,9 @@ impl Verdict {
     /// Nothing of it is sure any more; whether there is anything at all.
     pub(super) fn doubt(&mut self) -> bool {
         self.suspects.append(&mut self.because);
-        self.suspects.append(&mut self.scaling);
-        self.definite = if self.suspects.is_empty() { Sureness::Nothing } else { Sureness::Perhaps };
-        self.is_unknown()
+        let is_nothing = self.suspects.is_empty() && self.scaling.is_empty();
+        self.definite = if is_nothing { Sureness::Nothing } else { Sureness::Perhaps };
+        !is_nothing
     }
 
     /// What is found of a part of the owner; its counts are the caller's.

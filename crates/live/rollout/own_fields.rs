@@ -73,8 +73,13 @@ fn of_others(pair: Pair<'_>, rolling: Option<&[&str]>, versions: &[&str]) -> Own
         }
         match rolling {
             Some(fields) if !below(&path, fields) => {}
-            Some(_) if below(&path, facts::K0S_MAY_ROLL) => found.perhaps.push(path),
-            Some(_) if is_below(&path, facts::K0S_IN_PLACE) => {}
+            Some(_) if is_below(&path, facts::K0S_IN_PLACE) => {
+                // What comes or goes as a whole may hold such a field.
+                let may_roll = |field: &&&str| is_below(&path, field) || is_below(field, &path);
+                if facts::K0S_MAY_ROLL.iter().filter(may_roll).any(|field| pair.differs(field)) {
+                    found.perhaps.push(path);
+                }
+            }
             Some(_) if same_version && !means_nothing(pair, &path) => found.surely.push(path),
             Some(_) | None => found.perhaps.push(path),
         }

@@ -57,11 +57,11 @@ impl ClusterChange<'_> {
             }
             found.extend(fields.into_iter().map(|field| (facts.field(&field), field)));
         }
-        for (reference, named) in self.of_cluster(pair.after) {
-            let fields = fields(named, facts.of_cluster());
+        for (reference, named) in self.named_by_cluster_of(pair.after) {
+            let fields = fields(named, facts.cluster_fields());
             if !fields.is_empty() {
                 notes.push(are_fields_of(Some(reference), &fields));
-                found.extend(fields.into_iter().map(|field| (PoolEffect::Replaces, field)));
+                found.extend(fields.into_iter().map(|field| (facts.cluster_field(), field)));
             }
         }
         Self::judge_pool(pair, &facts, &found, notes)
@@ -94,7 +94,7 @@ impl ClusterChange<'_> {
         if replaces {
             if !only_new.is_empty() {
                 let named = few(only_new.iter().map(|field| format!("`{field}`")), NAMED, "more");
-                verdict.note(format!("Replaces no instance by itself: {}.", named.join(", ")));
+                verdict.note(format!("No instance is replaced for these alone: {}.", named.join(", ")));
             }
             verdict.note(facts.how());
         } else if !only_new.is_empty() {
@@ -107,7 +107,7 @@ impl ClusterChange<'_> {
     }
 
     /// What a pool's Cluster names, before and after: its infrastructure and its control plane.
-    fn of_cluster<'s>(&'s self, pool: &Value) -> Vec<(&'s Value, (&'s Value, &'s Value))> {
+    fn named_by_cluster_of<'s>(&'s self, pool: &Value) -> Vec<(&'s Value, (&'s Value, &'s Value))> {
         let name = pool.at("/spec/clusterName").and_then(Value::as_str);
         let is_its =
             |object: &&RenderedObject| is_cluster(&object.id) && name == Some(object.id.name.as_str());
@@ -115,7 +115,15 @@ impl ClusterChange<'_> {
         let references = clusters.flat_map(|cluster| {
             ["/spec/infrastructureRef", "/spec/controlPlaneRef"].map(|field| cluster.value.at(field))
         });
-        references.flatten().filter_map(|it| Some((it, self.named(Some(it))?))).collect()
+        let mut seen = Vec::new();
+        let each = references.flatten().filter(|it| {
+            // A managed control plane may be both.
+            let object = target(Some(it));
+            let is_new = !seen.contains(&object);
+            seen.push(object);
+            is_new
+        });
+        each.filter_map(|it| Some((it, self.named(Some(it))?))).collect()
     }
 }
 

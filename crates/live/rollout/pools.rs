@@ -5,7 +5,7 @@
 //! differs) and `scope/machinepool.go`; GCP `instancegroupmanagers_reconcile.go` (a new template without an update
 //! policy); OCI `exp/controllers/machine_pool.go` of v0.24.0; Docker `dockermachinepool_backend.go` of test v1.14.0.
 
-use capstan_model::kinds::{Reader, is_managed_pool};
+use capstan_model::kinds::{Reader, is_managed_pool, version_fields};
 use capstan_yaml::Value;
 
 use super::pointer::{At, is_below};
@@ -150,10 +150,9 @@ const TABLE: &[PoolRow] = &[
         ],
         ..MANAGED
     },
-    PoolRow { kind: "AzureManagedMachinePool", ..MANAGED },
-    PoolRow { kind: "GCPManagedMachinePool", ..MANAGED },
     PoolRow {
         kind: "OCIManagedMachinePool",
+        fields: &[("/spec/version", Replaces)],
         keeping: Keeping::Unless("/spec/nodePoolCyclingDetails/isNodeCyclingEnabled"),
         ..MANAGED
     },
@@ -181,8 +180,12 @@ impl<'v> PoolFacts<'v> {
         if !is_below(path, "/spec") {
             return InPlace;
         }
-        if path == "/spec" {
-            return ProviderDecides;
+        // A part that comes or goes as a whole may hold a field that replaces instances.
+        let holds = |(field, effect): &(&str, PoolEffect)| {
+            *effect == Replaces && *field != path && is_below(field, path)
+        };
+        if path == "/spec" || self.row.fields.iter().any(holds) {
+            return self.kept(ProviderDecides);
         }
         let known = self.row.fields.iter().find(|(field, _)| is_below(path, field));
         let shared = SHARED.iter().any(|field| is_below(path, field));
@@ -193,8 +196,14 @@ impl<'v> PoolFacts<'v> {
         })
     }
 
-    /// What another version of Kubernetes does.
+    /// What another version of Kubernetes in the MachinePool does.
     pub(super) fn version(&self) -> PoolEffect {
+        // Some providers read the version of their own object alone.
+        let api_version = self.object.and_then(|object| text(object, "apiVersion"));
+        let group = api_version.and_then(|version| version.split_once('/')).map(|(group, _)| group);
+        if group.is_some_and(|group| version_fields(group, self.kind).next().is_some()) {
+            return InPlace;
+        }
         let is_set = self.object.is_some_and(|object| object.at(self.row.but_for).is_some());
         let own_image = is_set && !self.row.but_for.is_empty();
         self.kept(if own_image { OnlyNew } else { self.row.version })
@@ -206,8 +215,13 @@ impl<'v> PoolFacts<'v> {
     }
 
     /// Fields of the Cluster's infrastructure and control plane that replace instances.
-    pub(super) fn of_cluster(&self) -> &'static [&'static str] {
+    pub(super) fn cluster_fields(&self) -> &'static [&'static str] {
         self.row.of_cluster
+    }
+
+    /// What a change of one of those does.
+    pub(super) fn cluster_field(&self) -> PoolEffect {
+        self.kept(Replaces)
     }
 
     /// How instances are replaced.

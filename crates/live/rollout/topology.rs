@@ -241,8 +241,11 @@ impl<'c, 'v> Change<'c, 'v> {
         names.dedup();
         changed.iter().for_each(|(path, _)| verdict.scales(path));
         verdict.note(match names.as_slice() {
-            [one] => format!("Variable {one} reaches no machines: nothing is replaced for it."),
-            all => format!("Variables {} reach no machines: nothing is replaced for them.", all.join(", ")),
+            [one] => format!("Variable {one} reaches no machines that exist: nothing is replaced for it."),
+            all => format!(
+                "Variables {} reach no machines that exist: nothing is replaced for them.",
+                all.join(", ")
+            ),
         });
     }
 }

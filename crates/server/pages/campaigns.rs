@@ -187,16 +187,11 @@ async fn shown(
     campaign: &str,
 ) -> Result<Response, RecordsError> {
     let stamp = site.records.stamp(&visitor.sight()).await?;
-    let all = site.records.moving_campaigns(&visitor.sight()).await?;
-    let is_wanted = |one: &&ShownCampaign| {
-        one.repository_name.eq_ignore_ascii_case(repository) && one.progress.campaign == campaign
-    };
-    let wanted: Vec<&ShownCampaign> = all.iter().filter(is_wanted).collect();
+    let wanted = site.records.moving_campaign(&visitor.sight(), repository, campaign).await?;
     let Some(first) = wanted.first() else { return Ok(not_there()) };
     let repository_url = site.repository_url(&first.repository_name);
-    let release = |one: &&ShownCampaign| {
-        release(&one.progress, &one.repository_name, &repository_url, site.clock.now())
-    };
+    let release =
+        |one: &ShownCampaign| release(&one.progress, &one.repository_name, &repository_url, site.clock.now());
     let content = CampaignContent {
         repository: first.repository_name.clone(),
         dashboard: first.dashboard.map(|issue| format!("{repository_url}/issues/{issue}")),

@@ -22,7 +22,7 @@ const STICKS_OUT: &str = "
     const wide = document.documentElement.clientWidth;
     const out = [...document.querySelectorAll('body *')].filter(one => {
         const box = one.getBoundingClientRect();
-        const hidden = one.closest('.skip') || one.closest('.sr, caption, .scroll') || one.closest('thead') && innerWidth <= 1200;
+        const hidden = one.closest('.skip') || one.closest('caption, .scroll') || one.closest('thead') && innerWidth <= 1200;
         return !hidden && box.width > 0 && (box.right > wide + 1 || box.left < -1);
     });
     return [document.documentElement.scrollWidth > wide, out.map(one => one.outerHTML.slice(0, 160))];";

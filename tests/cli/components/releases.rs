@@ -264,7 +264,7 @@ async fn an_answer_is_read_at_each_bound_and_refused_beyond() {
             of_releases(301),
             at(
                 "api/v3/repos/acme/own/releases",
-                ": its list of releases has more than 3 pages of 100, and so much is not read: name a version",
+                ": its list of releases has more than 3 pages of 100, which is too much to read: name a version",
             ),
         ),
         ("metadata and components", package, of_files(1_048_576, 33_554_432), None),

@@ -200,7 +200,8 @@ fn badly(text: &str) -> Vec<String> {
     let all = WORDS.iter().chain(PHRASES).filter(|phrase| spoken.contains(&format!(" {phrase} ")));
     let mut found: Vec<String> = all.map(|phrase| (*phrase).to_owned()).collect();
     // "There is no host" and "it is no longer there" read well, "it is no host" does not.
-    let is_not = words.windows(4).any(|four| {
+    let padded: Vec<&str> = std::iter::once("_").chain(words.iter().copied()).chain(["_"]).collect();
+    let is_not = padded.windows(4).any(|four| {
         let (["is" | "are" | "was" | "were", "no" | "none"], [before, .., after]) = (&four[1..3], four)
         else {
             return false;

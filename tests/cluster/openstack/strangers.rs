@@ -1,6 +1,5 @@
 //! Credentials that are refused, and services that do not answer.
 
-use std::time::Duration;
 
 use capstan_live::cloud::{Questions, Unanswered};
 use capstan_openstack::OpenStack;
@@ -123,9 +122,4 @@ async fn only_hosts_that_are_named_are_asked_and_no_password_goes_out_without_tl
     );
     let error = log_in("cloud.example.com:5000", &["cloud.example.com:5000"]).await;
     assert!(error.to_string().contains("without TLS"), "{error}");
-    // Nobody waits for ever.
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let host = listener.local_addr().unwrap().to_string();
-    let waits = tokio::time::timeout(Duration::from_secs(45), log_in(&host, &[&host])).await.unwrap();
-    assert!(waits.to_string().contains("does not answer within 8 s"), "{waits}");
 }

@@ -243,7 +243,7 @@ impl TableRun<'_> {
                 let is_other =
                     |node: &Node| node.as_str().is_some_and(|text| !is_template(text) && !is_uuid(text));
                 if self.object.at(&place).is_some_and(is_other) {
-                    let why = "the newer version takes a UUID here, and this is none";
+                    let why = "the newer version takes a UUID here, and this is not one";
                     self.refuse(&place, why, "write the UUID of the object, or name it with a filter");
                 }
             }
@@ -370,7 +370,7 @@ impl TableRun<'_> {
             self.step(Remove { at: place.clone() });
         } else if is_template(text) {
             let why = "the newer version has a list here, and what the variable holds is not known";
-            self.refuse(place, why, "write the tags themselves");
+            self.refuse(place, why, "write the values as a list");
         } else {
             self.step(Replace { at: place.clone(), value: Node::sequence(items) });
         }

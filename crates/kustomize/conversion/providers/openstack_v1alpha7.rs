@@ -1,6 +1,7 @@
 //! Cluster API Provider OpenStack, v1alpha7 to v1beta1
 //! (<https://github.com/kubernetes-sigs/cluster-api-provider-openstack/blob/main/docs/book/src/topics/crd-changes/v1alpha7-to-v1beta1.md>).
 
+use super::openstack_v1beta1::MACHINES;
 use super::rule::TableRule::{
     self, Ask, Drop, Each, Empty, Hand, In, Least, Move, Pairs, Required, Silent, Split, Uuid, Wins, Wrap,
     Zero,
@@ -27,15 +28,7 @@ pub(super) const TABLE: ConversionTable = ConversionTable {
                 "take it out, and name a pool in `floatingIPPoolRef` where the machine needs an address",
             )],
         },
-        TablePart {
-            at: &[
-                ("OpenStackMachine", "spec"),
-                ("OpenStackMachineTemplate", "spec.template.spec"),
-                ("OpenStackCluster", "spec.bastion.spec"),
-                ("OpenStackClusterTemplate", "spec.template.spec.bastion.spec"),
-            ],
-            rules: MACHINE,
-        },
+        TablePart { at: MACHINES, rules: MACHINE },
     ],
 };
 
@@ -229,6 +222,11 @@ fn managed_subnet(run: &mut TableRun<'_>, base: &FieldPath) {
     let cidr = run.object.at(&range).filter(|node| says_something(node)).map(own);
     let names = run.object.at(&servers).filter(|node| says_something(node)).map(own);
     let Some(cidr) = cidr else {
+        // Whether the object has a range, its part does not say.
+        if names.is_some() && !run.is_whole() {
+            let why = "the newer version has name servers beside their range, in a list that a part replaces as a whole";
+            return run.refuse(&servers, why, "write the whole list as `managedSubnets`");
+        }
         run.step(Remove { at: range });
         if names.is_some() {
             run.note(&servers, "without `nodeCidr` no subnet is made, so name servers have no effect and go");

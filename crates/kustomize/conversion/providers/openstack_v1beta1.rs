@@ -4,19 +4,19 @@
 use super::rule::TableRule::{self, Choices, Each, Empty, In, Move, Not, Required, Wins, Wrap};
 use super::rule::{ConversionTable, TablePart};
 
+/// Where a machine is described, since v1beta1.
+pub(super) const MACHINES: &[(&str, &str)] = &[
+    ("OpenStackMachine", "spec"),
+    ("OpenStackMachineTemplate", "spec.template.spec"),
+    ("OpenStackCluster", "spec.bastion.spec"),
+    ("OpenStackClusterTemplate", "spec.template.spec.bastion.spec"),
+];
+
 pub(super) const TABLE: ConversionTable = ConversionTable {
     group: "infrastructure.cluster.x-k8s.io",
     versions: ("v1beta1", "v1beta2"),
     parts: &[
-        TablePart {
-            at: &[
-                ("OpenStackMachine", "spec"),
-                ("OpenStackMachineTemplate", "spec.template.spec"),
-                ("OpenStackCluster", "spec.bastion.spec"),
-                ("OpenStackClusterTemplate", "spec.template.spec.bastion.spec"),
-            ],
-            rules: MACHINE,
-        },
+        TablePart { at: MACHINES, rules: MACHINE },
         TablePart {
             at: &[("OpenStackCluster", "spec"), ("OpenStackClusterTemplate", "spec.template.spec")],
             rules: CLUSTER,

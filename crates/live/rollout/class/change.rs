@@ -429,7 +429,7 @@ fn all(pair: Pair<'_>) -> Vec<String> {
     found
 }
 
-/// `Some(None)` where a field of a pool's infrastructure replaces instances for sure, `None` where it never does.
+/// `Some(None)` where a field of a pool's infrastructure replaces instances for sure, `None` where it replaces none that exists.
 #[expect(clippy::option_option, reason = "whether it counts at all, and then whether that is sure")]
 fn pool_field(kind: &str, object: &Value, path: &str) -> Option<Option<Doubt>> {
     match PoolFacts::of(kind, Some(object)).field(path) {

@@ -3,7 +3,7 @@
 use super::blueprint::{ClassSides, Group};
 use super::change::control_plane;
 use super::value::{holds_uncomputed, is_uncomputed};
-use crate::rollout::facts::rolls_as_kubeadm;
+use crate::rollout::facts::{K0S, rolls_as_kubeadm};
 use crate::rollout::kubeadm;
 use crate::rollout::owner::{Replacing, replacing_by};
 use crate::rollout::pointer::At;
@@ -51,7 +51,9 @@ impl<'v> Strategies<'v> {
         match list {
             "controlPlane" => {
                 let made = self.control_plane.as_ref()?;
-                let known = made.get("kind").and_then(Value::as_str).is_some_and(rolls_as_kubeadm);
+                // The strategy of k0s has another form, and replaces no machine for a version by default.
+                let kind = made.get("kind").and_then(Value::as_str);
+                let known = kind.is_some_and(|kind| kind != K0S && rolls_as_kubeadm(kind));
                 let fields = ["/spec/rolloutStrategy", "/spec/rollout/strategy"];
                 let hidden =
                     ["/spec", "/spec/rollout"].iter().any(|at| made.at(at).is_some_and(is_uncomputed));

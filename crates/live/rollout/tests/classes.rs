@@ -184,7 +184,7 @@ fn a_variable_that_reaches_no_machines_replaces_none_and_that_is_said() {
     );
     let (told, notes) = row(&[of_network], &[("value: north", "value: south")]);
     assert_eq!(told, "0 offline [/spec/topology/variables/1/value] 0/0/0");
-    assert_eq!(notes, ["Variable `region` reaches no machines: nothing is replaced for it."]);
+    assert_eq!(notes, ["Variable `region` reaches no machines that exist: nothing is replaced for it."]);
     // Nor do fields of a control plane that its controller changes in place.
     for path in [
         "/spec/template/spec/rollout/strategy/type",

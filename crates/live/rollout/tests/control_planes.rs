@@ -370,9 +370,18 @@ spec:
     );
 }
 
-/// `k0s` is there on both sides: only then is a change below it one of a field of its own.
 #[test]
 fn the_api_and_the_storage_of_k0s_may_replace_machines() {
+    check(
+        K0S,
+        &[
+            (
+                &[("/spec/k0sConfigSpec/k0s", json!({"spec": {"storage": {"type": "kine"}}}))],
+                "? unknown [/spec/k0sConfigSpec/k0s] ?/0/0",
+            ),
+            (&[("/spec/k0sConfigSpec/k0s", json!({"spec": {"telemetry": {"enabled": false}}}))], "nothing"),
+        ],
+    );
     let fixture =
         K0S.replace("{args: [--enable-worker]}", "{k0s: {spec: {api: {port: 1}, storage: {type: etcd}}}}");
     check(

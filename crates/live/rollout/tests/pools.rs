@@ -116,16 +116,20 @@ fn the_infrastructure_of_a_pool_decides() {
             "{nodeShape: b, nodePoolCyclingDetails: {isNodeCyclingEnabled: true}}",
             asks("nodeShape"),
         ),
+        ("OCIManagedMachinePool", "{version: a}", "{version: b}", stays("version")),
+        (
+            "OCIManagedMachinePool",
+            "{version: a, nodePoolCyclingDetails: {isNodeCyclingEnabled: true}}",
+            "{version: b, nodePoolCyclingDetails: {isNodeCyclingEnabled: true}}",
+            rolls("version"),
+        ),
+        // A part that comes as a whole.
+        ("DockerMachinePool", "{}", "{template: {customImage: b}}", asks("template")),
+        ("DevMachinePool", "{backend: {a: 1}}", "{backend: {a: 1, docker: {b: 2}}}", asks("backend/docker")),
         ("AcmeMachinePool", "{a: 1}", "{a: 2}", asks("a")),
     ] {
         let pool = POOL.replace("AWSMachinePool", kind);
-        let tree = |spec: &str| {
-            rendered(&format!(
-                "{pool}---
-{}",
-                infrastructure(kind, spec)
-            ))
-        };
+        let tree = |spec: &str| rendered(&format!("{pool}---\n{}", infrastructure(kind, spec)));
         let found = rollouts(&tree(before), &tree(after), AppliedBy::Others);
         assert_eq!(told(&found), expected, "{kind} {after}");
     }
@@ -133,17 +137,14 @@ fn the_infrastructure_of_a_pool_decides() {
 
 fn infrastructure(kind: &str, spec: &str) -> String {
     format!(
-        "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
-kind: {kind}
-metadata: {{name: mp, namespace: org}}
-spec: {spec}
-"
+        "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: {kind}\n\
+         metadata: {{name: mp, namespace: org}}\nspec: {spec}\n"
     )
 }
 
 #[test]
 fn versions_and_bootstrap_secrets_replace_instances_only_where_the_provider_looks_at_them() {
-    let [rolls, stays, asks] = ["4 offline", "0 offline", "? unknown"];
+    let [rolls, stays, asks, nothing] = ["4 offline", "0 offline", "? unknown", "nothing"];
     for (kind, spec, version, secret) in [
         ("AWSMachinePool", "{awsLaunchTemplate: {instanceType: a}}", rolls, rolls),
         // An image of its own.
@@ -157,18 +158,15 @@ fn versions_and_bootstrap_secrets_replace_instances_only_where_the_provider_look
         ("AWSManagedMachinePool", "{}", rolls, asks),
         ("AzureManagedMachinePool", "{}", rolls, asks),
         ("GCPManagedMachinePool", "{}", rolls, asks),
-        ("OCIManagedMachinePool", "{}", stays, stays),
-        ("OCIManagedMachinePool", "{nodePoolCyclingDetails: {isNodeCyclingEnabled: true}}", rolls, asks),
+        // Its own version counts.
+        ("OCIManagedMachinePool", "{}", nothing, stays),
+        ("OCIManagedMachinePool", "{nodePoolCyclingDetails: {isNodeCyclingEnabled: true}}", nothing, asks),
         ("AcmeMachinePool", "{}", rolls, asks),
     ] {
         let tree = |version: &str, config: &str| {
             let pool = POOL.replace("AWSMachinePool", kind).replace("v1.30.2", version);
             let pool = pool.replace("KubeadmConfig, name: mp", &format!("KubeadmConfig, name: {config}"));
-            rendered(&format!(
-                "{pool}---
-{}",
-                infrastructure(kind, spec)
-            ))
+            rendered(&format!("{pool}---\n{}", infrastructure(kind, spec)))
         };
         for (after, field, expected) in [
             (tree("v1.31.1", "mp"), "version", version),
@@ -176,7 +174,10 @@ fn versions_and_bootstrap_secrets_replace_instances_only_where_the_provider_look
         ] {
             let found = rollouts(&tree("v1.30.2", "mp"), &after, AppliedBy::Others);
             let count = expected.split(' ').next().unwrap();
-            let expected = format!("{expected} [/spec/template/spec/{field}] {count}/0/0");
+            let expected = match expected {
+                "nothing" => expected.to_owned(),
+                _ => format!("{expected} [/spec/template/spec/{field}] {count}/0/0"),
+            };
             assert_eq!(told(&found), expected, "{kind} {spec}");
         }
     }
@@ -186,15 +187,8 @@ fn versions_and_bootstrap_secrets_replace_instances_only_where_the_provider_look
 #[test]
 fn tags_of_the_cluster_replace_the_instances_of_its_pools() {
     let tree = |tags: &str, cluster: &str| {
-        let pool = POOL.replace(
-            "spec:
-  replicas: 4",
-            &format!(
-                "spec:
-  clusterName: {cluster}
-  replicas: 4"
-            ),
-        );
+        let pool =
+            POOL.replace("spec:\n  replicas: 4", &format!("spec:\n  clusterName: {cluster}\n  replicas: 4"));
         rendered(&format!(
             "{pool}---
 apiVersion: cluster.x-k8s.io/v1beta1
@@ -212,6 +206,16 @@ spec: {{additionalTags: {tags}, region: a}}
     let found = rollouts(&tree("{a: b}", "c"), &tree("{a: c}", "c"), AppliedBy::Others);
     assert_eq!(told(&found), "4 offline [/spec/additionalTags/a] 4/0/0");
     assert_eq!(found[0].course.notes[0], "In AWSCluster c: `/spec/additionalTags/a`.");
+    // Nor are they where the refresh is disabled.
+    let disabled = |tags: &str| {
+        let pool = "---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSMachinePool\n\
+                    metadata: {name: mp, namespace: org}\nspec: {refreshPreferences: {disable: true}}\n";
+        let mut objects = tree(tags, "c");
+        objects.extend(rendered(pool));
+        objects
+    };
+    let found = rollouts(&disabled("{a: b}"), &disabled("{a: c}"), AppliedBy::Others);
+    assert_eq!(told(&found), "0 offline [/spec/additionalTags/a] 0/0/0");
     // Those of another Cluster are not.
     let found = rollouts(&tree("{a: b}", "d"), &tree("{a: c}", "d"), AppliedBy::Others);
     assert_eq!(told(&found), "nothing");

@@ -118,6 +118,15 @@ fn parts_of_objects_get_nothing_that_they_do_not_say() {
     );
 }
 
+/// The base may have the range that a patch of the name servers lacks.
+#[test]
+fn name_servers_without_their_range_are_refused_in_a_part() {
+    let part = "{dnsNameservers: [1.1.1.1]}";
+    let refused = alpha7("OpenStackCluster").convert("spec", part, AtHand::Part).unwrap_err();
+    let fields: Vec<String> = refused.iter().map(|why| why.field.to_string()).collect();
+    assert_eq!(fields, ["/spec/dnsNameservers"]);
+}
+
 const ID: &str = "0b1c2d3e-0000-1111-2222-333344445555";
 
 #[test]

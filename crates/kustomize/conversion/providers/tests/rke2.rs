@@ -6,6 +6,10 @@ fn plane(kind: &'static str) -> Case {
     Case { kind, group: PLANE, versions: ("v1beta1", "v1beta2") }
 }
 
+fn config(from: &'static str) -> Case {
+    Case { kind: "RKE2ConfigTemplate", group: "bootstrap.cluster.x-k8s.io", versions: (from, "v1beta2") }
+}
+
 #[test]
 fn control_planes() {
     let reference = "{apiVersion: i.example.org/v1, kind: M, name: m, namespace: ns}";
@@ -70,12 +74,7 @@ fn templates_and_configs() {
             ],
         )],
     );
-    let config = Case {
-        kind: "RKE2ConfigTemplate",
-        group: "bootstrap.cluster.x-k8s.io",
-        versions: ("v1beta1", "v1beta2"),
-    };
-    config.written(
+    config("v1beta1").written(
         "spec.template.spec",
         &[("{agentConfig: {airGapped: true}}", "{agentConfig: {airGapped: true}}")],
     );
@@ -92,12 +91,7 @@ fn what_is_gone_since_v0_22() {
             "{version: v1.28.9+rke2r1, agentConfig: {format: ignition}, machineTemplate: {spec: {infrastructureRef: {apiGroup: i.example.org, kind: M, name: m}, deletion: {nodeDrainTimeoutSeconds: 120}}}}",
         )],
     );
-    let config = Case {
-        kind: "RKE2ConfigTemplate",
-        group: "bootstrap.cluster.x-k8s.io",
-        versions: ("v1alpha1", "v1beta2"),
-    };
-    config.asked(
+    config("v1alpha1").asked(
         "spec.template.spec",
         &[("{agentConfig: {version: v1.28.9+rke2r1}}", "/spec/template/spec/agentConfig/version")],
     );
