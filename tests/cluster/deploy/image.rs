@@ -18,7 +18,11 @@ fn the_image_is_built_from_every_file_that_the_sources_include() {
         let after =
             |macro_name: &str| source.split(macro_name).skip(1).map(str::to_owned).collect::<Vec<_>>();
         for rest in [after("include_str!("), after("include_bytes!(")].concat() {
-            let path = file.parent().unwrap().join(rest.split('"').nth(1).unwrap());
+            // A macro says the package, and the beginning of the path is what all of its files have in common.
+            let path = match rest.strip_prefix("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/") {
+                Some(rest) => package(file).join(rest.split('"').next().unwrap()),
+                None => file.parent().unwrap().join(rest.split('"').nth(1).unwrap()),
+            };
             let path = path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             let is_let_in = let_in.iter().any(|folder| path.starts_with(folder));
             assert!(is_let_in, "{} is kept from the image by .dockerignore", path.display());
@@ -26,6 +30,11 @@ fn the_image_is_built_from_every_file_that_the_sources_include() {
         }
     }
     assert!(included > 60, "{included} files are included: where are the others?");
+}
+
+/// The folder of the package that the source belongs to.
+fn package(source: &Path) -> &Path {
+    source.ancestors().find(|folder| folder.join("Cargo.toml").exists()).unwrap()
 }
 
 /// The last stage holds the program and certificates, runs as nobody, and the program was linked statically: what its

@@ -1,6 +1,5 @@
 //! Credentials that are refused, and services that do not answer.
 
-
 use capstan_live::cloud::{Questions, Unanswered};
 use capstan_openstack::OpenStack;
 use capstan_ports::{CloudCredential, CloudError, Clouds as _};
