@@ -31,6 +31,7 @@ mod inputs;
 mod inventory_change;
 mod judge;
 pub mod made_folders;
+mod migration;
 mod not_possible;
 mod onboarding;
 mod opening;
