@@ -36,7 +36,7 @@ impl FromStr for WantedVersion {
         let is_version =
             version.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         if !is_version || version.contains('/') || group.as_deref() == Some("") {
-            return Err(format!("`{text}` is no API version: write `v1beta2` or `GROUP/v1beta2`"));
+            return Err(format!("`{text}` is not an API version: write `v1beta2` or `GROUP/v1beta2`"));
         }
         Ok(Self { group, version: version.to_owned() })
     }

@@ -9,6 +9,7 @@
 //! [U7a]: crate::merge::converted#u7a
 
 use super::class_patches::{Named, list, named, own_list, successor, templates_of};
+use super::class_variables::{samples, scalars};
 use super::context::Context;
 use super::draft::Draft;
 use super::model::{Change, Reason};
@@ -45,7 +46,7 @@ pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said
                     continue;
                 };
                 let path = spec.index(at).key("definitions").index(index);
-                let templates = Templates::of(base, class, selected, now.0);
+                let templates = ClassTemplates::of(base, class, selected, now.0);
                 let following =
                     Following { class: old, templates, version: now.0, schemas: context.request.schemas };
                 edits.extend(following.definition(definition, &path).unwrap_or_default());
@@ -75,13 +76,13 @@ pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said
 }
 
 /// The templates of one kind and version that a class names: as they are, and as they come to the newer version.
-struct Templates<'b> {
+struct ClassTemplates<'b> {
     all: Vec<(&'b Node, &'b Node)>,
     /// One of them lies elsewhere, or does not move.
     is_lacking: bool,
 }
 
-impl<'b> Templates<'b> {
+impl<'b> ClassTemplates<'b> {
     fn of(base: &'b Base, class: usize, (was, kind): Named<'_>, version: &str) -> Self {
         let id = &base.objects[class].id;
         let mut found = Self { all: Vec::new(), is_lacking: false };
@@ -106,7 +107,7 @@ impl<'b> Templates<'b> {
 /// What the patches of one definition follow.
 struct Following<'b> {
     class: &'b Node,
-    templates: Templates<'b>,
+    templates: ClassTemplates<'b>,
     version: &'b str,
     schemas: &'b Schemas,
 }
@@ -116,7 +117,7 @@ type Edits = Vec<(FieldPath, Node)>;
 
 /// What an operation becomes.
 #[derive(PartialEq)]
-struct Followed {
+struct FollowedOperation {
     field: FieldPath,
     /// Its value, where that is another one.
     value: Option<Node>,
@@ -155,11 +156,16 @@ impl Following<'_> {
     }
 
     /// What an operation becomes for one template.
-    fn followed(&self, operation: &Node, field: &FieldPath, (was, now): (&Node, &Node)) -> Option<Followed> {
+    fn followed(
+        &self,
+        operation: &Node,
+        field: &FieldPath,
+        (was, now): (&Node, &Node),
+    ) -> Option<FollowedOperation> {
         let place = |value: Node| self.place(field, value, was);
         let followed = match (operation.text_at("op")?, operation.get("value"), operation.get("valueFrom")) {
             ("remove", ..) => match was.at(field) {
-                Some(own) => Followed { value: None, ..place(own.clone())? },
+                Some(own) => FollowedOperation { value: None, ..place(own.clone())? },
                 // As without effect as before.
                 None => return None,
             },
@@ -177,7 +183,7 @@ impl Following<'_> {
     }
 
     /// An argument that is added by its name is an item of a list there, if none has that name yet.
-    fn item(&self, field: &FieldPath, value: &Node, (was, now): (&Node, &Node)) -> Option<Followed> {
+    fn item(&self, field: &FieldPath, value: &Node, (was, now): (&Node, &Node)) -> Option<FollowedOperation> {
         let mut template = was.clone();
         put(&mut template, field.steps(), value.clone());
         let fate = fate_of(field, &template, self.version, self.schemas);
@@ -185,11 +191,11 @@ impl Following<'_> {
         let items = now.at(to)?.as_sequence()?;
         let is_new = !items.iter().any(|item| item.text_at("name") == Some(name));
         let item = Node::mapping([("name", Node::string(name)), ("value", value.clone())]);
-        is_new.then(|| Followed { field: to.join(Step::New), value: Some(item) })
+        is_new.then(|| FollowedOperation { field: to.join(Step::New), value: Some(item) })
     }
 
     /// Where a value of a field comes to, and what it is there.
-    fn place(&self, field: &FieldPath, value: Node, was: &Node) -> Option<Followed> {
+    fn place(&self, field: &FieldPath, value: Node, was: &Node) -> Option<FollowedOperation> {
         let mut template = was.clone();
         put(&mut template, field.steps(), value.clone());
         let is_appended = field.steps().last() == Some(&Step::New);
@@ -203,7 +209,7 @@ impl Following<'_> {
             _ => return None,
         };
         if fate.is_empty() {
-            return Some(Followed { field: to, value: None });
+            return Some(FollowedOperation { field: to, value: None });
         }
         let (conversion, refused) = steps_to(&template, self.version, AtHand::Part, self.schemas)?;
         if refused.iter().any(|why| why.field.starts_with(field) || field.starts_with(&why.field)) {
@@ -212,11 +218,11 @@ impl Following<'_> {
         apply(&mut template, &conversion);
         let there = template.at(&to)?;
         let value = (!same_meaning(there, &value)).then(|| there.clone());
-        Some(Followed { field: to, value })
+        Some(FollowedOperation { field: to, value })
     }
 
     /// The same of a value that the patch computes.
-    fn computed(&self, from: &Node, field: &FieldPath, was: &Node) -> Option<Followed> {
+    fn computed(&self, from: &Node, field: &FieldPath, was: &Node) -> Option<FollowedOperation> {
         let (samples, name) = match (from.text_at("variable"), from.text_at("template")) {
             (Some(variable), None) => (samples(self.class, variable)?, Some(variable)),
             (None, Some(template)) if !may_be_collection(template) => (scalars(), None),
@@ -228,30 +234,10 @@ impl Following<'_> {
         if let (true, Some(value), Some(name)) = (is_boolean, &first.value, name) {
             let is_inverted = value.value() == false;
             let not = Node::mapping([("template", Node::string(format!("{{{{ not .{name} }}}}")))]);
-            return is_inverted.then_some(Followed { value: Some(not), ..first });
+            return is_inverted.then_some(FollowedOperation { value: Some(not), ..first });
         }
         (first.value.is_none() && found.all(|other| other.as_ref() == Some(&first))).then_some(first)
     }
-}
-
-/// Values of the type that a variable of a class has.
-pub(super) fn samples(class: &Node, variable: &str) -> Option<Vec<Node>> {
-    if variable.starts_with("builtin") {
-        return Some(scalars());
-    }
-    let is_it = |one: &&Node| one.text_at("name") == Some(variable);
-    let schema = list(class, "spec", "variables").iter().find(is_it)?.get("schema")?;
-    samples_of(schema.get("openAPIV3Schema")?)
-}
-
-/// Texts, one of them a duration; a number; a boolean.
-fn scalars() -> Vec<Node> {
-    vec![
-        Node::string("text"),
-        Node::string("10m"),
-        Node::from_value(&1.into()),
-        Node::from_value(&true.into()),
-    ]
 }
 
 fn may_be_collection(template: &str) -> bool {
@@ -259,21 +245,4 @@ fn may_be_collection(template: &str) -> bool {
         || template.contains(": ")
         || template.contains("Yaml")
         || template.contains("Json")
-}
-
-/// Values of a schema: all fields, one item of each list.
-fn samples_of(schema: &Node) -> Option<Vec<Node>> {
-    let one = |schema: &Node| samples_of(schema)?.into_iter().next();
-    Some(match schema.text_at("type")? {
-        "string" => vec![Node::string("text"), Node::string("10m")],
-        "integer" | "number" => vec![Node::from_value(&1.into())],
-        "boolean" => vec![Node::from_value(&true.into())],
-        "array" => vec![Node::sequence([one(schema.get("items")?)?])],
-        "object" => {
-            let entries = schema.get("properties")?.as_mapping()?.iter();
-            let fields = entries.map(|entry| Some((entry.key.clone(), one(&entry.value)?)));
-            vec![Node::mapping(fields.collect::<Option<Vec<_>>>()?)]
-        }
-        _ => return None,
-    })
 }

@@ -5,7 +5,7 @@
 //!
 //! [U7a]: crate::merge::converted#u7a
 
-use super::class_patch_edits::samples;
+use super::class_variables::samples;
 use super::moved_fields::{Moved, There, fate_of, put};
 use super::rotation::Rotated;
 use crate::merge::cluster_objects::Base;

@@ -75,6 +75,7 @@ mod change_source;
 mod charts;
 mod class_patch_edits;
 mod class_patches;
+mod class_variables;
 mod comments;
 mod complete;
 mod component;

@@ -239,7 +239,7 @@ fn a_version_that_is_none_is_wrong_usage() {
     let said = sandbox.capstan(&["migrate", "acme/peu01", "--to", "newest"]);
     said.ended(2);
     assert!(
-        said.err.contains("`newest` is no API version: write `v1beta2` or `GROUP/v1beta2`"),
+        said.err.contains("`newest` is not an API version: write `v1beta2` or `GROUP/v1beta2`"),
         "{}",
         said.err
     );
