@@ -28,7 +28,9 @@ impl Did {
 pub(super) fn apply_step(object: &mut Node, step: &ConversionStep) -> Did {
     Did::of(match step {
         ConversionStep::Move { from, to } => go(object, from, to),
-        ConversionStep::Replace { at, value } => at_mut(object, at).map(|old| *old = value.clone()),
+        ConversionStep::Replace { at, value } | ConversionStep::Itemize { at, value, .. } => {
+            at_mut(object, at).map(|old| *old = value.clone())
+        }
         ConversionStep::Remove { at } => remove(object, at),
         ConversionStep::Add { at, value } => add(object, at, value.clone()),
     })

@@ -3,9 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::convert::is_template;
 use super::refusal::{Refusal, Refusals};
 use super::rules::{self, Rule};
-use super::step::ConversionStep::{self, Add, Move, Remove, Replace};
+use super::step::ConversionStep::{self, Add, Itemize, Move, Remove, Replace};
+use super::step::ItemFields;
 use crate::schema::{Field, Fields, Of, Zero, nanoseconds};
 use capstan_model::object::{FieldPath, api_group};
 use capstan_yaml::scalar::Reading;
@@ -265,7 +267,7 @@ impl Walk {
             Rule::Arguments(field) => {
                 let Some(value) = found(field) else { return Ok(()) };
                 let list = arguments(&at(field), value, &mut self.refused)?;
-                self.steps.push(Replace { at: at(field), value: list });
+                self.steps.push(Itemize { at: at(field), value: list, item: ItemFields::ARGUMENT });
             }
             Rule::Reference(from, to) => {
                 let Some(value) = found(from) else { return Ok(()) };
@@ -342,8 +344,8 @@ pub(super) fn reference_steps(
                 let text = text.unwrap_or_default();
                 let group = api_group(text);
                 if text.split('/').count() > 2
-                    || (text.contains("${") && group.is_empty())
-                    || group.contains("${")
+                    || (is_template(text) && group.is_empty())
+                    || is_template(group)
                 {
                     return Err(wanted(
                         "the API group must be known to convert this reference".to_owned(),
@@ -388,15 +390,10 @@ fn is_false_or_zero(node: &Node) -> bool {
         .is_some_and(|scalar| matches!(scalar.reading(), Reading::Bool(false) | Reading::Integer(0)))
 }
 
-/// A text that becomes a value only when its variables are filled in.
-fn is_template(scalar: &Scalar) -> bool {
-    scalar.text.contains("${")
-}
-
 fn fits(of: &Of, scalar: &Scalar) -> bool {
     let reading = scalar.reading();
     match of {
-        _ if is_template(scalar) => !matches!(of, Of::Struct(_) | Of::List(_) | Of::Map(_)),
+        _ if is_template(&scalar.text) => !matches!(of, Of::Struct(_) | Of::List(_) | Of::Map(_)),
         Of::Text | Of::Time | Of::Duration => matches!(reading, Reading::String(_)),
         Of::Integer => matches!(reading, Reading::Integer(_) | Reading::Unsigned(_)),
         Of::Number => matches!(reading, Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_)),
@@ -419,7 +416,7 @@ pub(super) fn seconds_of(path: &FieldPath, node: &Node) -> Result<i128, Box<Refu
     };
     match nanoseconds(text).map(|nanoseconds| nanoseconds / 1_000_000_000) {
         Some(value) if value >= -MOST_SECONDS => Ok(value.min(MOST_SECONDS)),
-        None if text.contains("${") => refused(
+        None if is_template(text) => refused(
             "a duration becomes a number of seconds, but the value of the variable is unknown here",
             "write the duration itself, or convert the object to the newer version by hand, with a variable \
              that holds seconds",

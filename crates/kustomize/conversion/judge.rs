@@ -7,6 +7,7 @@
 //!
 //! Deliberately absent: rules by expressions (`x-kubernetes-validations`), which the server asks.
 
+use super::convert::is_template;
 use super::paths::before;
 use super::refusal::{Refusal, Refusals};
 use super::step::{AtHand, ConversionNote, ConversionStep};
@@ -111,11 +112,11 @@ impl DefinitionJudge<'_> {
             return;
         }
         let older = self.older.and_then(|older| older.at(&self.origin(path)));
-        let is_template = node.as_scalar().is_some_and(|scalar| scalar.text.contains("${"));
+        let is_filled_in = node.as_scalar().is_some_and(|scalar| is_template(&scalar.text));
         let fits = match &node.kind {
             NodeKind::Mapping(_) => matches!(newer.kind, Type::Object | Type::Any),
             NodeKind::Sequence(_) => matches!(newer.kind, Type::Array | Type::Any),
-            NodeKind::Scalar(_) => is_template || newer.kind.takes(&node.value()),
+            NodeKind::Scalar(_) => is_filled_in || newer.kind.takes(&node.value()),
         };
         if !fits {
             if older.is_none_or(|older| older.kind != newer.kind) {
@@ -127,7 +128,7 @@ impl DefinitionJudge<'_> {
         let is_new_choice = older.is_none_or(|older| older.choices != newer.choices);
         if is_new_choice
             && !newer.choices.is_empty()
-            && !is_template
+            && !is_filled_in
             && !newer.choices.contains(&node.value())
         {
             return self.refuse(path, "the newer version does not take this value", BY_HAND);
@@ -185,7 +186,7 @@ impl DefinitionJudge<'_> {
                     self.refuse(path, why, "write so many, or take the list out");
                 }
             }
-            NodeKind::Scalar(scalar) if !scalar.text.contains("${") => {
+            NodeKind::Scalar(scalar) if !is_template(&scalar.text) => {
                 let value = node.value();
                 if let Some(text) = value.as_str() {
                     if !limits.length.holds(count(text.chars().count())) {

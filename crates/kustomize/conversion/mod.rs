@@ -48,8 +48,8 @@ mod tests;
 mod text;
 
 pub use self::apply::apply;
-pub use self::convert::{convert, convert_or_all, is_known};
+pub use self::convert::{convert, convert_or_all, is_known, is_template};
 pub use self::newest::versions_after;
 pub use self::refusal::Unconvertible;
-pub use self::step::{AtHand, Conversion, ConversionNote, ConversionStep};
+pub use self::step::{AtHand, Conversion, ConversionNote, ConversionStep, ItemFields};
 pub use self::text::{Replay, in_order_of, replay};

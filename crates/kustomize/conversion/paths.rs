@@ -2,7 +2,6 @@
 
 use super::step::{Conversion, ConversionStep};
 use capstan_model::object::{FieldPath, Step};
-use capstan_yaml::{Node, NodeKind};
 
 impl Conversion {
     /// Where a field stood before all steps. Of what the steps made, the path itself.
@@ -34,17 +33,21 @@ pub(super) fn before(steps: &[ConversionStep], path: &FieldPath) -> FieldPath {
                     path = join(from, rest);
                 }
             }
-            ConversionStep::Replace { at, value } => {
-                // An argument was the field of that name.
-                if let Some([Step::Index(index), ..]) = rest(&path, at)
-                    && let NodeKind::Sequence(items) = &value.kind
-                    && let Some(name) =
-                        items.get(*index).and_then(|item| item.get("name")).and_then(Node::as_str)
+            ConversionStep::Itemize { at, value, item: fields } => {
+                // An item was the entry of that name.
+                if let Some([Step::Index(index), below @ ..]) = rest(&path, at)
+                    && let Some(item) = value.as_sequence().and_then(|items| items.get(*index))
+                    && let Some(name) = item.text_at(fields.name)
                 {
-                    path = at.key(name);
+                    let is_entry = |key: &str| key == fields.name || fields.value == Some(key);
+                    let below = match below {
+                        [Step::Key(key), below @ ..] if is_entry(key) => below,
+                        _ => below,
+                    };
+                    path = join(&at.key(name), below);
                 }
             }
-            ConversionStep::Remove { .. } | ConversionStep::Add { .. } => {}
+            ConversionStep::Replace { .. } | ConversionStep::Remove { .. } | ConversionStep::Add { .. } => {}
         }
     }
     path

@@ -31,7 +31,7 @@ pub(super) fn rounds(
 /// The value inside of which all happens that a step does: no step elsewhere can change what it finds or does.
 fn scope(root: &Node, step: &ConversionStep) -> FieldPath {
     match step {
-        ConversionStep::Replace { at, .. } => at.clone(),
+        ConversionStep::Replace { at, .. } | ConversionStep::Itemize { at, .. } => at.clone(),
         ConversionStep::Remove { at } => emptied(root, at, None).parent().unwrap_or_default(),
         ConversionStep::Add { at, .. } => home(root, at),
         ConversionStep::Move { from, to } => {

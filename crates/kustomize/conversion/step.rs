@@ -15,7 +15,7 @@ pub struct Conversion {
 /// What a plan says of a field that a conversion wrote or took out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConversionNote {
-    /// Where the field was; where it comes, of one that was not there.
+    /// Where the field was; where it comes, of one that was not there. The root where the note is about the object.
     pub field: FieldPath,
     /// Why, without a full stop.
     pub text: String,
@@ -38,6 +38,15 @@ pub enum ConversionStep {
         /// How it is spelled from now on.
         value: Node,
     },
+    /// A mapping becomes a list of its entries.
+    Itemize {
+        /// Where it stands.
+        at: FieldPath,
+        /// The list.
+        value: Node,
+        /// Which fields of an item come from an entry.
+        item: ItemFields,
+    },
     /// A value goes, since the version has no place for it and it means nothing.
     Remove {
         /// Where it stands.
@@ -50,6 +59,20 @@ pub enum ConversionStep {
         /// What.
         value: Node,
     },
+}
+
+/// Which fields of an item come from an entry of the mapping before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ItemFields {
+    /// The one with the entry's key.
+    pub name: &'static str,
+    /// The one with its value; `None` where the value's own fields are the item's.
+    pub value: Option<&'static str>,
+}
+
+impl ItemFields {
+    /// Arguments of Kubernetes' programs.
+    pub(super) const ARGUMENT: Self = Self { name: "name", value: Some("value") };
 }
 
 /// How much of an object is at hand.

@@ -182,7 +182,9 @@ fn steps_are_fine_and_in_order() {
 fn written(step: &ConversionStep) -> String {
     match step {
         ConversionStep::Move { from, to } => format!("move {from} to {to}"),
-        ConversionStep::Replace { at, value } => format!("replace {at} with {}", value.value()),
+        ConversionStep::Replace { at, value } | ConversionStep::Itemize { at, value, .. } => {
+            format!("replace {at} with {}", value.value())
+        }
         ConversionStep::Remove { at } => format!("remove {at}"),
         ConversionStep::Add { at, value } => format!("add {at}: {}", value.value()),
     }
@@ -530,4 +532,22 @@ fn what_a_provider_object_says_twice_or_elsewhere_is_refused_by_name() {
     let back =
         convert(&provider("v1alpha2", "spec: {}"), "operator.cluster.x-k8s.io/v1alpha1", Schemas::built_in());
     assert_eq!(back.unwrap_err().why, "the operator's API has only v1alpha2 since v0.20.0");
+}
+
+/// What a variable of any of the tools stands for is not known before it is filled in, so no type is asked of it.
+#[test]
+fn a_text_with_a_variable_is_a_template_everywhere() {
+    for (text, is_one) in [
+        ("${N}", true),
+        ("{{ .Values.n }}", true),
+        ("n${N:=1}", true),
+        ("$N", false),
+        ("{n}", false),
+        ("three", false),
+    ] {
+        assert_eq!(super::is_template(text), is_one, "{text}");
+        let spec = format!("{{replicas: '{text}', version: v1.33.0}}");
+        let converted = to_beta2(&object("KubeadmControlPlane", "v1beta1", &spec));
+        assert_eq!(converted.is_ok(), is_one, "{text}: {converted:?}");
+    }
 }

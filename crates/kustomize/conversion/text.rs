@@ -8,11 +8,11 @@
 
 use super::apply;
 use super::rounds::rounds;
-use super::step::{Conversion, ConversionStep};
+use super::step::{Conversion, ConversionStep, ItemFields};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{
-    Carriage, Carried, DocumentEdit, Edit, EditRefused, Node, NodeKind, YamlFile, as_arguments, edit,
-    emptied, same_meaning,
+    Carriage, Carried, DocumentEdit, Edit, EditRefused, Node, YamlFile, as_arguments, edit, emptied,
+    same_meaning,
 };
 
 /// Bytes that may be read to convert what stands in one document: some hundred times a large one.
@@ -35,9 +35,9 @@ pub fn in_order_of(object: &Node, conversion: Conversion) -> Conversion {
     let notes = conversion.notes;
     let steps = conversion.steps.into_iter().map(|step| {
         let step = match step {
-            ConversionStep::Replace { at, value } => {
+            ConversionStep::Itemize { at, value, item } => {
                 let ordered = now.at(&at).and_then(|old| as_arguments(old, &value));
-                ConversionStep::Replace { at, value: ordered.unwrap_or(value) }
+                ConversionStep::Itemize { at, value: ordered.unwrap_or(value), item }
             }
             other => other,
         };
@@ -134,7 +134,7 @@ impl Replay {
         let left = steps.iter().zip(as_text).filter(|(step, carried)| match (carried, step) {
             (Carried::Not, _) => true,
             // The same items may be spelled otherwise still: a number is no argument.
-            (Carried::AsText, ConversionStep::Replace { at, value }) => {
+            (Carried::AsText, ConversionStep::Itemize { at, value, .. }) => {
                 root.at(at).is_none_or(|items| !same_meaning(items, value))
             }
             (Carried::AsText, _) => false,
@@ -173,9 +173,7 @@ fn refused(reason: &str) -> EditRefused {
 fn carry(carriage: &mut Carriage<'_>, step: &ConversionStep) -> Carried {
     match step {
         ConversionStep::Move { from, to } => carriage.carry(from, to),
-        ConversionStep::Replace { at, value } if matches!(value.kind, NodeKind::Sequence(_)) => {
-            carriage.itemize(at)
-        }
+        ConversionStep::Itemize { at, item: ItemFields::ARGUMENT, .. } => carriage.itemize(at),
         _ => Carried::Not,
     }
 }
@@ -193,6 +191,9 @@ fn in_document(place: &FieldPath, step: &ConversionStep) -> ConversionStep {
         ConversionStep::Replace { at, value } => {
             ConversionStep::Replace { at: below(at), value: value.clone() }
         }
+        ConversionStep::Itemize { at, value, item } => {
+            ConversionStep::Itemize { at: below(at), value: value.clone(), item: *item }
+        }
         ConversionStep::Remove { at } => ConversionStep::Remove { at: below(at) },
         ConversionStep::Add { at, value } => ConversionStep::Add { at: below(at), value: value.clone() },
     }
@@ -203,7 +204,9 @@ fn does_something(root: &Node, step: &ConversionStep) -> bool {
     match step {
         ConversionStep::Move { from, .. } => root.at(from).is_some(),
         ConversionStep::Remove { at } => root.at(at).is_some(),
-        ConversionStep::Replace { at, value } => root.at(at).is_some_and(|old| !same_meaning(old, value)),
+        ConversionStep::Replace { at, value } | ConversionStep::Itemize { at, value, .. } => {
+            root.at(at).is_some_and(|old| !same_meaning(old, value))
+        }
         ConversionStep::Add { at, value } => root.at(at).is_none_or(|old| !same_meaning(old, value)),
     }
 }
@@ -217,7 +220,7 @@ fn edits_of(root: &Node, step: &ConversionStep) -> Vec<Edit> {
             edits.extend(insert(root, to, value.clone()));
             edits
         }
-        ConversionStep::Replace { at, value } => {
+        ConversionStep::Replace { at, value } | ConversionStep::Itemize { at, value, .. } => {
             vec![Edit::Set { path: at.clone(), node: value.clone() }]
         }
         ConversionStep::Remove { at } if root.at(at).is_none() => Vec::new(),

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cluster_merge::Sides;
 use super::nodes::text;
 use crate::substitution::{Token, tokens};
+use capstan_kustomize::conversion::is_template;
 use capstan_kustomize::schema::{self, Schema, Schemas, Unlisted};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Edit, Node, NodeKind, Value};
@@ -180,14 +181,14 @@ fn told(mut schema: &Schema, path: &FieldPath, node: &Node) -> Told {
             (None, _) => return Told::Nothing,
         };
     }
-    let is_template = node.as_scalar().is_some_and(|scalar| scalar.text.contains("${"));
+    let is_filled_in = node.as_scalar().is_some_and(|scalar| is_template(&scalar.text));
     let fits = match (schema.kind, type_of(node)) {
         (schema::Type::Any, _) => return Told::Nothing,
         (_, None | Some(Type::Any)) => true,
         (schema::Type::Object, Some(own)) => own == Type::Mapping,
         (schema::Type::Array, Some(own)) => own == Type::Sequence,
         (_, Some(Type::Mapping | Type::Sequence)) => false,
-        _ if is_template => true,
+        _ if is_filled_in => true,
         (schema::Type::String, Some(own)) => own == Type::String,
         (schema::Type::Integer | schema::Type::Number, Some(own)) => own == Type::Number,
         (schema::Type::Boolean, Some(own)) => own == Type::Boolean,

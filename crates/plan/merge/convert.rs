@@ -8,12 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cluster_objects::Base;
 use super::converted::{Converted, FileBefore, steps_to};
 use super::form::form_of;
+use super::lists::counterpart;
 use super::nodes::text;
 use super::tidying::without_tidying;
 use super::views::{MergeInput, Views, Work, matched, pieces_of};
-use capstan_kustomize::conversion::{AtHand, Conversion, Replay, Unconvertible, in_order_of};
+use capstan_kustomize::conversion::{
+    AtHand, Conversion, ConversionNote, ConversionStep, Replay, Unconvertible, apply, in_order_of,
+};
 use capstan_kustomize::schema::Schemas;
-use capstan_model::object::{FieldPath, api_group};
+use capstan_model::object::{FieldPath, Step, api_group};
 use capstan_yaml::{EditRefused, Node, YamlFile, same_meaning};
 
 /// What keeps an object from being brought to the new release's version.
@@ -98,17 +101,57 @@ impl Planned {
     fn new(object: usize, was: &Node, wanted: &Wanted, schemas: &Schemas) -> Option<Self> {
         let (conversion, mut fields) = steps_to(was, &wanted.version, AtHand::Whole, schemas)?;
         let mut conversion = without_tidying(was, in_order_of(was, conversion), &wanted.release);
+        wanted.speaks_for_silence(was, &mut conversion, schemas);
         // What nobody edited is the release's to say anew; what nobody has, too, where the release has it.
         let is_the_releases = |field: &FieldPath| match was.at(field) {
             Some(own) => {
-                wanted.old.as_ref().and_then(|old| old.at(field)).is_some_and(|old| same_meaning(own, old))
+                let old = wanted.old.as_ref().and_then(|old| same_field(was, old, field));
+                old.is_some_and(|old| same_meaning(own, old))
             }
-            None => wanted.release.at(field).is_some_and(|new| !new.is_null()),
+            None => wanted.release.at(&conversion.after(field)).is_some_and(|new| !new.is_null()),
         };
         fields.retain(|why| !is_the_releases(&why.field));
-        conversion.notes.retain(|note| !is_the_releases(&note.field));
+        // A note about the object is for a person, whoever wrote the object.
+        let is_told = |note: &ConversionNote| note.field.is_root() || !is_the_releases(&note.field);
+        let notes = conversion.notes.iter().filter(|note| is_told(note)).cloned().collect();
+        conversion.notes = notes;
         Some(Self { object, conversion, was: was.clone(), fields })
     }
+}
+
+impl Wanted {
+    /// Where neither the cluster nor the old release says anything, the older version's default is nobody's wish, and
+    /// the release's value comes as it does to any field that nobody has.
+    fn speaks_for_silence(&self, was: &Node, conversion: &mut Conversion, schemas: &Schemas) {
+        let differs = |step: &ConversionStep| match step {
+            ConversionStep::Add { at, value } => {
+                self.release.at(at).is_some_and(|new| !new.is_null() && !same_meaning(new, value))
+            }
+            _ => false,
+        };
+        let Some(old) = self.old.as_ref().filter(|_| conversion.steps.iter().any(differs)) else { return };
+        // What a part of the object comes to is what is written in it.
+        let as_part = |node| steps_to(node, &self.version, AtHand::Part, schemas);
+        let (Some((written, _)), Some((of_old, _))) = (as_part(was), as_part(old)) else { return };
+        let mut old = old.clone();
+        apply(&mut old, &of_old);
+        conversion.steps.retain(|step| {
+            let ConversionStep::Add { at, .. } = step else { return true };
+            !differs(step) || written.steps.contains(step) || old.at(at).is_some_and(|node| !node.is_null())
+        });
+    }
+}
+
+/// The same field of another state of an object, whose lists may have their items in other places.
+fn same_field<'n>(own: &Node, other: &'n Node, field: &FieldPath) -> Option<&'n Node> {
+    let both = field.steps().iter().try_fold((own, other), |(own, other), step| {
+        let there = match step {
+            Step::Index(_) => counterpart(own.as_sequence()?, own.step(step)?, other.as_sequence()?)?,
+            Step::Key(_) | Step::New => other.step(step)?,
+        };
+        Some((own.step(step)?, there))
+    });
+    both.map(|(_, other)| other)
 }
 
 impl Base {
@@ -205,5 +248,53 @@ fn alone(text: &str) -> Result<YamlFile, EditRefused> {
     match YamlFile::read(text) {
         Ok(file) if file.documents().len() == 1 => Ok(file),
         _ => Err(EditRefused::of_whole("the document cannot be read without the others of its file")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Node {
+        YamlFile::read(text).unwrap().documents()[0].root.clone()
+    }
+
+    #[test]
+    fn items_of_lists_are_compared_with_those_of_their_names_or_their_likes() {
+        for (own, other, field, expected) in [
+            (
+                "{l: [{name: b, v: 1}, {name: a, v: 2}]}",
+                "{l: [{name: a, v: 3}, {name: b, v: 4}]}",
+                "/l/0/v",
+                Some(4),
+            ),
+            ("{l: [{name: b, v: 1}, {name: a, v: 2}]}", "{l: [{name: a, v: 3}]}", "/l/0/v", None),
+            ("{l: [{v: 1}, {v: 2}]}", "{l: [{v: 2}]}", "/l/1/v", Some(2)),
+            // Another item of the same place is another item.
+            ("{l: [{v: 1, w: 1}]}", "{l: [{v: 1, w: 2}]}", "/l/0/v", None),
+            ("{l: {v: 1}}", "{l: {v: 5}}", "/l/v", Some(5)),
+        ] {
+            let (own, other, field) = (read(own), read(other), FieldPath::parse(field).unwrap());
+            let found = same_field(&own, &other, &field).and_then(|node| node.value().as_i64());
+            assert_eq!(found, expected, "{field}");
+        }
+    }
+
+    #[test]
+    fn what_the_newer_version_needs_is_looked_for_where_the_release_has_it() {
+        let was = read(
+            "{apiVersion: infrastructure.cluster.x-k8s.io/v1alpha7, kind: OpenStackCluster, metadata: {name: c}, spec: {cloudName: c, identityRef: {kind: Secret, name: n}, bastion: {enabled: true, instance: {image: i}}}}",
+        );
+        let needed = |flavor: &str| {
+            let release = format!(
+                "{{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: OpenStackCluster, metadata: {{name: c}}, spec: {{bastion: {{spec: {{{flavor}image: {{filter: {{name: i}}}}}}}}}}}}"
+            );
+            let version = "infrastructure.cluster.x-k8s.io/v1beta2".to_owned();
+            let wanted = Wanted { version, old: Some(was.clone()), release: read(&release) };
+            let planned = Planned::new(0, &was, &wanted, Schemas::built_in()).unwrap();
+            planned.fields.iter().map(|why| why.field.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(needed(""), ["/spec/bastion/instance/flavor"]);
+        assert_eq!(needed("flavor: {id: f}, "), [""; 0]);
     }
 }

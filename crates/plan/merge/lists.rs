@@ -33,7 +33,7 @@ use std::borrow::Cow;
 
 use super::knowledge::Knowledge;
 use capstan_kustomize::schema::{ListType, MapKey, Origin};
-use capstan_yaml::{Node, YamlFile};
+use capstan_yaml::{Node, YamlFile, same_meaning};
 
 /// How the items of a list correspond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,16 +242,27 @@ fn has_unique_keys(items: &[Node], fields: Keys<'_>) -> bool {
 /// Items of two lists that correspond: by `name` or `path` where they have one, else by position in
 /// lists of the same length.
 pub(crate) fn pair_items<'n>(one: &'n [Node], other: &'n [Node]) -> Vec<(&'n Node, &'n Node)> {
-    for keys in [Keys::Own(BY_NAME), Keys::Own(&["path"])] {
-        if has_unique_keys(one, keys) && has_unique_keys(other, keys) {
-            return one
-                .iter()
-                .filter_map(|a| {
-                    let key = keys.of(a);
-                    Some((a, other.iter().find(|b| keys.of(b) == key)?))
-                })
-                .collect();
-        }
+    if let Some(keys) = shared_keys(one, other) {
+        let found = |a: &Node| {
+            let key = keys.of(a);
+            other.iter().find(|b| keys.of(b) == key)
+        };
+        return one.iter().filter_map(|a| Some((a, found(a)?))).collect();
     }
     if one.len() == other.len() { one.iter().zip(other).collect() } else { Vec::new() }
+}
+
+/// The item of another list that one of these is: by `name` or `path` where they have one, else one that says the same.
+pub(crate) fn counterpart<'n>(items: &[Node], item: &Node, others: &'n [Node]) -> Option<&'n Node> {
+    let keys = shared_keys(items, others);
+    others.iter().find(|other| match keys {
+        Some(keys) => keys.of(other) == keys.of(item),
+        None => same_meaning(other, item),
+    })
+}
+
+/// What tells the items of both lists apart.
+fn shared_keys(one: &[Node], other: &[Node]) -> Option<Keys<'static>> {
+    let both = |keys: &Keys<'_>| has_unique_keys(one, *keys) && has_unique_keys(other, *keys);
+    [Keys::Own(BY_NAME), Keys::Own(&["path"])].into_iter().find(both)
 }

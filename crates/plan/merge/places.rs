@@ -37,6 +37,7 @@ impl Places<'_, '_> {
         let steps = conversion.steps.iter().map(|step| match step {
             ConversionStep::Move { to: field, .. }
             | ConversionStep::Replace { at: field, .. }
+            | ConversionStep::Itemize { at: field, .. }
             | ConversionStep::Remove { at: field }
             | ConversionStep::Add { at: field, .. } => (field.clone(), self.of(field)),
         });

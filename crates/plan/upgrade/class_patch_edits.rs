@@ -187,11 +187,10 @@ impl Following<'_> {
         let mut template = was.clone();
         put(&mut template, field.steps(), value.clone());
         let fate = fate_of(field, &template, self.version, self.schemas);
-        let [Moved { there: There::ItemOf(to, name), .. }] = fate.as_slice() else { return None };
-        let items = now.at(to)?.as_sequence()?;
-        let is_new = !items.iter().any(|item| item.text_at("name") == Some(name));
-        let item = Node::mapping([("name", Node::string(name)), ("value", value.clone())]);
-        is_new.then(|| FollowedOperation { field: to.join(Step::New), value: Some(item) })
+        let [Moved { there: There::ItemOf { list, key, item }, .. }] = fate.as_slice() else { return None };
+        let items = now.at(list)?.as_sequence()?;
+        let is_new = !items.iter().any(|other| other.text_at(key) == item.text_at(key));
+        is_new.then(|| FollowedOperation { field: list.join(Step::New), value: Some(item.clone()) })
     }
 
     /// Where a value of a field comes to, and what it is there.

@@ -78,10 +78,12 @@ fn say_note(
     let id = &context.base.objects[object].id;
     let line = line_before(context.base, object, converted, &note.field);
     let place = Place::line_of(context.base.file_of(object).path.clone(), line).at_first_column();
-    let message = format!("{} of {id}: {}.", note.field, note.text);
-    said.findings.push(
-        Finding::new(rules::API_VERSION_LEAVES_FIELD, message).place(place).object(id).path(&note.field),
-    );
+    let of = |message| Finding::new(rules::API_VERSION_LEAVES_FIELD, message).place(place).object(id);
+    said.findings.push(if note.field.is_root() {
+        of(format!("{id}: {}.", note.text))
+    } else {
+        of(format!("{} of {id}: {}.", note.field, note.text)).path(&note.field)
+    });
 }
 
 fn line_before(base: &Base, object: usize, converted: &Converted, path: &FieldPath) -> u32 {
@@ -232,7 +234,7 @@ pub(super) fn net(conversion: &Conversion) -> Vec<Net> {
                     all.push(Net { from: origin, to: Some(to.clone()) });
                 }
             }
-            ConversionStep::Replace { at, .. } => {
+            ConversionStep::Replace { at, .. } | ConversionStep::Itemize { at, .. } => {
                 if !all.iter().any(|net| net.to.as_ref() == Some(at)) {
                     all.push(Net { from: before(&all, at), to: Some(at.clone()) });
                 }

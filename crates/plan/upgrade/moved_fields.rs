@@ -29,8 +29,15 @@ pub(super) enum There {
     Is(FieldPath),
     /// It is a part of that one.
     PartOf(FieldPath),
-    /// It is the item of that name in that list.
-    ItemOf(FieldPath, String),
+    /// It is this item of that list, and this field of the item has its name.
+    ItemOf {
+        /// The list.
+        list: FieldPath,
+        /// The item's field with the name.
+        key: String,
+        /// The item.
+        item: Node,
+    },
     /// It is the same field with another value.
     Otherwise,
     /// It is no more.
@@ -49,7 +56,7 @@ impl There {
         match self {
             Self::Is(to) => to.starts_with(field),
             Self::Otherwise => true,
-            Self::PartOf(_) | Self::ItemOf(..) | Self::Gone | Self::NoCounterpart(_) => false,
+            Self::PartOf(_) | Self::ItemOf { .. } | Self::Gone | Self::NoCounterpart(_) => false,
         }
     }
 }
@@ -60,8 +67,13 @@ impl fmt::Display for There {
         match self {
             Self::Is(path) => write!(f, "is {path}"),
             Self::PartOf(path) => write!(f, "is part of {path}"),
-            Self::ItemOf(list, name) => {
-                write!(f, "is an item of the list {list}, `{{name: {name}, value: …}}`")
+            Self::ItemOf { list, key, item } => {
+                let entries = item.as_mapping().unwrap_or_default().iter();
+                let said = entries.map(|entry| match item.text_at(&entry.key) {
+                    Some(name) if entry.key == *key => format!("{key}: {name}"),
+                    _ => format!("{}: …", entry.key),
+                });
+                write!(f, "is an item of the list {list}, `{{{}}}`", said.collect::<Vec<_>>().join(", "))
             }
             Self::Otherwise => f.write_str("has another spelling"),
             Self::Gone => f.write_str("no longer exists"),
@@ -128,10 +140,8 @@ pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: 
     };
     let mut after = object.clone();
     apply(&mut after, &conversion);
-    let is_list = |to: &FieldPath| after.at(to).is_some_and(|node| node.as_sequence().is_some());
     let there = match (to, rest) {
-        // Arguments, which were fields and are items.
-        (Some(to), [Step::Key(name)]) if is_list(to) => There::ItemOf(to.clone(), name.to_string()),
+        (Some(to), [Step::Key(name)]) if let Some(item) = item_of(&after, to, name) => item,
         (Some(to), _) if to == from => There::Otherwise,
         (Some(to), _)
             if object.at(from).is_some_and(|node| node.as_mapping().is_some()) || rest.is_empty() =>
@@ -143,6 +153,15 @@ pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: 
         (None, _) => There::Gone,
     };
     vec![Moved { field: field.clone(), there }]
+}
+
+/// The item of a list that was the entry of that name in a mapping.
+fn item_of(after: &Node, list: &FieldPath, name: &str) -> Option<There> {
+    let found = after.at(list)?.as_sequence()?.iter().find_map(|item| {
+        let has_name = |entry: &&Entry| entry.value.as_scalar().is_some_and(|scalar| scalar.text == name);
+        Some((item, item.as_mapping()?.first().filter(has_name)?.key.clone()))
+    });
+    found.map(|(item, key)| There::ItemOf { list: list.clone(), key, item: item.clone() })
 }
 
 /// Whether only the newer version knows a field: whoever wrote it wrote it for that.
@@ -261,6 +280,36 @@ mod tests {
             let mut found = told(moved_fields(&plane(spec), NEW, Schemas::built_in()));
             found.sort();
             assert_eq!(found, *expected, "{spec}");
+        }
+    }
+
+    /// The fields of an item are those of the list that it comes to.
+    #[test]
+    fn an_entry_that_becomes_an_item_is_told_as_the_list_has_it() {
+        for (kind, from, to, spec, field, expected) in [
+            (
+                "OpenStackMachine",
+                "v1alpha7",
+                "v1beta1",
+                "{serverMetadata: {role: worker}}",
+                "/spec/serverMetadata/role",
+                "is an item of the list /spec/serverMetadata, `{key: role, value: …}`",
+            ),
+            (
+                "Metal3Cluster",
+                "v1beta1",
+                "v1beta2",
+                "{failureDomains: {az1: {controlPlane: true}}}",
+                "/spec/failureDomains/az1",
+                "is an item of the list /spec/failureDomains, `{name: az1, controlPlane: …}`",
+            ),
+        ] {
+            let group = "infrastructure.cluster.x-k8s.io";
+            let text = format!("{{apiVersion: {group}/{from}, kind: {kind}, spec: {spec}}}");
+            let object = YamlFile::read(&text).unwrap().documents()[0].root.clone();
+            let path = FieldPath::parse(field).unwrap();
+            let found = told(fate_of(&path, &object, &format!("{group}/{to}"), Schemas::built_in()));
+            assert_eq!(found, [format!("{field} {expected}")]);
         }
     }
 

@@ -1,10 +1,12 @@
 //! Does the rules of a table on an object.
 
 use super::rule::{ShortDuration, TablePart, TableRule};
-use super::run::{TableRun, below, is_empty, is_template, own, says_something};
+use super::run::{TableRun, below, is_empty, own, says_something};
 use crate::conversion::cluster_api::{Version, number, reference_steps, seconds_of};
+use crate::conversion::convert::is_template;
 use crate::conversion::refusal::Refusal;
-use crate::conversion::step::ConversionStep::{Remove, Replace};
+use crate::conversion::step::ConversionStep::{Itemize, Remove, Replace};
+use crate::conversion::step::ItemFields;
 use crate::schema::nanoseconds;
 use capstan_model::object::FieldPath;
 use capstan_yaml::scalar::Reading;
@@ -76,7 +78,7 @@ impl TableRun<'_> {
                 let item = |entry: &Entry| {
                     Some(Node::mapping([(name, Node::string(&entry.key)), (value, own(&entry.value))]))
                 };
-                self.list(&at(field), item);
+                self.list(&at(field), ItemFields { name, value: Some(value) }, item);
             }
             TableRule::Named(field, name) => {
                 let item = |entry: &Entry| {
@@ -91,7 +93,7 @@ impl TableRun<'_> {
                     }
                     Some(item)
                 };
-                self.list(&at(field), item);
+                self.list(&at(field), ItemFields { name, value: None }, item);
             }
             TableRule::Split(field) => self.split(&at(field)),
             TableRule::Only(field, keys) => {
@@ -143,7 +145,7 @@ impl TableRun<'_> {
                     self.step(Remove { at: place });
                 }
             }
-            TableRule::Say(what) => self.note(base, what),
+            TableRule::Say(what) => self.note(&FieldPath::root(), what),
             TableRule::Empty(field) => {
                 let place = at(field);
                 if self.is_whole() && self.object.at(&place).is_some_and(|node| !says_something(node)) {
@@ -327,7 +329,7 @@ impl TableRun<'_> {
         self.step(Replace { at: place.clone(), value });
     }
 
-    fn list(&mut self, place: &FieldPath, item: impl Fn(&Entry) -> Option<Node>) {
+    fn list(&mut self, place: &FieldPath, fields: ItemFields, item: impl Fn(&Entry) -> Option<Node>) {
         let Some(node) = self.found(place) else { return };
         let Some(entries) = node.as_mapping() else {
             if !node.is_null() {
@@ -355,7 +357,7 @@ impl TableRun<'_> {
                 }
             }
         }
-        self.step(Replace { at: place.clone(), value: Node::sequence(items) });
+        self.step(Itemize { at: place.clone(), value: Node::sequence(items), item: fields });
     }
 
     fn split(&mut self, place: &FieldPath) {

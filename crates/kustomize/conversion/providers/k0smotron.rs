@@ -135,11 +135,11 @@ fn storage(run: &mut TableRun<'_>, base: &FieldPath) {
         }
     }
     let etcd = base.key("etcd");
-    let has_etcd = run.object.at(&etcd).is_some_and(|node| !node.is_null());
-    if has_etcd {
+    if run.object.at(&etcd).is_some_and(|node| !node.is_null()) {
         run.go(&etcd, &to.key("etcd"));
     }
-    if has_kine || has_etcd || run.is_whole() {
+    // A part that speaks of etcd alone does not say what the rest of the object keeps its state in.
+    if has_kine || run.is_whole() {
         run.write(&to.key("type"), if has_kine { "kine" } else { "etcd" });
     }
 }

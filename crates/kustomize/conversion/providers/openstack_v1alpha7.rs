@@ -7,7 +7,8 @@ use super::rule::TableRule::{
     Zero,
 };
 use super::rule::{ConversionTable, TablePart};
-use super::run::{TableRun, below, is_template, own, says_something, written};
+use super::run::{TableRun, below, own, says_something, written};
+use crate::conversion::convert::is_template;
 use crate::conversion::step::ConversionStep::{Add, Move as Go, Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Node, NodeKind};

@@ -109,11 +109,6 @@ pub(super) fn own(node: &Node) -> Node {
     Node { span: 0..0, shared: false, ..node.clone() }
 }
 
-/// Whether the text has variables that are filled in later.
-pub(super) fn is_template(text: &str) -> bool {
-    text.contains("${") || text.contains("{{")
-}
-
 /// Whether a value is more than an empty text, list or mapping, at whatever depth.
 pub(super) fn says_something(node: &Node) -> bool {
     match &node.kind {

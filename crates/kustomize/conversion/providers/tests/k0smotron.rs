@@ -90,3 +90,17 @@ fn machines_and_tokens() {
     token.written("spec", &[("{clusterRef: {name: c, namespace: ns}}", "{clusterName: c}")]);
     token.refused("spec", &[("{clusterRef: {name: c, namespace: other}}", "/spec/clusterRef/namespace")]);
 }
+
+/// A part that speaks of etcd may be laid over an object whose state is elsewhere.
+#[test]
+fn a_part_does_not_guess_where_the_state_is() {
+    let hosted =
+        Case { kind: "K0smotronControlPlane", group: "controlplane.cluster.x-k8s.io", versions: VERSIONS };
+    for (before, after) in [
+        ("{etcd: {image: i}}", "{storage: {etcd: {image: i}}}"),
+        ("{kineDataSourceURL: u}", "{storage: {kine: {dataSourceURL: u}, type: kine}}"),
+    ] {
+        let (value, _) = hosted.convert("spec", before, AtHand::Part).unwrap();
+        assert_eq!(value, hosted.object("spec", "v1beta2", after).value(), "{before}");
+    }
+}

@@ -138,7 +138,7 @@ fn kinds_of_which_the_version_alone_changes() {
         group: "controlplane.cluster.x-k8s.io",
         versions: ("v1alpha1", "v1alpha2"),
     };
-    kamaji.said("spec", &[("{a: b}", "{a: b}", &["/spec"])]);
+    kamaji.said("spec", &[("{a: b}", "{a: b}", &[""])]);
     let harvester = Case {
         kind: "HarvesterMachineTemplate",
         group: "infrastructure.cluster.x-k8s.io",

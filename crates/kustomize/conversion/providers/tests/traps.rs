@@ -108,3 +108,46 @@ spec:
     let done = replay(&file, &FieldPath::root(), &conversion).unwrap();
     assert_eq!(done.text(), after);
 }
+
+/// Items of a list that was a mapping were its entries; items of a list that was one had no name.
+#[test]
+fn items_were_the_entries_of_their_names() {
+    let group = "infrastructure.cluster.x-k8s.io";
+    for (kind, from, to, spec, after, before) in [
+        (
+            "Metal3Cluster",
+            "v1beta1",
+            "v1beta2",
+            "{failureDomains: {az2: {controlPlane: true}, az1: {attributes: {rack: r}}}}",
+            "/spec/failureDomains/0/attributes/rack",
+            "/spec/failureDomains/az1/attributes/rack",
+        ),
+        (
+            "OpenStackMachine",
+            "v1alpha7",
+            "v1beta1",
+            "{cloudName: c, identityRef: {name: n}, image: i, flavor: f, serverMetadata: {role: worker}}",
+            "/spec/serverMetadata/0/value",
+            "/spec/serverMetadata/role",
+        ),
+        (
+            "ProxmoxMachine",
+            "v1alpha1",
+            "v1alpha2",
+            "{sourceNode: a, network: {default: {bridge: b}, additionalDevices: [{name: net1, bridge: c}]}}",
+            "/spec/network/networkDevices/1/bridge",
+            "/spec/network/networkDevices/1/bridge",
+        ),
+    ] {
+        let object = read(&format!("{{apiVersion: {group}/{from}, kind: {kind}, spec: {spec}}}"));
+        let conversion = match convert(&object, &format!("{group}/{to}"), Schemas::built_in()) {
+            Ok(conversion) => conversion,
+            Err(why) => panic!("{kind}: {why:?}"),
+        };
+        let mut now = object.clone();
+        crate::conversion::apply(&mut now, &conversion);
+        let path = FieldPath::parse(after).unwrap();
+        assert!(now.at(&path).is_some(), "{kind}: {}", now.value());
+        assert_eq!(conversion.before(&path).to_string(), before, "{kind}");
+    }
+}
