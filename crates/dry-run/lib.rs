@@ -11,11 +11,15 @@
 //! *Limits.* What was written is forgotten where a person changes the same thing meanwhile, for then GitHub's own state
 //! counts. Nobody else answers what was not written: no webhook follows, no review, no merge.
 
+mod checks;
+mod commits;
+mod conversation;
 mod host;
 mod issues;
 mod merging;
 mod mirror;
 mod overlay;
+mod pulls;
 mod sidebar;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,6 +30,8 @@ use capstan_model::tree::{CommitId, Tree, TreeId};
 
 use self::overlay::{Overlay, Overlays};
 use capstan_ports::{Clock, CodeHost, CodeHostError, Mirror, Repository};
+
+type Outcome<T> = Result<T, CodeHostError>;
 
 /// Makes a snapshot as it is after changes; `None` where an id cannot be computed.
 pub type Changed = fn(Arc<dyn Tree>, &TreeId, &[FileChange]) -> Option<Arc<dyn Tree>>;
