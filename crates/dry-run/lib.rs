@@ -5,8 +5,9 @@
 //! would answer. So a run goes on to its end, and the next one finds what this one did and does it no second time.
 //!
 //! *Guarantees.* No write reaches GitHub: each method of the port that writes ends here, and a new one does not compile
-//! before somebody has said how. The ids that are made up here never leave the process: a read that names one is
-//! answered from memory. No text that people wrote, and no secret, stands in the log: kind, place and size alone.
+//! before somebody has said how; a capability of the port that is handed on only reads. The ids that are made up here
+//! never leave the process: a read that names one is answered from memory. No text that people wrote, and no secret,
+//! stands in the log: kind, place and size alone.
 //!
 //! *Limits.* What was written is forgotten where a person changes the same thing meanwhile, for then GitHub's own state
 //! counts. Nobody else answers what was not written: no webhook follows, no review, no merge.
