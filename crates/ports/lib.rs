@@ -84,7 +84,9 @@ pub use cloud::{
     NoClouds,
 };
 pub use code_host::{
-    CodeHost, CodeHostError, CommitMetadata, CreatedReference, Installation, MovedReference,
+    Branches, Checks, CodeHost, CodeHostError, Comments, CommitMetadata, Contents, CreatedReference, History,
+    Installation, Installations, Issues, Merging, MovedReference, PullRequests, Rights, Sidebars, Stacks,
+    Statuses, Trees,
 };
 pub use components::{
     AllowedHosts, ComponentCache, ComponentSource, FetchError, FetchLimits, KeptComponents,

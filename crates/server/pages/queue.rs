@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 
@@ -10,7 +10,10 @@ use super::Site;
 use super::access::Visitor;
 use super::frame::{Titled, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
+use super::query::{Fields, Paged, Pager, extent, page_address};
 use capstan_ports::{Again, FleetJob, JobState, ShownRepository};
+
+const PER_PAGE: u32 = 100;
 
 #[derive(Template)]
 #[template(
@@ -20,7 +23,7 @@ use capstan_ports::{Again, FleetJob, JobState, ShownRepository};
 <p>There is no repository here.</p>
 {% else %}
 <table class="cards" role="table">
-  <caption>Repositories, their work and their budgets</caption>
+  <caption>Repositories {{ pager.shown }}, their work and their budgets</caption>
   <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Repository</th><th role="columnheader" scope="col">Work</th><th role="columnheader" scope="col">Proposals open</th><th role="columnheader" scope="col">Opened in the last hour</th><th role="columnheader" scope="col">Do</th></tr></thead>
   <tbody role="rowgroup">
     {% for row in rows %}
@@ -34,6 +37,7 @@ use capstan_ports::{Again, FleetJob, JobState, ShownRepository};
     {% endfor %}
   </tbody>
 </table>
+{{ pager }}
 {% endif %}
 "##
 )]
@@ -42,6 +46,7 @@ struct Content<'a> {
     running: usize,
     dead: usize,
     rows: Vec<Row<'a>>,
+    pager: Pager,
     form_token: &'a str,
 }
 
@@ -67,17 +72,28 @@ pub(super) struct Trouble<'a> {
     pub(super) why: Html,
 }
 
-pub(super) async fn show(visitor: Visitor, State(site): State<Site>) -> Response {
+pub(super) async fn show(visitor: Visitor, State(site): State<Site>, RawQuery(query): RawQuery) -> Response {
     let repositories = match site.records.shown_repositories(&visitor.sight()).await {
         Ok(repositories) => repositories,
         Err(error) => return unavailable(&error),
     };
     let count = |state| repositories.iter().filter(|repository| repository.job.state == state).count();
+    let at = extent(Fields::parse(&query.unwrap_or_default()).page(), PER_PAGE);
+    let skip = usize::try_from(at.skip).unwrap_or(usize::MAX);
+    let shown: Vec<&ShownRepository> = repositories.iter().skip(skip).take(PER_PAGE as usize).collect();
     let content = Content {
         waiting: count(JobState::Queued),
         running: count(JobState::Running),
         dead: count(JobState::Dead),
-        rows: repositories.iter().map(|repository| row(&site, &visitor, repository)).collect(),
+        rows: shown.iter().map(|repository| row(&site, &visitor, repository)).collect(),
+        pager: Pager::new(
+            Paged::sorted("repositories"),
+            at,
+            shown.len(),
+            repositories.len() > skip.saturating_add(shown.len()),
+            Some(repositories.len() as u64),
+            |page| page_address("/queue", &[], page),
+        ),
         form_token: visitor.form_token(),
     };
     page(&site, Some(&visitor), &Titled { title: "Queue and budget", here: "/queue", stamp: None }, &content)
