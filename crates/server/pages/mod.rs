@@ -87,6 +87,7 @@ pub(super) fn routes(site: Site, door: Door) -> Router {
         .route("/clusters/{owner}/{name}/{*target}", get(cluster::show))
         .route("/campaigns", get(campaigns::list))
         .route("/campaigns/{owner}/{name}/{campaign}", get(campaigns::show))
+        .route("/campaigns/{owner}/{name}/{campaign}/order", post(campaigns::order))
         .route("/changes", get(changes::show))
         .route("/queue", get(queue::show))
         .route("/queue/{repository}/look", post(queue::look))

@@ -20,6 +20,50 @@ async fn tick(town: &Town, by: &str, words: &str) {
     town.settle().await;
 }
 
+/// A button is the command of who pressed it: GitHub is asked what they may when it is carried out.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_button_of_the_page_does_what_the_comment_does() {
+    let town = town(WAVES).await;
+    town.release("v22.0.0", "v1.22.0");
+    town.settle().await;
+    for by in ["ada", "mallory", "nobody"] {
+        let became = town.press_on_page(by, "stop of fleet").await;
+        assert_eq!(became, "command-refused campaign-ordered", "{by}");
+    }
+    let (_, body) = dashboard(&town);
+    assert!(
+        body.contains("`ada` pressed on Capstan's page `campaign`: `/capstan campaign` was not carried out"),
+        "{body}"
+    );
+    assert!(!body.contains("campaign-stopped"), "{body}");
+
+    assert_eq!(
+        town.press_on_page("olga", "stop wrong image of fleet").await,
+        "command-carried-out campaign-ordered"
+    );
+    let (_, body) = dashboard(&town);
+    assert!(
+        body.contains(
+            "`olga` pressed on Capstan's page `campaign`: Campaign `fleet` is stopped (wrong image)"
+        ),
+        "{body}"
+    );
+    assert!(body.contains("`olga` stopped it (wrong image)."), "{body}");
+    merge(&town, "a/canary").await;
+    pass(&town, 3 * 3_600).await;
+    assert_eq!(open(&town), [""; 0]);
+    let unknown = town.press_on_page("olga", "resume of another").await;
+    assert_eq!(unknown, "command-not-possible campaign-ordered");
+    assert_eq!(town.press_on_page("olga", "resume of fleet").await, "command-carried-out campaign-ordered");
+    pass(&town, 3 * 3_600).await;
+    assert_eq!(open(&town), ["a/gold1"]);
+
+    // She administers it no more: what she may is asked when it is carried out.
+    town.forge.grant(REPOSITORY, "olga", Permission::Write).unwrap();
+    assert_eq!(town.press_on_page("olga", "stop of fleet").await, "command-refused campaign-ordered");
+    town.done();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_refused_and_what_is_rolled_back_stops_it_for_all_and_running_machines_go_on() {
     let settings = WAVES.replace("soak: 2h", "soak: 0s")
