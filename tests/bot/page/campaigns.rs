@@ -20,7 +20,7 @@ fn id(path: &str) -> ClusterId {
 }
 
 /// A campaign of two waves, of which the first is done.
-pub(super) fn progress() -> CampaignProgress {
+fn progress() -> CampaignProgress {
     let window =
         Window { cron: Cron::parse("0 9 * * MON-FRI").unwrap(), duration: Period::parse("8h").unwrap() };
     let freeze = Freeze {
@@ -129,7 +129,7 @@ async fn a_campaign_has_a_page_with_its_waves_and_what_waits() {
 impl World {
     /// The campaign `fleet`, which moves in both repositories and is noted in the dashboard issue; by the settings,
     /// `wim` and a team may order it, too.
-    async fn with_campaigns(self) -> Self {
+    pub(super) async fn with_campaigns(self) -> Self {
         let ordered_by = ["@wim", "@acme/platform"].map(|one| Principal::parse(one).unwrap()).to_vec();
         let fleet =
             CampaignProgress { campaign: "fleet".to_owned(), stopped: None, ordered_by, ..progress() };
