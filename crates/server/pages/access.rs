@@ -1,9 +1,9 @@
-//! Who looks at the pages, through which door, and what a form must carry to be believed.
+//! Who looks at the pages, through which door, and what a form must carry to be accepted.
 //!
 //! | door | who |
 //! |---|---|
-//! | the internal listener on a loopback address | whoever uses this machine: sees and does everything, and signs in nowhere |
-//! | the internal listener on any other address | nobody: whoever reaches it has proved nothing |
+//! | the internal listener on a loopback address | people who use this machine: they see and do everything without signing in, but order no campaign |
+//! | the internal listener on any other address | nobody: reaching it proves nothing |
 //! | the public listener | people who signed in at GitHub; without a configured sign-in there are no pages at all |
 //!
 //! The loopback door answers only to names of this machine itself, so that a site whose name was pointed at 127.0.0.1

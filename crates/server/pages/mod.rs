@@ -1,7 +1,7 @@
 //! Pages for people: the fleet, a cluster, campaigns, the queue, deliveries, the audit trail, reconcilers.
 //!
-//! They are made here as HTML, work without JavaScript, and show only what whoever looks may see: what that is, and what
-//! a form must carry, stands in [`access`]. Filters live in the address.
+//! They are made here as HTML, work without JavaScript, and show only what the visitor may see. [`access`] says what that
+//! is, and what a form must carry. Filters are in the address.
 //!
 //! Deliberately absent: what states mean (`capstan_report`), and who people are ([`capstan_bot::visitors`]).
 
