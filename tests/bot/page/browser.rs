@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use capstan_model::version::KubernetesVersion;
-use capstan_ports::{CampaignTarget, FleetFacts, Records as _, WavePlace};
+use capstan_ports::{CampaignTarget, FleetFacts, WavePlace};
 use serde_json::json;
 
 use super::reconcilers::enrol;

@@ -5,7 +5,7 @@ use capstan_forge::{Edit, Permission};
 use capstan_live::agent::RolloutState;
 
 use super::limits::{say, tip};
-use super::{CLUSTERS, WAVES, dashboard, merge, open, statuses, town};
+use super::{CLUSTERS, WAVES, dashboard, merge, open, pass, statuses, town};
 use crate::agents::{EU, commit, delivered, enrolled, report};
 use crate::running::sample;
 use crate::running::town::{REPOSITORY, Town};
@@ -139,7 +139,7 @@ commands:
     let older = tip(&town);
     town.settle().await;
     merge(&town, "a/canary").await;
-    super::pass(&town, 2 * 3_600 + 60).await;
+    pass(&town, 2 * 3_600 + 60).await;
     merge(&town, "a/gold1").await;
     assert_eq!(open(&town), ["a/gold2"]);
 
@@ -187,7 +187,7 @@ commands:
     assert_eq!((statuses(&town, &older).len(), statuses(&town, &newer).len()), (0, 1));
     town.comment(issue, "olga", "/capstan campaign resume").await;
     merge(&town, "a/canary").await;
-    super::pass(&town, 2 * 3_600 + 60).await;
+    pass(&town, 2 * 3_600 + 60).await;
     assert_eq!(open(&town), ["a/gold2"], "one at a time, and that one is open");
     merge(&town, "a/gold2").await;
     assert_eq!(open(&town), ["a/gold1"]);
