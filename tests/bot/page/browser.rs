@@ -230,6 +230,7 @@ async fn the_pages_work_in_a_browser() {
     }
 
     // A button of a campaign, pressed: its page says what becomes of that.
+    browser.prefer("light").await;
     browser.go(&format!("{base}/campaigns/acme/gitops/fleet")).await;
     browser.write("input[name=reason]", "wrong image").await;
     browser.click(".orders button").await;

@@ -131,8 +131,10 @@ impl World {
     /// `wim` and a team may order it, too.
     pub(super) async fn with_campaigns(self) -> Self {
         let ordered_by = ["@wim", "@acme/platform"].map(|one| Principal::parse(one).unwrap()).to_vec();
-        let fleet =
+        let mut fleet =
             CampaignProgress { campaign: "fleet".to_owned(), stopped: None, ordered_by, ..progress() };
+        "is under way".clone_into(&mut fleet.waves[1].state);
+        fleet.clusters.truncate(2);
         for repository in [self.gitops, self.secret] {
             self.bench.database.save_progress(repository, std::slice::from_ref(&fleet)).await.unwrap();
             let known = KnownDashboard { repository, issue: Some(5), record: String::new() };
