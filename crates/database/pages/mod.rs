@@ -369,6 +369,15 @@ impl PageRecords for Database {
         Ok(again)
     }
 
+    async fn order(&self, repository: u64, by: &str, given: &str) -> Result<Option<String>, RecordsError> {
+        let order = self
+            .order_rows(repository.cast_signed(), by, given)
+            .await
+            .map_err(failed("recording an order to a campaign"))?;
+        self.work.notify_one();
+        Ok(order)
+    }
+
     async fn look_again(&self, repository: u64, by: &str) -> Result<Again, RecordsError> {
         let again = self
             .look_again_rows(repository.cast_signed(), by)
@@ -409,6 +418,56 @@ impl Database {
             Again::Queued
         });
         Ok(again)
+    }
+
+    async fn order_rows(
+        &self,
+        repository: i64,
+        by: &str,
+        given: &str,
+    ) -> Result<Option<String>, sqlx::Error> {
+        let (now_ms, id) = (self.now_ms(), format!("page-{}", Ulid::generate()));
+        let order = transaction!(self, tx => {
+            let found: Option<(i64, String)> =
+                sqlx::query_as("SELECT installation, name FROM jobs WHERE repository = $1")
+                    .bind(repository)
+                    .fetch_optional(&mut *tx)
+                    .await?;
+            let Some((installation, name)) = found else { return Ok(None) };
+            sqlx::query(ENQUEUE)
+                .bind(repository)
+                .bind(installation)
+                .bind(name)
+                .bind(Cause::Event.as_str())
+                .bind(now_ms)
+                .bind(REVIVE)
+                .execute(&mut *tx)
+                .await?;
+            // As a button of a check that GitHub reports; this one is of no commit.
+            sqlx::query(
+                "INSERT INTO deliveries (guid, event, action, installation, repository, received_at_ms, state,
+                     pressed_by, pressed) VALUES ($1, 'page', 'campaign', $2, $3, $4, 'waiting', $5, $6)",
+            )
+            .bind(&id)
+            .bind(installation)
+            .bind(repository)
+            .bind(now_ms)
+            .bind(by)
+            .bind(storable(given))
+            .execute(&mut *tx)
+            .await?;
+            sqlx::query(AUDIT)
+                .bind(Ulid::generate().to_string())
+                .bind(now_ms)
+                .bind(repository)
+                .bind(by)
+                .bind("campaign-ordered")
+                .bind(format!("{}, {id} on Capstan's page", storable(given)))
+                .execute(&mut *tx)
+                .await?;
+            Some(id)
+        });
+        Ok(order)
     }
 
     async fn look_again_rows(&self, repository: i64, by: &str) -> Result<Again, sqlx::Error> {

@@ -65,7 +65,7 @@ pub(super) struct Row<'a> {
 }
 
 /// A repository that failed.
-pub(super) struct Trouble<'a> {
+pub(super) struct FailedRepository<'a> {
     pub(super) repository: &'a str,
     pub(super) url: String,
     pub(super) job: String,
@@ -127,7 +127,10 @@ pub(super) fn row<'a>(site: &Site, visitor: &Visitor, repository: &'a ShownRepos
 
 /// The repositories whose last run failed. A wait that is no failure (GitHub still computes, a rate limit) is nothing
 /// to look at.
-pub(super) fn troubled<'a>(site: &Site, repositories: &'a [ShownRepository]) -> Vec<Trouble<'a>> {
+pub(super) fn failed_repositories<'a>(
+    site: &Site,
+    repositories: &'a [ShownRepository],
+) -> Vec<FailedRepository<'a>> {
     let failed = repositories.iter().filter(|repository| {
         let job = &repository.job;
         job.reason.is_some() && (job.attempts > 0 || job.state == JobState::Dead)
@@ -135,7 +138,7 @@ pub(super) fn troubled<'a>(site: &Site, repositories: &'a [ShownRepository]) -> 
     failed
         .map(|repository| {
             let url = site.repository_url(&repository.name);
-            Trouble {
+            FailedRepository {
                 repository: &repository.name,
                 job: describe(&repository.job),
                 why: prose(repository.job.reason.as_deref().unwrap_or_default(), Some(&url)),
