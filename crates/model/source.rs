@@ -36,6 +36,9 @@ impl SourceKind {
     /// The inventory: other values under the release that a cluster has, which is what such a source is named by.
     pub const INVENTORY: Self = Self(Cow::Borrowed("inventory"));
 
+    /// Newer API versions of the objects that a target has.
+    pub const MIGRATION: Self = Self(Cow::Borrowed("migration"));
+
     /// So many bytes are a name at most.
     const LONGEST: usize = 32;
 

@@ -34,6 +34,7 @@
 //! | [`proposal`] | what to do with one pull request, given what GitHub shows | `settings`, `upgrade`, `verbs` |
 //! | [`campaign`] | which clusters get a proposal now, and which wait for what | `proposal`, `settings` |
 //! | [`forecast`] | what would be offered after a merge: which clusters are looked at, and which upgrades are the worst | `proposal`, `settings`, `upgrade` |
+//! | [`migration`] | newer API versions of a target's objects, as a source of change | `merge` |
 //! | [`classes`] | ClusterClasses: who uses which, and what one is that lies elsewhere | `cluster`, `layout`, `policy`, `templates` |
 //!
 //! # The rules of an upgrade
@@ -77,6 +78,7 @@ pub mod inventory;
 pub mod kubeconfig;
 pub mod layout;
 pub mod merge;
+pub mod migration;
 pub mod onboarding;
 pub mod patch;
 pub mod path;

@@ -7,6 +7,7 @@ use super::pages::findings_head;
 use super::title::records_inferred;
 use super::{Block, BlockKey, headline, provider_changes, service_changes, tables, values};
 use capstan_model::digest::sha256;
+use capstan_model::source::SourceKind;
 use capstan_model::wording::{count, sentence};
 use capstan_plan::proposal::{
     Decisions, Drafted, PlanDigest, ReleasesOrigin, SidebarStanding, SourceState, TitleDigest,
@@ -175,6 +176,9 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
     let first = headline::first_line([upgrade]).map_or_else(String::new, |line| format!("{line}\n\n"));
     let said = match &upgrade.from {
         _ if by_inventory => of_values.unwrap_or_default(),
+        _ if *kind == SourceKind::MIGRATION => {
+            format!("Brings the objects of {target} to newer API versions: {}.\n\n", code(to.path(), 200))
+        }
         Some(_) if records_inferred(upgrade, proposal.source) => {
             let does = if upgrade.changes.is_empty() {
                 "This pull request records it and changes nothing else".to_owned()

@@ -1,5 +1,6 @@
 //! Where an upgrade leads, in words: from which source to which, and what that is where both are the same.
 
+use capstan_model::source::SourceKind;
 use capstan_plan::upgrade::{Basis, Upgrade, ValuesCourse};
 
 use super::values;
@@ -20,6 +21,9 @@ pub fn step_in_words(upgrade: &Upgrade, quoted: impl Fn(&str) -> String) -> Stri
                 (ValuesCourse::Changes, _) => format!(": other values under {}", name(to)),
             }
         }
+        (_, Some(to)) if *to.kind() == SourceKind::MIGRATION => {
+            format!(": API versions, to {}", quoted(to.path()))
+        }
         (Some(from), Some(to)) if from == to && upgrade.basis == Basis::Inferred => {
             format!(", recorded at {}", name(to))
         }
@@ -35,7 +39,7 @@ pub fn step_in_words(upgrade: &Upgrade, quoted: impl Fn(&str) -> String) -> Stri
 mod tests {
     use super::*;
     use crate::body::tests::upgrade;
-    use capstan_model::source::{SourceId, SourceKind};
+    use capstan_model::source::SourceId;
     use capstan_plan::upgrade::ValuesStep;
 
     #[test]

@@ -1,6 +1,6 @@
 //! Titles of proposals, and the first lines of their commits.
 
-use capstan_model::source::SourceId;
+use capstan_model::source::{SourceId, SourceKind};
 use capstan_plan::proposal::SourceState;
 use capstan_plan::settings::{TitleField, TitleTemplate};
 use capstan_plan::upgrade::{Basis, Upgrade, Versions};
@@ -32,6 +32,9 @@ pub fn proposal_title(
     let target = plain(upgrade.target.path(), 90);
     let to_name = plain(&to.to_string(), 70);
     match &upgrade.from {
+        _ if *to.kind() == SourceKind::MIGRATION => {
+            format!("Migrate {target} to API versions {}", plain(to.path(), 70))
+        }
         // Nothing was there to be refreshed: nobody had written it down.
         Some(_) if records_inferred(upgrade, source) => format!("Record {target} at {to_name}"),
         Some(from) if from == to => format!("Refresh {target} to {to_name} as it is now"),

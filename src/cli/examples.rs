@@ -20,6 +20,19 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "migrate",
+        &[
+            (
+                "capstan migrate --all",
+                "what moves to newer API versions, what becomes of each field, and what rolls",
+            ),
+            (
+                "capstan migrate gauss/peu01 --to infrastructure.cluster.x-k8s.io/v1beta1 --write",
+                "change the work tree, for one API group",
+            ),
+        ],
+    ),
+    (
         "upgrade",
         &[
             ("capstan upgrade gauss/peu01", "the diff to the offered release"),

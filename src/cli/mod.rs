@@ -25,6 +25,7 @@ mod help;
 mod init;
 mod init_release;
 mod inventory;
+mod migrate;
 mod output;
 mod path;
 mod plan;
@@ -89,6 +90,7 @@ fn dispatch(arguments: &Offline, outside: Outside<'_>) -> Result<Outcome, Failur
     match &arguments.command {
         Command::Plan(command) => plan::run(&context, command),
         Command::Upgrade(command) => upgrade::run(&context, command),
+        Command::Migrate(command) => migrate::run(&context, command),
         Command::Render(command) => render::run(&context, command),
         Command::Validate(command) => validate::run(&context, command),
         Command::Diff(command) => diff::run(&context, command),

@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     Ok(outcome)
 }
 
-fn print(output: &mut Elements, said: Said) -> Result<(), Failure> {
+pub(super) fn print(output: &mut Elements, said: Said) -> Result<(), Failure> {
     match said {
         Said::Printed(text) => output.print(&text),
         Said::Complained(cluster, refused) => {
@@ -84,12 +84,12 @@ pub(super) fn explained(planned: PlannedWithReasons, wanted: bool) -> (Planned, 
 }
 
 /// What is printed of one cluster, or complained of.
-enum Said {
+pub(super) enum Said {
     Printed(String),
     Complained(ClusterId, Refused),
 }
 
-fn said(
+pub(super) fn said(
     format: PlanFormat,
     cluster: &ClusterId,
     planned: &Planned,
@@ -139,7 +139,7 @@ pub(super) fn outcome(planned: &[Planned]) -> Outcome {
     planned.iter().map(outcome_of).max().unwrap_or(Outcome::Done)
 }
 
-fn outcome_of(planned: &Planned) -> Outcome {
+pub(super) fn outcome_of(planned: &Planned) -> Outcome {
     match planned {
         Err(_) => Outcome::PartlyFailed,
         Ok(upgrade) if generator::errors_stand(upgrade) => Outcome::ErrorsStand,

@@ -109,9 +109,10 @@ fn heading(text: &mut String, upgrade: &Upgrade) {
     let name = upgrade.target.path();
     let from = upgrade.from.as_ref().map_or_else(|| "(unknown release)".to_owned(), ToString::to_string);
     let is_of_inventory = upgrade.brought_by() == SourceKind::INVENTORY;
+    let is_of_versions = upgrade.brought_by() == SourceKind::MIGRATION;
     match &upgrade.to {
         // Never from a source to the same.
-        Some(to) if upgrade.from.as_ref() == Some(to) || is_of_inventory => {
+        Some(to) if upgrade.from.as_ref() == Some(to) || is_of_inventory || is_of_versions => {
             let step = capstan_report::step_in_words(upgrade, str::to_owned);
             let step = step.trim_start_matches([':', ',']).trim_start();
             line!(text, "{BOLD}{name}{BOLD:#}  {step}{}", basis(upgrade.basis, is_of_inventory))

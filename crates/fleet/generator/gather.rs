@@ -21,7 +21,7 @@ use super::fleet_inputs::{ReleasesIn, read_releases};
 use super::inputs::{
     Conditions, FleetInputs, OldComponentInput, OldReleaseInput, PlanInputs, Provided, StepInputs, Used,
 };
-use super::planning::{Contents, Made, Needs, Offered, Prepared, Reading, Step, Unplanned, applied_by};
+use super::planning::{Contents, Made, Needs, Offered, Prepared, Reading, Unplanned, applied_by};
 use super::read_set::{ReadSet, RecordingTree};
 use super::refused::Refused;
 use super::releases::Home;
@@ -124,7 +124,9 @@ impl Fleet {
             return Ok(Gathered { made, offered, step: None, folder, said, components });
         };
         let plan = |given: &_, prepared: &_| step.plan(self.conditions(), self, given, prepared);
-        let (made, answers) = self.answering(step, plan)?;
+        let has_variables = step.sources(self.conditions(), self)?.have_variables();
+        let asked = (&offered.reading, &offered.brought_by, has_variables);
+        let (made, answers) = self.answering(asked, plan)?;
         let made = Made { failed: made.failed || answers.failed, ..made };
         Ok(Gathered { made, step: Some(answers.given), offered, folder, said, components })
     }
@@ -156,21 +158,22 @@ impl Fleet {
         recorded.map(one).collect()
     }
 
-    /// Asks something of a step, and answers what it asks back, until there is an answer.
+    /// Asks something of a step, and answers what it asks back, until there is an answer. Of what Flux substitutes only a
+    /// source with variables asks.
     pub(super) fn answering<T>(
         &self,
-        step: Step<'_>,
+        step: (&Reading, &SourceKind, bool),
         ask: impl Fn(&StepInputs, &Prepared) -> Result<T, Unplanned>,
     ) -> Result<(T, StepAnswers), Refused> {
-        let mut answers = self.step_answers(step)?;
+        let mut answers = self.step_answers(step);
         for _ in 0..ROUNDS {
             match ask(&answers.given, &answers.prepared) {
                 Ok(answer) => return Ok((answer, answers)),
                 Err(Unplanned::Refused(refused)) => return Err(refused),
-                Err(Unplanned::Needs(needs)) => self.answer(step, needs, &mut answers),
+                Err(Unplanned::Needs(needs)) => self.answer(&step.0.cluster.id, needs, &mut answers),
             }
         }
-        let cluster = &step.offered.reading.cluster.id;
+        let cluster = &step.0.cluster.id;
         Err(Refused {
             message: format!(
                 "{cluster} reads files outside of its folder that name others, more than {ROUNDS} deep: let its \
@@ -199,9 +202,10 @@ impl Fleet {
     }
 
     /// What a step asks, as far as one knows before it is planned.
-    fn step_answers(&self, step: Step<'_>) -> Result<StepAnswers, Refused> {
-        let Reading { cluster, effective, .. } = &step.offered.reading;
-        let sources = step.sources(self.conditions(), self)?;
+    fn step_answers(
+        &self,
+        (Reading { cluster, effective, .. }, brought_by, has_variables): (&Reading, &SourceKind, bool),
+    ) -> StepAnswers {
         let mut prepared = Prepared::of(cluster);
         let reads = RecordingTree::beside(self.tree.as_ref(), cluster.id.folder());
         // What cannot be rendered refuses the plan, which says why.
@@ -214,9 +218,9 @@ impl Fleet {
             AppliedBy::Reconciler => self.live_names(&cluster.id).cloned(),
             AppliedBy::Others => None,
         };
-        let instructions = self.instructions(&step.offered.brought_by, &cluster.id);
+        let instructions = self.instructions(brought_by, &cluster.id);
         let given = StepInputs {
-            flux: sources.have_variables().then(|| self.flux_index().post_build(&cluster.id)),
+            flux: has_variables.then(|| self.flux_index().post_build(&cluster.id)),
             own_classes: self.own_classes(cluster),
             retarget: instructions.retarget,
             settled: instructions.settled.clone(),
@@ -230,7 +234,7 @@ impl Fleet {
             outside: outside.unwrap_or_default(),
             classes: self.classes_found(&cluster.id, named.unwrap_or_default(), &mut failed),
         };
-        Ok(StepAnswers { given, prepared, failed })
+        StepAnswers { given, prepared, failed }
     }
 
     /// The clusters that the management cluster of a provider set runs; none for a cluster.
@@ -265,11 +269,10 @@ impl Fleet {
         wanted.into_iter().map(answer).collect()
     }
 
-    fn answer(&self, step: Step<'_>, needs: Needs, answers: &mut StepAnswers) {
+    fn answer(&self, cluster: &ClusterId, needs: Needs, answers: &mut StepAnswers) {
         let Needs { places, classes, components } = needs;
         answers.given.components.extend(self.answers(components));
         answers.given.outside.extend(ReadSet::at(places, self.tree.as_ref()));
-        let cluster = &step.offered.reading.cluster.id;
         let found = self.classes_found(cluster, classes, &mut answers.failed);
         answers.given.classes.0.extend(found.0);
     }

@@ -16,20 +16,20 @@ use capstan_plan::upgrade::{Planned, Settled, Upgrade};
 use capstan_providers::Wanted;
 
 use super::inputs::Conditions;
-use super::planning::{Needs, Prepared, Reading, Step, StepFacts, Unplanned, applied_by};
+use super::planning::{Needs, Prepared, Reading, StepFacts, Unplanned, applied_by};
 
-impl Step<'_> {
+impl Reading {
     /// Judges a plan by what would be applied before and after it.
     pub(super) fn judge(
-        self,
+        &self,
         facts: StepFacts<'_>,
         prepared: &Prepared,
         mut planned: Planned,
-        release: ReleaseStep<'_>,
+        release: Option<ReleaseStep<'_>>,
     ) -> Result<Upgrade, Unplanned> {
         let facts_of_step = facts;
         let StepFacts { conditions, contents, tree, given } = facts;
-        let Reading { cluster, effective, .. } = &self.offered.reading;
+        let Self { cluster, effective, .. } = self;
         let folders = policy::folders_of(&cluster.folder);
         let rendered;
         let before = match &prepared.before {
@@ -76,7 +76,7 @@ impl Step<'_> {
             inside: &inside,
             applied_by,
             occasion: Occasion::Upgrade,
-            release: Some(release),
+            release,
             schemas: contents.schemas(),
             cluster_api: given.cluster_api.clone(),
             // The other folders are looked at with the pull request: their changes would make every plan anew.
@@ -92,9 +92,8 @@ impl Step<'_> {
         planned.upgrade.findings = severities.settle(std::mem::take(&mut planned.upgrade.findings));
         let findings = policy::judge(&facts, &severities);
         if cluster.folder.kind == TargetKind::Providers {
-            let reading = &self.offered.reading;
             let found = (findings, &severities);
-            return judge_set(reading, facts_of_step, [before, &after], planned, found);
+            return judge_set(self, facts_of_step, [before, &after], planned, found);
         }
         // The change does nothing to what lies elsewhere.
         let [was, is] = [&before.objects, &after.objects].map(|objects| classes(objects, &given.classes));

@@ -32,6 +32,7 @@ mod instructions;
 mod inventory_change;
 mod judge;
 pub mod made_folders;
+mod migration;
 mod not_possible;
 mod onboarding;
 mod opening;

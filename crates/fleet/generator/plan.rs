@@ -3,11 +3,14 @@
 use capstan_model::ids::{ClusterId, ReleaseId, ReleaseName};
 use capstan_model::source::SourceKind;
 use capstan_model::target::TargetKind;
+use capstan_plan::migration::WantedVersion;
 use capstan_plan::path::{self, NoSuchRelease, UpgradePath};
 use capstan_plan::proposal::{Wanted, wanted};
 use capstan_plan::upgrade::{Explanation, Provenance, Upgrade, ValuesCourse, explain};
 
-use super::planning::{Reading, require_readable};
+use super::contents::Contents;
+use super::inputs::StepInputs;
+use super::planning::{Prepared, Reading, StepFacts, require_readable};
 use super::{Fleet, Refused};
 
 /// A plan, or why there is none.
@@ -140,7 +143,21 @@ impl Fleet {
         self.plan_with_reasons(id, asked).map(|planned| planned.upgrade)
     }
 
-    /// The same, with what tells why it is what it is.
+    /// Plans newer API versions for the objects of a target: those asked for, or the newest.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a target that cannot be rendered.
+    pub fn plan_migration(&self, id: &ClusterId, wanted: &[WantedVersion]) -> Planned {
+        let reading = Reading::of(self.conditions(), self, id)?;
+        let plan = |given: &StepInputs, prepared: &Prepared| {
+            let tree = self.repository();
+            let facts = StepFacts { conditions: self.conditions(), contents: self, tree, given };
+            reading.migrate(facts, prepared, wanted)
+        };
+        Ok(self.answering((&reading, &SourceKind::MIGRATION, true), plan)?.0)
+    }
+
+    /// A plan as [`Self::plan`] makes it, with what tells why it is what it is.
     ///
     /// # Errors
     /// As [`Self::plan`].

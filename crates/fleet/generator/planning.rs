@@ -414,7 +414,7 @@ impl<'a> Step<'a> {
                 place: cluster.release_scalar.as_ref().map(|scalar| scalar.place.clone()),
             };
             let provenance = std::mem::take(&mut planned.provenance);
-            let mut upgrade = self.judge(facts, prepared, planned, release)?;
+            let mut upgrade = self.offered.reading.judge(facts, prepared, planned, Some(release))?;
             if let Some(valued) = &sources.valued {
                 valued.tell(&mut upgrade);
             }

@@ -131,7 +131,7 @@ fn kept_data() -> FieldPath {
     FieldPath::of_keys(["metadata", "annotations", "cluster.x-k8s.io/conversion-data"])
 }
 
-fn version(api_version: &str) -> &str {
+pub(super) fn version(api_version: &str) -> &str {
     api_version.split_once('/').map_or(api_version, |(_, version)| version)
 }
 

@@ -21,6 +21,7 @@
 //! | `definitions` | everybody else's kinds, where definitions show the same shape |
 //! | `judge` | what the newer version's definition asks of the result |
 //! | `convert` | the steps of any kind |
+//! | `newest` | which versions of its kind an object can be brought to |
 //!
 //! *Guarantees*: the first step sets `apiVersion`; steps are done in order, and a path speaks of the
 //! object as the steps before have left it; no step adds or removes an item of a list but one that writes the list
@@ -33,6 +34,7 @@ mod cluster_api;
 mod convert;
 mod definitions;
 mod judge;
+mod newest;
 mod older;
 mod operator;
 mod paths;
@@ -47,6 +49,7 @@ mod text;
 
 pub use self::apply::apply;
 pub use self::convert::{convert, convert_or_all, is_known};
+pub use self::newest::versions_after;
 pub use self::refusal::Unconvertible;
 pub use self::step::{AtHand, Conversion, ConversionNote, ConversionStep};
 pub use self::text::{Replay, in_order_of, replay};

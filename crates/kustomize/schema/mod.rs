@@ -215,6 +215,13 @@ impl Schemas {
         origin.map(|origin| (origin, served))
     }
 
+    /// The versions of a kind that its definitions serve; none where no definition is at hand.
+    pub fn served(&self, kind: &str, group: &str) -> Vec<&str> {
+        let of_group = self.of_kind(kind).filter(|(definition, ..)| *definition.group == *group);
+        let served = of_group.filter(|(definition, name, _)| !definition.unserved.contains(name));
+        served.map(|(_, name, _)| &**name).collect()
+    }
+
     /// Every version of a kind that a file defines.
     fn of_kind(&self, kind: &str) -> impl Iterator<Item = (&Definition, &Box<str>, &Origin)> {
         let known = self.kinds.get(kind).map(|lazy| lazy.known.get_or_init(|| self.order(kind, lazy)));

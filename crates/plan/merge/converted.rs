@@ -17,7 +17,9 @@
 //! | what holds nothing and goes in the newer version | stays where the release writes it |
 //! | a field without a conversion that the cluster edited | a conflict that blocks, and `api-version-leaves-field` |
 //! | kinds without conversions: a field in the shape of another version ([`super::api_versions`]) | blocks; what the cluster alone has is named and stays |
-//! | patches of the overlay that name a field of the version before | the same finding; the overlay is not written ([U11](crate::policy#u11)) |
+//! | variables that nobody recorded | have their values from where the release's version has them ([U3](crate::substitution#u3)) |
+//! | patches of a class | follow its templates in one step, else the same finding |
+//! | patches of the overlay, and of the base where the release brings none, that name a field of the version before | the same finding; the overlay is not written ([U11](crate::policy#u11)) |
 //! | a template that is only spelled otherwise | is not rotated ([U12](crate::templates#u12)) |
 //!
 //! Owner rules and paths of changes speak of the version that the object comes to.

@@ -1,10 +1,11 @@
 //! Patches inside a ClusterClass that are for another API version of a template than the class names after
-//! the upgrade ([U7a]). Cluster API applies a patch to templates of exactly the version that its selector says,
+//! the upgrade ([U7a]), and that cannot follow ([`super::class_patch_edits`]). Cluster API applies a patch to templates of exactly the version that its selector says,
 //! and its webhook refuses a class with a selector that fits none (`validateSelectors` in
 //! `internal/webhooks/patch_validation.go`).
 //!
 //! [U7a]: crate::merge::converted#u7a
 
+use super::class_variables::samples;
 use super::moved_fields::{Moved, There, fate_of, put};
 use super::rotation::Rotated;
 use crate::merge::cluster_objects::Base;
@@ -17,7 +18,7 @@ use capstan_yaml::manifest::identity;
 use capstan_yaml::{Node, NodeKind, YamlFile, manifest, same_meaning};
 
 /// Version and kind of a template, as a class or a selector names it.
-type Named<'n> = (&'n str, &'n str);
+pub(super) type Named<'n> = (&'n str, &'n str);
 
 /// What stands in patches of the classes for versions that the upgrade leaves, one finding a field.
 pub(super) fn stale_class_patches(
@@ -107,9 +108,14 @@ fn of_definition(
     for (at, operation) in own_list(definition, "jsonPatches").iter().enumerate() {
         let Some(pointer) = operation.get("path") else { continue };
         let Some(field) = pointer.as_str().and_then(FieldPath::parse) else { continue };
-        for Moved { field, there } in moved(&field, operation.get("value"), (was, kind), version, schemas) {
+        let sample = || {
+            let variable = operation.get("valueFrom")?.text_at("variable")?;
+            samples(base.node(object), variable)?.into_iter().find(|sample| sample.as_scalar().is_none())
+        };
+        let value = operation.get("value").cloned().or_else(sample);
+        for Moved { field, there } in moved(&field, value.as_ref(), (was, kind), version, schemas) {
             let path = path.key("jsonPatches").index(at).key("path");
-            found.push(finding(pointer, path, &format!("There {field} {there}: write this path so. ")));
+            found.push(finding(pointer, path, &format!("There {field} {there}: write the patch so. ")));
         }
     }
     if found.is_empty() {
@@ -156,7 +162,7 @@ fn moved(
 
 /// The version in which a class names a template now that a selector knows in another one, where it does not
 /// name it in that one too.
-fn successor<'n>((version, kind): Named<'_>, templates: &[Named<'n>]) -> Option<Named<'n>> {
+pub(super) fn successor<'n>((version, kind): Named<'_>, templates: &[Named<'n>]) -> Option<Named<'n>> {
     let mut of_kind =
         templates.iter().filter(|(other, same)| *same == kind && api_group(other) == api_group(version));
     let first = *of_kind.clone().next()?;
@@ -164,7 +170,7 @@ fn successor<'n>((version, kind): Named<'_>, templates: &[Named<'n>]) -> Option<
 }
 
 /// The templates that a class names.
-fn templates_of(class: &Node) -> Vec<Named<'_>> {
+pub(super) fn templates_of(class: &Node) -> Vec<Named<'_>> {
     fn look<'n>(node: &'n Node, found: &mut Vec<Named<'n>>) {
         match &node.kind {
             NodeKind::Mapping(entries) => {
@@ -185,14 +191,14 @@ fn templates_of(class: &Node) -> Vec<Named<'_>> {
     found
 }
 
-fn named(node: &Node) -> Option<Named<'_>> {
+pub(super) fn named(node: &Node) -> Option<Named<'_>> {
     Some((node.get("apiVersion")?.as_str()?, node.get("kind")?.as_str()?))
 }
 
-fn list<'n>(node: &'n Node, above: &str, key: &str) -> &'n [Node] {
+pub(super) fn list<'n>(node: &'n Node, above: &str, key: &str) -> &'n [Node] {
     node.get(above).map(|above| own_list(above, key)).unwrap_or_default()
 }
 
-fn own_list<'n>(node: &'n Node, key: &str) -> &'n [Node] {
+pub(super) fn own_list<'n>(node: &'n Node, key: &str) -> &'n [Node] {
     node.get(key).and_then(Node::as_sequence).unwrap_or_default()
 }

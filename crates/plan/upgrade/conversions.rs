@@ -13,6 +13,8 @@ use crate::merge::cluster_merge::ClusterMerge;
 use crate::merge::cluster_objects::Base;
 use crate::merge::convert::{Obstacle, Why};
 use crate::merge::converted::Converted;
+use crate::merge::matched::Matched;
+use crate::merge::views::pieces_of;
 use crate::templates::references;
 use capstan_kustomize::conversion::{Conversion, ConversionNote, ConversionStep, Unconvertible};
 use capstan_model::finding::{Finding, Place, rules};
@@ -138,14 +140,8 @@ fn say_obstacle(context: Context<'_>, Obstacle { object, why }: Obstacle, said: 
     }
 }
 
-/// References of the cluster's own objects, of which the release says nothing, follow the API versions
-/// of what they name.
-pub(super) fn follow_versions(
-    context: Context<'_>,
-    merge: &ClusterMerge,
-    draft: &mut Draft,
-    said: &mut Said,
-) {
+/// References of which the release says nothing follow the API versions of what they name.
+pub(super) fn follow_versions(context: Context<'_>, new: &Matched<'_>, draft: &mut Draft, said: &mut Said) {
     let versions: Vec<(usize, String, String)> = (0..context.base.kustomizations.start)
         .filter(|object| !draft.removes(*object))
         .filter_map(|object| {
@@ -156,18 +152,22 @@ pub(super) fn follow_versions(
         })
         .collect();
     for owner in 0..context.base.kustomizations.start {
-        if versions.is_empty()
-            || draft.removes(owner)
-            || merge.merged.iter().any(|merged| merged.object == owner)
-        {
+        if versions.is_empty() || draft.removes(owner) {
             continue;
         }
+        let pieces = pieces_of(new, owner);
         let (base, id) = (context.base, &context.base.objects[owner].id);
         for reference in references(&id.group, &id.kind, base.node(owner)) {
             let Some(field) = reference.path.parent().map(|parent| parent.key("apiVersion")) else {
                 continue;
             };
             let Some(own) = base.node(owner).at(&field) else { continue };
+            let is_set = |edit: &Edit| matches!(edit, Edit::Set { path, .. } | Edit::Remove { path } if field.starts_with(path));
+            if pieces.iter().any(|piece| piece.root.at(&field).is_some())
+                || draft.edits_of(owner).iter().any(is_set)
+            {
+                continue;
+            }
             let text = own.as_scalar().map(|scalar| scalar.text.as_str());
             let named = versions.iter().find(|(object, before, _)| {
                 text == Some(before) && reference.means(id.namespace.as_deref(), &base.objects[*object].id)

@@ -60,6 +60,15 @@ impl Draft {
         self.edits.get_mut(&object).map(Vec::as_mut_slice).unwrap_or_default()
     }
 
+    /// An object with its edits so far; `None` where they cannot be done.
+    pub(super) fn object_after(&self, base: &Base, object: usize) -> Option<Node> {
+        let BaseObject { file, document, path, .. } = &base.objects[object];
+        let edits = self.edits_of(object).iter();
+        let edits = edits.map(|edit| DocumentEdit::Edit { document: *document, edit: below(path, edit) });
+        let after = edit(&base.files[*file].yaml, &edits.collect::<Vec<_>>()).ok()?;
+        after.documents().get(*document)?.root.at(path).cloned()
+    }
+
     /// Whether an object goes.
     pub(super) fn removes(&self, object: usize) -> bool {
         self.removed.contains(&object)

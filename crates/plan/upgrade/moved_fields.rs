@@ -43,6 +43,15 @@ impl There {
     fn refused(why: impl fmt::Display) -> Self {
         Self::NoCounterpart(why.to_string())
     }
+
+    /// Whether a field that is in another one is in it still.
+    pub(super) fn is_below(&self, field: &FieldPath) -> bool {
+        match self {
+            Self::Is(to) => to.starts_with(field),
+            Self::Otherwise => true,
+            Self::PartOf(_) | Self::ItemOf(..) | Self::Gone | Self::NoCounterpart(_) => false,
+        }
+    }
 }
 
 impl fmt::Display for There {
@@ -113,9 +122,9 @@ pub(super) fn fate_of(field: &FieldPath, object: &Node, version: &str, schemas: 
         let moves = below.filter_map(|net| Some((net.from.as_ref()?, net.to.as_ref()?)));
         let moved = |(from, to): (&FieldPath, &FieldPath)| Moved {
             field: from.clone(),
-            there: There::Is(to.clone()),
+            there: if from == to { There::Otherwise } else { There::Is(to.clone()) },
         };
-        return moves.filter(|(from, to)| from != to).map(moved).collect();
+        return moves.map(moved).collect();
     };
     let mut after = object.clone();
     apply(&mut after, &conversion);

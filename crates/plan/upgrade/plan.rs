@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::bystanders::bystanders;
 use super::change_source::OwnFields;
+use super::class_patch_edits::follow_class_patches;
 use super::class_patches::stale_class_patches;
 use super::comments::comments_that_go;
 use super::complete::{Completed, incomplete};
@@ -20,7 +21,6 @@ use super::inputs::input;
 use super::merge_facts::{Facts, facts, merge_input};
 use super::model::{Basis, Upgrade};
 use super::namespaces::{half_moved, namespaces};
-use super::overlay_patches::overlay_patches;
 use super::owners::Owners;
 use super::planned::Planned;
 use super::provenance::Provenance;
@@ -31,6 +31,7 @@ use super::retarget::overlay_files;
 use super::rotation::{Rotation, rotate};
 use super::said::Said;
 use super::settle::Settled;
+use super::stale_patches::stale_patches;
 use super::staying::{Staying, templates_that_stay};
 use super::unknown_templates::unknown_templates;
 use super::whole::Whole;
@@ -94,7 +95,7 @@ fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<Obstacle>) ->
     say(context, merge, &staying, &mut said);
     namespaces(context, merge, &mut said);
     conversions(context, merge, obstacles, &mut said);
-    said.findings.extend(overlay_patches(context, merge));
+    said.findings.extend(stale_patches(context, merge));
     if context.request.settings.versions == Versions::Move {
         ahead(context, &group, &mut said);
     }
@@ -103,7 +104,8 @@ fn steps(context: Context<'_>, merged: &Merged<'_>, obstacles: Vec<Obstacle>) ->
     bystanders(context, merge, &group, &moved, &mut said);
     let mut reduced = Reduced::of(context, draft, &merge.removed, &staying, &mut said);
     unknown_templates(context, &owners, &reduced, &mut said);
-    follow_versions(context, merge, &mut reduced.draft, &mut said);
+    follow_versions(context, &merged.new, &mut reduced.draft, &mut said);
+    follow_class_patches(context, &mut reduced.draft, &mut said);
     let named = merge.merged.iter().filter_map(|one| Some((one.object, one.renamed.clone()?)));
     let names: BTreeMap<usize, String> = named.collect();
     let rotation = rotate(context, &owners, reduced, &names, &mut said);

@@ -6,6 +6,7 @@ mod inventory;
 use std::path::PathBuf;
 
 use capstan_model::object::FieldPath;
+use capstan_plan::migration::WantedVersion;
 use capstan_plan::upgrade::Overwrite;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -198,6 +199,8 @@ pub enum Command {
     Plan(Plan),
     /// Print an upgrade as a unified diff, or write it to the work tree
     Upgrade(Upgrade),
+    /// Bring objects to newer API versions, with what becomes of each field and of the machines
+    Migrate(Migrate),
     /// Print a cluster's objects, base and overlay together, as they are applied
     Render(Render),
     /// Check layout, settings, YAML, references and rules, over the whole tree or below some paths
@@ -234,7 +237,7 @@ impl Command {
     /// What it does, as long as it does it.
     pub(super) const fn doing(&self) -> &'static str {
         match self {
-            Self::Plan(_) | Self::Upgrade(_) | Self::Clusters(_) => "planning",
+            Self::Plan(_) | Self::Upgrade(_) | Self::Migrate(_) | Self::Clusters(_) => "planning",
             Self::Render(_) | Self::Diff(_) => "rendering",
             Self::Validate(_) => "validating",
             Self::Campaign(_) => "simulating",
@@ -401,6 +404,27 @@ pub struct Upgrade {
     /// Output format
     #[arg(short, long, value_enum, default_value = "diff")]
     pub output: ChangeFormat,
+}
+
+/// `capstan migrate`
+#[derive(Debug, Args)]
+pub struct Migrate {
+    /// Clusters and provider sets by id or path
+    #[arg(value_name = "CLUSTER", required_unless_present = "all", conflicts_with = "all")]
+    pub clusters: Vec<String>,
+    /// All of them
+    #[arg(long)]
+    pub all: bool,
+    /// Versions to go to: `v1beta2`, or `GROUP/v1beta2` for one API group
+    /// [default: the newest that are served and known]
+    #[arg(long, value_name = "VERSIONS", value_delimiter = ',')]
+    pub to: Vec<WantedVersion>,
+    /// Change the work tree: all files or none
+    #[arg(long, conflicts_with = "at")]
+    pub write: bool,
+    /// Output format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: PlanFormat,
 }
 
 /// `capstan render`

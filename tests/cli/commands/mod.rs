@@ -13,6 +13,7 @@ mod hostile;
 mod init;
 mod inventory;
 mod inventory_plans;
+mod migrating;
 mod naming;
 mod old_releases;
 mod paths;

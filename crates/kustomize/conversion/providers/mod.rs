@@ -84,18 +84,31 @@ const TABLES: &[&ConversionTable] = &[
 
 /// The tables that lead from one version of a kind to another, in order.
 pub(super) fn way(group: &str, kind: &str, from: &str, to: &str) -> Option<Vec<&'static ConversionTable>> {
-    let (mut now, mut way) = (from, Vec::new());
-    while now != to {
+    let mut way = Vec::new();
+    for table in tables_after(group, kind, from) {
+        way.push(table);
+        if table.versions.1 == to {
+            return Some(way);
+        }
+    }
+    None
+}
+
+/// The versions to which the tables lead from one, in order.
+pub(super) fn versions_after(group: &str, kind: &str, from: &str) -> Vec<&'static str> {
+    tables_after(group, kind, from).map(|table| table.versions.1).collect()
+}
+
+fn tables_after(group: &str, kind: &str, from: &str) -> impl Iterator<Item = &'static ConversionTable> {
+    let after = move |now: &str| {
         let knows = |table: &&&ConversionTable| {
             table.group == group
                 && table.versions.0 == now
                 && table.parts.iter().flat_map(|part| part.at).any(|(own, _)| *own == kind)
         };
-        let table = TABLES.iter().find(knows)?;
-        now = table.versions.1;
-        way.push(*table);
-    }
-    (!way.is_empty()).then_some(way)
+        TABLES.iter().find(knows).copied()
+    };
+    std::iter::successors(after(from), move |table| after(table.versions.1))
 }
 
 /// What the tables make of an object: the steps but for `apiVersion`, and what is to be said of them.

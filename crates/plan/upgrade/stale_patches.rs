@@ -1,6 +1,6 @@
-//! Patches of the overlay that name a field of an API version which the upgrade leaves ([U7a], [U11]). The
+//! Patches of kustomizations that name a field of an API version which the upgrade leaves ([U7a], [U11]). The
 //! overlay is the customer's and is never written: each such field is named, with what it is in the newer
-//! version.
+//! version. So are those of the base, where the release has no kustomization that brings its patches.
 //!
 //! Of labels and annotations by which a patch selects, those count that the object has in the repository: what a
 //! kustomization or a patch before gives it is not looked at.
@@ -13,6 +13,7 @@ use super::moved_fields::{Moved, There, fate_of, moved_fields, put};
 use super::retarget::{is_object, items, matches, text};
 use crate::merge::cluster_merge::ClusterMerge;
 use capstan_kustomize::render::{is_kustomization, meets_selector};
+use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{Finding, Place, Position, rules};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::RepoPath;
@@ -32,39 +33,52 @@ struct Mention {
     place: Place,
 }
 
-/// Names what patches of the overlay say in the words of the version before.
-pub(super) fn overlay_patches(context: Context<'_>, merge: &ClusterMerge) -> Vec<Finding> {
+/// Names what patches of the overlay say in the words of the version before, and patches of the base.
+pub(super) fn stale_patches(context: Context<'_>, merge: &ClusterMerge) -> Vec<Finding> {
     let (base, mut findings) = (context.base, Vec::new());
+    let schemas = context.request.schemas;
+    let overlay = context.overlay.iter().zip(&context.request.cluster.overlay);
+    let overlay = Patches { files: overlay.map(|(file, source)| (file, &source.path)).collect(), schemas };
+    let is_patch = |at: &usize| is_kustomization(&base.files[*at].path) || !base.counts(*at);
+    let own = (0..base.files.len()).filter(is_patch).map(|at| (&base.files[at].yaml, &base.files[at].path));
+    let brings_them = !context.request.new.documents().kustomizations.is_empty();
+    let own = Patches { files: own.filter(|_| !brings_them).collect(), schemas };
     let converted = base.converted.iter().filter(|(object, _)| !merge.drops(**object));
     for (object, converted) in converted {
         let Some(version) = text(base.node(*object), "apiVersion") else { continue };
         let target = Target { id: &base.objects[*object].id, was: &converted.was, version };
-        for Mention { moved, place } in context.mentions_of(&target) {
-            let Moved { field, there } = moved;
-            let message = format!(
+        let says = |field: &FieldPath, there: &There| {
+            format!(
                 "This patch is for {field} of {}, which the upgrade converts to {version}. There the field {there}, so the patch fails or has no effect after the upgrade. Write it for {version} in the same change.",
                 target.id
-            );
-            findings.push(
-                Finding::new(rules::OVERLAY_LOSES_TARGET, message)
-                    .place(place)
-                    .object(target.id)
-                    .path(&field),
-            );
-        }
+            )
+        };
+        let finding = |rule, Mention { moved: Moved { field, there }, place }: Mention| {
+            Finding::new(rule, says(&field, &there)).place(place).object(target.id).path(&field)
+        };
+        let of_overlay = overlay.mentions_of(&target).into_iter();
+        findings.extend(of_overlay.map(|mention| finding(rules::OVERLAY_LOSES_TARGET, mention)));
+        let of_base = own.mentions_of(&target).into_iter();
+        findings.extend(of_base.map(|mention| finding(rules::API_VERSION_LEAVES_FIELD, mention).blocking()));
     }
     findings
 }
 
-impl Context<'_> {
+/// Files of one folder in which patches are.
+struct Patches<'p> {
+    files: Vec<(&'p YamlFile, &'p RepoPath)>,
+    schemas: &'p Schemas,
+}
+
+impl Patches<'_> {
     fn mentions_of(&self, target: &Target<'_>) -> Vec<Mention> {
         let mut found = Vec::new();
-        for (file, source) in self.overlay.iter().zip(&self.request.cluster.overlay) {
+        for (file, path) in &self.files {
             for document in file.documents() {
-                if is_kustomization(&source.path) {
-                    self.of_kustomization(file, &source.path, &document.root, target, &mut found);
+                if is_kustomization(path) {
+                    self.of_kustomization(file, path, &document.root, target, &mut found);
                 } else if is_object(&document.root, target.id) {
-                    let place = |node: &Node, moved: &Moved| place_in(file, &source.path, node, &moved.field);
+                    let place = |node: &Node, moved: &Moved| place_in(file, path, node, &moved.field);
                     found.extend(self.of_fragment(&document.root, target, &place));
                 }
             }
@@ -102,9 +116,8 @@ impl Context<'_> {
     /// A patch in a file of its own, for what a selector names.
     fn of_named_file(&self, kustomization: &RepoPath, named: &str, target: &Target<'_>) -> Vec<Mention> {
         let path = kustomization.parent().unwrap_or_default().join(named).ok();
-        let of_path = |at: &usize| Some(&self.request.cluster.overlay[*at].path) == path.as_ref();
-        let Some(at) = (0..self.overlay.len()).find(of_path) else { return Vec::new() };
-        let (file, path) = (&self.overlay[at], &self.request.cluster.overlay[at].path);
+        let is_it = |(_, own): &&(&YamlFile, &RepoPath)| Some(*own) == path.as_ref();
+        let Some((file, path)) = self.files.iter().find(is_it).copied() else { return Vec::new() };
         let mut found = Vec::new();
         for document in file.documents() {
             let place = |node: &Node, moved: &Moved| place_in(file, path, node, &moved.field);
@@ -158,7 +171,7 @@ impl Context<'_> {
                 put(&mut fragment, FieldPath::root().key(key).steps(), own.clone());
             }
         }
-        let moved = moved_fields(&fragment, target.version, self.request.schemas);
+        let moved = moved_fields(&fragment, target.version, self.schemas);
         moved.into_iter().map(|moved| Mention { place: place(root, &moved), moved }).collect()
     }
 
@@ -176,7 +189,7 @@ impl Context<'_> {
         }
         let pointer = Moved { field: FieldPath::root().key("path"), there: There::Otherwise };
         let place = place(operation, &pointer);
-        let moved = fate_of(&field, &object, target.version, self.request.schemas);
+        let moved = fate_of(&field, &object, target.version, self.schemas);
         moved.into_iter().map(|moved| Mention { moved, place: place.clone() }).collect()
     }
 }

@@ -1,0 +1,65 @@
+//! The plan that brings one target's objects to newer API versions, whatever release it has.
+
+use capstan_model::rest::Rest;
+use capstan_plan::migration::{Migration, WantedVersion};
+use capstan_plan::upgrade::{self, OldSource, Request, Upgrade};
+
+use super::inputs::used_elsewhere;
+use super::planning::{Needs, Prepared, Reading, StepFacts, Unplanned, cluster_facts};
+use super::read_set::RestrictedTree;
+use super::step_facts::merge_settings;
+
+impl Reading {
+    /// Plans it: to the versions asked for, or to the newest.
+    ///
+    /// # Errors
+    /// What cannot be read or rendered; what has to be given too.
+    pub(super) fn migrate(
+        &self,
+        facts: StepFacts<'_>,
+        prepared: &Prepared,
+        wanted: &[WantedVersion],
+    ) -> Result<Upgrade, Unplanned> {
+        let StepFacts { conditions, contents, given, .. } = facts;
+        let Self { cluster, effective, standing, .. } = self;
+        let tree = RestrictedTree::new(contents.repository(), cluster.id.folder(), &given.outside);
+        let (flux, classes) = (given.flux.clone().unwrap_or_default(), used_elsewhere(&given.own_classes));
+        let of_cluster = cluster_facts(&tree, cluster, effective, standing.release.clone(), flux, classes)?;
+        let planned = match Migration::of(&of_cluster, wanted, contents.schemas())? {
+            None => None,
+            Some(migration) => {
+                let mut planned = upgrade::plan(&Request {
+                    cluster: &of_cluster,
+                    old: OldSource::Known(&migration.old),
+                    new: &migration.new,
+                    settings: &merge_settings(conditions.settings),
+                    schemas: contents.schemas(),
+                    retarget: given.retarget,
+                })?;
+                planned.upgrade.notes.extend(migration.notes);
+                planned.upgrade.findings.extend(cluster.findings.iter().cloned());
+                Some(self.judge(StepFacts { tree: &tree, ..facts }, prepared, planned, None))
+            }
+        };
+        // What came of a look at nothing is worth nothing, an error least of all.
+        let places = tree.missed();
+        if !places.is_empty() {
+            return Err(Unplanned::Needs(Needs { places, ..Needs::default() }));
+        }
+        let Some(planned) = planned else { return Ok(self.stays()) };
+        let mut upgrade = planned?;
+        if upgrade.rollouts.is_empty() && upgrade.blocked.is_empty() {
+            upgrade.notes.push("0 machines are replaced.".to_owned());
+        }
+        Ok(upgrade)
+    }
+
+    fn stays(&self) -> Upgrade {
+        let why = "No object has a newer API version that is asked for and that Capstan converts to.";
+        Upgrade {
+            notes: vec![why.to_owned()],
+            rest: Rest::Current,
+            ..Upgrade::nothing(self.cluster.folder.target())
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Patches inside a ClusterClass follow a template to the API version in which the class names it then ([U7a]): selector,
+//! paths and values in one step, since Cluster API refuses a class in which they differ.
+//!
+//! A patch is RFC 6902 and makes no parents, so a path that moves needs its new parent in the template. A definition of
+//! which one operation cannot be followed stays as it is, and is a finding ([`super::class_patches`]): of a value that a
+//! variable gives nobody knows but its type, so it follows only where every value of that type stays as it is, or is a
+//! boolean that means the opposite there.
+//!
+//! [U7a]: crate::merge::converted#u7a
+
+use super::class_patches::{Named, list, named, own_list, successor, templates_of};
+use super::class_variables::{samples, scalars};
+use super::context::Context;
+use super::draft::Draft;
+use super::model::{Change, Reason};
+use super::moved_fields::{Moved, There, fate_of, put};
+use super::said::Said;
+use crate::merge::cluster_objects::Base;
+use crate::merge::converted::steps_to;
+use crate::templates::references;
+use capstan_kustomize::conversion::{AtHand, apply};
+use capstan_kustomize::schema::Schemas;
+use capstan_model::kinds::is_class;
+use capstan_model::object::{FieldPath, Step};
+use capstan_yaml::{Edit, Node, same_meaning};
+
+/// Brings patches of classes that stay to the versions in which the classes name their templates now.
+pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said: &mut Said) {
+    let base = context.base;
+    for class in (0..base.kustomizations.start).filter(|object| is_class(&base.objects[*object].id)) {
+        if draft.removes(class) {
+            continue;
+        }
+        let Some(new) = draft.object_after(base, class) else { continue };
+        let old = base.node(class);
+        let (before, after) = (templates_of(old), templates_of(&new));
+        let spec = FieldPath::root().key("spec").key("patches");
+        let mut edits = Vec::new();
+        for (at, patch) in list(old, "spec", "patches").iter().enumerate() {
+            if !list(&new, "spec", "patches").iter().any(|other| same_meaning(other, patch)) {
+                continue;
+            }
+            for (index, definition) in own_list(patch, "definitions").iter().enumerate() {
+                let Some(selected) = definition.get("selector").and_then(named) else { continue };
+                let Some(now) = successor(selected, &after).filter(|_| before.contains(&selected)) else {
+                    continue;
+                };
+                let path = spec.index(at).key("definitions").index(index);
+                let templates = ClassTemplates::of(base, class, selected, now.0);
+                let following =
+                    Following { class: old, templates, version: now.0, schemas: context.request.schemas };
+                edits.extend(following.definition(definition, &path).unwrap_or_default());
+            }
+        }
+        let is_edited = |path: &FieldPath| {
+            draft.edits_of(class).iter().any(|edit| match edit {
+                Edit::Set { path: other, .. } | Edit::Remove { path: other } => path.starts_with(other),
+                _ => false,
+            })
+        };
+        edits.retain(|(path, _)| !is_edited(path));
+        for (path, node) in &edits {
+            let own = old.at(path);
+            said.changes.push(Change {
+                object: base.objects[class].id.clone(),
+                place: base.line(class, own.map(|own| own.span.start)),
+                path: path.clone(),
+                from: None,
+                old: own.map(Node::value),
+                new: Some(node.value()),
+                reason: Reason::Reference,
+            });
+        }
+        draft.edit_object(class, edits.into_iter().map(|(path, node)| Edit::Set { path, node }));
+    }
+}
+
+/// The templates of one kind and version that a class names: as they are, and as they come to the newer version.
+struct ClassTemplates<'b> {
+    all: Vec<(&'b Node, &'b Node)>,
+    /// One of them lies elsewhere, or does not move.
+    is_lacking: bool,
+}
+
+impl<'b> ClassTemplates<'b> {
+    fn of(base: &'b Base, class: usize, (was, kind): Named<'_>, version: &str) -> Self {
+        let id = &base.objects[class].id;
+        let mut found = Self { all: Vec::new(), is_lacking: false };
+        for reference in references(&id.group, &id.kind, base.node(class)) {
+            if reference.kind != kind {
+                continue;
+            }
+            let is_it = |at: &usize| reference.means(id.namespace.as_deref(), &base.objects[*at].id);
+            let template =
+                (0..base.kustomizations.start).find(is_it).map(|at| (base.node_before(at), base.node(at)));
+            match template.filter(|(old, new)| {
+                old.text_at("apiVersion") == Some(was) && new.text_at("apiVersion") == Some(version)
+            }) {
+                Some(template) => found.all.push(template),
+                None => found.is_lacking = true,
+            }
+        }
+        found
+    }
+}
+
+/// What the patches of one definition follow.
+struct Following<'b> {
+    class: &'b Node,
+    templates: ClassTemplates<'b>,
+    version: &'b str,
+    schemas: &'b Schemas,
+}
+
+/// Fields of the class and what they become.
+type Edits = Vec<(FieldPath, Node)>;
+
+/// What an operation becomes.
+#[derive(PartialEq)]
+struct FollowedOperation {
+    field: FieldPath,
+    /// Its value, where that is another one.
+    value: Option<Node>,
+}
+
+impl Following<'_> {
+    /// The edits of a definition; `None` where one of its operations has no counterpart that is known.
+    fn definition(&self, definition: &Node, path: &FieldPath) -> Option<Edits> {
+        if self.templates.is_lacking || self.templates.all.is_empty() {
+            return None;
+        }
+        let mut edits = vec![(path.key("selector").key("apiVersion"), Node::string(self.version))];
+        for (at, operation) in own_list(definition, "jsonPatches").iter().enumerate() {
+            edits.extend(self.operation(operation, &path.key("jsonPatches").index(at))?);
+        }
+        Some(edits)
+    }
+
+    fn operation(&self, operation: &Node, path: &FieldPath) -> Option<Edits> {
+        let pointer = operation.text_at("path")?;
+        let field = FieldPath::parse(pointer)?;
+        let mut all = self.templates.all.iter().map(|template| self.followed(operation, &field, *template));
+        let first = all.next()??;
+        if !all.all(|other| other.as_ref() == Some(&first)) {
+            return None;
+        }
+        let mut edits = Vec::new();
+        if first.field != field {
+            edits.push((path.key("path"), Node::string(first.field.to_string())));
+        }
+        if let Some(value) = first.value {
+            let key = if operation.get("value").is_some() { "value" } else { "valueFrom" };
+            edits.push((path.key(key), value));
+        }
+        Some(edits)
+    }
+
+    /// What an operation becomes for one template.
+    fn followed(
+        &self,
+        operation: &Node,
+        field: &FieldPath,
+        (was, now): (&Node, &Node),
+    ) -> Option<FollowedOperation> {
+        let place = |value: Node| self.place(field, value, was);
+        let followed = match (operation.text_at("op")?, operation.get("value"), operation.get("valueFrom")) {
+            ("remove", ..) => match was.at(field) {
+                Some(own) => FollowedOperation { value: None, ..place(own.clone())? },
+                // As without effect as before.
+                None => return None,
+            },
+            ("add", Some(value), _) => match self.item(field, value, (was, now)) {
+                Some(item) => item,
+                None => place(value.clone())?,
+            },
+            (_, Some(value), _) => place(value.clone())?,
+            (_, None, Some(from)) => self.computed(from, field, was)?,
+            (_, None, None) => return None,
+        };
+        let needs_parent = followed.field != *field;
+        let has_parent = || followed.field.parent().is_some_and(|parent| now.at(&parent).is_some());
+        (!needs_parent || has_parent()).then_some(followed)
+    }
+
+    /// An argument that is added by its name is an item of a list there, if none has that name yet.
+    fn item(&self, field: &FieldPath, value: &Node, (was, now): (&Node, &Node)) -> Option<FollowedOperation> {
+        let mut template = was.clone();
+        put(&mut template, field.steps(), value.clone());
+        let fate = fate_of(field, &template, self.version, self.schemas);
+        let [Moved { there: There::ItemOf(to, name), .. }] = fate.as_slice() else { return None };
+        let items = now.at(to)?.as_sequence()?;
+        let is_new = !items.iter().any(|item| item.text_at("name") == Some(name));
+        let item = Node::mapping([("name", Node::string(name)), ("value", value.clone())]);
+        is_new.then(|| FollowedOperation { field: to.join(Step::New), value: Some(item) })
+    }
+
+    /// Where a value of a field comes to, and what it is there.
+    fn place(&self, field: &FieldPath, value: Node, was: &Node) -> Option<FollowedOperation> {
+        let mut template = was.clone();
+        put(&mut template, field.steps(), value.clone());
+        let is_appended = field.steps().last() == Some(&Step::New);
+        let fate = fate_of(field, &template, self.version, self.schemas);
+        let to = match fate.as_slice() {
+            [] => field.clone(),
+            [Moved { field: own, there: There::Is(to) }] if own == field && !is_appended => to.clone(),
+            [Moved { field: own, there: There::Otherwise }] if own == field && !is_appended => field.clone(),
+            // What changes inside of a value changes with it.
+            all if !is_appended && all.iter().all(|one| one.there.is_below(field)) => field.clone(),
+            _ => return None,
+        };
+        if fate.is_empty() {
+            return Some(FollowedOperation { field: to, value: None });
+        }
+        let (conversion, refused) = steps_to(&template, self.version, AtHand::Part, self.schemas)?;
+        if refused.iter().any(|why| why.field.starts_with(field) || field.starts_with(&why.field)) {
+            return None;
+        }
+        apply(&mut template, &conversion);
+        let there = template.at(&to)?;
+        let value = (!same_meaning(there, &value)).then(|| there.clone());
+        Some(FollowedOperation { field: to, value })
+    }
+
+    /// The same of a value that the patch computes.
+    fn computed(&self, from: &Node, field: &FieldPath, was: &Node) -> Option<FollowedOperation> {
+        let (samples, name) = match (from.text_at("variable"), from.text_at("template")) {
+            (Some(variable), None) => (samples(self.class, variable)?, Some(variable)),
+            (None, Some(template)) if !may_be_collection(template) => (scalars(), None),
+            _ => return None,
+        };
+        let is_boolean = matches!(samples.as_slice(), [only] if only.value().is_boolean());
+        let mut found = samples.into_iter().map(|sample| self.place(field, sample, was));
+        let first = found.next()??;
+        if let (true, Some(value), Some(name)) = (is_boolean, &first.value, name) {
+            let is_inverted = value.value() == false;
+            let not = Node::mapping([("template", Node::string(format!("{{{{ not .{name} }}}}")))]);
+            return is_inverted.then_some(FollowedOperation { value: Some(not), ..first });
+        }
+        (first.value.is_none() && found.all(|other| other.as_ref() == Some(&first))).then_some(first)
+    }
+}
+
+fn may_be_collection(template: &str) -> bool {
+    template.contains('\n')
+        || template.contains(": ")
+        || template.contains("Yaml")
+        || template.contains("Json")
+}

@@ -1,0 +1,248 @@
+//! `migrate`: newer API versions without a release.
+
+use serde_json::{Value, json};
+
+use capstan_test_parts::sandbox::Sandbox;
+
+const OPENSTACK: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackCluster
+metadata: {name: peu01, namespace: acme}
+spec:
+  # behind a VPN
+  disableAPIServerFloatingIP: true # for good
+  apiServerLoadBalancer: {enabled: true}
+";
+
+const OPENSTACK_AFTER: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: OpenStackCluster
+metadata: {name: peu01, namespace: acme}
+spec:
+  apiServer:
+    # behind a VPN
+    enableFloatingIP: false # for good
+    managedLoadBalancer: {enabled: true}
+";
+
+const MACHINES: &str = "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackMachineTemplate
+metadata: {name: peu01-md, namespace: acme}
+spec:
+  template:
+    spec:
+      flavor: m1.large
+      image: {filter: {name: ubuntu}}
+---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: peu01-md, namespace: acme}
+spec:
+  clusterName: peu01
+  replicas: 3
+  template:
+    spec:
+      clusterName: peu01
+      nodeDrainTimeout: 5m
+      bootstrap: {dataSecretName: data}
+      infrastructureRef:
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+        kind: OpenStackMachineTemplate
+        name: peu01-md
+        namespace: acme
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: K0sControlPlane
+metadata: {name: peu01, namespace: acme}
+spec:
+  replicas: 1
+  version: v1.33.1+k0s.0
+  k0sConfigSpec: {preStartCommands: [date], provisioner: {type: cloud-config, platform: linux}}
+  machineTemplate:
+    infrastructureRef:
+      apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+      kind: OpenStackMachineTemplate
+      name: peu01-md
+      namespace: acme
+";
+
+fn sandbox() -> Sandbox {
+    Sandbox::with(&[("acme/peu01/base/cluster.yaml", OPENSTACK), ("acme/peu01/base/machines.yaml", MACHINES)])
+}
+
+#[test]
+fn every_kind_goes_to_the_newest_version_and_what_names_it_follows() {
+    let sandbox = sandbox();
+    sandbox.capstan(&["migrate", "acme/peu01", "--write"]).ended(0);
+    assert_eq!(sandbox.read("acme/peu01/base/cluster.yaml"), OPENSTACK_AFTER);
+    assert_eq!(
+        sandbox.read("acme/peu01/base/machines.yaml"),
+        "\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: OpenStackMachineTemplate
+metadata: {name: peu01-md, namespace: acme}
+spec:
+  template:
+    spec:
+      flavor:
+        filter:
+          name: m1.large
+      image: {filter: {name: ubuntu}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: peu01-md, namespace: acme}
+spec:
+  clusterName: peu01
+  replicas: 3
+  template:
+    spec:
+      clusterName: peu01
+      deletion:
+        nodeDrainTimeoutSeconds: 300
+      bootstrap: {dataSecretName: data}
+      infrastructureRef:
+        apiGroup: infrastructure.cluster.x-k8s.io
+        kind: OpenStackMachineTemplate
+        name: peu01-md
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: K0sControlPlane
+metadata: {name: peu01, namespace: acme}
+spec:
+  replicas: 1
+  version: v1.33.1+k0s.0
+  k0sConfigSpec: {preK0sCommands: [date], provisioner: {type: cloud-config, platform: linux}}
+  machineTemplate:
+    infrastructureRef:
+      apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+      kind: OpenStackMachineTemplate
+      name: peu01-md
+      namespace: acme
+"
+    );
+    // Nothing is left to do.
+    let plan = sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(0);
+    assert_eq!(plan[0]["changes"], json!([]));
+    assert_eq!(plan[0]["files"], json!([]));
+}
+
+#[test]
+fn the_plan_says_what_moves_and_that_no_machine_is_replaced() {
+    let sandbox = sandbox();
+    let before = sandbox.files();
+    let plan = sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(0);
+    assert_eq!(sandbox.files(), before, "without --write nothing changes");
+    assert_eq!(plan[0]["to"], "migration://v1beta2");
+    assert_eq!(plan[0]["rollouts"], json!([]));
+    assert_eq!(plan[0]["findings"], json!([]));
+    let moves: Vec<&Value> =
+        plan[0]["changes"].as_array().unwrap().iter().filter(|change| change["op"] == "move").collect();
+    let told: Vec<Value> =
+        moves.iter().map(|change| json!([change["line"], change["from"], change["path"]])).collect();
+    assert_eq!(
+        told,
+        [
+            json!([6, "/spec/disableAPIServerFloatingIP", "/spec/apiServer/enableFloatingIP"]),
+            json!([7, "/spec/apiServerLoadBalancer", "/spec/apiServer/managedLoadBalancer"]),
+            json!([
+                19,
+                "/spec/template/spec/nodeDrainTimeout",
+                "/spec/template/spec/deletion/nodeDrainTimeoutSeconds"
+            ]),
+            json!([
+                22,
+                "/spec/template/spec/infrastructureRef/apiVersion",
+                "/spec/template/spec/infrastructureRef/apiGroup"
+            ]),
+            json!([33, "/spec/k0sConfigSpec/preStartCommands", "/spec/k0sConfigSpec/preK0sCommands"]),
+        ]
+    );
+    let said = sandbox.capstan(&["migrate", "acme/peu01"]).ended(0).out.clone();
+    let markdown = sandbox.capstan(&["migrate", "acme/peu01", "-o", "markdown"]).ended(0).out.clone();
+    assert_eq!(markdown.lines().next(), Some("## Migrate acme/peu01 to API versions v1beta2"));
+    for line in [
+        "acme/peu01  API versions, to v1beta2",
+        "  Moves MachineDeployment of cluster.x-k8s.io/v1beta1; K0sControlPlane of controlplane.cluster.x-k8s.io/v1beta1; \
+         OpenStackCluster and OpenStackMachineTemplate of infrastructure.cluster.x-k8s.io/v1beta1.",
+        "  0 machines are replaced.",
+    ] {
+        assert!(said.lines().any(|other| other == line), "{line:?} is not in\n{said}");
+    }
+}
+
+#[test]
+fn one_group_moves_alone_and_references_to_it_follow() {
+    let sandbox = sandbox();
+    let to = "infrastructure.cluster.x-k8s.io/v1beta2";
+    sandbox.capstan(&["migrate", "acme/peu01", "--to", to, "--write"]).ended(0);
+    assert_eq!(sandbox.read("acme/peu01/base/cluster.yaml"), OPENSTACK_AFTER);
+    let expected = MACHINES
+        .replace("infrastructure.cluster.x-k8s.io/v1beta1", to)
+        .replace("      flavor: m1.large\n", "      flavor:\n        filter:\n          name: m1.large\n");
+    assert_eq!(sandbox.read("acme/peu01/base/machines.yaml"), expected);
+}
+
+#[test]
+fn a_definition_that_serves_no_newer_version_keeps_its_kind() {
+    let sandbox = Sandbox::with(&[
+        ("acme/peu01/base/cluster.yaml", OPENSTACK),
+        (
+            "crds/openstackclusters.yaml",
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: openstackclusters.infrastructure.cluster.x-k8s.io}
+spec:
+  group: infrastructure.cluster.x-k8s.io
+  names: {kind: OpenStackCluster, plural: openstackclusters}
+  scope: Namespaced
+  versions:
+  - {name: v1beta1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+",
+        ),
+    ]);
+    let plan = sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(0);
+    assert_eq!(plan[0]["changes"], json!([]));
+    let none = "No object has a newer API version that is asked for and that Capstan converts to.";
+    assert_eq!(plan[0]["notes"], json!([none]));
+}
+
+#[test]
+fn what_has_no_counterpart_blocks_its_cluster_alone() {
+    let other = OPENSTACK.replace("peu01", "peu02");
+    let plane = "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: K0smotronControlPlane
+metadata: {name: peu01}
+spec:
+  persistence: {type: pvc}
+  service: {type: LoadBalancer, loadBalancerClass: ours}
+";
+    let sandbox = Sandbox::with(&[
+        ("acme/peu01/base/cluster.yaml", OPENSTACK),
+        ("acme/peu01/base/plane.yaml", plane),
+        ("acme/peu02/base/cluster.yaml", &other),
+    ]);
+    let said = sandbox.capstan(&["migrate", "--all", "--write"]);
+    said.ended(3);
+    assert!(said.out.contains("/spec/service/loadBalancerClass"), "{}", said.out);
+    assert_eq!(sandbox.read("acme/peu01/base/cluster.yaml"), OPENSTACK);
+    assert_eq!(sandbox.read("acme/peu01/base/plane.yaml"), plane);
+    assert_eq!(sandbox.read("acme/peu02/base/cluster.yaml"), OPENSTACK_AFTER.replace("peu01", "peu02"));
+}
+
+#[test]
+fn a_version_that_is_none_is_wrong_usage() {
+    let sandbox = sandbox();
+    let said = sandbox.capstan(&["migrate", "acme/peu01", "--to", "newest"]);
+    said.ended(2);
+    assert!(
+        said.err.contains("`newest` is not an API version: write `v1beta2` or `GROUP/v1beta2`"),
+        "{}",
+        said.err
+    );
+    sandbox.capstan(&["migrate"]).ended(2);
+    sandbox.capstan(&["migrate", "acme/peu01", "--all"]).ended(2);
+}
