@@ -426,7 +426,7 @@ impl Database {
         by: &str,
         given: &str,
     ) -> Result<Option<String>, sqlx::Error> {
-        let (now_ms, id) = (self.now_ms(), format!("page-{}", Ulid::generate()));
+        let (now_ms, id) = (self.now_ms(), format!("page-{}", ulid::Ulid::generate()));
         let order = transaction!(self, tx => {
             let found: Option<(i64, String)> =
                 sqlx::query_as("SELECT installation, name FROM jobs WHERE repository = $1")
@@ -434,15 +434,7 @@ impl Database {
                     .fetch_optional(&mut *tx)
                     .await?;
             let Some((installation, name)) = found else { return Ok(None) };
-            sqlx::query(ENQUEUE)
-                .bind(repository)
-                .bind(installation)
-                .bind(name)
-                .bind(Cause::Event.as_str())
-                .bind(now_ms)
-                .bind(REVIVE)
-                .execute(&mut *tx)
-                .await?;
+            enqueue!(tx, now_ms, repository, installation, name);
             // As a button of a check that GitHub reports; this one is of no commit.
             sqlx::query(
                 "INSERT INTO deliveries (guid, event, action, installation, repository, received_at_ms, state,
@@ -456,15 +448,8 @@ impl Database {
             .bind(storable(given))
             .execute(&mut *tx)
             .await?;
-            sqlx::query(AUDIT)
-                .bind(Ulid::generate().to_string())
-                .bind(now_ms)
-                .bind(repository)
-                .bind(by)
-                .bind("campaign-ordered")
-                .bind(format!("{}, {id} on Capstan's page", storable(given)))
-                .execute(&mut *tx)
-                .await?;
+            let detail = format!("{}, {id} on Capstan's page", storable(given));
+            audit!(tx, now_ms, repository, by, "campaign-ordered", detail);
             Some(id)
         });
         Ok(order)
