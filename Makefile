@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-fleet test test-real check docs bench fuzz release sbom prepare-build prepare-test kubectl plane helm flux kapitan components operator openstack orc vault
+.PHONY: help demo demo-fleet test test-real check docs screenshots bench fuzz release sbom prepare-build prepare-test kubectl plane helm flux kapitan components operator openstack orc vault
 
 CARGO ?= cargo
 
@@ -47,7 +47,12 @@ docs: ## the pages of docs/ as a book, target/book/index.html
 	@PATH="$(CURDIR)/target/tools/bin:$$PATH"; \
 	command -v mdbook >/dev/null || $(CARGO) install --quiet --locked --root target/tools \
 	  --no-default-features --features search mdbook@$(MDBOOK); \
-	mdbook build docs
+	tests/book
+
+screenshots: ## pictures of the page for `make docs`, target/screenshots; needs Chromium and chromedriver
+	@command -v chromedriver >/dev/null || { echo "chromedriver is missing: install Chromium and its driver, then run this again" >&2; exit 1; }
+	@mkdir -p target/screenshots
+	CAPSTAN_SCREENSHOTS="$(CURDIR)/target/screenshots" $(CARGO) test --locked --test bot page::browser::
 
 bench: prepare-build kubectl plane flux components kapitan ## figures, measured side by side and printed as tables
 	$(CARGO) bench --locked --bench plan --bench fleet_push --bench fleet_sync --bench inventory --bench intake --bench push --bench render --bench reconcile --bench hosts --bench providers

@@ -2,7 +2,7 @@
 //!
 //! # The map
 //!
-//! The heart is pure and lies in packages of its own, each of which may name those above it:
+//! The heart is pure and has packages of its own, each of which may name those above it:
 //!
 //! | package | owns |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `crates/kustomize` | rendering, schemas, conversion between API versions |
 //! | `crates/inventory` | levels of values, schemas of releases, templates; where each value comes from |
 //! | `crates/campaign` | how a release moves through a fleet: waves, windows, limits, what stops it |
-//! | `crates/hosts` | which bare-metal hosts a tenant cluster gets, and what stands before them |
+//! | `crates/hosts` | which bare-metal hosts a tenant cluster gets, and the services in front of them |
 //! | `crates/providers` | provider objects of the Cluster API operator, and what their components render to |
 //! | `crates/plan` | releases, three-way merge, rules, campaigns, proposals, commands |
 //! | `crates/live` | rollouts, applying, what reconcilers and the bot say to each other |
@@ -20,7 +20,7 @@
 //! | `crates/facts` | what GitHub, Git and the records show and take, as plain values |
 //! | `crates/bot-core` | what the bot decides of proposals, commands, checks, campaigns: facts in, effects or a question out |
 //!
-//! Round it stand the use cases, which gather facts, ask the heart and perform effects; each may name those above it, and
+//! Round it are the use cases, which gather facts, ask the heart and perform effects; each may name those above it, and
 //! the heart:
 //!
 //! | package | owns |
@@ -32,7 +32,7 @@
 //! | `crates/bot` | what came in; gathers the facts of `bot-core`, and performs what it decides on GitHub |
 //! | `crates/reconciler` | providers, hosts and clusters of a management cluster |
 //!
-//! Adapters stand before the outside world. Each may name the packages above it that it serves, and none
+//! Adapters connect it to the outside world. Each may name the packages above it that it serves, and none
 //! of the others here but `outbound` and `listener`:
 //!
 //! | package | owns |
@@ -107,7 +107,7 @@
 //! | what a provider object's components render to | `providers/rendering`, its steps; what differs, `docs/providers.md` |
 //! | where components of providers come from | `providers/source` (at hand), `providers/origin`, `ports/components.rs`, `registries` (fetched) |
 //! | who installs providers, what their status says, when they may go | `live/installing`; a set's folder, `reconciler/reconcile/provider_sets.rs` |
-//! | which hosts a tenant cluster gets, and what stands before them | `hosts` decides, `reconciler/hosts` acts, `controllers/hosts.rs` says when; before the merge, `reconciler/reconcile/hosts_preflight.rs` |
+//! | which hosts a tenant cluster gets, and the services in front of them | `hosts` decides, `reconciler/hosts` acts, `controllers/hosts.rs` says when; before the merge, `reconciler/reconcile/hosts_preflight.rs` |
 //! | the kinds of providers, as `deploy/` brings them | `k8s/crd/providers` |
 //! | a subcommand or its output | [`cli`] |
 //! | what the reconciler does with a cluster, and when | `live/applying`, `reconciler/reconcile`, `controllers` |
@@ -133,7 +133,7 @@
 //! `controllers` follows a Fleet's source and opens each new commit -> every cluster whose folder changed
 //! gets its turn, the others at their interval -> `reconciler/reconcile` renders, asks the heart for boundary,
 //! guards and phases, tries everything through the port of the management cluster, notes in the inventory
-//! what will be there, applies what differs, prunes, judges -> the `ManagedCluster` says how it stands, the
+//! what will be there, applies what differs, prunes, judges -> the `ManagedCluster` has the result, the
 //! bot hears of it.
 //!
 //! # The walk of a provider
@@ -141,7 +141,7 @@
 //! `controllers` hears that a provider object, its components or something that was applied for it changed ->
 //! `reconciler/providers` reads all seven kinds and renders them, looks at what is there and asks the heart for one step ->
 //! it performs that one, behind the leader's fence, and looks again, until nothing is to be done or something has to be
-//! waited for; then each provider object says how it stands.
+//! waited for; then the status of each provider object has the result.
 //!
 //! # The walk of a host
 //!

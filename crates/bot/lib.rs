@@ -12,6 +12,7 @@
 //! | [`intake`] | what a webhook delivery says, as far as it is stored; deliveries that did not arrive | nothing |
 //! | [`retention`] | what is old, or of repositories that are gone, goes | nothing |
 //! | [`visitors`] | people who sign in to look at the pages | `agents` |
+//! | [`page_orders`] | orders to campaigns on the page: who is shown the buttons, and what they ask for | `visitors` |
 //! | [`setup`] | the GitHub App is made | `intake`, `visitors` |
 //! | [`wave_webhooks`] | whom to ask, and when, whether a wave is well | nothing |
 //! | [`sync`] | one repository is brought to the state that it should have | `agents`, `performing`, `wave_webhooks` |
@@ -19,6 +20,7 @@
 
 pub mod agents;
 pub mod intake;
+pub mod page_orders;
 mod performing;
 pub mod retention;
 pub mod setup;

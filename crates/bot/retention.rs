@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use capstan_ports::{
-    Clock, CodeHost, CodeHostError, KeptRepository, MirrorError, MirrorShelf, RecordsError, Retention,
+    Clock, CodeHostError, Installations, KeptRepository, MirrorError, MirrorShelf, RecordsError, Retention,
 };
 
 /// How long what belongs to a repository is kept once it is absent.
@@ -24,7 +24,7 @@ const ABSENT: SignedDuration = SignedDuration::from_hours(12);
 /// Makes room.
 pub struct Housekeeping {
     /// Where the App is installed.
-    pub host: Arc<dyn CodeHost>,
+    pub host: Arc<dyn Installations>,
     /// The records.
     pub records: Arc<dyn Retention>,
     /// The mirrors.

@@ -6,7 +6,7 @@ use capstan_model::digest::hex;
 use capstan_plan::settings::ManagementClusterUid;
 use jiff::Timestamp;
 
-use super::{Database, corrupt, failed, read, timestamp, transaction, write};
+use super::{Database, audit, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{Agent, Enrolled, Enrolment, Invitation, RecordsError, TokenUse};
 
 type AgentRow = (String, String, String, String, String, i64, Option<i64>, Option<i64>);
@@ -143,22 +143,6 @@ macro_rules! is_believed {
 
 pub(super) use is_believed;
 
-/// Appends what concerns no repository to the audit trail, in a transaction.
-macro_rules! audit {
-    ($tx:ident, $now_ms:expr, $actor:expr, $action:expr, $detail:expr) => {
-        sqlx::query(
-            "INSERT INTO audit (id, at_ms, repository, actor, action, detail) VALUES ($1, $2, 0, $3, $4, $5)",
-        )
-        .bind(ulid::Ulid::generate().to_string())
-        .bind($now_ms)
-        .bind($actor)
-        .bind($action)
-        .bind($detail)
-        .execute(&mut *$tx)
-        .await?
-    };
-}
-
 impl Database {
     async fn enrol_rows(&self, code_hash: &str, agent: &Agent) -> Result<Enrolled, sqlx::Error> {
         let now_ms = self.now_ms();
@@ -210,7 +194,7 @@ impl Database {
                         name.as_ref().unwrap_or(&agent.name),
                         agent.public_key.fingerprint()
                     );
-                    audit!(tx, now_ms, &invited_by, "agent-enrolled", &detail);
+                    audit!(tx, now_ms, 0_i64, &invited_by, "agent-enrolled", &detail);
                     Enrolled::Yes
                 } else {
                     sqlx::query("UPDATE join_codes SET used_by = NULL WHERE hash = $1")
@@ -258,7 +242,7 @@ impl Database {
                 ] {
                     sqlx::query(forget).bind(id.as_str()).execute(&mut *tx).await?;
                 }
-                audit!(tx, now_ms, by, "agent-revoked", &format!("{id} was revoked, and what it reported forgotten"));
+                audit!(tx, now_ms, 0_i64, by, "agent-revoked", &format!("{id} was revoked, and what it reported forgotten"));
             }
             revoked > 0
         });

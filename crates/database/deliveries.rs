@@ -3,10 +3,9 @@
 use async_trait::async_trait;
 use sqlx::QueryBuilder;
 
-use super::jobs::{ENQUEUE, REVIVE};
-use super::{Database, failed, transaction};
+use super::{Database, enqueue, failed, transaction};
 use capstan_bot::intake::{Delivery, DeliveryStore, NamedRepository, Stored};
-use capstan_ports::{Cause, RecordsError};
+use capstan_ports::RecordsError;
 
 /// Rows in one INSERT: 15 values each, far below both engines' limits, and few distinct statements.
 const ROWS: usize = 64;
@@ -79,15 +78,8 @@ impl Database {
                 sqlx::query(FORGET_REFUSED_WRITES).bind(delivery.installation.cast_signed()).execute(&mut *tx).await?;
             }
             for &(id, installation, repository) in &wanted {
-                sqlx::query(ENQUEUE)
-                    .bind(id.cast_signed())
-                    .bind(installation.cast_signed())
-                    .bind(repository.name.to_string())
-                    .bind(Cause::Event.as_str())
-                    .bind(now_ms)
-                    .bind(REVIVE)
-                    .execute(&mut *tx)
-                    .await?;
+                let name = repository.name.to_string();
+                enqueue!(tx, now_ms, id.cast_signed(), installation.cast_signed(), name);
             }
             fresh
         });

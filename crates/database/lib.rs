@@ -105,7 +105,39 @@ macro_rules! transaction {
     };
 }
 
-use {read, transaction, write};
+/// Queues the job of a repository in which something happened, in a transaction.
+macro_rules! enqueue {
+    ($tx:ident, $now_ms:expr, $repository:expr, $installation:expr, $name:expr) => {
+        sqlx::query($crate::jobs::ENQUEUE)
+            .bind($repository)
+            .bind($installation)
+            .bind($name)
+            .bind(capstan_ports::Cause::Event.as_str())
+            .bind($now_ms)
+            .bind($crate::jobs::REVIVE)
+            .execute(&mut *$tx)
+            .await?
+    };
+}
+
+/// Appends what concerns no proposal to the audit trail, in a transaction. Repository 0 is none.
+macro_rules! audit {
+    ($tx:ident, $now_ms:expr, $repository:expr, $actor:expr, $action:expr, $detail:expr) => {
+        sqlx::query(
+            "INSERT INTO audit (id, at_ms, repository, actor, action, detail) VALUES ($1, $2, $3, $4, $5, $6)",
+        )
+        .bind(ulid::Ulid::generate().to_string())
+        .bind($now_ms)
+        .bind($repository)
+        .bind($actor)
+        .bind($action)
+        .bind($detail)
+        .execute(&mut *$tx)
+        .await?
+    };
+}
+
+use {audit, enqueue, read, transaction, write};
 
 impl Database {
     fn now_ms(&self) -> i64 {

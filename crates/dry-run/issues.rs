@@ -1,11 +1,16 @@
 //! Issues, of which the dashboard is one.
 
-use super::host::Outcome;
-use super::{DryRun, tell};
-use capstan_ports::{CodeHost as _, Issue, IssueEdit, IssueState, IssueText, NewIssue, Repository, TextEdit};
+use async_trait::async_trait;
 
-impl DryRun {
-    pub(super) async fn shown_issue(&self, repository: &Repository, number: u64) -> Outcome<Option<Issue>> {
+use super::{DryRun, Outcome, tell};
+use capstan_ports::{
+    Installations as _, Issue, IssueEdit, IssueState, IssueText, Issues, NewIssue, PlacedComment, Repository,
+    TextEdit,
+};
+
+#[async_trait]
+impl Issues for DryRun {
+    async fn issue(&self, repository: &Repository, number: u64) -> Outcome<Option<Issue>> {
         if let Some(opened) = self.read(repository, |written| written.issue_opened_as(number)) {
             return Ok(Some(opened));
         }
@@ -13,7 +18,7 @@ impl DryRun {
         Ok(self.read(repository, |written| real.map(|real| written.shown_issue(real).0)))
     }
 
-    pub(super) async fn shown_issues_by(&self, repository: &Repository, author: &str) -> Outcome<Vec<Issue>> {
+    async fn issues_by(&self, repository: &Repository, author: &str) -> Outcome<Vec<Issue>> {
         let real = self.host.issues_by(repository, author).await?;
         Ok(self.read(repository, |written| {
             let opened = written.opened_issues().filter(|issue| issue.author == author).cloned();
@@ -21,11 +26,7 @@ impl DryRun {
         }))
     }
 
-    pub(super) async fn shown_issue_text(
-        &self,
-        repository: &Repository,
-        issue: &Issue,
-    ) -> Outcome<IssueText> {
+    async fn issue_text(&self, repository: &Repository, issue: &Issue) -> Outcome<IssueText> {
         if let Some(opened) = self.read(repository, |written| written.issue_opened_as(issue.number)) {
             return Ok(IssueText { body: opened.body, edits: Vec::new() });
         }
@@ -37,7 +38,7 @@ impl DryRun {
         Ok(IssueText { body: shown.body, edits: [own].into_iter().chain(real.edits).collect() })
     }
 
-    pub(super) async fn open_issue(&self, repository: &Repository, issue: &NewIssue) -> Outcome<Issue> {
+    async fn create_issue(&self, repository: &Repository, issue: &NewIssue) -> Outcome<Issue> {
         tell(repository, "issue", "a new one", issue.title.len() + issue.body.len());
         let author = self.bot_login().await?;
         Ok(self.note(repository, |written| {
@@ -55,12 +56,7 @@ impl DryRun {
         }))
     }
 
-    pub(super) async fn change_issue(
-        &self,
-        repository: &Repository,
-        number: u64,
-        edit: &IssueEdit,
-    ) -> Outcome<()> {
+    async fn edit_issue(&self, repository: &Repository, number: u64, edit: &IssueEdit) -> Outcome<()> {
         let bytes = [&edit.title, &edit.body].into_iter().flatten().map(String::len).sum();
         tell(repository, "issue-edit", &format!("#{number}"), bytes);
         let real = match self.read(repository, |written| written.issue_opened_as(number)) {
@@ -70,5 +66,14 @@ impl DryRun {
         let at = self.clock.now();
         self.note(repository, |written| written.edit_issue(number, real, edit, at));
         Ok(())
+    }
+
+    async fn opened_issues(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+        numbers: &[u64],
+    ) -> Outcome<Vec<PlacedComment>> {
+        self.host.opened_issues(repository, since, numbers).await
     }
 }

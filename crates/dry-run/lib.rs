@@ -5,17 +5,22 @@
 //! would answer. So a run goes on to its end, and the next one finds what this one did and does it no second time.
 //!
 //! *Guarantees.* No write reaches GitHub: each method of the port that writes ends here, and a new one does not compile
-//! before somebody has said how. The ids that are made up here never leave the process: a read that names one is
-//! answered from memory. No text that people wrote, and no secret, stands in the log: kind, place and size alone.
+//! before somebody has said how; a capability of the port that is handed on only reads. The ids that are made up here
+//! never leave the process: a read that names one is answered from memory. No text that people wrote, and no secret,
+//! stands in the log: kind, place and size alone.
 //!
 //! *Limits.* What was written is forgotten where a person changes the same thing meanwhile, for then GitHub's own state
 //! counts. Nobody else answers what was not written: no webhook follows, no review, no merge.
 
+mod checks;
+mod commits;
+mod conversation;
 mod host;
 mod issues;
 mod merging;
 mod mirror;
 mod overlay;
+mod pulls;
 mod sidebar;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,6 +31,8 @@ use capstan_model::tree::{CommitId, Tree, TreeId};
 
 use self::overlay::{Overlay, Overlays};
 use capstan_ports::{Clock, CodeHost, CodeHostError, Mirror, Repository};
+
+type Outcome<T> = Result<T, CodeHostError>;
 
 /// Makes a snapshot as it is after changes; `None` where an id cannot be computed.
 pub type Changed = fn(Arc<dyn Tree>, &TreeId, &[FileChange]) -> Option<Arc<dyn Tree>>;

@@ -1,17 +1,19 @@
 //! Reviews, the merge queue and merges: what GitHub says of them, with what was told here laid over it.
 
+use async_trait::async_trait;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{Draft, MergeStatus, MergeView, Queue, Review, Undo};
 use capstan_plan::settings::MergeMethod;
 
-use super::host::Outcome;
-use super::{DryRun, tell};
+use super::{DryRun, Outcome, tell};
 use capstan_ports::{
-    CodeHost as _, MergeAnswer, MergeCall, MergeQueueState, PullRequest, Repository, ReviewDecision,
+    MergeAnswer, MergeCall, MergeQueueState, Merging, PullRequest, PullRequests as _, Repository,
+    ReviewDecision,
 };
 
-impl DryRun {
-    pub(super) async fn state_in_queue(
+#[async_trait]
+impl Merging for DryRun {
+    async fn merge_queue_state(
         &self,
         repository: &Repository,
         pull: &PullRequest,
@@ -22,7 +24,7 @@ impl DryRun {
         self.host.merge_queue_state(repository, pull).await
     }
 
-    pub(super) async fn reviews_there(
+    async fn reviews(
         &self,
         repository: &Repository,
         pulls: &[&PullRequest],
@@ -36,11 +38,7 @@ impl DryRun {
         }
     }
 
-    pub(super) async fn view_of_merge(
-        &self,
-        repository: &Repository,
-        pull: &PullRequest,
-    ) -> Outcome<MergeView> {
+    async fn merge_view(&self, repository: &Repository, pull: &PullRequest) -> Outcome<MergeView> {
         let shown = self.pull_request(repository, pull.number).await?;
         let draft = if shown.draft { Draft::Draft } else { Draft::Ready };
         // Of a head that was not written GitHub says nothing: nothing of GitHub's stands against it.
@@ -74,7 +72,7 @@ impl DryRun {
         Ok(self.read(repository, |written| written.merge_view(pull.number, view)))
     }
 
-    pub(super) async fn remember_merge(
+    async fn merge(
         &self,
         repository: &Repository,
         pull: &PullRequest,

@@ -1,13 +1,14 @@
 //! What stands beside a pull request: labels, people, teams.
 
+use async_trait::async_trait;
 use capstan_plan::proposal::Sidebar;
 
-use super::host::Outcome;
-use super::{DryRun, tell};
-use capstan_ports::{PullRequest, Repository, SidebarPart};
+use super::{DryRun, Outcome, tell};
+use capstan_ports::{PullRequest, Repository, SidebarPart, Sidebars};
 
-impl DryRun {
-    pub(super) async fn list_beside(
+#[async_trait]
+impl Sidebars for DryRun {
+    async fn add_to_sidebar(
         &self,
         repository: &Repository,
         number: u64,
@@ -30,7 +31,7 @@ impl DryRun {
         Ok(Vec::new())
     }
 
-    pub(super) async fn unlist_beside(
+    async fn remove_from_sidebar(
         &self,
         repository: &Repository,
         number: u64,

@@ -29,6 +29,19 @@ pub struct Ticks {
     pub boxes: TickedBoxes,
 }
 
+/// An order to a campaign, given on Capstan's page by a person who signed in there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PageOrder {
+    /// When, in UTC.
+    pub at: Timestamp,
+    /// The id under which it is recorded.
+    pub id: String,
+    /// Who: a login.
+    pub by: String,
+    /// What follows the command's word in a comment: `stop wrong image of fleet`.
+    pub given: String,
+}
+
 /// What deliveries told of a repository that no claim was given yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arrivals {

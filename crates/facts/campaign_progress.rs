@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use capstan_campaign::facts::Stop;
 use capstan_campaign::time::Calendar;
 use capstan_model::ids::ClusterId;
+use capstan_plan::settings::Principal;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,9 @@ pub struct CampaignProgress {
     pub release: String,
     /// What commands begin with in its repository.
     pub prefix: String,
+    /// Who may stop and resume it by the settings, beside administrators of the repository.
+    #[serde(default)]
+    pub ordered_by: Vec<Principal>,
     /// Why it does not continue; `None` while it does.
     pub stopped: Option<Stop>,
     /// The clusters that it continues without.

@@ -1,6 +1,6 @@
 //! What deliveries named.
 
-use super::{Press, Ticks};
+use super::{PageOrder, Press, Ticks};
 
 /// What deliveries named, so that it is found without listing everything. Never the whole truth:
 /// webhooks get lost.
@@ -19,6 +19,8 @@ pub struct Hints {
     pub presses: Vec<Press>,
     /// Boxes of the dashboard that people ticked, in the order in which that was heard.
     pub ticks: Vec<Ticks>,
+    /// Orders that people gave on the page, in the order in which they gave them.
+    pub orders: Vec<PageOrder>,
 }
 
 impl Hints {
@@ -28,6 +30,7 @@ impl Hints {
             || !self.issues.is_empty()
             || !self.presses.is_empty()
             || !self.ticks.is_empty()
+            || !self.orders.is_empty()
     }
 }
 

@@ -8,7 +8,7 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`agents`] | reconcilers that enrolled, and what they reported last | nothing |
-//! | [`arrivals`] | what people did on GitHub, as deliveries told it | nothing |
+//! | [`arrivals`] | what people did on GitHub, as deliveries report it, and on the page | nothing |
 //! | [`hints`] | what deliveries named | `arrivals` |
 //! | [`campaign_progress`] | how far a release is in a campaign, for pages | nothing |
 //! | [`check_run`] | check runs and commit statuses | nothing |
@@ -38,7 +38,7 @@ mod repository_name;
 mod snapshot;
 
 pub use agents::{Agent, ClusterStanding, PreflightRecord};
-pub use arrivals::{Arrivals, Press, Ticks};
+pub use arrivals::{Arrivals, PageOrder, Press, Ticks};
 pub use campaign_progress::{CampaignProgress, MovingCluster, MovingStage, WaveProgress};
 pub use check_run::{ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CommitStatus, NewCheckRun};
 pub use comment::{Comment, Permission, PlacedComment, Reaction};

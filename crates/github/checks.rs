@@ -2,6 +2,7 @@
 //!
 //! Read by hand: octocrab's have no `external_id`, by which Capstan knows its own.
 
+use async_trait::async_trait;
 use capstan_model::tree::CommitId;
 use capstan_plan::verbs::{Button, Verb};
 use capstan_report::{Annotation, AnnotationLevel, StatusState};
@@ -10,7 +11,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use capstan_ports::{
-    ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, CodeHostError, NewCheckRun, Repository,
+    ANNOTATIONS_PER_CALL, CheckConclusion, CheckRun, CheckState, Checks, CodeHostError, NewCheckRun,
+    Repository, Statuses,
 };
 
 use super::access::Task;
@@ -166,24 +168,9 @@ fn worst(said: &[CheckState]) -> Option<CheckState> {
         .find(|verdict| said.contains(verdict))
 }
 
-impl GitHub {
-    async fn list_check_payloads(
-        &self,
-        repository: &Repository,
-        head: &CommitId,
-        name: &str,
-    ) -> Result<Vec<CheckPayload>, CodeHostError> {
-        let doing = format!("listing checks {name} on {head} of {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/commits/{ref}/check-runs", doing)
-            .in_repository(repository, &["commits", head.as_str(), "check-runs"])
-            .query("check_name", name)
-            .query("app_id", self.app_id.to_string())
-            .conditional();
-        self.pages::<CheckPage<CheckPayload>>(call).await
-    }
-
-    pub(super) async fn list_check_runs(
+#[async_trait]
+impl Checks for GitHub {
+    async fn check_runs(
         &self,
         repository: &Repository,
         head: &CommitId,
@@ -193,7 +180,7 @@ impl GitHub {
         Ok(found.into_iter().map(CheckPayload::into_check_run).filter(|check| check.name == name).collect())
     }
 
-    pub(super) async fn read_verdict(
+    async fn verdict(
         &self,
         repository: &Repository,
         commit: &CommitId,
@@ -212,7 +199,7 @@ impl GitHub {
         if let Some(verdict) = worst(&said) {
             return Ok(Some(verdict));
         }
-        let status = self.read_commit_status(repository, commit, name).await?;
+        let status = self.commit_status(repository, commit, name).await?;
         Ok(status.map(|status| match status.state {
             StatusState::Pending => CheckState::Pending,
             StatusState::Success => CheckState::Passed,
@@ -220,7 +207,7 @@ impl GitHub {
         }))
     }
 
-    pub(super) async fn write_check_run(
+    async fn create_check_run(
         &self,
         repository: &Repository,
         check: &NewCheckRun,
@@ -231,6 +218,77 @@ impl GitHub {
         let look = async || self.made_check_run(repository, check, &body["external_id"]).await;
         let made = self.send_once(|| self.try_check_run(repository, check, &body), look).await?;
         self.after_first(repository, made, check, first.len(), part).await
+    }
+
+    async fn update_check_run(
+        &self,
+        repository: &Repository,
+        id: u64,
+        check: &NewCheckRun,
+    ) -> Result<CheckRun, CodeHostError> {
+        let (first, part) = first_part(check);
+        let made = self.change_check_run(repository, id, check, body(check, first, part)).await?;
+        self.after_first(repository, made, check, first.len(), part).await
+    }
+
+    async fn write_above_check_run(
+        &self,
+        repository: &Repository,
+        id: u64,
+        line: &str,
+    ) -> Result<(), CodeHostError> {
+        const ROUTE: &str = "/repos/{owner}/{repo}/check-runs/{check_run_id}";
+        #[derive(Deserialize)]
+        struct Said {
+            output: Output,
+        }
+        #[derive(Deserialize)]
+        struct Output {
+            title: Option<String>,
+            summary: Option<String>,
+        }
+        let path = ["check-runs", &id.to_string()];
+        let doing = format!("reading check run {id} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), ROUTE, doing).in_repository(repository, &path);
+        let Said { output: Output { title, summary } } = self.ask(&call).await?;
+        let (title, summary) = (title.unwrap_or_default(), summary.unwrap_or_default());
+        // Nothing is above what says nothing, and what was written there once need not be written again.
+        if title.is_empty() || summary.starts_with(line) {
+            return Ok(());
+        }
+        let summary = format!("{line}\n\n{summary}");
+        let doing = format!("updating check run {id} of {}", repository.name);
+        let call = Call::patch(Identity::doing(Task::Report, repository), ROUTE, doing)
+            .in_repository(repository, &path)
+            .body(json!({"output": {"title": title, "summary": cut_to(&summary, SUMMARY_CHARACTERS)}}));
+        self.ask::<IgnoredAny>(&call).await.map(drop)
+    }
+
+    async fn finish_check_run(
+        &self,
+        repository: &Repository,
+        run: &CheckRun,
+        check: &NewCheckRun,
+    ) -> Result<CheckRun, CodeHostError> {
+        self.send_rest_of_check_run(repository, run.id, run.annotations, check).await
+    }
+}
+
+impl GitHub {
+    async fn list_check_payloads(
+        &self,
+        repository: &Repository,
+        head: &CommitId,
+        name: &str,
+    ) -> Result<Vec<CheckPayload>, CodeHostError> {
+        let doing = format!("listing checks {name} on {head} of {}", repository.name);
+        let identity = Identity::reading(repository);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/commits/{ref}/check-runs", doing)
+            .in_repository(repository, &["commits", head.as_str(), "check-runs"])
+            .query("check_name", name)
+            .query("app_id", self.app_id.to_string())
+            .conditional();
+        self.pages::<CheckPage<CheckPayload>>(call).await
     }
 
     /// The newest check run of that name and content on the head.
@@ -259,17 +317,6 @@ impl GitHub {
             .in_repository(repository, &["check-runs"])
             .body(body.clone());
         self.ask(&call).await
-    }
-
-    pub(super) async fn write_check_run_again(
-        &self,
-        repository: &Repository,
-        id: u64,
-        check: &NewCheckRun,
-    ) -> Result<CheckRun, CodeHostError> {
-        let (first, part) = first_part(check);
-        let made = self.change_check_run(repository, id, check, body(check, first, part)).await?;
-        self.after_first(repository, made, check, first.len(), part).await
     }
 
     async fn after_first(
@@ -305,39 +352,6 @@ impl GitHub {
             }
             rest = more;
         }
-    }
-
-    pub(super) async fn write_line_above_check_run(
-        &self,
-        repository: &Repository,
-        id: u64,
-        line: &str,
-    ) -> Result<(), CodeHostError> {
-        const ROUTE: &str = "/repos/{owner}/{repo}/check-runs/{check_run_id}";
-        #[derive(Deserialize)]
-        struct Said {
-            output: Output,
-        }
-        #[derive(Deserialize)]
-        struct Output {
-            title: Option<String>,
-            summary: Option<String>,
-        }
-        let path = ["check-runs", &id.to_string()];
-        let doing = format!("reading check run {id} of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), ROUTE, doing).in_repository(repository, &path);
-        let Said { output: Output { title, summary } } = self.ask(&call).await?;
-        let (title, summary) = (title.unwrap_or_default(), summary.unwrap_or_default());
-        // Nothing is above what says nothing, and what was written there once need not be written again.
-        if title.is_empty() || summary.starts_with(line) {
-            return Ok(());
-        }
-        let summary = format!("{line}\n\n{summary}");
-        let doing = format!("updating check run {id} of {}", repository.name);
-        let call = Call::patch(Identity::doing(Task::Report, repository), ROUTE, doing)
-            .in_repository(repository, &path)
-            .body(json!({"output": {"title": title, "summary": cut_to(&summary, SUMMARY_CHARACTERS)}}));
-        self.ask::<IgnoredAny>(&call).await.map(drop)
     }
 
     async fn change_check_run(

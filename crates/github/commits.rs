@@ -2,6 +2,7 @@
 //!
 //! Read by hand: octocrab fails for a state or a `gravatar_id: null` that it does not know, and its comparison wants all commits.
 
+use async_trait::async_trait;
 use capstan_model::tree::CommitId;
 use capstan_plan::command::Push;
 use capstan_report::StatusState;
@@ -9,7 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
-use capstan_ports::{CodeHostError, CommitStatus, Repository};
+use capstan_ports::{CodeHostError, CommitStatus, History, Repository, Statuses};
 
 use super::access::Task;
 use super::answer::cut_to;
@@ -55,12 +56,9 @@ struct StatusPayload {
     target_url: Option<String>,
 }
 
-impl GitHub {
-    pub(super) async fn list_pushes(
-        &self,
-        repository: &Repository,
-        branch: &str,
-    ) -> Result<Vec<Push>, CodeHostError> {
+#[async_trait]
+impl History for GitHub {
+    async fn pushes(&self, repository: &Repository, branch: &str) -> Result<Vec<Push>, CodeHostError> {
         let doing = format!("listing pushes to {branch} of {}", repository.name);
         let call = Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/activity", doing)
             .in_repository(repository, &["activity"])
@@ -75,7 +73,7 @@ impl GitHub {
         Ok(found.into_iter().filter_map(push).collect())
     }
 
-    pub(super) async fn compare_commits(
+    async fn is_contained(
         &self,
         repository: &Repository,
         earlier: &CommitId,
@@ -95,7 +93,7 @@ impl GitHub {
         Ok(found.is_some_and(|found| matches!(found.status.as_str(), "ahead" | "identical")))
     }
 
-    pub(super) async fn read_fork_point(
+    async fn fork_point(
         &self,
         repository: &Repository,
         one: &CommitId,
@@ -113,8 +111,11 @@ impl GitHub {
         let found: Option<ForkPointPayload> = self.find(&call).await?;
         Ok(found.map(|found| found.merge_base_commit.sha))
     }
+}
 
-    pub(super) async fn read_commit_status(
+#[async_trait]
+impl Statuses for GitHub {
+    async fn commit_status(
         &self,
         repository: &Repository,
         commit: &CommitId,
@@ -140,7 +141,7 @@ impl GitHub {
         ))
     }
 
-    pub(super) async fn write_commit_status(
+    async fn create_commit_status(
         &self,
         repository: &Repository,
         commit: &CommitId,

@@ -2,13 +2,16 @@
 //!
 //! Read by hand: octocrab fails a whole list for an author who is gone, and for a reaction that it does not know.
 
+use async_trait::async_trait;
 use capstan_plan::command::{CommentId, Team, Wording};
 use octocrab::Page;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
-use capstan_ports::{CodeHostError, Comment, Permission, PlacedComment, Reaction, Repository};
+use capstan_ports::{
+    CodeHostError, Comment, Comments, Installations, Permission, PlacedComment, Reaction, Repository, Rights,
+};
 
 use super::access::Task;
 use super::answer::cut_to;
@@ -90,8 +93,9 @@ struct PermissionPayload {
     permission: String,
 }
 
-impl GitHub {
-    pub(super) async fn list_recent_comments(
+#[async_trait]
+impl Comments for GitHub {
+    async fn recent_comments(
         &self,
         repository: &Repository,
         since: jiff::Timestamp,
@@ -107,11 +111,7 @@ impl GitHub {
         Ok(found.into_iter().filter_map(CommentPayload::into_placed_comment).collect())
     }
 
-    pub(super) async fn read_wording(
-        &self,
-        repository: &Repository,
-        comment: &Comment,
-    ) -> Result<Wording, CodeHostError> {
+    async fn wording(&self, repository: &Repository, comment: &Comment) -> Result<Wording, CodeHostError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Node {
@@ -133,7 +133,24 @@ impl GitHub {
         })
     }
 
-    pub(super) async fn write_comment(
+    async fn own_reactions(
+        &self,
+        repository: &Repository,
+        comment: CommentId,
+    ) -> Result<Vec<Reaction>, CodeHostError> {
+        let own = self.bot_login().await?;
+        let (route, path) = reactions_to(comment);
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let doing = format!("reading the reactions to {comment} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), route, doing).in_repository(repository, &path);
+        let (found, _) = self.first_pages::<Page<ReactionPayload>>(call, REACTION_PAGES, |_| false).await?;
+        let is_own = |user: &UserPayload| user.kind == "Bot" && user.login == own;
+        let own = found.iter().filter(|one| one.user.as_ref().is_some_and(is_own));
+        let known = own.filter_map(|one| REACTIONS.iter().find(|(_, content)| *content == one.content));
+        Ok(known.map(|(reaction, _)| *reaction).collect())
+    }
+
+    async fn create_comment(
         &self,
         repository: &Repository,
         number: u64,
@@ -142,8 +159,8 @@ impl GitHub {
         let body = cut_to(body, BODY_CHARACTERS);
         let since = jiff::Timestamp::now() - LOOKED_BACK;
         let look = async || {
-            let own = self.read_bot_login().await?;
-            let recent = self.list_recent_comments(repository, since).await?;
+            let own = self.bot_login().await?;
+            let recent = self.recent_comments(repository, since).await?;
             let made = recent.into_iter().find(|placed| {
                 let comment = &placed.comment;
                 placed.number == number
@@ -156,22 +173,7 @@ impl GitHub {
         self.send_once(|| self.try_comment(repository, number, &body), look).await
     }
 
-    async fn try_comment(
-        &self,
-        repository: &Repository,
-        number: u64,
-        body: &str,
-    ) -> Result<Comment, CodeHostError> {
-        let doing = format!("commenting on {number} of {}", repository.name);
-        let identity = Identity::doing(Task::Answer, repository);
-        let call = Call::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
-            .in_repository(repository, &["issues", &number.to_string(), "comments"])
-            .body(json!({"body": body}));
-        let made: CommentPayload = self.ask(&call).await?;
-        Ok(made.into_comment())
-    }
-
-    pub(super) async fn write_reaction(
+    async fn react(
         &self,
         repository: &Repository,
         comment: CommentId,
@@ -189,25 +191,25 @@ impl GitHub {
         // 201, or 200 where the reaction stands already.
         self.ask::<IgnoredAny>(&call).await.map(drop)
     }
+}
 
-    pub(super) async fn read_own_reactions(
-        &self,
-        repository: &Repository,
-        comment: CommentId,
-    ) -> Result<Vec<Reaction>, CodeHostError> {
-        let own = self.read_bot_login().await?;
-        let (route, path) = reactions_to(comment);
-        let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        let doing = format!("reading the reactions to {comment} of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), route, doing).in_repository(repository, &path);
-        let (found, _) = self.first_pages::<Page<ReactionPayload>>(call, REACTION_PAGES, |_| false).await?;
-        let is_own = |user: &UserPayload| user.kind == "Bot" && user.login == own;
-        let own = found.iter().filter(|one| one.user.as_ref().is_some_and(is_own));
-        let known = own.filter_map(|one| REACTIONS.iter().find(|(_, content)| *content == one.content));
-        Ok(known.map(|(reaction, _)| *reaction).collect())
+#[async_trait]
+impl Rights for GitHub {
+    async fn permission(&self, repository: &Repository, login: &str) -> Result<Permission, CodeHostError> {
+        let doing = format!("reading what {login} may do in {}", repository.name);
+        let identity = Identity::reading(repository);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/collaborators/{username}/permission", doing)
+            .in_repository(repository, &["collaborators", login, "permission"]);
+        let found = self.find::<PermissionPayload>(&call).await?;
+        Ok(match found.as_ref().map(|found| found.permission.as_str()) {
+            Some("admin") => Permission::Admin,
+            Some("write" | "maintain") => Permission::Write,
+            Some("read" | "triage") => Permission::Read,
+            _ => Permission::None,
+        })
     }
 
-    pub(super) async fn read_membership(
+    async fn belongs_to_team(
         &self,
         repository: &Repository,
         team: &Team,
@@ -233,23 +235,22 @@ impl GitHub {
         // Whoever was invited and has not accepted is none yet.
         Ok(found.is_some_and(|membership| membership.state == "active"))
     }
+}
 
-    pub(super) async fn read_permission(
+impl GitHub {
+    async fn try_comment(
         &self,
         repository: &Repository,
-        login: &str,
-    ) -> Result<Permission, CodeHostError> {
-        let doing = format!("reading what {login} may do in {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/collaborators/{username}/permission", doing)
-            .in_repository(repository, &["collaborators", login, "permission"]);
-        let found = self.find::<PermissionPayload>(&call).await?;
-        Ok(match found.as_ref().map(|found| found.permission.as_str()) {
-            Some("admin") => Permission::Admin,
-            Some("write" | "maintain") => Permission::Write,
-            Some("read" | "triage") => Permission::Read,
-            _ => Permission::None,
-        })
+        number: u64,
+        body: &str,
+    ) -> Result<Comment, CodeHostError> {
+        let doing = format!("commenting on {number} of {}", repository.name);
+        let identity = Identity::doing(Task::Answer, repository);
+        let call = Call::post(identity, "/repos/{owner}/{repo}/issues/{issue_number}/comments", doing)
+            .in_repository(repository, &["issues", &number.to_string(), "comments"])
+            .body(json!({"body": body}));
+        let made: CommentPayload = self.ask(&call).await?;
+        Ok(made.into_comment())
     }
 }
 

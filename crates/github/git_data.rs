@@ -3,12 +3,13 @@
 //! Read by hand: octocrab's blob wants a size, which GitHub describes as `null` too, and its tree a `url`, which GitHub
 //! does not promise.
 
+use async_trait::async_trait;
 use base64::Engine as _;
 use capstan_model::tree::{BlobId, CommitId, RepoPath, TreeId};
 use serde::Deserialize;
 use serde_json::json;
 
-use capstan_ports::{CodeHostError, CommitMetadata, NewTreeEntry, Repository};
+use capstan_ports::{CodeHostError, CommitMetadata, Contents, NewTreeEntry, Repository, Trees};
 
 use super::access::Task;
 use super::call::{Call, Identity};
@@ -43,61 +44,9 @@ struct NewCommit {
     sha: CommitId,
 }
 
-impl GitHub {
-    /// The regular files of a folder; links and submodules are no content of a release.
-    pub(super) async fn read_tree(
-        &self,
-        repository: &Repository,
-        tree: &TreeId,
-    ) -> Result<Option<Vec<(RepoPath, BlobId)>>, CodeHostError> {
-        let doing = format!("reading tree {tree} of {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/git/trees/{tree_sha}", doing.clone())
-            .in_repository(repository, &["git", "trees", tree.as_str()])
-            .query("recursive", "1");
-        let Some(found) = self.send(&call).await?.object_if_there::<TreePayload>().await? else {
-            return Ok(None);
-        };
-        if found.truncated {
-            let reason = "the folder has more files than GitHub lists at once (100,000)".to_owned();
-            return Err(CodeHostError::Unexpected { doing, status: 200, reason });
-        }
-        let mut files = Vec::new();
-        for entry in found.tree.into_iter().filter(|entry| entry.mode.starts_with("100")) {
-            if let (Ok(path), Ok(blob)) = (RepoPath::parse(&entry.path), BlobId::parse(&entry.sha)) {
-                files.push((path, blob));
-            }
-        }
-        Ok(Some(files))
-    }
-
-    pub(super) async fn read_blob(
-        &self,
-        repository: &Repository,
-        blob: &BlobId,
-    ) -> Result<Vec<u8>, CodeHostError> {
-        let doing = format!("reading blob {blob} of {}", repository.name);
-        let identity = Identity::reading(repository);
-        let call = Call::get(identity, "/repos/{owner}/{repo}/git/blobs/{file_sha}", doing.clone())
-            .in_repository(repository, &["git", "blobs", blob.as_str()]);
-        let found = self.send(&call).await?.object_if_there::<BlobPayload>().await?;
-        let found = found.ok_or_else(|| CodeHostError::NotFound { doing: doing.clone() })?;
-        let unexpected =
-            |reason: String| CodeHostError::Unexpected { doing: doing.clone(), status: 200, reason };
-        match found.encoding.as_str() {
-            "utf-8" => Ok(found.content.into_bytes()),
-            "base64" => {
-                let packed: Vec<u8> =
-                    found.content.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-                base64::engine::general_purpose::STANDARD
-                    .decode(packed)
-                    .map_err(|error| unexpected(format!("the content is not base64: {error}")))
-            }
-            other => Err(unexpected(format!("the content has the encoding `{other}`"))),
-        }
-    }
-
-    pub(super) async fn write_tree(
+#[async_trait]
+impl Trees for GitHub {
+    async fn create_tree(
         &self,
         repository: &Repository,
         base: &TreeId,
@@ -125,7 +74,7 @@ impl GitHub {
         Ok(made.sha)
     }
 
-    pub(super) async fn write_commit(
+    async fn create_commit(
         &self,
         repository: &Repository,
         commit: &CommitMetadata,
@@ -140,5 +89,57 @@ impl GitHub {
             .body(json!({"message": commit.message, "tree": commit.tree.as_str(), "parents": parents}));
         let made: NewCommit = self.ask(&call).await?;
         Ok(made.sha)
+    }
+}
+
+#[async_trait]
+impl Contents for GitHub {
+    /// The regular files of a folder; links and submodules are no content of a release.
+    async fn tree(
+        &self,
+        repository: &Repository,
+        tree: &TreeId,
+    ) -> Result<Option<Vec<(RepoPath, BlobId)>>, CodeHostError> {
+        let doing = format!("reading tree {tree} of {}", repository.name);
+        let identity = Identity::reading(repository);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/git/trees/{tree_sha}", doing.clone())
+            .in_repository(repository, &["git", "trees", tree.as_str()])
+            .query("recursive", "1");
+        let Some(found) = self.send(&call).await?.object_if_there::<TreePayload>().await? else {
+            return Ok(None);
+        };
+        if found.truncated {
+            let reason = "the folder has more files than GitHub lists at once (100,000)".to_owned();
+            return Err(CodeHostError::Unexpected { doing, status: 200, reason });
+        }
+        let mut files = Vec::new();
+        for entry in found.tree.into_iter().filter(|entry| entry.mode.starts_with("100")) {
+            if let (Ok(path), Ok(blob)) = (RepoPath::parse(&entry.path), BlobId::parse(&entry.sha)) {
+                files.push((path, blob));
+            }
+        }
+        Ok(Some(files))
+    }
+
+    async fn blob(&self, repository: &Repository, blob: &BlobId) -> Result<Vec<u8>, CodeHostError> {
+        let doing = format!("reading blob {blob} of {}", repository.name);
+        let identity = Identity::reading(repository);
+        let call = Call::get(identity, "/repos/{owner}/{repo}/git/blobs/{file_sha}", doing.clone())
+            .in_repository(repository, &["git", "blobs", blob.as_str()]);
+        let found = self.send(&call).await?.object_if_there::<BlobPayload>().await?;
+        let found = found.ok_or_else(|| CodeHostError::NotFound { doing: doing.clone() })?;
+        let unexpected =
+            |reason: String| CodeHostError::Unexpected { doing: doing.clone(), status: 200, reason };
+        match found.encoding.as_str() {
+            "utf-8" => Ok(found.content.into_bytes()),
+            "base64" => {
+                let packed: Vec<u8> =
+                    found.content.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+                base64::engine::general_purpose::STANDARD
+                    .decode(packed)
+                    .map_err(|error| unexpected(format!("the content is not base64: {error}")))
+            }
+            other => Err(unexpected(format!("the content has the encoding `{other}`"))),
+        }
     }
 }

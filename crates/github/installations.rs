@@ -2,11 +2,12 @@
 //!
 //! Read by hand: octocrab's installations know no suspension, and one owner that is an enterprise fails the whole list.
 
+use async_trait::async_trait;
 use octocrab::Page;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use capstan_ports::{CodeHostError, Installation, Repository, RepositoryName};
+use capstan_ports::{CodeHostError, Installation, Installations, Repository, RepositoryName};
 
 use super::access::{Access, Task};
 use super::call::{Call, Identity};
@@ -64,8 +65,9 @@ impl RepositoryPayload {
     }
 }
 
-impl GitHub {
-    pub(super) async fn read_bot_login(&self) -> Result<String, CodeHostError> {
+#[async_trait]
+impl Installations for GitHub {
+    async fn bot_login(&self) -> Result<String, CodeHostError> {
         let slug = self
             .slug
             .get_or_try_init(|| async {
@@ -78,7 +80,7 @@ impl GitHub {
         Ok(format!("{slug}[bot]"))
     }
 
-    pub(super) async fn list_installations(&self) -> Result<Vec<Installation>, CodeHostError> {
+    async fn installations(&self) -> Result<Vec<Installation>, CodeHostError> {
         let call = Call::get(Identity::App, "/app/installations", "listing installations".to_owned())
             .path(&["app", "installations"])
             .conditional();
@@ -93,10 +95,7 @@ impl GitHub {
             .collect())
     }
 
-    pub(super) async fn list_repositories(
-        &self,
-        installation: u64,
-    ) -> Result<Vec<Repository>, CodeHostError> {
+    async fn repositories(&self, installation: u64) -> Result<Vec<Repository>, CodeHostError> {
         let doing = format!("listing the repositories of installation {installation}");
         let call = Call::get(Identity::finding(installation), "/installation/repositories", doing)
             .path(&["installation", "repositories"])
@@ -105,15 +104,7 @@ impl GitHub {
         Ok(found.into_iter().filter_map(|found| found.into_repository(installation)).collect())
     }
 
-    /// A token for fetching a repository from where its clone URL says, which is the API's own server.
-    pub(super) async fn fetch_token(&self, repository: &Repository) -> Result<SecretString, CodeHostError> {
-        check_clone_url(&self.shared.rest, &repository.clone_url).map_err(|reason| {
-            CodeHostError::Unexpected { doing: format!("fetching {}", repository.name), status: 200, reason }
-        })?;
-        Ok(self.token_for(Access::to(Task::Fetch, repository)).await?.secret)
-    }
-
-    pub(super) async fn read_repository(
+    async fn repository(
         &self,
         installation: u64,
         name: &RepositoryName,
@@ -129,5 +120,13 @@ impl GitHub {
             status: 200,
             reason: format!("`{full_name}` is not the name of a repository"),
         })
+    }
+
+    /// A token for fetching a repository from where its clone URL says, which is the API's own server.
+    async fn git_token(&self, repository: &Repository) -> Result<SecretString, CodeHostError> {
+        check_clone_url(&self.shared.rest, &repository.clone_url).map_err(|reason| {
+            CodeHostError::Unexpected { doing: format!("fetching {}", repository.name), status: 200, reason }
+        })?;
+        Ok(self.token_for(Access::to(Task::Fetch, repository)).await?.secret)
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Read by hand: octocrab fails a whole list for an author who is gone, or a reason for closing that it does not know.
 
+use async_trait::async_trait;
 use http::StatusCode;
 use octocrab::Page;
 use serde::Deserialize;
@@ -11,8 +12,8 @@ use serde_json::json;
 use capstan_plan::command::CommentId;
 
 use capstan_ports::{
-    CodeHostError, Comment, Issue, IssueEdit, IssueState, IssueText, NewIssue, PlacedComment, Repository,
-    TextEdit,
+    CodeHostError, Comment, Installations, Issue, IssueEdit, IssueState, IssueText, Issues, NewIssue,
+    PlacedComment, Repository, TextEdit,
 };
 
 use super::access::Task;
@@ -77,34 +78,14 @@ impl IssuePayload {
     }
 }
 
-impl GitHub {
-    pub(super) async fn read_issue(
-        &self,
-        repository: &Repository,
-        number: u64,
-    ) -> Result<Option<Issue>, CodeHostError> {
+#[async_trait]
+impl Issues for GitHub {
+    async fn issue(&self, repository: &Repository, number: u64) -> Result<Option<Issue>, CodeHostError> {
         let found = self.find_issue(repository, number).await?;
         Ok(found.filter(|issue| issue.pull_request.is_none()).map(IssuePayload::into_issue))
     }
 
-    async fn find_issue(
-        &self,
-        repository: &Repository,
-        number: u64,
-    ) -> Result<Option<IssuePayload>, CodeHostError> {
-        let doing = format!("reading issue {number} of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), ONE, doing)
-            .in_repository(repository, &["issues", &number.to_string()])
-            .conditional();
-        let answer = self.send(&call).await?;
-        // Deleted; moved to another repository.
-        if matches!(answer.status(), StatusCode::GONE | StatusCode::MOVED_PERMANENTLY) {
-            return Ok(None);
-        }
-        answer.content_if_found::<IssuePayload>().await
-    }
-
-    pub(super) async fn list_opened_issues(
+    async fn opened_issues(
         &self,
         repository: &Repository,
         since: jiff::Timestamp,
@@ -138,11 +119,7 @@ impl GitHub {
         Ok(opened)
     }
 
-    pub(super) async fn list_issues_by(
-        &self,
-        repository: &Repository,
-        author: &str,
-    ) -> Result<Vec<Issue>, CodeHostError> {
+    async fn issues_by(&self, repository: &Repository, author: &str) -> Result<Vec<Issue>, CodeHostError> {
         let doing = format!("listing issues of {author} in {}", repository.name);
         let call = Call::get(Identity::reading(repository), LIST, doing)
             .in_repository(repository, &["issues"])
@@ -156,11 +133,7 @@ impl GitHub {
         Ok(found.into_iter().filter(is_issue).map(IssuePayload::into_issue).collect())
     }
 
-    pub(super) async fn read_issue_text(
-        &self,
-        repository: &Repository,
-        issue: &Issue,
-    ) -> Result<IssueText, CodeHostError> {
+    async fn issue_text(&self, repository: &Repository, issue: &Issue) -> Result<IssueText, CodeHostError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Node {
@@ -200,14 +173,10 @@ impl GitHub {
         Ok(IssueText { body: node.body, edits })
     }
 
-    pub(super) async fn open_issue(
-        &self,
-        repository: &Repository,
-        issue: &NewIssue,
-    ) -> Result<Issue, CodeHostError> {
+    async fn create_issue(&self, repository: &Repository, issue: &NewIssue) -> Result<Issue, CodeHostError> {
         let look = async || {
-            let own = self.read_bot_login().await?;
-            let mut known = self.list_issues_by(repository, &own).await?;
+            let own = self.bot_login().await?;
+            let mut known = self.issues_by(repository, &own).await?;
             known.retain(|known| {
                 known.state == IssueState::Open
                     && known.title == cut_to(&issue.title, TITLE_CHARACTERS)
@@ -218,24 +187,7 @@ impl GitHub {
         self.send_once(|| self.try_open_issue(repository, issue), look).await
     }
 
-    async fn try_open_issue(
-        &self,
-        repository: &Repository,
-        issue: &NewIssue,
-    ) -> Result<Issue, CodeHostError> {
-        let doing = format!("opening an issue in {}", repository.name);
-        let call = Call::post(Identity::doing(Task::Answer, repository), LIST, doing)
-            .in_repository(repository, &["issues"])
-            .body(json!({
-                "title": cut_to(&issue.title, TITLE_CHARACTERS),
-                "body": cut_to(&issue.body, BODY_CHARACTERS),
-                "labels": issue.labels,
-            }));
-        let opened: IssuePayload = self.ask(&call).await?;
-        Ok(opened.into_issue())
-    }
-
-    pub(super) async fn change_issue(
+    async fn edit_issue(
         &self,
         repository: &Repository,
         number: u64,
@@ -260,5 +212,41 @@ impl GitHub {
             .in_repository(repository, &["issues", &number.to_string()])
             .body(body.into());
         self.ask::<IgnoredAny>(&call).await.map(drop)
+    }
+}
+
+impl GitHub {
+    async fn find_issue(
+        &self,
+        repository: &Repository,
+        number: u64,
+    ) -> Result<Option<IssuePayload>, CodeHostError> {
+        let doing = format!("reading issue {number} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), ONE, doing)
+            .in_repository(repository, &["issues", &number.to_string()])
+            .conditional();
+        let answer = self.send(&call).await?;
+        // Deleted; moved to another repository.
+        if matches!(answer.status(), StatusCode::GONE | StatusCode::MOVED_PERMANENTLY) {
+            return Ok(None);
+        }
+        answer.content_if_found::<IssuePayload>().await
+    }
+
+    async fn try_open_issue(
+        &self,
+        repository: &Repository,
+        issue: &NewIssue,
+    ) -> Result<Issue, CodeHostError> {
+        let doing = format!("opening an issue in {}", repository.name);
+        let call = Call::post(Identity::doing(Task::Answer, repository), LIST, doing)
+            .in_repository(repository, &["issues"])
+            .body(json!({
+                "title": cut_to(&issue.title, TITLE_CHARACTERS),
+                "body": cut_to(&issue.body, BODY_CHARACTERS),
+                "labels": issue.labels,
+            }));
+        let opened: IssuePayload = self.ask(&call).await?;
+        Ok(opened.into_issue())
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Read by hand: octocrab has no models of GraphQL's answers.
 
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{
     By, Draft, MergeStatus, MergeView, Opinion, Queue, Required, RequiredState, Review, Undo,
@@ -9,14 +12,18 @@ use capstan_plan::proposal::{
 use capstan_plan::settings::MergeMethod;
 use http::StatusCode;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use super::access::Task;
 use super::answer::cut;
 use super::call::{Call, Identity};
-use super::graphql::{Done, missing_node};
+use super::graphql::{Done, GraphQlError, OfNode, missing_node};
 use super::transport::GitHub;
-use capstan_ports::{CodeHostError, MergeAnswer, MergeCall, PullRequest, PullRequestState, Repository};
+use capstan_ports::{
+    CodeHostError, Installations, MergeAnswer, MergeCall, MergeQueueState, Merging, PullRequest,
+    PullRequestState, PullRequests, Repository, ReviewDecision,
+};
 
 /// Pull requests whose reviews one call reads, with a hundred reviewers each.
 const PULLS: usize = 50;
@@ -208,8 +215,9 @@ impl ViewPayload {
     }
 }
 
-impl GitHub {
-    pub(super) async fn read_reviews(
+#[async_trait]
+impl Merging for GitHub {
+    async fn reviews(
         &self,
         repository: &Repository,
         pulls: &[&PullRequest],
@@ -235,18 +243,18 @@ impl GitHub {
         Ok(found)
     }
 
-    pub(super) async fn read_merge_view(
+    async fn merge_view(
         &self,
         repository: &Repository,
         pull: &PullRequest,
     ) -> Result<MergeView, CodeHostError> {
         let doing = format!("reading how pull request {} of {} merges", pull.number, repository.name);
-        let own = self.read_bot_login().await?;
+        let own = self.bot_login().await?;
         let view: ViewPayload = self.read_node(repository, doing, VIEW, json!({"id": pull.node_id})).await?;
         Ok(view.into_view(&own))
     }
 
-    pub(super) async fn write_merge(
+    async fn merge(
         &self,
         repository: &Repository,
         pull: &PullRequest,
@@ -282,6 +290,59 @@ impl GitHub {
         self.ask_to_merge(repository, pull, mutation, input).await
     }
 
+    async fn merge_queue_state(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+    ) -> Result<MergeQueueState, CodeHostError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Node {
+            review_decision: Option<String>,
+            is_in_merge_queue: Option<bool>,
+            auto_merge_request: Option<IgnoredAny>,
+        }
+        let doing =
+            format!("reading reviews and queue of pull request {} of {}", pull.number, repository.name);
+        let ask = async |queue: &str| {
+            let query = format!(
+                "query($id: ID!) {{ node(id: $id) {{ ... on PullRequest {{ \
+                 reviewDecision {queue} autoMergeRequest {{ enabledAt }} }} }} }}"
+            );
+            let (identity, variables) = (Identity::reading(repository), json!({"id": pull.node_id}));
+            self.query::<OfNode<Node>>(identity, doing.clone(), &query, variables).await
+        };
+        let answer = if self.lacks_merge_queues.load(Ordering::Relaxed) {
+            ask("").await?
+        } else {
+            let answer = ask("isInMergeQueue").await?;
+            if answer.data.is_none() && answer.errors.iter().any(GraphQlError::is_undefined_field) {
+                if !self.lacks_merge_queues.swap(true, Ordering::Relaxed) {
+                    tracing::info!(
+                        "this GitHub Enterprise Server has no merge queues: Capstan does not ask for them"
+                    );
+                }
+                ask("").await?
+            } else {
+                answer
+            }
+        };
+        let Some(node) = answer.data.and_then(|data| data.node) else {
+            return Err(missing_node(doing, answer.errors));
+        };
+        Ok(MergeQueueState {
+            review: match node.review_decision.as_deref() {
+                Some("APPROVED") => ReviewDecision::Approved,
+                Some("CHANGES_REQUESTED") => ReviewDecision::ChangesRequested,
+                _ => ReviewDecision::None,
+            },
+            queued: node.is_in_merge_queue.unwrap_or(false),
+            auto_merge: node.auto_merge_request.is_some(),
+        })
+    }
+}
+
+impl GitHub {
     async fn ask_to_merge(
         &self,
         repository: &Repository,
@@ -308,7 +369,7 @@ impl GitHub {
         method: MergeMethod,
     ) -> Result<MergeAnswer, CodeHostError> {
         let look = async || {
-            let now = self.read_pull_request(repository, pull.number).await?;
+            let now = self.pull_request(repository, pull.number).await?;
             Ok((now.state == PullRequestState::Merged).then_some(MergeAnswer::Done))
         };
         self.send_once(|| self.try_merge(repository, pull, head, method), look).await

@@ -2,8 +2,7 @@
 //!
 //! Read by hand, but for stacks: octocrab fails a whole list for a merge method or an author's `gravatar_id` that it does not know.
 
-use std::sync::atomic::Ordering;
-
+use async_trait::async_trait;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::{Draft, Sidebar};
 use http::StatusCode;
@@ -14,14 +13,14 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 
 use capstan_ports::{
-    CodeHostError, CreatedPullRequest, MergeQueueState, NewPullRequest, PullRequest, PullRequestEdit,
-    PullRequestState, Repository, ReviewDecision, StackPlace,
+    CodeHostError, CreatedPullRequest, EarlierPullRequest, NewPullRequest, PullRequest, PullRequestEdit,
+    PullRequestState, PullRequests, Repository, StackPlace, Stacks,
 };
 
 use super::access::Task;
 use super::answer::cut_to;
 use super::call::{Call, Identity};
-use super::graphql::{Done, GraphQlError, OfNode, missing_node};
+use super::graphql::{Done, missing_node};
 use super::transport::GitHub;
 use super::words;
 
@@ -154,6 +153,146 @@ impl PullPayload {
     }
 }
 
+#[async_trait]
+impl PullRequests for GitHub {
+    async fn pull_requests_since(
+        &self,
+        repository: &Repository,
+        since: jiff::Timestamp,
+    ) -> Result<Vec<PullRequest>, CodeHostError> {
+        let doing = format!("listing new pull requests of {}", repository.name);
+        self.list_pulls(repository, "all", Some(since), doing).await
+    }
+
+    async fn open_pull_requests(&self, repository: &Repository) -> Result<Vec<PullRequest>, CodeHostError> {
+        let doing = format!("listing open pull requests of {}", repository.name);
+        self.list_pulls(repository, "open", None, doing).await
+    }
+
+    async fn recently_closed_pull_requests(
+        &self,
+        repository: &Repository,
+    ) -> Result<Vec<PullRequest>, CodeHostError> {
+        let doing = format!("listing recently closed pull requests of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), LIST, doing)
+            .in_repository(repository, &["pulls"])
+            .query("state", "closed")
+            .query("sort", "updated")
+            .query("direction", "desc")
+            .query("per_page", "100")
+            .conditional();
+        let found: Vec<PullPayload> = self.ask(&call).await?;
+        Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())
+    }
+
+    async fn pull_request(&self, repository: &Repository, number: u64) -> Result<PullRequest, CodeHostError> {
+        let doing = format!("reading pull request {number} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), ONE, doing)
+            .in_repository(repository, &["pulls", &number.to_string()])
+            .conditional();
+        let pull: PullPayload = self.ask(&call).await?;
+        Ok(pull.into_pull_request(repository))
+    }
+
+    async fn create_pull_request(
+        &self,
+        repository: &Repository,
+        pull: &NewPullRequest,
+    ) -> Result<CreatedPullRequest, CodeHostError> {
+        let look = async || {
+            let open = self.open_pull_requests(repository).await?;
+            let mut own = open.into_iter().filter(|open| {
+                open.head_in_repository
+                    && open.head_branch == pull.head_branch
+                    && open.base_branch == pull.base_branch
+                    && open.body.trim_end() == cut_to(&pull.body, BODY_CHARACTERS).trim_end()
+            });
+            Ok(own.next().map(|made| CreatedPullRequest::Created(Box::new(made))))
+        };
+        self.send_once(|| self.try_open_pull_request(repository, pull), look).await
+    }
+
+    async fn set_draft(
+        &self,
+        repository: &Repository,
+        pull: &PullRequest,
+        draft: Draft,
+    ) -> Result<(), CodeHostError> {
+        let (becomes, mutation) = match draft {
+            Draft::Draft => (
+                "a draft",
+                "mutation($input: ConvertPullRequestToDraftInput!) { done: convertPullRequestToDraft(input: $input) { clientMutationId } }",
+            ),
+            Draft::Ready => (
+                "ready for review",
+                "mutation($input: MarkPullRequestReadyForReviewInput!) { done: markPullRequestReadyForReview(input: $input) { clientMutationId } }",
+            ),
+        };
+        let doing = format!("making pull request {} of {} {becomes}", pull.number, repository.name);
+        let input = json!({"input": {"pullRequestId": pull.node_id}});
+        let identity = Identity::doing(Task::Draft, repository);
+        let answer = self.mutate::<Done>(identity, doing.clone(), mutation, input).await?;
+        if answer.is_done() { Ok(()) } else { Err(missing_node(doing, answer.errors)) }
+    }
+
+    async fn edit_pull_request(
+        &self,
+        repository: &Repository,
+        number: u64,
+        edit: &PullRequestEdit,
+    ) -> Result<PullRequest, CodeHostError> {
+        let mut body = serde_json::Map::new();
+        if let Some(title) = &edit.title {
+            body.insert("title".to_owned(), cut_to(title, TITLE_CHARACTERS).into());
+        }
+        if let Some(text) = &edit.body {
+            body.insert("body".to_owned(), cut_to(text, BODY_CHARACTERS).into());
+        }
+        if edit.close {
+            body.insert("state".to_owned(), "closed".into());
+        }
+        let doing = format!("changing pull request {number} of {}", repository.name);
+        let call = Call::patch(Identity::doing(Task::Propose, repository), ONE, doing)
+            .in_repository(repository, &["pulls", &number.to_string()])
+            .body(body.into());
+        let pull: PullPayload = self.ask(&call).await?;
+        Ok(pull.into_pull_request(repository))
+    }
+
+    async fn newest_pull_requests(
+        &self,
+        repository: &Repository,
+        branches: &[String],
+        base: Option<&str>,
+    ) -> Result<Vec<EarlierPullRequest>, CodeHostError> {
+        self.list_newest_pull_requests(repository, branches, base).await
+    }
+}
+
+#[async_trait]
+impl Stacks for GitHub {
+    /// Those below a pull request in its stack that are not merged, the lowest first.
+    async fn stack_below(
+        &self,
+        repository: &Repository,
+        number: u64,
+    ) -> Result<Option<Vec<u64>>, CodeHostError> {
+        let doing = format!("reading the stack of pull request {number} of {}", repository.name);
+        let call = Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/stacks", doing)
+            .in_repository(repository, &["stacks"])
+            .query("pull_request", number.to_string())
+            .conditional();
+        let found: Option<Vec<PrStack>> = self.find(&call).await?;
+        // It stands in one, or nobody knows in which.
+        let Some([stack]) = found.as_deref() else { return Ok(None) };
+        let Some(at) = stack.pull_requests.iter().position(|member| member.number == number) else {
+            return Ok(None);
+        };
+        let below = stack.pull_requests.iter().take(at).filter(|member| member.merged_at.is_none());
+        Ok(Some(below.map(|member| member.number).collect()))
+    }
+}
+
 impl GitHub {
     /// Newest first, up to the page that ends with one that was opened before `since`.
     async fn list_pulls(
@@ -175,142 +314,6 @@ impl GitHub {
         found.dedup_by_key(|pull| pull.number);
         found.retain(|pull| !is_older(pull));
         Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())
-    }
-
-    pub(super) async fn list_pull_requests_since(
-        &self,
-        repository: &Repository,
-        since: jiff::Timestamp,
-    ) -> Result<Vec<PullRequest>, CodeHostError> {
-        let doing = format!("listing new pull requests of {}", repository.name);
-        self.list_pulls(repository, "all", Some(since), doing).await
-    }
-
-    pub(super) async fn list_open_pull_requests(
-        &self,
-        repository: &Repository,
-    ) -> Result<Vec<PullRequest>, CodeHostError> {
-        let doing = format!("listing open pull requests of {}", repository.name);
-        self.list_pulls(repository, "open", None, doing).await
-    }
-
-    pub(super) async fn list_recently_closed_pull_requests(
-        &self,
-        repository: &Repository,
-    ) -> Result<Vec<PullRequest>, CodeHostError> {
-        let doing = format!("listing recently closed pull requests of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), LIST, doing)
-            .in_repository(repository, &["pulls"])
-            .query("state", "closed")
-            .query("sort", "updated")
-            .query("direction", "desc")
-            .query("per_page", "100")
-            .conditional();
-        let found: Vec<PullPayload> = self.ask(&call).await?;
-        Ok(found.into_iter().map(|pull| pull.into_pull_request(repository)).collect())
-    }
-
-    pub(super) async fn read_pull_request(
-        &self,
-        repository: &Repository,
-        number: u64,
-    ) -> Result<PullRequest, CodeHostError> {
-        let doing = format!("reading pull request {number} of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), ONE, doing)
-            .in_repository(repository, &["pulls", &number.to_string()])
-            .conditional();
-        let pull: PullPayload = self.ask(&call).await?;
-        Ok(pull.into_pull_request(repository))
-    }
-
-    /// Those below a pull request in its stack that are not merged, the lowest first.
-    pub(super) async fn read_stack_below(
-        &self,
-        repository: &Repository,
-        number: u64,
-    ) -> Result<Option<Vec<u64>>, CodeHostError> {
-        let doing = format!("reading the stack of pull request {number} of {}", repository.name);
-        let call = Call::get(Identity::reading(repository), "/repos/{owner}/{repo}/stacks", doing)
-            .in_repository(repository, &["stacks"])
-            .query("pull_request", number.to_string())
-            .conditional();
-        let found: Option<Vec<PrStack>> = self.find(&call).await?;
-        // It stands in one, or nobody knows in which.
-        let Some([stack]) = found.as_deref() else { return Ok(None) };
-        let Some(at) = stack.pull_requests.iter().position(|member| member.number == number) else {
-            return Ok(None);
-        };
-        let below = stack.pull_requests.iter().take(at).filter(|member| member.merged_at.is_none());
-        Ok(Some(below.map(|member| member.number).collect()))
-    }
-
-    pub(super) async fn read_merge_queue_state(
-        &self,
-        repository: &Repository,
-        pull: &PullRequest,
-    ) -> Result<MergeQueueState, CodeHostError> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Node {
-            review_decision: Option<String>,
-            is_in_merge_queue: Option<bool>,
-            auto_merge_request: Option<IgnoredAny>,
-        }
-        let doing =
-            format!("reading reviews and queue of pull request {} of {}", pull.number, repository.name);
-        let ask = async |queue: &str| {
-            let query = format!(
-                "query($id: ID!) {{ node(id: $id) {{ ... on PullRequest {{ \
-                 reviewDecision {queue} autoMergeRequest {{ enabledAt }} }} }} }}"
-            );
-            let (identity, variables) = (Identity::reading(repository), json!({"id": pull.node_id}));
-            self.query::<OfNode<Node>>(identity, doing.clone(), &query, variables).await
-        };
-        let answer = if self.lacks_merge_queues.load(Ordering::Relaxed) {
-            ask("").await?
-        } else {
-            let answer = ask("isInMergeQueue").await?;
-            if answer.data.is_none() && answer.errors.iter().any(GraphQlError::is_undefined_field) {
-                if !self.lacks_merge_queues.swap(true, Ordering::Relaxed) {
-                    tracing::info!(
-                        "this GitHub Enterprise Server has no merge queues: Capstan does not ask for them"
-                    );
-                }
-                ask("").await?
-            } else {
-                answer
-            }
-        };
-        let Some(node) = answer.data.and_then(|data| data.node) else {
-            return Err(missing_node(doing, answer.errors));
-        };
-        Ok(MergeQueueState {
-            review: match node.review_decision.as_deref() {
-                Some("APPROVED") => ReviewDecision::Approved,
-                Some("CHANGES_REQUESTED") => ReviewDecision::ChangesRequested,
-                _ => ReviewDecision::None,
-            },
-            queued: node.is_in_merge_queue.unwrap_or(false),
-            auto_merge: node.auto_merge_request.is_some(),
-        })
-    }
-
-    pub(super) async fn open_pull_request(
-        &self,
-        repository: &Repository,
-        pull: &NewPullRequest,
-    ) -> Result<CreatedPullRequest, CodeHostError> {
-        let look = async || {
-            let open = self.list_open_pull_requests(repository).await?;
-            let mut own = open.into_iter().filter(|open| {
-                open.head_in_repository
-                    && open.head_branch == pull.head_branch
-                    && open.base_branch == pull.base_branch
-                    && open.body.trim_end() == cut_to(&pull.body, BODY_CHARACTERS).trim_end()
-            });
-            Ok(own.next().map(|made| CreatedPullRequest::Created(Box::new(made))))
-        };
-        self.send_once(|| self.try_open_pull_request(repository, pull), look).await
     }
 
     async fn try_open_pull_request(
@@ -346,52 +349,5 @@ impl GitHub {
         }
         let opened: PullPayload = answer.content().await?;
         Ok(CreatedPullRequest::Created(Box::new(opened.into_pull_request(repository))))
-    }
-
-    pub(super) async fn write_draft(
-        &self,
-        repository: &Repository,
-        pull: &PullRequest,
-        draft: Draft,
-    ) -> Result<(), CodeHostError> {
-        let (becomes, mutation) = match draft {
-            Draft::Draft => (
-                "a draft",
-                "mutation($input: ConvertPullRequestToDraftInput!) { done: convertPullRequestToDraft(input: $input) { clientMutationId } }",
-            ),
-            Draft::Ready => (
-                "ready for review",
-                "mutation($input: MarkPullRequestReadyForReviewInput!) { done: markPullRequestReadyForReview(input: $input) { clientMutationId } }",
-            ),
-        };
-        let doing = format!("making pull request {} of {} {becomes}", pull.number, repository.name);
-        let input = json!({"input": {"pullRequestId": pull.node_id}});
-        let identity = Identity::doing(Task::Draft, repository);
-        let answer = self.mutate::<Done>(identity, doing.clone(), mutation, input).await?;
-        if answer.is_done() { Ok(()) } else { Err(missing_node(doing, answer.errors)) }
-    }
-
-    pub(super) async fn change_pull_request(
-        &self,
-        repository: &Repository,
-        number: u64,
-        edit: &PullRequestEdit,
-    ) -> Result<PullRequest, CodeHostError> {
-        let mut body = serde_json::Map::new();
-        if let Some(title) = &edit.title {
-            body.insert("title".to_owned(), cut_to(title, TITLE_CHARACTERS).into());
-        }
-        if let Some(text) = &edit.body {
-            body.insert("body".to_owned(), cut_to(text, BODY_CHARACTERS).into());
-        }
-        if edit.close {
-            body.insert("state".to_owned(), "closed".into());
-        }
-        let doing = format!("changing pull request {number} of {}", repository.name);
-        let call = Call::patch(Identity::doing(Task::Propose, repository), ONE, doing)
-            .in_repository(repository, &["pulls", &number.to_string()])
-            .body(body.into());
-        let pull: PullPayload = self.ask(&call).await?;
-        Ok(pull.into_pull_request(repository))
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! Read by hand: octocrab keeps the commit's id in an enumeration of kinds, of which an unknown one fails the whole list.
 
+use async_trait::async_trait;
 use capstan_model::tree::CommitId;
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
-use capstan_ports::{BranchHead, CodeHostError, CreatedReference, MovedReference, Repository};
+use capstan_ports::{BranchHead, Branches, CodeHostError, CreatedReference, MovedReference, Repository};
 
 use super::access::Task;
 use super::answer::cut;
@@ -28,12 +29,9 @@ struct TargetPayload {
     sha: CommitId,
 }
 
-impl GitHub {
-    pub(super) async fn read_branch(
-        &self,
-        repository: &Repository,
-        branch: &str,
-    ) -> Result<Option<CommitId>, CodeHostError> {
+#[async_trait]
+impl Branches for GitHub {
+    async fn branch(&self, repository: &Repository, branch: &str) -> Result<Option<CommitId>, CodeHostError> {
         let doing = format!("reading branch {branch} of {}", repository.name);
         let identity = Identity::reading(repository);
         let call = Call::get(identity, "/repos/{owner}/{repo}/git/ref/{ref}", doing)
@@ -43,7 +41,7 @@ impl GitHub {
         Ok(found.map(|found| found.object.sha))
     }
 
-    pub(super) async fn list_branches(
+    async fn branches(
         &self,
         repository: &Repository,
         prefix: &str,
@@ -64,19 +62,60 @@ impl GitHub {
             .collect())
     }
 
-    pub(super) async fn write_new_branch(
+    async fn create_branch(
         &self,
         repository: &Repository,
         branch: &str,
         commit: &CommitId,
     ) -> Result<CreatedReference, CodeHostError> {
         let look = async || {
-            let there = self.read_branch(repository, branch).await?;
+            let there = self.branch(repository, branch).await?;
             Ok((there.as_ref() == Some(commit)).then_some(CreatedReference::Created))
         };
         self.send_once(|| self.try_new_branch(repository, branch, commit), look).await
     }
 
+    async fn move_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        before: &CommitId,
+        after: &CommitId,
+    ) -> Result<MovedReference, CodeHostError> {
+        let doing = format!("moving branch {branch} of {}", repository.name);
+        let answer = self
+            .mutate::<Done>(
+                Identity::doing(Task::Commit, repository),
+                doing,
+                "mutation($input: UpdateRefsInput!) { done: updateRefs(input: $input) { clientMutationId } }",
+                json!({"input": {
+                    "repositoryId": repository.node_id,
+                    "refUpdates": [{
+                        "name": format!("refs/heads/{branch}"),
+                        "beforeOid": before.as_str(),
+                        "afterOid": after.as_str(),
+                        "force": true,
+                    }],
+                }}),
+            )
+            .await?;
+        if answer.is_done() {
+            return Ok(MovedReference::Moved);
+        }
+        // GitHub documents no codes for why: where the branch stands now tells it.
+        let now = self.branch(repository, branch).await?;
+        if now.as_ref() == Some(after) {
+            return Ok(MovedReference::Moved);
+        }
+        if now.as_ref() != Some(before) {
+            return Ok(MovedReference::Elsewhere);
+        }
+        let reasons: Vec<&str> = answer.errors.iter().map(|error| error.message.as_str()).collect();
+        Ok(MovedReference::Refused(cut(&reasons.join("; "))))
+    }
+}
+
+impl GitHub {
     async fn try_new_branch(
         &self,
         repository: &Repository,
@@ -109,44 +148,5 @@ impl GitHub {
             }
             _ => Err(answer.into_error()),
         }
-    }
-
-    pub(super) async fn write_moved_branch(
-        &self,
-        repository: &Repository,
-        branch: &str,
-        before: &CommitId,
-        after: &CommitId,
-    ) -> Result<MovedReference, CodeHostError> {
-        let doing = format!("moving branch {branch} of {}", repository.name);
-        let answer = self
-            .mutate::<Done>(
-                Identity::doing(Task::Commit, repository),
-                doing,
-                "mutation($input: UpdateRefsInput!) { done: updateRefs(input: $input) { clientMutationId } }",
-                json!({"input": {
-                    "repositoryId": repository.node_id,
-                    "refUpdates": [{
-                        "name": format!("refs/heads/{branch}"),
-                        "beforeOid": before.as_str(),
-                        "afterOid": after.as_str(),
-                        "force": true,
-                    }],
-                }}),
-            )
-            .await?;
-        if answer.is_done() {
-            return Ok(MovedReference::Moved);
-        }
-        // GitHub documents no codes for why: where the branch stands now tells it.
-        let now = self.read_branch(repository, branch).await?;
-        if now.as_ref() == Some(after) {
-            return Ok(MovedReference::Moved);
-        }
-        if now.as_ref() != Some(before) {
-            return Ok(MovedReference::Elsewhere);
-        }
-        let reasons: Vec<&str> = answer.errors.iter().map(|error| error.message.as_str()).collect();
-        Ok(MovedReference::Refused(cut(&reasons.join("; "))))
     }
 }

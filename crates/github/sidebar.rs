@@ -2,11 +2,12 @@
 //!
 //! Read by hand: logins are all that is wanted, and octocrab's assignee fails with `gravatar_id: null`.
 
+use async_trait::async_trait;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use capstan_ports::{CodeHostError, Repository, SidebarPart};
+use capstan_ports::{CodeHostError, Repository, SidebarPart, Sidebars};
 
 use super::access::Task;
 use super::call::{Call, Identity};
@@ -45,8 +46,9 @@ fn body(part: SidebarPart, field: &str, names: &[String]) -> Value {
     body
 }
 
-impl GitHub {
-    pub(super) async fn write_sidebar(
+#[async_trait]
+impl Sidebars for GitHub {
+    async fn add_to_sidebar(
         &self,
         repository: &Repository,
         number: u64,
@@ -68,7 +70,7 @@ impl GitHub {
         Ok(names.iter().filter(|name| !is_assigned(name)).cloned().collect())
     }
 
-    pub(super) async fn clear_sidebar(
+    async fn remove_from_sidebar(
         &self,
         repository: &Repository,
         number: u64,

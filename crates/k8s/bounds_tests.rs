@@ -213,7 +213,7 @@ async fn a_request_has_a_time_and_so_have_the_pages_of_a_list() {
     let config = Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
     let client = Client::try_from(config).unwrap();
     let one = ApiObject { kind: node(), namespace: None, name: "a".to_owned() };
-    for (of_stranger, server) in [(true, " of 10.0.0.1:6443"), (false, "")] {
+    for (of_stranger, server) in [(true, " from 10.0.0.1:6443"), (false, "")] {
         let rest = Rest::new(client.clone(), moment);
         let rest = if of_stranger { rest.of_stranger("10.0.0.1:6443", SMALL) } else { rest };
         let told = KubeCluster::of(rest).read(&As::Reconciler, &one).await.unwrap_err().to_string();

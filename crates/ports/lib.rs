@@ -74,17 +74,19 @@ pub use capstan_facts::{
     CheckRecord, CheckRun, CheckState, CheckVerdict, ClusterStanding, Comment, CommentHint, CommitStatus,
     CommitTrailers, CreatedPullRequest, EarlierPullRequest, FleetFacts, Hints, Issue, IssueEdit, IssueState,
     IssueText, KnownDashboard, MergeAnswer, MergeCall, MergeQueueState, MovingCluster, MovingStage,
-    NewCheckRun, NewIssue, NewPullRequest, NewTreeEntry, Permission, PlacedComment, PreflightRecord, Press,
-    ProposalRecord, PullRequest, PullRequestEdit, PullRequestState, Reaction, RefusedWrite, Repository,
-    RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace, TextEdit, Ticks, WavePlace,
-    WaveProgress,
+    NewCheckRun, NewIssue, NewPullRequest, NewTreeEntry, PageOrder, Permission, PlacedComment,
+    PreflightRecord, Press, ProposalRecord, PullRequest, PullRequestEdit, PullRequestState, Reaction,
+    RefusedWrite, Repository, RepositoryName, ReviewDecision, SidebarPart, Snapshot, StackPlace, TextEdit,
+    Ticks, WavePlace, WaveProgress,
 };
 pub use cloud::{
     CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
     NoClouds,
 };
 pub use code_host::{
-    CodeHost, CodeHostError, CommitMetadata, CreatedReference, Installation, MovedReference,
+    Branches, Checks, CodeHost, CodeHostError, Comments, CommitMetadata, Contents, CreatedReference, History,
+    Installation, Installations, Issues, Merging, MovedReference, PullRequests, Rights, Sidebars, Stacks,
+    Statuses, Trees,
 };
 pub use components::{
     AllowedHosts, ComponentCache, ComponentSource, FetchError, FetchLimits, KeptComponents,

@@ -187,6 +187,8 @@ pub struct ShownTarget {
 /// A release that moves through a campaign of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownCampaign {
+    /// The repository's id.
+    pub repository: u64,
     /// `owner/name`.
     pub repository_name: String,
     /// The dashboard issue, where there is one: people stop and resume campaigns there.
@@ -409,6 +411,9 @@ pub trait PageRecords: Send + Sync {
     async fn reconcilers(&self) -> Result<Vec<Agent>, RecordsError>;
     /// Has what a delivery named looked at again, and writes who wanted it into the audit trail.
     async fn replay(&self, guid: &str, by: &str) -> Result<Again, RecordsError>;
+    /// Records an order to a campaign of a repository, `stop of fleet`, which its next run obeys if `by` may give it; the
+    /// id under which it is recorded. `None` where the repository is not known.
+    async fn order(&self, repository: u64, by: &str, given: &str) -> Result<Option<String>, RecordsError>;
     /// Has a repository looked at again, likewise.
     async fn look_again(&self, repository: u64, by: &str) -> Result<Again, RecordsError>;
 }

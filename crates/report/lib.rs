@@ -49,7 +49,7 @@
 //! | [`commit_seal`] | the code by which a commit is known as Capstan's | `block` |
 //! | [`fingerprint`] | what a report is keyed by | `check` |
 //! | [`check_run`] | which check run carries a report | `fingerprint` |
-//! | [`rollout`] | the check `capstan/rollout` and the deployment status | `check`, `markdown` |
+//! | [`rollout`] | the check `capstan/rollout` and the deployment status | `check`, `markdown`, `pages` |
 //! | [`awaited`] | what the next step of a cluster waits for | `preflight`, `rollout` |
 //! | [`rollout_comment`] | what the pull request is told of a rollout | `markdown`, `rollout` |
 

@@ -3,6 +3,8 @@
 //! A build may say where the book of `docs/` is published, by `CAPSTAN_DOCUMENTATION_URL`. A page is named by its address
 //! there, and else by the command that prints it.
 
+use std::fmt::Write;
+
 use capstan_plan::policy::About;
 
 const PUBLISHED: Option<&str> = option_env!("CAPSTAN_DOCUMENTATION_URL");
@@ -11,6 +13,18 @@ const PUBLISHED: Option<&str> = option_env!("CAPSTAN_DOCUMENTATION_URL");
 pub fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// A path as a relative URI reference: whatever could end a link or the path is escaped.
+pub(super) fn percent_encoded(path: &str) -> String {
+    path.bytes().fold(String::with_capacity(path.len()), |mut uri, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+        uri
+    })
 }
 
 /// Declares what is refused with the page and the heading below `docs/` that explain it: the one place that says so.

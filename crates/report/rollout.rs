@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::check::{Annotation, AnnotationLevel, CheckReport, Conclusion};
 use super::markdown::{MAX_BODY, Page, code, code_cell, more_below, more_items, one_line, prose_cell};
-use super::sarif::percent_encoded;
+use super::pages::percent_encoded;
 use capstan_live::agent::{
     Kubeconfig, KubeconfigForm, KubeconfigPlace, MachineAge, Progress, RolloutReport, RolloutState,
     TransitionKind,

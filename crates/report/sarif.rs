@@ -4,11 +4,10 @@
 //! <https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning>.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::pages::address;
+use super::pages::{address, percent_encoded};
 use capstan_model::digest::digest;
 use capstan_model::finding::{Finding, Severity};
 use capstan_plan::policy::{About, catalogue};
@@ -103,18 +102,6 @@ fn fingerprint(finding: &Finding) -> String {
         &text(finding.object.as_ref().map(|object| format!("{} {object}", object.group))),
         &text(finding.path.as_ref().map(ToString::to_string)),
     ])
-}
-
-/// A path as a relative URI reference: whatever could end a link or the path is escaped.
-pub(super) fn percent_encoded(path: &str) -> String {
-    path.bytes().fold(String::with_capacity(path.len()), |mut uri, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            let _ = write!(uri, "%{byte:02X}");
-        }
-        uri
-    })
 }
 
 #[cfg(test)]

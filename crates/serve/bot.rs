@@ -19,7 +19,9 @@ use capstan_fleet::components::{Sources, Supplier, SupplierLimits};
 use capstan_git::{self as git, MirrorLimits, Mirrors};
 use capstan_github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
 use capstan_planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
-use capstan_ports::{AgentRecords, Clock, CodeHost, FetchLimits, Jobs, Mirror, PageRecords, SystemClock};
+use capstan_ports::{
+    AgentRecords, Clock, CodeHost, FetchLimits, Installations as _, Jobs, Mirror, PageRecords, SystemClock,
+};
 use capstan_registries::{CacheLimits, Fetcher, FolderCache};
 use capstan_report::BlockKey;
 use capstan_server::{self as server, Listeners, Mode, Parts, Probe, ServerError};

@@ -1,8 +1,8 @@
 //! `/agent/v1/…`: what reconcilers ask for and say. They dial out; the bot never dials in.
 //!
-//! Bodies are read only after the token was believed (an enrolment carries its code in its body, and is
-//! small). Whoever is not believed hears one sentence whatever the cause, and so does whoever asks for what
-//! is not its own; the log has the cause under the request's id.
+//! Bodies are read only after the token was verified (an enrolment carries its code in its body, and is
+//! small). A request without a valid token gets one sentence, whatever the cause, and so does a request for
+//! what belongs to another agent. The log has the cause under the request's id.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,9 +3,9 @@
 //! *Expected flow.* A small body takes no room but its connection's. A larger one takes room as its bytes arrive, never
 //! for bytes that were only announced: who announces much and sends nothing takes nothing. Where the room is full, one
 //! body at a time, the first in the queue, goes on in a lane that is as long as the largest body; the others wait,
-//! unread, until some are done. What arrived lies in blocks, which never move: it is put together once it is believed.
+//! unread, until some are done. Bytes that arrived stay in blocks, which never move; they are joined once the request is trusted.
 //!
-//! *Guarantees.* Memory is bounded whoever sends. There is always one who can be read to the end, so nobody waits for
+//! *Guarantees.* Memory is bounded for every sender. There is always one who can be read to the end, so nobody waits for
 //! somebody who waits for him; and who does not keep the pace that ends in time gives his room up, so those who drip
 //! hold up nobody for long.
 

@@ -1,7 +1,8 @@
 //! `GET /clusters/<owner>/<name>/<folder>/kubeconfig.age`: the file that only the owners of a cluster can open, for
-//! whoever asks; and `…/kubeconfig`, which says how to log in and holds no secret.
+//! everybody; and `…/kubeconfig`, which says how to log in and holds no secret.
 //!
-//! They stand where the pages of clusters stand, which need a login: so these are looked for first. Nothing is listed.
+//! Their addresses are below those of the pages of clusters, which need a login: so they are matched first. Nothing is
+//! listed.
 
 use std::sync::Arc;
 

@@ -8,8 +8,8 @@
 //! | metrics, where it is wanted | monitoring alone, by network | `/readyz`, `/metrics`, `/healthz` |
 //!
 //! It stores and shows. What a delivery means for a repository is decided by the bot, long after the 202.
-//! Every answer that reports a failure is a fixed sentence and a request id; what happened stands in the
-//! log, in one line with that id.
+//! Every answer that reports a failure is a fixed sentence and a request id. The log says what happened, in
+//! one line with that id.
 
 mod agents;
 mod body;
@@ -135,8 +135,8 @@ fn describe_bind(error: &io::Error, setting: &str) -> String {
     format!("{error}; {what_to_do} {setting}")
 }
 
-/// Takes the port that the flag `setting` names, so that a port that is taken is told before anything else is
-/// started.
+/// Takes the port that the flag `setting` names, so that a port in use is reported before anything else
+/// starts.
 ///
 /// # Errors
 /// Where the port is taken or may not be used.

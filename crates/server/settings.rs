@@ -1,4 +1,4 @@
-//! What the server is told.
+//! The server's settings.
 
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | others on this machine | the token or the ticket, which the log has: without one there is no manifest and no state |
 //! | other sites in the same browser | the token; on a loopback address, the name that `Host` has to be |
-//! | whoever the listener is opened to | the token, again |
+//! | everybody whom the listener is opened to | the token, again |
 //! | who sees addresses (histories, proxies) | the token is in a form's body; ticket, state and code are good once, and the ticket on a loopback address alone |
 //!
 //! Once an App is kept this server ends, and the bot's has no such page.
@@ -73,7 +73,7 @@ struct Shared {
 pub enum SetUp {
     /// It was, and is kept.
     Done,
-    /// This was told to stop before.
+    /// The process was stopped before.
     Stopped,
 }
 
@@ -81,7 +81,7 @@ pub enum SetUp {
 /// then. Both are free again when this returns.
 ///
 /// # Errors
-/// Where the address of a listener cannot be told.
+/// The address of a listener cannot be read.
 pub async fn serve_setup(
     public: TcpListener,
     internal: TcpListener,

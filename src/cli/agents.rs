@@ -1,6 +1,6 @@
 //! `capstan agents invite|list|revoke`.
 //!
-//! A join code is printed once, to standard output, and never taken as an argument: what stands on a
+//! A join code is printed once, to standard output, and never taken as an argument: what is on a
 //! command line is seen by every process of the machine.
 
 use capstan_live::agent::AgentId;
@@ -67,7 +67,7 @@ pub async fn run(
     }
 }
 
-/// A name that can be told from another in a table.
+/// A name that differs from all others in a table.
 fn agent_name(text: &str) -> Result<String, Failure> {
     if is_label(text) {
         Ok(text.to_owned())

@@ -233,7 +233,7 @@ impl Context<'_> {
     }
 }
 
-/// All clusters; it is told where there is none, and what was passed over.
+/// All clusters; a warning says if there is none, and what was skipped.
 fn all(fleet: &Fleet) -> Vec<ClusterId> {
     if fleet.layout().targets.is_empty() {
         say!("no cluster was found: {}", typed::WHAT_A_CLUSTER_IS);

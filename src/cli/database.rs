@@ -19,11 +19,11 @@ pub fn database_failure(error: impl std::fmt::Display) -> Failure {
 /// # Errors
 /// Standard output cannot be written.
 pub fn print_database_check(check: &DatabaseCheck) -> Result<Outcome, Failure> {
-    output::print_text(&told(check))?;
+    output::print_text(&in_words(check))?;
     Ok(if check.findings.is_empty() { Outcome::Done } else { Outcome::ErrorsStand })
 }
 
-fn told(check: &DatabaseCheck) -> String {
+fn in_words(check: &DatabaseCheck) -> String {
     let schema = match check.schema {
         Some(schema) => format!("schema {schema}"),
         None => "no schema".to_owned(),
@@ -72,12 +72,12 @@ mod tests {
             rows: Some(40),
             findings: Vec::new(),
         };
-        assert_eq!(told(&check), "SQLite, schema 12 (this Capstan's: 12), 40 rows\nIt is healthy.\n");
+        assert_eq!(in_words(&check), "SQLite, schema 12 (this Capstan's: 12), 40 rows\nIt is healthy.\n");
         check
             .findings
             .push(DatabaseFinding { what: "2 rows dangle".to_owned(), remedy: "Restart.".to_owned() });
         assert_eq!(
-            told(&check),
+            in_words(&check),
             "SQLite, schema 12 (this Capstan's: 12), 40 rows\n- 2 rows dangle.\n  Restart.\n"
         );
     }

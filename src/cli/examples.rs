@@ -264,7 +264,7 @@ const WITH_RELEASES: [&str; 7] = ["plan", "upgrade", "create", "releases", "clus
 pub fn command() -> Command {
     let mut command = Arguments::command();
     for (words, examples) in EXAMPLES {
-        command = with(command, &words.split(' ').collect::<Vec<_>>(), &told(examples));
+        command = with(command, &words.split(' ').collect::<Vec<_>>(), &in_words(examples));
     }
     let services = services();
     let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
@@ -359,7 +359,7 @@ fn with(command: Command, words: &[&str], examples: &str) -> Command {
     }
 }
 
-fn told(examples: &[(&str, &str)]) -> String {
+fn in_words(examples: &[(&str, &str)]) -> String {
     let lines = examples.iter().map(|(typed, does)| format!("  {typed}\n      {does}"));
     format!("Examples:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }

@@ -79,7 +79,7 @@ impl Failure {
     pub fn report_arguments(error: &clap::Error) -> ExitCode {
         match u8::try_from(error.exit_code()) {
             Ok(0) => {
-                // Nobody is left to be told that standard output is closed.
+                // Nobody reads standard output any more.
                 drop(error.print());
                 ExitCode::SUCCESS
             }

@@ -62,8 +62,8 @@ fn nothing_here(tree: &dyn Tree) -> String {
                 was found"
             .to_owned();
     }
-    let told: String = templates.iter().map(|template| format!("\n  {template}")).collect();
-    format!("there is nothing to set up here yet: only templates make clusters{told}")
+    let listed: String = templates.iter().map(|template| format!("\n  {template}")).collect();
+    format!("there is nothing to set up here yet: only templates make clusters{listed}")
 }
 
 fn element(onboarding: &Onboarding, written: bool) -> Value {

@@ -33,26 +33,26 @@ pub(super) fn run(
     let ways: Vec<(&ClusterId, Planned)> =
         clusters.iter().map(|cluster| (cluster, fleet.upgrade_path(cluster, target))).collect();
     let each = |say: &dyn Fn(&ClusterId, &Planned) -> String| {
-        ways.iter().try_for_each(|(cluster, told)| output::print_text(&say(cluster, told)))
+        ways.iter().try_for_each(|(cluster, planned)| output::print_text(&say(cluster, planned)))
     };
     match format {
         PlanFormat::Json => output::print_json(&elements(&ways))?,
         PlanFormat::Yaml => output::print_yaml(&elements(&ways))?,
-        PlanFormat::Markdown => each(&|cluster, told| match told {
+        PlanFormat::Markdown => each(&|cluster, planned| match planned {
             Ok(path) => markdown(path),
             Err(refused) => text::refused_in_markdown(cluster, refused),
         })?,
-        PlanFormat::Text | PlanFormat::Diff => each(&|cluster, told| match told {
+        PlanFormat::Text | PlanFormat::Diff => each(&|cluster, planned| match planned {
             Ok(path) => in_words(path),
             Err(refused) => text::refused(cluster, refused),
         })?,
     }
-    let is_whole = ways.iter().all(|(_, told)| told.is_ok());
+    let is_whole = ways.iter().all(|(_, planned)| planned.is_ok());
     Ok(if is_whole { Outcome::Done } else { Outcome::PartlyFailed })
 }
 
 fn elements(ways: &[(&ClusterId, Planned)]) -> Value {
-    let element = |(cluster, told): &(&ClusterId, Planned)| match told {
+    let element = |(cluster, planned): &(&ClusterId, Planned)| match planned {
         Ok(path) => path_to_json(path),
         Err(refused) => refusal(cluster, refused),
     };

@@ -179,7 +179,7 @@ fn brought_from(upgrade: &Upgrade, conflict: usize) -> (SourceKind, String) {
     (upgrade.brought_by(), from)
 }
 
-/// How to lose what stands there, where nobody knows where it comes from.
+/// How to discard what is there, if its source is unknown.
 fn overwriting(upgrade: &Upgrade) -> Option<String> {
     let stays = |conflict: &&Conflict| conflict.kept == Side::Cluster;
     let first = upgrade.conflicts.iter().find(stays).filter(|_| upgrade.basis == Basis::Unknown)?;
@@ -389,7 +389,7 @@ pub(super) fn complain(cluster: &ClusterId, refused: &Refused) {
     say!("{red}error{red:#}: {cluster} cannot be planned: {refused}");
 }
 
-/// What stands besides the diff of an upgrade, on standard error.
+/// What is printed besides the diff of an upgrade, on standard error.
 pub(super) fn remark(upgrade: &Upgrade, written: bool) {
     let name = upgrade.target.path();
     let red = AnsiColor::Red.on_default().bold();

@@ -5,13 +5,14 @@
 
 use capstan_model::file_change::FileChange;
 use capstan_model::ids::ClusterId;
+use capstan_model::source::SourceKind;
 use capstan_plan::patch;
-use capstan_plan::upgrade::Explanation;
+use capstan_plan::upgrade::{Explanation, Retarget};
 
 use super::arguments::Upgrade;
 use super::harmless::harmless;
 use super::{ChangeFormat, Context, Failure, Outcome, explain, output, plan, text};
-use capstan_fleet::generator::Planned;
+use capstan_fleet::generator::{Fleet, Planned};
 use capstan_fleet::inventory::tell_restore;
 
 pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, Failure> {
@@ -22,9 +23,7 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
             context.clusters_and_to_come(workspace.as_ref(), &fleet, &command.clusters)?;
         context.find_old_releases(workspace.as_ref(), &mut fleet, &clusters);
         fleet.allow_overwriting(command.overwriting.allowed());
-        if command.retarget {
-            clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget_of_inventory(cluster));
-        }
+        allow_retarget(&mut fleet, &SourceKind::INVENTORY, command, &clusters);
         clusters.extend(to_come);
         let restores = context.restores(workspace.as_ref(), &fleet, &clusters);
         let values = |cluster: &ClusterId| {
@@ -39,9 +38,7 @@ pub(super) fn run(context: &Context<'_>, command: &Upgrade) -> Result<Outcome, F
     } else {
         let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
         fleet.allow_overwriting(command.overwriting.allowed());
-        if command.retarget {
-            clusters.iter().cloned().for_each(|cluster| fleet.allow_retarget(cluster));
-        }
+        allow_retarget(&mut fleet, &SourceKind::RELEASE, command, &clusters);
         let target = context.target(&fleet, &clusters, command.to.as_deref())?;
         let all = context.plan_all(workspace.as_ref(), &mut fleet, &clusters, target.as_ref());
         let (planned, explained): (Vec<Planned>, Vec<Option<Explanation>>) =
@@ -80,6 +77,15 @@ fn say(clusters: &[ClusterId], planned: &[Planned], written: bool) {
         match planned {
             Err(refused) => text::complain(cluster, refused),
             Ok(upgrade) => text::remark(upgrade, written),
+        }
+    }
+}
+
+/// Lets the upgrades that sources of a kind bring edit names in overlays, where the command says so.
+fn allow_retarget(fleet: &mut Fleet, kind: &SourceKind, command: &Upgrade, clusters: &[ClusterId]) {
+    if command.retarget {
+        for cluster in clusters {
+            fleet.instruct(kind.clone(), cluster.clone(), |given| given.retarget = Retarget::Allowed);
         }
     }
 }

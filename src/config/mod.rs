@@ -73,7 +73,7 @@ pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Conf
 
     let mode = checked.take(mode(&sources));
     let is_dry = mode == Some(Mode::DryRun);
-    // Whoever tries it has a bot running, perhaps.
+    // A bot may be running already.
     let listen = checked.take(listen(&sources, if is_dry { 0 } else { 8080 }));
     let internal_listen = checked.take(optional_listen(&sources, "internal-listen"));
     let metrics_listen = checked.take(optional_listen(&sources, "metrics-listen"));
@@ -203,7 +203,7 @@ pub fn database_of(
     }
 }
 
-/// Collects problems, so that all are told at once.
+/// Collects problems, so that all are reported at once.
 struct Checked<'a> {
     problems: &'a mut Vec<String>,
 }
@@ -441,7 +441,7 @@ fn state_dir(sources: &Sources, environment: Environment<'_>) -> Result<PathBuf,
     std::path::absolute(&path).map_err(|error| format!("{origin} cannot be found: {error}"))
 }
 
-/// The key that seals what lies in the database, and authenticates decisions beside the App's.
+/// The key that seals what the database holds, and authenticates decisions beside the App's.
 fn key(sources: &Sources, state_dir: &Path) -> Result<SecretString, String> {
     match sources.setting("key-file") {
         Some(setting) => given_key(&setting.path()).map_err(|why| format!("{}: {why}", setting.named())),
@@ -462,7 +462,7 @@ fn sqlite_in(folder: &Path) -> Result<SecretString, String> {
 
 fn database_url(sources: &Sources, state_dir: Option<&Path>) -> Result<SecretString, String> {
     let Some(setting) = sources.setting("database-url") else {
-        // Without a state directory that problem is told already, and this is not used.
+        // Without a state directory that problem is reported already, and this is not used.
         return sqlite_in(state_dir.unwrap_or(Path::new("/")));
     };
     // Never quotes the URL: it may hold a password.

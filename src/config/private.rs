@@ -1,4 +1,4 @@
-//! The state folder and what lies in it are their owner's alone: mirrors of private repositories, the database, keys.
+//! The state folder and its content are their owner's alone: mirrors of private repositories, the database, keys.
 //!
 //! A platform may open it behind Capstan's back: before a pod starts, Kubernetes gives everything on a volume to
 //! `fsGroup`, lets that group read and write it, and sets the set-group-id bit of its folders. So each start closes
@@ -148,7 +148,7 @@ pub(super) fn given_key(path: &Path) -> Result<SecretString, String> {
 
 /// How a file with a secret is open to everybody on this machine, where it is: its mode.
 ///
-/// A mounted Secret of Kubernetes lies in a folder whose name begins with two dots, behind a link. Its mode says nothing:
+/// A mounted Secret of Kubernetes is in a folder whose name begins with two dots, behind a link. Its mode says nothing:
 /// only the containers that mount it see it at all.
 pub(super) fn open_to_everybody(path: &Path) -> Option<u32> {
     let real = fs::canonicalize(path).ok()?;

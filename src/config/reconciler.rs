@@ -1,4 +1,4 @@
-//! The settings of `capstan reconcile`. What it applies, and how, stands in the management cluster itself,
+//! The settings of `capstan reconcile`. What it applies, and how, is in the management cluster itself,
 //! in its Fleets.
 
 use std::net::SocketAddr;
@@ -121,7 +121,7 @@ impl Flags for ReconcileOptions {
     }
 }
 
-/// Everything that `capstan reconcile` is told.
+/// All settings of `capstan reconcile`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReconcilerConfig {
     /// The file that says how to reach the management cluster; `None` for what the environment says.
@@ -207,7 +207,7 @@ impl ReconcilerConfig {
 fn kubeconfig(sources: &Sources) -> Result<Option<PathBuf>, String> {
     let Some(setting) = sources.setting("kubeconfig") else { return Ok(None) };
     let path = setting.path();
-    // Its content is read where it is used; here only a wrong path is told, in the words of the settings.
+    // Its content is read where it is used; here only a wrong path is reported, in the words of the settings.
     match std::fs::metadata(&path) {
         Ok(metadata) if metadata.is_file() => Ok(Some(path)),
         Ok(_) => Err(setting.wrong("is not a file; expected a kubeconfig")),

@@ -21,7 +21,7 @@ use super::{
 /// The folder within the state directory.
 pub(super) const FOLDER: &str = "github-app";
 
-/// What is kept: the setting that it stands for, and its file.
+/// What is kept: the setting whose value it is, and its file.
 const FILES: [(&str, &str); 5] = [
     ("github-app-id", "app-id"),
     ("github-private-key-file", "private-key.pem"),
@@ -34,7 +34,7 @@ const FILES: [(&str, &str); 5] = [
 const INLINE: [&str; 3] =
     ["CAPSTAN_GITHUB_PRIVATE_KEY", "CAPSTAN_GITHUB_WEBHOOK_SECRET", "CAPSTAN_GITHUB_CLIENT_SECRET"];
 
-/// What `capstan serve` is told while there is no App.
+/// The settings of `capstan serve` while there is no App.
 #[derive(Debug)]
 pub struct SetupConfig {
     /// Where the bot will listen.

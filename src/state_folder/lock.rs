@@ -11,7 +11,7 @@ const REMEMBERED: usize = 100;
 /// A state folder that this process has, and no other.
 ///
 /// *Guarantee*: the operating system gives the lock back when the process ends, however it ends, and not before: so
-/// whoever had it before is dead.
+/// the process that had it before is dead.
 #[derive(Debug)]
 pub struct LockedFolder {
     folder: PathBuf,

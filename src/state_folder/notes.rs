@@ -34,7 +34,7 @@ impl Notes for NoteFile {
 
     fn write(&self, note: &str) -> Result<(), String> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        // Whoever deletes the folder under a running process loses what was kept there, and nothing else.
+        // Deleting the folder under a running process loses what was kept there, and nothing else.
         super::make_folder(folder)
             .and_then(|()| super::replace(&self.path, note))
             .map_err(|error| format!("{}: {error}", self.path.display()))

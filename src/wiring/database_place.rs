@@ -18,7 +18,7 @@ pub(super) fn url_of(place: &DatabasePlace) -> Result<SecretString, Failure> {
         .map_err(|error| Failure::Usage(Refusal::Starting, error.to_string()))
 }
 
-/// Refuses one that does not exist: made by whoever opens it here, it would be empty, and not the bot's.
+/// Refuses one that does not exist: made by the process that opens it here, it would be empty, and not the bot's.
 pub(super) fn must_exist(url: &SecretString, refusal: Refusal) -> Result<(), Failure> {
     match Database::missing_file(url.expose_secret()) {
         None => Ok(()),

@@ -35,7 +35,7 @@ pub(crate) fn connect_to_sources(hosts: AllowedHosts) -> Result<Box<dyn Componen
     Ok(Box::new(Fetcher::new(hosts, FetchLimits::default())?))
 }
 
-/// Runs a service until it is told to stop.
+/// Runs a service until the process is asked to stop.
 pub(crate) fn run(service: &Service) -> ExitCode {
     let ended = match service {
         Service::Serve(options) => serve(options),

@@ -10,10 +10,10 @@ use crate::effects::{AnswerNeed, AnswerOf, Effect};
 const LONGEST_ON_CHECK: usize = 800;
 
 /// Says what comes of a request; `untold` is what of it stands nowhere else. `None` where nothing is done for that: ticks
-/// are answered in the dashboard, and a button in the check of its head, which is reported with that at the end of the run.
+/// and orders on the page are answered in the dashboard, and a button in the check of its head, which is reported with that at the end of the run.
 pub fn said(request: &Request, parts: &[Answer], untold: &[Answer]) -> Option<Effect> {
     match &request.origin {
-        Origin::Tick { .. } => None,
+        Origin::Tick { .. } | Origin::Page(_) => None,
         Origin::Button(press) => {
             let words = in_one_line(&told_once(parts), LONGEST_ON_CHECK);
             let words = format!("`{}`, pressed by `{}`: {words}", press.button, press.by);

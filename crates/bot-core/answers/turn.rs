@@ -34,6 +34,10 @@ pub fn turn_of(told: Told<'_>, request: &Request) -> AnswerTurn {
     if request.is_tick() {
         return if retries { AnswerTurn::ElsewhereAndAgain } else { AnswerTurn::Elsewhere };
     }
+    // The page's own answer is the audit trail; what is not noted yet waits for the next run.
+    if request.is_of_page() {
+        return if *kept == Kept::Later { AnswerTurn::Later } else { AnswerTurn::Now };
+    }
     let is_noted = |(at, _): (usize, &Command)| planned.decided.is_in_dashboard(request, at);
     if *kept == Kept::Later && request.carried_out().any(is_noted) {
         return AnswerTurn::Elsewhere;
@@ -74,6 +78,7 @@ pub fn audited(facts: &Facts, scopes: &Scopes, request: &Request, answers: &[Ans
     let carried_out: Vec<usize> = request.carried_out().map(|(at, _)| at).collect();
     let place = match request.id() {
         RequestId::Tick(_) => format!("a tick in #{}", request.number),
+        id @ RequestId::Page(_) => format!("{id} on Capstan's page"),
         id => format!("{id} on #{}", request.number),
     };
     let head = request.pull.as_ref().map_or("-", |pull| pull.head.as_str());

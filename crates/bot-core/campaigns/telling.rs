@@ -8,6 +8,8 @@ use capstan_campaign::settings::{CampaignSettings, WaveSettings};
 use capstan_facts::{AuditEntry, CampaignProgress, CommitStatus, MovingCluster, MovingStage, WaveProgress};
 use capstan_model::tree::CommitId;
 use capstan_model::wording::sentence;
+use capstan_plan::settings::CommandSettings;
+use capstan_plan::verbs::Verb;
 use capstan_report::{CampaignStanding, Fingerprint, Refusal, StatusState};
 
 use jiff::Timestamp;
@@ -44,13 +46,14 @@ pub fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Member]) ->
     }
 }
 
-/// The same in detail. `prefix` is what commands begin with.
+/// The same in detail, for the pages.
 pub fn progress(
     moving: &Moving<'_>,
     decision: &Decision,
     members: &[Member],
-    prefix: &str,
+    commands: &CommandSettings,
 ) -> CampaignProgress {
+    let prefix = commands.prefix.as_str();
     let Moving { settings, release, note } = moving;
     let counted: Vec<&Member> =
         members.iter().filter(|member| !note.memory.skipped.contains(&member.cluster)).collect();
@@ -95,6 +98,7 @@ pub fn progress(
         campaign: settings.name.clone(),
         release: release.to_string(),
         prefix: prefix.to_owned(),
+        ordered_by: commands.principals(Verb::Campaign, None).unwrap_or_default().to_vec(),
         stopped: decision.stopped.clone(),
         skipped: note.memory.skipped.clone(),
         calendar: settings.calendar(),

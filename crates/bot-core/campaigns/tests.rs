@@ -11,6 +11,7 @@ use capstan_plan::proposal::{
     Action, BranchStep, Closer, Command, Leaving, OnHold, Paused, ProposalId, Reviewed, Standing, Wanted,
     WhyLeftOut,
 };
+use capstan_plan::settings::CommandSettings;
 use capstan_plan::upgrade::Upgrade;
 use capstan_plan::verbs::OrderWhat;
 use capstan_report::{DashboardRecord, StatusState};
@@ -502,7 +503,7 @@ fn how_a_campaign_stands_is_told_wave_by_wave() {
             waves,
             [("canary", "1 of 1 done; is under way"), ("rest", "0 of 1 done; waits for canary")]
         );
-        let told = progress(&moving, &decision(&[], Some(by_person())), &members, "/capstan");
+        let told = progress(&moving, &decision(&[], Some(by_person())), &members, &CommandSettings::default());
         let waves: Vec<(u32, u32, &str)> =
             told.waves.iter().map(|wave| (wave.clusters, wave.done_clusters(), wave.state.as_str())).collect();
         assert_eq!(waves, [(1, 1, "is under way"), (1, 0, "waits for canary")]);
@@ -516,7 +517,7 @@ fn how_a_campaign_stands_is_told_wave_by_wave() {
         );
         // All are counted, also those that are not listed.
         let open = Member { standing: Far::Open, ..members[1].clone() };
-        let told = progress(&moving, &decision(&[], None), &vec![open; 600], "/capstan");
+        let told = progress(&moving, &decision(&[], None), &vec![open; 600], &CommandSettings::default());
         assert_eq!((told.waves[1].open, told.clusters.len(), told.left_out), (600, 500, 100));
     });
 }

@@ -33,6 +33,7 @@ impl Facts {
     pub fn proposal_asked(&self, request: &Request) -> Option<ProposalId> {
         match &request.origin {
             Origin::Comment(_) | Origin::Button(_) => self.proposal_of(request.pull.as_ref()?),
+            Origin::Page(_) => None,
             Origin::Tick { about, .. } => about.clone(),
         }
     }
@@ -52,7 +53,7 @@ impl Facts {
     pub fn carrier_of(&self, request: &Request) -> Option<ProposalId> {
         let proposal = self.proposal_asked(request)?;
         match &request.origin {
-            Origin::Comment(_) | Origin::Button(_) => Some(proposal),
+            Origin::Comment(_) | Origin::Button(_) | Origin::Page(_) => Some(proposal),
             Origin::Tick { .. } => Some(self.carrier(&proposal).cloned().unwrap_or(proposal)),
         }
     }
@@ -108,6 +109,7 @@ impl Facts {
     /// What a request is about.
     pub fn about<'a>(&self, request: &'a Request) -> About<'a> {
         match (&request.origin, &request.pull) {
+            (Origin::Page(_), _) => About::These(Vec::new()),
             (Origin::Tick { about, .. }, _) => {
                 let is_whole = |command: &Command| command.verb().is_of_pull_request();
                 let shared = about.as_ref().and_then(|about| self.carrier(about));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_facts::{Comment, Press, PullRequest};
+use capstan_facts::{Comment, PageOrder, Press, PullRequest};
 use capstan_plan::command::{CommandError, CommentId, Denied, Hearing, Push, Right};
 use capstan_plan::proposal::{self, ProposalId, ResultDigest};
 use capstan_plan::verbs::{Command, Effect, OfCluster, OfCommit, Verb};
@@ -22,6 +22,8 @@ pub enum Origin {
     },
     /// By a button of a check.
     Button(Press),
+    /// On Capstan's page.
+    Page(PageOrder),
 }
 
 /// By this an answer finds its request.
@@ -33,6 +35,8 @@ pub enum RequestId {
     Tick(usize),
     /// GitHub's id of the delivery that told of a button.
     Button(String),
+    /// The id under which an order on the page is recorded.
+    Page(String),
 }
 
 impl std::fmt::Display for RequestId {
@@ -41,6 +45,7 @@ impl std::fmt::Display for RequestId {
             Self::Comment(id) => write!(f, "{id}"),
             Self::Tick(at) => write!(f, "tick {at}"),
             Self::Button(id) => write!(f, "button {id}"),
+            Self::Page(id) => f.write_str(id),
         }
     }
 }
@@ -122,12 +127,18 @@ impl Request {
         matches!(self.origin, Origin::Tick { .. })
     }
 
+    /// Whether it was given on Capstan's page.
+    pub const fn is_of_page(&self) -> bool {
+        matches!(self.origin, Origin::Page(_))
+    }
+
     /// By this an answer finds it.
     pub fn id(&self) -> RequestId {
         match &self.origin {
             Origin::Comment(comment) => RequestId::Comment(comment.id),
             Origin::Tick { at, .. } => RequestId::Tick(*at),
             Origin::Button(press) => RequestId::Button(press.delivery.clone()),
+            Origin::Page(order) => RequestId::Page(order.id.clone()),
         }
     }
 

@@ -72,7 +72,9 @@ pub fn notices(board: &Board, ticks: &[(&Request, Vec<Answer>)], now: Timestamp)
     for (request, answers) in ticks {
         let answer = in_one_line(answers, LONGEST_NOTICE);
         let word = request.commands.iter().flatten().next().map_or("?", |command| command.verb().word());
-        let text = format!("{} ticked `{word}`: {answer}", capstan_report::markdown::code(&request.by, 60));
+        let how = if request.is_of_page() { "pressed on Capstan's page" } else { "ticked" };
+        let by = capstan_report::markdown::code(&request.by, 60);
+        let text = format!("{by} {how} `{word}`: {answer}");
         notices.push(Notice { at: now, text });
     }
     newest_notices(notices, MOST_NOTICES)

@@ -11,5 +11,5 @@ pub use self::keep::{
     MOST_NOTICES, earlier_texts, entries, is_answered_now, is_declined, is_same, notices, record,
 };
 pub use self::ticks::{
-    Edited, Editor, by_others, edited, late, said_to_lost, tick_requests, whose, written_over,
+    Edited, Editor, by_others, edited, hearing_of, late, said_to_lost, tick_requests, whose, written_over,
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use capstan_facts::{TextEdit, Ticks};
 use capstan_plan::command::{Hearing, Right};
-use capstan_plan::settings::RepositorySettings;
+use capstan_plan::settings::{CommandSettings, RepositorySettings};
 use capstan_report::markdown::code;
 use capstan_report::{Choice, DashboardReading, EarlierText};
 use jiff::Timestamp;
@@ -120,6 +120,12 @@ pub fn said_to_lost(by: Option<&str>) -> (String, String) {
     (by, text)
 }
 
+/// How far somebody is heard who ticks a box or presses a button of the page.
+pub fn hearing_of(right: Right, settings: &CommandSettings) -> Hearing {
+    let admitted = right >= Right::Read && settings.admits_readers();
+    if right >= Right::Write || admitted { Hearing::Obeyed } else { Hearing::Refused }
+}
+
 /// The requests that the ticks of one person are, in an issue of that number; `before` is how many ticks are requests
 /// already.
 pub fn tick_requests(
@@ -129,8 +135,7 @@ pub fn tick_requests(
     (before, choices): (usize, Vec<Choice>),
     settings: &RepositorySettings,
 ) -> Vec<Request> {
-    let admitted = right >= Right::Read && settings.commands.admits_readers();
-    let hearing = if right >= Right::Write || admitted { Hearing::Obeyed } else { Hearing::Refused };
+    let hearing = hearing_of(right, &settings.commands);
     let mut requests = Vec::new();
     for choice in choices {
         let Some(command) = choice.command() else { continue };

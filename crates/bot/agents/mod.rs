@@ -37,7 +37,8 @@ use self::git_owners::ReadOwners;
 use self::limits::Limiter;
 use capstan_fleet::planner::Planner;
 use capstan_ports::{
-    AgentRecords, Clock, CodeHost, CodeHostError, Jobs, Mirror, MirrorError, RecordsError, RepositoryName,
+    AgentRecords, Clock, CodeHostError, Installations, Jobs, Mirror, MirrorError, RecordsError,
+    RepositoryName,
 };
 
 pub use self::admin::{Invited, Invitee, NotInvited, invite};
@@ -67,7 +68,7 @@ pub struct AgentParts {
     /// Where the bot's jobs are queued.
     pub jobs: Arc<dyn Jobs>,
     /// GitHub.
-    pub host: Arc<dyn CodeHost>,
+    pub host: Arc<dyn Installations>,
     /// Git.
     pub mirror: Arc<dyn Mirror>,
     /// Says what clusters are made of.
@@ -84,7 +85,7 @@ pub struct AgentParts {
 pub struct Agents {
     reconcilers: Reconcilers,
     jobs: Arc<dyn Jobs>,
-    host: Arc<dyn CodeHost>,
+    host: Arc<dyn Installations>,
     mirror: Arc<dyn Mirror>,
     planner: Arc<dyn Planner>,
     clock: Arc<dyn Clock>,

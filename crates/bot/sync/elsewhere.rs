@@ -16,8 +16,8 @@ use capstan_plan::settings::RepositorySettings;
 use super::{OpenFleet, PlannerFailed, Ports, Run, SyncError};
 use capstan_fleet::planner::ReleasesFailed;
 use capstan_ports::{
-    Cause, CheckRecord, CodeHost, CodeHostError, JobRequest, Jobs, MirrorError, Repository, RepositoryName,
-    Snapshot,
+    Cause, CheckRecord, CodeHostError, Installations, JobRequest, Jobs, MirrorError, Repository,
+    RepositoryName, Snapshot,
 };
 
 /// Under this name it is remembered that a commit's consumers were told.
@@ -187,7 +187,7 @@ pub async fn notify_consumers(
 }
 
 /// The installation on an account, unless it is suspended.
-async fn installation_of(host: &dyn CodeHost, owner: &str) -> Result<Option<u64>, CodeHostError> {
+async fn installation_of(host: &dyn Installations, owner: &str) -> Result<Option<u64>, CodeHostError> {
     let installations = host.installations().await?;
     let found = installations
         .iter()

@@ -90,7 +90,7 @@ impl Run<'_> {
                 why.trim_end_matches('.')
             )])),
             Branched::Ends(_) => Ok(not_rendered(&[
-                "there was a push meanwhile: check the branch and repeat the command".to_owned(),
+                "it was closed or pushed to meanwhile: check it and repeat the command".to_owned(),
             ])),
         }
     }
@@ -154,7 +154,7 @@ impl Run<'_> {
             files: CommitFiles::OfClusters(Guarded::together(guarded)),
             message: message(request, &inline.upgrades),
         };
-        let moved = self.performer.bring_branch_up(&branch, None).await?;
+        let moved = self.performer.bring_branch_up(&branch, Some(pull.number)).await?;
         if let Branched::Written(commit) = &moved {
             let detail = format!(
                 "{} on {} in #{} at {commit}, asked for by {}",

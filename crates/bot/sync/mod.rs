@@ -349,6 +349,8 @@ impl Run<'_> {
         let (board, ticks) = self.read_dashboard(&settings, &mut ending).await?;
         commands.extend(ticks);
         commands.extend(self.pressed_buttons(&settings.commands).await?);
+        let noted_in = board.issue.as_ref().map(|issue| issue.number);
+        commands.extend(self.page_orders(&settings.commands, noted_in).await?);
         let consumers = self.consumers_to_notify(&settings).await;
         let consumers =
             ending.isolate(self.repository, "finding who uses its releases", consumers)?.flatten();
@@ -467,6 +469,10 @@ impl Run<'_> {
             .perform(tree_status_without_settings(&self.facts.base.commit, &problem.to_string()))
             .await;
         ending.isolate(self.repository, "reporting what cannot be planned", told)?;
+        for order in &self.hints.orders {
+            let detail = format!("campaign, {}: the settings on the default branch are invalid", order.id);
+            self.performer.audit_by(&order.by, "command-not-possible", detail).await?;
+        }
         let told = self.tell_dashboard(&problem.to_string()).await;
         ending.isolate(self.repository, "keeping the dashboard", told)?;
         Ok(ending)

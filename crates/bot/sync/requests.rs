@@ -9,6 +9,7 @@ use capstan_bot_core::commands::{
     DealtWith, Origin, Overlooked, Request, address, branches_to_see, meant_by, open_subject, readers_of,
     rewritten_by, right_of,
 };
+use capstan_bot_core::dashboard::hearing_of;
 use capstan_bot_core::effects::Effect;
 use capstan_bot_core::facts::{Scopes, Write};
 use capstan_model::tree::CommitId;
@@ -31,6 +32,8 @@ const DAYS_BACK: i64 = 3;
 const MOST_ASKED: usize = 200;
 /// Issues that are read one by one; of more, all recent ones are listed.
 const ISSUES_ONE_BY_ONE: usize = 5;
+/// Orders on the page that one run carries out: more are made by no person.
+const MOST_ORDERS: usize = 100;
 
 /// Whether it can be told what a request's author had seen.
 enum Bound {
@@ -250,6 +253,28 @@ impl Run<'_> {
         Ok(requests)
     }
 
+    /// The orders that people gave to campaigns on the page, each under what GitHub says now that they may. `dashboard` is
+    /// the number of the issue in which they are noted.
+    pub(super) async fn page_orders(
+        &self,
+        settings: &CommandSettings,
+        dashboard: Option<u64>,
+    ) -> Result<Vec<Request>, SyncError> {
+        let (mut requests, mut permissions) = (Vec::new(), BTreeMap::new());
+        for order in self.hints.orders.iter().take(MOST_ORDERS) {
+            let Ok(command) = Verb::Campaign.with(&order.given) else { continue };
+            let right = match self.permission_of(&order.by, &mut permissions).await {
+                Ok(permission) => right_of(permission),
+                Err(SyncError::Host(error)) if error.is_refusal() => Right::None,
+                Err(error) => return Err(error),
+            };
+            let (origin, place) = (Origin::Page(order.clone()), (dashboard.unwrap_or_default(), None));
+            let (by, said) = ((order.by.as_str(), order.at), (right, hearing_of(right, settings)));
+            requests.push(Request::new(origin, place, by, vec![Ok(command)], said));
+        }
+        Ok(requests)
+    }
+
     /// What whoever pressed a button may do in the repository, and whether they are heard.
     pub(super) async fn hear_press(
         &self,
@@ -338,7 +363,7 @@ impl Run<'_> {
         match &request.origin {
             // What Capstan wrote since was not seen either.
             Origin::Comment(_) => self.unseen_on(request, &proposal.branch(), &pull.head, "").await,
-            Origin::Tick { .. } | Origin::Button(_) => Ok(Overlooked::Nothing),
+            Origin::Tick { .. } | Origin::Button(_) | Origin::Page(_) => Ok(Overlooked::Nothing),
         }
     }
 

@@ -40,10 +40,13 @@ impl Run<'_> {
         for (path, blob) in &id.reads {
             let content = match self.ports.mirror.file(home, blob).await? {
                 Some(content) => content,
-                None => match visible(self.ports.host.blob(home, blob).await)? {
-                    Some(content) => content.into(),
-                    None => return Ok(None),
-                },
+                None => {
+                    let Some(contents) = self.ports.host.contents() else { return Ok(None) };
+                    match visible(contents.blob(home, blob).await)? {
+                        Some(content) => content.into(),
+                        None => return Ok(None),
+                    }
+                }
             };
             let Some(more) = release.with(path.clone(), content) else { return Ok(None) };
             release = more;
@@ -55,13 +58,14 @@ impl Run<'_> {
         if let Some(tree) = self.ports.mirror.folder(home, id).await? {
             return Ok(Some(tree));
         }
-        let found = self.ports.host.tree(home, id).await?;
+        let Some(contents) = self.ports.host.contents() else { return Ok(None) };
+        let found = contents.tree(home, id).await?;
         // A record may name any tree, the whole repository's as well: that is no release.
         let Some(files) = found.filter(|files| files.len() <= MOST_FILES) else { return Ok(None) };
         let mut tree = Fetched { id: id.clone(), entries: Vec::new(), contents: BTreeMap::new() };
         let mut bytes = 0;
         for (path, blob) in files {
-            let content = self.ports.host.blob(home, &blob).await?;
+            let content = contents.blob(home, &blob).await?;
             bytes += content.len();
             if bytes > ReleaseContent::MOST_BYTES {
                 return Ok(None);

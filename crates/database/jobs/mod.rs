@@ -18,8 +18,8 @@ use self::statements::{
 pub(super) use self::statements::{ENQUEUE, REVIVE};
 use super::{Database, Engine, corrupt, failed, read, timestamp, transaction, write};
 use capstan_ports::{
-    Arrivals, Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, Press,
-    RecordsError, RepositoryName, Ticks,
+    Arrivals, Cause, ClaimedJob, CommentHint, DeadJob, Fate, Hints, JobRequest, Jobs, Lease, PageOrder,
+    Press, RecordsError, RepositoryName, Ticks,
 };
 
 /// Failures in a row after which a job is dead: about two hours of trying.
@@ -448,11 +448,19 @@ const fn held(rows: u64) -> Lease {
 
 fn collect_hints(rows: Vec<HintRow>) -> Hints {
     let mut hints = Hints::default();
-    for (pull_request, comment, head, delivery, at_ms, by, button, issue, ticked_by, ticks) in rows {
+    for (pull_request, comment, head, delivery, at_ms, by, pressed, issue, ticked_by, ticks) in rows {
         hints.ticks.extend(ticks_of(at_ms, ticked_by, ticks));
-        if let (Some(by), Some(button), Some(head)) = (by, button, head.clone()) {
-            hints.presses.push(Press { at: timestamp(at_ms), delivery, by, button, head });
-            continue;
+        let at = timestamp(at_ms);
+        match (by, pressed, head.clone()) {
+            (Some(by), Some(button), Some(head)) => {
+                hints.presses.push(Press { at, delivery, by, button, head });
+                continue;
+            }
+            (Some(by), Some(given), None) => {
+                hints.orders.push(PageOrder { at, id: delivery, by, given });
+                continue;
+            }
+            _ => {}
         }
         if let (Some(pull_request), Some(comment)) = (pull_request, comment) {
             hints.comments.push(CommentHint {
@@ -473,6 +481,7 @@ fn collect_hints(rows: Vec<HintRow>) -> Hints {
     hints.heads.sort_unstable();
     hints.heads.dedup();
     hints.presses.sort_unstable();
+    hints.orders.sort_unstable();
     hints.ticks.sort_by_key(|ticks| ticks.at);
     hints
 }

@@ -206,16 +206,17 @@ pub(super) async fn moving_campaigns(
 ) -> Result<Vec<ShownCampaign>, RecordsError> {
     const DOING: &str = "reading how far campaigns are";
     let sql = format!(
-        "SELECT j.name, d.issue, m.progress
+        "SELECT m.repository, j.name, d.issue, m.progress
              FROM moving_campaigns m JOIN jobs j ON j.repository = m.repository
              LEFT JOIN dashboards d ON d.repository = m.repository{}
              ORDER BY j.name, m.campaign, m.release LIMIT 200",
         seen.sql
     );
-    let rows: Vec<(String, Option<i64>, String)> = rows!(database, sql, seen, DOING)?;
-    let one = |(repository_name, issue, text): (String, Option<i64>, String)| {
+    let rows: Vec<(i64, String, Option<i64>, String)> = rows!(database, sql, seen, DOING)?;
+    let one = |(repository, repository_name, issue, text): (i64, String, Option<i64>, String)| {
         let progress = readable::<CampaignProgress>(DOING, &repository_name, &text)?;
-        Some(ShownCampaign { repository_name, dashboard: issue.map(i64::cast_unsigned), progress })
+        let (repository, dashboard) = (repository.cast_unsigned(), issue.map(i64::cast_unsigned));
+        Some(ShownCampaign { repository, repository_name, dashboard, progress })
     };
     Ok(rows.into_iter().filter_map(one).collect())
 }

@@ -9,15 +9,13 @@ use async_trait::async_trait;
 use capstan_live::agent::Progress;
 use capstan_report::TargetDetail;
 use sqlx::AssertSqlSafe;
-use ulid::Ulid;
 
-use super::jobs::{ENQUEUE, REVIVE};
 use super::preflights::from_json;
-use super::{Database, corrupt, failed, read, timestamp, transaction};
+use super::{Database, audit, corrupt, enqueue, failed, read, timestamp, transaction};
 use capstan_ports::{
-    Again, Agent, AuditFilter, Cause, ClusterFilter, DeliveryFilter, DeliveryOutcome, Enrolment, Extent,
-    FleetJob, JobState, PageRecords, Part, RecordsError, ShownAudit, ShownCampaign, ShownDelivery,
-    ShownMerge, ShownRepository, ShownRolling, ShownTarget, Sight, VersionShare,
+    Again, Agent, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Enrolment, Extent, FleetJob,
+    JobState, PageRecords, Part, RecordsError, ShownAudit, ShownCampaign, ShownDelivery, ShownMerge,
+    ShownRepository, ShownRolling, ShownTarget, Sight, VersionShare,
 };
 
 type RepositoryRow =
@@ -371,6 +369,15 @@ impl PageRecords for Database {
         Ok(again)
     }
 
+    async fn order(&self, repository: u64, by: &str, given: &str) -> Result<Option<String>, RecordsError> {
+        let order = self
+            .order_rows(repository.cast_signed(), by, given)
+            .await
+            .map_err(failed("recording an order to a campaign"))?;
+        self.work.notify_one();
+        Ok(order)
+    }
+
     async fn look_again(&self, repository: u64, by: &str) -> Result<Again, RecordsError> {
         let again = self
             .look_again_rows(repository.cast_signed(), by)
@@ -397,15 +404,7 @@ impl Database {
             };
             // The job before its delivery, as workers do who claim and complete it: two who lock the same rows in
             // different orders wait for each other on PostgreSQL.
-            sqlx::query(ENQUEUE)
-                .bind(repository)
-                .bind(installation)
-                .bind(name)
-                .bind(Cause::Event.as_str())
-                .bind(now_ms)
-                .bind(REVIVE)
-                .execute(&mut *tx)
-                .await?;
+            enqueue!(tx, now_ms, repository, installation, name);
             // Whoever works on it keeps what it was given; the next claim is given it again.
             sqlx::query(
                 "UPDATE deliveries SET state = 'waiting', lease = NULL
@@ -415,18 +414,45 @@ impl Database {
             .execute(&mut *tx)
             .await?;
             let what = if action.is_empty() { event } else { format!("{event} {action}") };
-            sqlx::query(AUDIT)
-                .bind(Ulid::generate().to_string())
-                .bind(now_ms)
-                .bind(repository)
-                .bind(by)
-                .bind("delivery-replayed")
-                .bind(format!("{what}, delivery {guid}"))
-                .execute(&mut *tx)
-                .await?;
+            audit!(tx, now_ms, repository, by, "delivery-replayed", format!("{what}, delivery {guid}"));
             Again::Queued
         });
         Ok(again)
+    }
+
+    async fn order_rows(
+        &self,
+        repository: i64,
+        by: &str,
+        given: &str,
+    ) -> Result<Option<String>, sqlx::Error> {
+        let (now_ms, id) = (self.now_ms(), format!("page-{}", ulid::Ulid::generate()));
+        let order = transaction!(self, tx => {
+            let found: Option<(i64, String)> =
+                sqlx::query_as("SELECT installation, name FROM jobs WHERE repository = $1")
+                    .bind(repository)
+                    .fetch_optional(&mut *tx)
+                    .await?;
+            let Some((installation, name)) = found else { return Ok(None) };
+            enqueue!(tx, now_ms, repository, installation, name);
+            // As a button of a check that GitHub reports; this one is of no commit.
+            sqlx::query(
+                "INSERT INTO deliveries (guid, event, action, installation, repository, received_at_ms, state,
+                     pressed_by, pressed) VALUES ($1, 'page', 'campaign', $2, $3, $4, 'waiting', $5, $6)",
+            )
+            .bind(&id)
+            .bind(installation)
+            .bind(repository)
+            .bind(now_ms)
+            .bind(by)
+            .bind(storable(given))
+            .execute(&mut *tx)
+            .await?;
+            let detail = format!("{}, {id} on Capstan's page", storable(given));
+            audit!(tx, now_ms, repository, by, "campaign-ordered", detail);
+            Some(id)
+        });
+        Ok(order)
     }
 
     async fn look_again_rows(&self, repository: i64, by: &str) -> Result<Again, sqlx::Error> {
@@ -438,33 +464,13 @@ impl Database {
                     .fetch_optional(&mut *tx)
                     .await?;
             let Some((installation, name)) = found else { return Ok(Again::NotThere) };
-            sqlx::query(ENQUEUE)
-                .bind(repository)
-                .bind(installation)
-                .bind(name)
-                .bind(Cause::Event.as_str())
-                .bind(now_ms)
-                .bind(REVIVE)
-                .execute(&mut *tx)
-                .await?;
-            sqlx::query(AUDIT)
-                .bind(Ulid::generate().to_string())
-                .bind(now_ms)
-                .bind(repository)
-                .bind(by)
-                .bind("look-asked")
-                .bind("requested a new check of the repository on the page")
-                .execute(&mut *tx)
-                .await?;
+            enqueue!(tx, now_ms, repository, installation, name);
+            audit!(tx, now_ms, repository, by, "look-asked", "requested a new check of the repository on the page");
             Again::Queued
         });
         Ok(again)
     }
 }
-
-/// Of a repository, and of no target.
-const AUDIT: &str = "INSERT INTO audit (id, at_ms, repository, actor, action, detail)
-    VALUES ($1, $2, $3, $4, $5, $6)";
 
 /// One more was asked for, to know whether there is more.
 fn part<T>(mut items: Vec<T>, extent: Extent) -> Part<T> {

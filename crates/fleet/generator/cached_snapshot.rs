@@ -11,16 +11,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
+use capstan_model::ids::{ClusterId, ContentId, ReleaseId};
 use capstan_model::tree::{Folder, Tree, TreeId, changed_files};
 use capstan_plan::layout::{self, Layout};
 use capstan_plan::settings::RepositorySettings;
 use capstan_plan::templates::TemplateNames;
-use capstan_plan::upgrade::{Overwrite, SettledConflict};
+use capstan_plan::upgrade::Overwrite;
 use capstan_providers::Supplies;
 
 use super::cached_plan::CachedPlan;
 use super::following::Next;
+use super::instructions::Instructions;
 use super::read_set::Paths;
 use super::wide::Wide;
 
@@ -52,10 +53,7 @@ struct Plans {
 /// What was given to a fleet from outside of its snapshot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FromOutside {
-    pub(super) retarget: BTreeSet<ClusterId>,
-    pub(super) asked: BTreeMap<ClusterId, ReleaseName>,
-    pub(super) settled: BTreeMap<ClusterId, Vec<SettledConflict>>,
-    pub(super) rolled_back: BTreeSet<ClusterId>,
+    pub(super) instructions: BTreeMap<ClusterId, Instructions>,
     pub(super) overwrite: Overwrite,
     pub(super) names: BTreeMap<ClusterId, Arc<TemplateNames>>,
     pub(super) supplies: Arc<Supplies>,

@@ -218,12 +218,13 @@ impl Fleet {
             AppliedBy::Reconciler => self.live_names(&cluster.id).cloned(),
             AppliedBy::Others => None,
         };
+        let instructions = self.instructions(brought_by, &cluster.id);
         let given = StepInputs {
             flux: has_variables.then(|| self.flux_index().post_build(&cluster.id)),
             own_classes: self.own_classes(cluster),
-            retarget: self.retarget_in(brought_by, &cluster.id),
-            settled: self.settled_in(brought_by, &cluster.id),
-            versions: self.versions_in(brought_by, &cluster.id),
+            retarget: instructions.retarget,
+            settled: instructions.settled.clone(),
+            versions: instructions.versions,
             overwrite: self.overwrite.clone(),
             cluster_api: self.cluster_api().cloned(),
             names,
@@ -321,10 +322,7 @@ impl Fleet {
             fleet: Arc::clone(fleet),
             cluster: given.cluster.clone(),
             folder,
-            asked: match given.brought_by == SourceKind::INVENTORY {
-                true => None,
-                false => self.asked(&given.cluster).cloned(),
-            },
+            asked: self.instructions(&given.brought_by, &given.cluster).release.clone(),
             old: given.old.as_ref().map(|old| self.old_release_now(old)),
             brought_by: given.brought_by.clone(),
             said: self.said_of(&given.cluster),
@@ -343,12 +341,13 @@ impl Fleet {
         step: &StepInputs,
     ) -> Option<StepInputs> {
         let mut failed = false;
+        let instructions = self.instructions(brought_by, cluster);
         let again = StepInputs {
             flux: step.flux.as_ref().map(|_| self.flux_index().post_build(cluster)),
             own_classes: self.used(cluster, step.own_classes.keys().map(String::as_str)),
-            retarget: self.retarget_in(brought_by, cluster),
-            settled: self.settled_in(brought_by, cluster),
-            versions: self.versions_in(brought_by, cluster),
+            retarget: instructions.retarget,
+            settled: instructions.settled.clone(),
+            versions: instructions.versions,
             overwrite: self.overwrite.clone(),
             cluster_api: self.cluster_api().cloned(),
             names: match self.applied_by(cluster).ok()? {

@@ -28,6 +28,7 @@ mod following;
 mod gather;
 mod infer;
 mod inputs;
+mod instructions;
 mod inventory_change;
 mod judge;
 pub mod made_folders;
@@ -68,6 +69,7 @@ use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::{FileError, Place, Severity, rules};
 use capstan_model::ids::{ClusterId, ContentId, ReleaseId, ReleaseName};
 use capstan_model::kinds::is_class;
+use capstan_model::source::SourceKind;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_plan::cluster::Cluster;
 use capstan_plan::flux::FluxIndex;
@@ -80,13 +82,14 @@ use capstan_plan::settings::{
     ComponentsRecord, Deletion, EffectiveSettings, REPOSITORY_FILE, RepositorySettings, RuleIds,
 };
 use capstan_plan::templates::{self, NamedTemplate, TemplateNames};
-use capstan_plan::upgrade::{Overwrite, Retarget, SettledConflict, Upgrade, Versions};
+use capstan_plan::upgrade::{Overwrite, Retarget, Upgrade};
 use capstan_providers::Supplies;
 use jiff::civil::Date;
 
 pub(crate) use content::Content;
 pub use first_release::{FirstReleaseFailed, MadeRelease};
 pub use infer::Inferred;
+pub use instructions::Instructions;
 pub use not_possible::NotPossible;
 pub use onboarding::{onboard, templates_alone};
 pub use plan::{Planned, PlannedWithReasons, Summary, UpgradeWithReasons};
@@ -101,6 +104,7 @@ pub use written_inputs::{Misread, WrittenInputs};
 pub(crate) use written_tree::WrittenTree;
 
 use cached_snapshot::CachedSnapshot;
+use instructions::AllInstructions;
 use plan_cache::CachedFleet;
 use planning::Contents;
 use releases::Home;
@@ -123,18 +127,8 @@ pub struct Fleet {
     /// Releases that are in no folder any more, from history.
     past: BTreeMap<ReleaseId, PastRelease>,
     releases: Home,
-    /// Clusters in whose overlay names of rotated templates may be edited.
-    retarget: BTreeSet<ClusterId>,
-    /// Releases that people asked for, by cluster.
-    asked: BTreeMap<ClusterId, ReleaseName>,
-    /// Conflicts that people settled, by cluster.
-    settled: BTreeMap<ClusterId, Vec<SettledConflict>>,
-    /// The same in what the inventory brings.
-    settled_of_inventory: BTreeMap<ClusterId, Vec<SettledConflict>>,
-    /// Clusters in whose overlay names of templates may be edited that the inventory rotates.
-    retarget_of_inventory: BTreeSet<ClusterId>,
-    /// Clusters whose versions and images stay.
-    rolled_back: BTreeSet<ClusterId>,
+    /// What people asked of upgrades.
+    instructions: AllInstructions,
     /// What may be overwritten in clusters whose release is unknown, beside what the settings say.
     overwrite: Overwrite,
     /// Clusters that are not read for others.
@@ -286,38 +280,18 @@ impl Fleet {
         self.names.get(cluster)
     }
 
-    /// Lets the upgrade of a cluster edit, in its overlay, the names of templates that it rotates.
-    pub fn allow_retarget(&mut self, cluster: ClusterId) {
-        self.retarget.insert(cluster);
+    /// Says what people ask of the upgrade that sources of a kind bring to a cluster, beside what they asked before.
+    pub fn instruct(&mut self, kind: SourceKind, cluster: ClusterId, change: impl FnOnce(&mut Instructions)) {
+        self.instructions.change(kind, cluster, change);
     }
 
-    /// Gives the conflicts of a cluster's upgrade that people settled, instead of those that were given before.
-    pub fn settle(&mut self, cluster: ClusterId, settled: Vec<SettledConflict>) {
-        if settled.is_empty() {
-            self.settled.remove(&cluster);
-        } else {
-            self.settled.insert(cluster, settled);
-        }
+    fn instructions(&self, kind: &SourceKind, cluster: &ClusterId) -> &Instructions {
+        self.instructions.of(kind, cluster)
     }
 
-    /// Has a cluster planned to that release, instead of the one that it would be offered; to that again without one.
-    pub fn ask_for(&mut self, cluster: ClusterId, release: Option<ReleaseName>) {
-        match release {
-            Some(release) => drop(self.asked.insert(cluster, release)),
-            None => drop(self.asked.remove(&cluster)),
-        }
-    }
-
-    fn asked(&self, cluster: &ClusterId) -> Option<&ReleaseName> {
-        self.asked.get(cluster)
-    }
-
-    /// Says whether versions and images of a cluster move with its release.
-    pub fn set_versions(&mut self, cluster: ClusterId, versions: Versions) {
-        match versions {
-            Versions::Stay => drop(self.rolled_back.insert(cluster)),
-            Versions::Move => drop(self.rolled_back.remove(&cluster)),
-        }
+    /// The release that people asked for.
+    fn asked_release(&self, cluster: &ClusterId) -> Option<&ReleaseName> {
+        self.instructions(&SourceKind::RELEASE, cluster).release.as_ref()
     }
 
     /// Says what may be overwritten in clusters whose release is unknown.
@@ -325,17 +299,9 @@ impl Fleet {
         self.overwrite = overwrite;
     }
 
-    fn versions(&self, cluster: &ClusterId) -> Versions {
-        if self.rolled_back.contains(cluster) { Versions::Stay } else { Versions::Move }
-    }
-
-    fn settled(&self, cluster: &ClusterId) -> Vec<SettledConflict> {
-        self.settled.get(cluster).cloned().unwrap_or_default()
-    }
-
-    /// Whether that was allowed.
+    /// Whether the upgrade of a cluster to a release may edit names of templates in its overlay.
     pub fn retarget(&self, cluster: &ClusterId) -> Retarget {
-        if self.retarget.contains(cluster) { Retarget::Allowed } else { Retarget::Refused }
+        self.instructions(&SourceKind::RELEASE, cluster).retarget
     }
 
     /// A cluster's files, settings and current release.

@@ -11,6 +11,7 @@ use capstan_plan::upgrade::Overwrite;
 use jiff::civil::Date;
 
 use super::fleet_inputs::ReleasesIn;
+use super::instructions::AllInstructions;
 use super::releases::Home;
 use super::{Fleet, PlanCache, Shared, read_settings};
 
@@ -98,12 +99,7 @@ impl Fleet {
             known: None,
             plan_cache: None,
             provided: BTreeMap::new(),
-            retarget: BTreeSet::new(),
-            asked: BTreeMap::new(),
-            settled: BTreeMap::new(),
-            settled_of_inventory: BTreeMap::new(),
-            retarget_of_inventory: BTreeSet::new(),
-            rolled_back: BTreeSet::new(),
+            instructions: AllInstructions::default(),
             overwrite: Overwrite::default(),
             unread: BTreeSet::new(),
             names: BTreeMap::new(),

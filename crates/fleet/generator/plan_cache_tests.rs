@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use capstan_model::ids::ClusterId;
+use capstan_model::source::SourceKind;
 use capstan_model::tree::{BlobId, EntryKind, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::templates::TemplateNames;
+use capstan_plan::upgrade::Retarget;
 use jiff::civil::date;
 
 use crate::generator::{Fleet, PlanCache, PlanCacheLimits, WrittenInputs};
@@ -46,6 +48,10 @@ struct Snapshot {
 enum Made {
     OfFolders,
     OfFiles,
+}
+
+fn allow_retarget(fleet: &mut Fleet, cluster: &ClusterId) {
+    fleet.instruct(SourceKind::RELEASE, cluster.clone(), |given| given.retarget = Retarget::Allowed);
 }
 
 fn id_of(content: impl Hash) -> String {
@@ -206,7 +212,7 @@ fn look_at(plan_cache: &PlanCache, repository: &Repository, made: Made, why: &st
             fleet.refuse_releases("they do not let it".to_owned());
         }
         let retarget = clusters.iter().filter(|id| repository.retarget.contains(id.as_str()));
-        retarget.for_each(|id| fleet.allow_retarget(id.clone()));
+        retarget.for_each(|id| allow_retarget(fleet, id));
         if let Some(name) = &repository.live_name {
             let names = Arc::new(live_names(name));
             fleet.know_names(clusters.iter().map(|id| (id.clone(), Arc::clone(&names))).collect());
@@ -346,7 +352,7 @@ fn what_a_command_allows_makes_the_plan_anew() {
     let mut fleet =
         Fleet::open_with(&plan_cache, repository.snapshot(Made::OfFolders), date(2026, 1, 1)).unwrap();
     let clusters: Vec<ClusterId> = fleet.clusters().cloned().collect();
-    fleet.allow_retarget(clusters[1].clone());
+    allow_retarget(&mut fleet, &clusters[1]);
     fleet.plan_all_cached();
     assert_eq!(plan_cache.counts().planned, 4);
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use capstan_model::ids::{ClusterId, ContentId};
+use capstan_model::source::SourceKind;
 use capstan_plan::classes::classes_used;
 use capstan_plan::upgrade::Upgrade;
 
@@ -93,7 +94,7 @@ impl Fleet {
 
     fn cached_or_made(&self, id: &ClusterId) -> Result<(Arc<Upgrade>, Option<Arc<CachedPlan>>), Refused> {
         let Some(known) = &self.known else {
-            return self.plan(id, self.asked(id)).map(|upgrade| (Arc::new(upgrade), None));
+            return self.plan(id, self.asked_release(id)).map(|upgrade| (Arc::new(upgrade), None));
         };
         if let Some(kept) = self.kept(id)
             && self.inputs_now(known.given(), &kept.given).as_ref() == Some(&kept.given)
@@ -102,7 +103,7 @@ impl Fleet {
             return Ok((Arc::clone(&kept.upgrade), Some(kept)));
         }
         known.count_planned();
-        let asked = self.asked(id);
+        let asked = self.asked_release(id);
         let gathered = self.gather(id, asked)?;
         let given = gathered.inputs(known.given(), asked);
         let follows = follows(&gathered.offered, &given);
@@ -124,10 +125,7 @@ impl Fleet {
     /// What was given from outside of the snapshot.
     fn provided_from_outside(&self) -> FromOutside {
         FromOutside {
-            retarget: self.retarget.clone(),
-            asked: self.asked.clone(),
-            settled: self.settled.clone(),
-            rolled_back: self.rolled_back.clone(),
+            instructions: self.instructions.of_kind(&SourceKind::RELEASE),
             overwrite: self.overwrite.clone(),
             names: self.names.clone(),
             supplies: Arc::clone(&self.supplies),

@@ -21,7 +21,7 @@ use capstan_plan::merge::AppliedBy;
 use capstan_plan::path::{Direction, NotOffered, Offer, Outcome, Step as PathStep};
 use capstan_plan::proposal::Scope;
 use capstan_plan::settings::Deletion;
-use capstan_plan::upgrade::{Retarget, SettledConflict, Upgrade, ValuesCourse, ValuesStep, Versions};
+use capstan_plan::upgrade::{Retarget, Upgrade, ValuesCourse, ValuesStep};
 use jiff::civil::Date;
 
 use super::cached_plan::CachedPlan;
@@ -274,42 +274,6 @@ impl Fleet {
             };
         let (values, now) = subject.values(self, &templates);
         Ok(values.findings.is_empty() && now == record)
-    }
-
-    /// The settled conflicts of a cluster in what that kind of source brings.
-    pub(super) fn settled_in(&self, brought_by: &SourceKind, id: &ClusterId) -> Vec<SettledConflict> {
-        match *brought_by == SourceKind::INVENTORY {
-            true => self.settled_of_inventory.get(id).cloned().unwrap_or_default(),
-            false => self.settled(id),
-        }
-    }
-
-    /// Whether names in a cluster's overlay may follow what that kind of source brings.
-    pub(super) fn retarget_in(&self, brought_by: &SourceKind, id: &ClusterId) -> Retarget {
-        match *brought_by == SourceKind::INVENTORY {
-            true if self.retarget_of_inventory.contains(id) => Retarget::Allowed,
-            true => Retarget::Refused,
-            false => self.retarget(id),
-        }
-    }
-
-    /// Whether versions move with what that kind of source brings.
-    pub(super) fn versions_in(&self, brought_by: &SourceKind, id: &ClusterId) -> Versions {
-        if *brought_by == SourceKind::INVENTORY { Versions::Move } else { self.versions(id) }
-    }
-
-    /// [`Self::settle`] of what the inventory brings.
-    pub fn settle_of_inventory(&mut self, cluster: ClusterId, settled: Vec<SettledConflict>) {
-        if settled.is_empty() {
-            self.settled_of_inventory.remove(&cluster);
-        } else {
-            self.settled_of_inventory.insert(cluster, settled);
-        }
-    }
-
-    /// [`Self::allow_retarget`] of what the inventory brings.
-    pub fn allow_retarget_of_inventory(&mut self, cluster: ClusterId) {
-        self.retarget_of_inventory.insert(cluster);
     }
 
     /// The tombstone of a cluster that is to go; `None` where it stands already, or there is no such cluster.

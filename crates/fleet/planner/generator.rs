@@ -52,11 +52,6 @@ pub struct Generator {
     render_reads: RenderReads,
 }
 
-/// The folder to which a proposal brings what the inventory says of it.
-fn of_inventory(proposal: &ProposalId) -> Option<&ClusterId> {
-    proposal.target.id().filter(|_| proposal.kind == SourceKind::INVENTORY)
-}
-
 /// The folder that a proposal brings to a release; `None` where it is of another source, or of several clusters.
 fn of_release(proposal: &ProposalId) -> Option<&ClusterId> {
     proposal.target.id().filter(|_| proposal.kind == SourceKind::RELEASE)
@@ -479,31 +474,26 @@ impl OpenFleet for Fleet {
     }
 
     fn allow_retarget(&mut self, proposal: &ProposalId) {
-        if let Some(id) = of_release(proposal) {
-            Self::allow_retarget(self, id.clone());
-        }
-        if let Some(id) = of_inventory(proposal) {
-            Self::allow_retarget_of_inventory(self, id.clone());
+        if let Some(id) = proposal.target.id() {
+            self.instruct(proposal.kind.clone(), id.clone(), |given| given.retarget = Retarget::Allowed);
         }
     }
 
     fn ask_for(&mut self, proposal: &ProposalId, release: Option<ReleaseName>) {
         if let Some(id) = of_release(proposal) {
-            Self::ask_for(self, id.clone(), release);
+            self.instruct(SourceKind::RELEASE, id.clone(), |given| given.release = release);
         }
     }
 
     fn settle(&mut self, proposal: &ProposalId, settled: Vec<SettledConflict>) {
-        if let Some(id) = of_release(proposal) {
-            Self::settle(self, id.clone(), settled);
-        } else if let Some(id) = of_inventory(proposal) {
-            Self::settle_of_inventory(self, id.clone(), settled);
+        if let Some(id) = proposal.target.id() {
+            self.instruct(proposal.kind.clone(), id.clone(), |given| given.settled = settled);
         }
     }
 
     fn set_versions(&mut self, proposal: &ProposalId, versions: Versions) {
         if let Some(id) = of_release(proposal) {
-            Self::set_versions(self, id.clone(), versions);
+            self.instruct(SourceKind::RELEASE, id.clone(), |given| given.versions = versions);
         }
     }
 

@@ -121,14 +121,9 @@ impl Templates {
         for name in self.rendered() {
             let mut result = None;
             for fuel in FUELS {
-                if left < fuel {
-                    let finding = Finding::new(rules::TEMPLATE_LIMIT, over_all(name));
-                    findings.push(finding.maybe_place(self.whole(name)));
-                    left = 0;
-                    result = None;
-                    break;
-                }
-                environment.set_fuel(Some(fuel));
+                // A template that needs less than what is left has it.
+                let given = fuel.min(left);
+                environment.set_fuel(Some(given));
                 let run = Run {
                     templates: self,
                     environment: &environment,
@@ -140,11 +135,16 @@ impl Templates {
                 let output = run.output(name);
                 // A run that fails is charged with all that it might have taken.
                 let taken = Some(noted.load(Ordering::Relaxed)).filter(|taken| *taken > 0 && output.is_ok());
-                let taken = taken.unwrap_or(fuel).min(fuel);
+                let taken = taken.unwrap_or(given).min(given);
                 left -= taken;
                 self.steps.fetch_add(taken, Ordering::Relaxed);
-                let is_over = output.as_ref().is_err_and(is_limit) && fuel != FUELS[FUELS.len() - 1];
-                if !is_over {
+                let is_over = output.as_ref().is_err_and(is_limit);
+                if is_over && given < fuel {
+                    let finding = Finding::new(rules::TEMPLATE_LIMIT, over_all(name));
+                    findings.push(finding.maybe_place(self.whole(name)));
+                    break;
+                }
+                if !is_over || fuel == FUELS[FUELS.len() - 1] {
                     result = Some(run.file(name, output));
                     break;
                 }

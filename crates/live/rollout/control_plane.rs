@@ -5,6 +5,7 @@ use super::course::Verdict;
 use super::facts::{self, made_before};
 use super::numbers::rolling;
 use super::own_fields::own_fields;
+use super::owner::annotation;
 use super::pair::{Pair, some};
 use super::pointer::At;
 use capstan_model::kinds;
@@ -27,6 +28,7 @@ impl ClusterChange<'_> {
         own.surely.iter().for_each(|path| verdict.definitely(path));
         own.notes.into_iter().for_each(|note| verdict.note(note));
         own.perhaps.iter().for_each(|path| verdict.perhaps(path));
+        refreshed_in_place(&mut verdict, pair);
         let (numbers, mut replacing) = rolling(&mut verdict, pair);
         if kind == facts::K0S && deletes_first(pair, numbers.after) {
             replacing.surge = Some(0);
@@ -58,6 +60,16 @@ impl ClusterChange<'_> {
             verdict.note(said("Machines", time));
         }
     }
+}
+
+/// An annotation with which Canonical's machines are upgraded where they are.
+pub(super) fn refreshed_in_place(verdict: &mut Verdict, pair: Pair<'_>) {
+    let wanted = |value| annotation(value, facts::CANONICAL_IN_PLACE);
+    let Some(to) = wanted(pair.after).filter(|to| wanted(pair.before) != Some(to)) else { return };
+    verdict.scales(&format!("/metadata/annotations/{}", facts::CANONICAL_IN_PLACE.replace('/', "~1")));
+    verdict.note(format!(
+        "Canonical Kubernetes is refreshed to `{to}` on the machines that are there: none is replaced for it."
+    ));
 }
 
 /// Where an object says its version.

@@ -54,6 +54,10 @@ pub(super) const K0S_MAY_ROLL: &[&str] =
 /// takes the edit up at its next look, in the copies that it makes for each group.
 pub(super) const TAKEN_UP_IN_PLACE: &[&str] = &["KubeadmConfigTemplate", "RKE2ConfigTemplate"];
 
+/// Canonical Kubernetes refreshes its snap to this on the machines that are there (canonical/cluster-api-k8s, on
+/// MachineDeployments, and on Machines by its control plane).
+pub(super) const CANONICAL_IN_PLACE: &str = "v1beta2.k8sd.io/in-place-upgrade-to";
+
 /// What is said of machines whose strategy is `OnDelete`.
 pub(super) const ON_DELETE: &str = "`OnDelete`: machines are replaced only when somebody deletes them.";
 

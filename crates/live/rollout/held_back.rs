@@ -17,10 +17,10 @@ struct Hold<'g> {
 pub(super) enum GroupTurn {
     /// It follows at once.
     Takes,
-    /// It is left as it is.
-    Waits,
-    /// It was held back before, and still is: where it is behind, it is left as it is.
-    MayWait,
+    /// It is left as it is, for this annotation.
+    Waits(String),
+    /// It was held back before, and still is by this annotation: where it is behind, it is left as it is.
+    MayWait(String),
     /// Nothing holds it back any more. Where it is behind, it follows: this field tells it.
     Released(String),
 }
@@ -29,8 +29,8 @@ impl GroupTurn {
     /// Of the group in these lists.
     pub(super) fn of(groups: [&[Group<'_>]; 2], group: &Group<'_>, is_upgraded: bool) -> Self {
         match (hold(groups[0], group), hold(groups[1], group)) {
-            (_, Some(_)) if is_upgraded => Self::Waits,
-            (Some(_), Some(_)) => Self::MayWait,
+            (_, Some(is)) if is_upgraded => Self::Waits(is.words()),
+            (Some(_), Some(is)) => Self::MayWait(is.words()),
             (Some(was), None) if !is_upgraded => Self::Released(was.field(groups[1])),
             _ => Self::Takes,
         }
@@ -55,6 +55,10 @@ fn hold<'g>(groups: &'g [Group<'g>], group: &Group<'_>) -> Option<Hold<'g>> {
 }
 
 impl Hold<'_> {
+    fn words(&self) -> String {
+        format!("annotation `{}` of `{}`", self.annotation, self.holder.name)
+    }
+
     /// Where its annotation stood; its list, where the group that had it is gone.
     fn field(&self, after: &[Group<'_>]) -> String {
         let holder = after.iter().find(|o| o.list == self.holder.list && o.name == self.holder.name);

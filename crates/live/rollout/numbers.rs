@@ -3,6 +3,7 @@
 use super::course::Verdict;
 use super::owner::{Replacing, replacing, replicas};
 use super::pair::Pair;
+use super::sequence::{Deployment, Strategy};
 
 /// The machines that one owner wants, or one group of a topology, before and after; `None` where Git does not
 /// say.
@@ -51,7 +52,12 @@ impl Numbers {
         Some(match self.scale() {
             None => format!("At most {surge} more and {unavailable} fewer than wanted at a time."),
             Some((before, after)) => {
-                bounds(before.max(after.saturating_add(surge)), before.min(after.saturating_sub(unavailable)))
+                let strategy = match replacing.strategy.as_str() {
+                    "OnDelete" => Strategy::OnDelete,
+                    _ => Strategy::RollingUpdate { surge, unavailable },
+                };
+                let (most, least) = Deployment { replicas: after, strategy }.bounds(before)?;
+                bounds(most, least)
             }
         })
     }

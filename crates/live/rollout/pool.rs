@@ -80,7 +80,7 @@ impl ClusterChange<'_> {
             match effect {
                 PoolEffect::Replaces => verdict.definitely(field),
                 PoolEffect::ProviderDecides => verdict.perhaps(field),
-                PoolEffect::OnlyNew => only_new.push(field),
+                PoolEffect::OnlyNew | PoolEffect::NotYet => only_new.push(field),
                 PoolEffect::InPlace => {}
             }
         }
@@ -101,7 +101,13 @@ impl ClusterChange<'_> {
             verdict.replaces(Some(0));
             let why = facts.why_kept().map(|why| format!("{why}: no instance is replaced."));
             let why = why.unwrap_or_else(|| "No instance is replaced for this.".to_owned());
-            verdict.note(format!("{why} Only new instances get the change."));
+            let is_read = found.iter().any(|(effect, _)| *effect == PoolEffect::OnlyNew);
+            let who = if is_read {
+                "Only new instances get the change."
+            } else {
+                "New instances get the change once another field of the launch template or the bootstrap data changes."
+            };
+            verdict.note(format!("{why} {who}"));
         }
         verdict
     }

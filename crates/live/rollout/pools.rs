@@ -18,16 +18,18 @@ pub(crate) enum PoolEffect {
     Replaces,
     /// They stay as they are; only new ones get it.
     OnlyNew,
+    /// They stay as they are, and new ones get it with the next change that the provider compares.
+    NotYet,
     /// Nothing: a count, or what the provider sets on them where they are.
     InPlace,
     /// Only the provider could tell.
     ProviderDecides,
 }
 
-use PoolEffect::{InPlace, OnlyNew, ProviderDecides, Replaces};
+use PoolEffect::{InPlace, NotYet, OnlyNew, ProviderDecides, Replaces};
 
 /// Whether a setting of the infrastructure object keeps all instances as they are.
-enum Keeping {
+pub(super) enum Keeping {
     Never,
     /// Where this field is true.
     Where(&'static str),
@@ -35,20 +37,20 @@ enum Keeping {
     Unless(&'static str),
 }
 
-struct PoolRow {
-    kind: &'static str,
+pub(super) struct PoolRow {
+    pub(super) kind: &'static str,
     /// The first that a field is at or below decides; then [`SHARED`], then `rest`.
-    fields: &'static [(&'static str, PoolEffect)],
-    rest: PoolEffect,
+    pub(super) fields: &'static [(&'static str, PoolEffect)],
+    pub(super) rest: PoolEffect,
     /// The version of Kubernetes, unless the object sets this field.
-    version: PoolEffect,
-    but_for: &'static str,
+    pub(super) version: PoolEffect,
+    pub(super) but_for: &'static str,
     /// Another name of the bootstrap secret.
-    bootstrap: PoolEffect,
-    keeping: Keeping,
+    pub(super) bootstrap: PoolEffect,
+    pub(super) keeping: Keeping,
     /// What its Cluster's infrastructure, or control plane, adds to each pool.
-    of_cluster: &'static [&'static str],
-    how: &'static str,
+    pub(super) of_cluster: &'static [&'static str],
+    pub(super) how: &'static str,
 }
 
 /// A kind whose provider decides.
@@ -69,7 +71,7 @@ const UNKNOWN: PoolRow =
 
 /// Fields that replace no instance whatever the provider: bounds of the count, tags, and what is set on nodes that are
 /// there.
-const SHARED: &[&str] = &[
+pub(super) const SHARED: &[&str] = &[
     "/spec/additionalTags",
     "/spec/maxSize",
     "/spec/minSize",
@@ -78,7 +80,7 @@ const SHARED: &[&str] = &[
     "/spec/scaling",
 ];
 
-const TABLE: &[PoolRow] = &[
+pub(super) const TABLE: &[PoolRow] = &[
     PoolRow {
         kind: "AWSMachinePool",
         fields: &[
@@ -86,15 +88,15 @@ const TABLE: &[PoolRow] = &[
             ("/spec/awsLaunchTemplate/additionalSecurityGroups", Replaces),
             ("/spec/awsLaunchTemplate/ami", Replaces),
             ("/spec/awsLaunchTemplate/capacityReservationId", Replaces),
-            ("/spec/awsLaunchTemplate/capacityReservationPreference", OnlyNew),
+            ("/spec/awsLaunchTemplate/capacityReservationPreference", NotYet),
             ("/spec/awsLaunchTemplate/enclaveOptions", Replaces),
             ("/spec/awsLaunchTemplate/iamInstanceProfile", Replaces),
             ("/spec/awsLaunchTemplate/instanceMetadataOptions", Replaces),
             ("/spec/awsLaunchTemplate/instanceType", Replaces),
-            ("/spec/awsLaunchTemplate/marketType", OnlyNew),
-            ("/spec/awsLaunchTemplate/nonRootVolumes", OnlyNew),
+            ("/spec/awsLaunchTemplate/marketType", NotYet),
+            ("/spec/awsLaunchTemplate/nonRootVolumes", NotYet),
             ("/spec/awsLaunchTemplate/privateDnsName", Replaces),
-            ("/spec/awsLaunchTemplate/rootVolume", OnlyNew),
+            ("/spec/awsLaunchTemplate/rootVolume", NotYet),
             ("/spec/awsLaunchTemplate/spotMarketOptions", Replaces),
             ("/spec/awsLaunchTemplate/sshKeyName", Replaces),
             // How the image is looked up.
@@ -244,7 +246,7 @@ impl<'v> PoolFacts<'v> {
     }
 
     fn kept(&self, effect: PoolEffect) -> PoolEffect {
-        if effect != InPlace && self.why_kept().is_some() { OnlyNew } else { effect }
+        if !matches!(effect, InPlace | NotYet) && self.why_kept().is_some() { OnlyNew } else { effect }
     }
 
     fn is_true(&self, field: &str) -> bool {

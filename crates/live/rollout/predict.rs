@@ -7,12 +7,14 @@ use super::control_plane::managed_control_plane;
 use super::course::Verdict;
 use super::elsewhere::InOneVersion;
 use super::facts;
+use super::kubeadm_workers::{skips, wait_for_minor};
 use super::owner::{Owner, annotation, replicas};
 use super::pair::Pair;
 use super::pointer::At;
 use super::topology::topology;
 use capstan_kustomize::render::{RenderedObject, in_versions_of};
 use capstan_kustomize::schema::Schemas;
+use capstan_model::kinds::preflight::PreflightCheck;
 use capstan_model::kinds::{KindRole, Workers, is_cluster, role_of};
 use capstan_plan::classes::Elsewhere;
 use capstan_plan::merge::AppliedBy;
@@ -61,27 +63,11 @@ pub(super) fn predict(
     for rollout in &mut found {
         let replaced = rollout.course.replaced != Some(0) && !is_cluster(&rollout.object);
         if control_plane_upgrades && rollout.course.order == Some(2) && replaced {
-            rollout.course.notes.extend(beside_control_plane(rollout, applied).map(str::to_owned));
+            rollout.course.notes.extend(change.beside_control_plane(rollout).map(str::to_owned));
         }
     }
+    wait_for_minor(&mut found, &change);
     found
-}
-
-/// What the upgrade of the control plane in the same change does to these workers.
-///
-/// The preflight checks are those of the MachineSet controller: nobody holds back a MachinePool outside of a topology.
-fn beside_control_plane(rollout: &Rollout, applied: AppliedBy) -> Option<&'static str> {
-    let is_pool = role_of(&rollout.object) == Some(KindRole::Workers(Workers::Pool));
-    match applied {
-        AppliedBy::Reconciler => Some("Waits until the control plane is done."),
-        AppliedBy::Others if !is_pool => Some(
-            "Applied together with the control plane. If Cluster API's preflight checks are enabled, they hold back new workers until it is stable.",
-        ),
-        AppliedBy::Others if gets_version(rollout) => Some(
-            "Applied together with the control plane, but nothing holds back a MachinePool. Its kubelets may be newer than the API server: change the control plane first.",
-        ),
-        AppliedBy::Others => None,
-    }
 }
 
 fn gets_version(rollout: &Rollout) -> bool {
@@ -89,6 +75,29 @@ fn gets_version(rollout: &Rollout) -> bool {
 }
 
 impl ClusterChange<'_> {
+    /// What the upgrade of the control plane in the same change does to these workers.
+    ///
+    /// The preflight checks are those of the MachineSet controller: nobody holds back a MachinePool outside of a topology.
+    fn beside_control_plane(&self, rollout: &Rollout) -> Option<&'static str> {
+        let is_pool = role_of(&rollout.object) == Some(KindRole::Workers(Workers::Pool));
+        match self.applied {
+            AppliedBy::Reconciler => Some("Waits until the control plane is done."),
+            AppliedBy::Others if !is_pool => {
+                let checks = [PreflightCheck::ControlPlaneIsStable, PreflightCheck::KubernetesVersionSkew];
+                let is_free = checks.into_iter().all(|check| skips(&self.after, &rollout.object, check));
+                Some(if is_free {
+                    "Applied together with the control plane, and an annotation skips the preflight checks that would hold back new workers. Their kubelets may be newer than the API server: change the control plane first."
+                } else {
+                    "Applied together with the control plane. If Cluster API's preflight checks are enabled, they hold back new workers until it is stable."
+                })
+            }
+            AppliedBy::Others if gets_version(rollout) => Some(
+                "Applied together with the control plane, but nothing holds back a MachinePool. Its kubelets may be newer than the API server: change the control plane first.",
+            ),
+            AppliedBy::Others => None,
+        }
+    }
+
     fn of(&self, old: &RenderedObject) -> Option<Rollout> {
         let owner = Owner::of(&old.id, &old.value)?;
         let Some(new) = self.after.get(&key(&old.id)) else {

@@ -1,12 +1,15 @@
 //! Clusters with a managed topology: the control plane, then the worker groups.
 
-use super::class::{Cause, ClassSides, Comparison, Group, Outcome, Strategies, changed_variables, groups};
+use super::class::{
+    Cause, ClassSides, Comparison, Group, Outcome, Strategies, changed_variables, groups, machine_template,
+};
 use super::course::Verdict;
-use super::facts::{self, CONCURRENCY, DEFER_UPGRADE, HOLD_UPGRADE};
+use super::facts::{self, CONCURRENCY};
 use super::held_back::{GroupTurn, is_held_back};
 use super::numbers::Numbers;
 use super::owner::annotation;
 use super::pointer::At;
+use super::pools::{PoolEffect, PoolFacts};
 use super::upgrade_course::UpgradeCourse;
 use capstan_plan::merge::AppliedBy;
 use capstan_plan::upgrade::RolloutPart;
@@ -160,9 +163,9 @@ impl<'c, 'v> Change<'c, 'v> {
         let (mut created, mut deleted) = (numbers.created(), numbers.deleted());
         let is_scaled = created.is_some_and(|some| some > 0) || deleted.is_some_and(|some| some > 0);
         let mut of_group = Verdict::default();
-        let replaced = if matches!(turn, GroupTurn::Waits) {
+        let replaced = if let GroupTurn::Waits(holder) = &turn {
             (created, deleted) = (Some(0), Some(0));
-            notes.add(group, format!("Its version stays until somebody removes the annotation (`{DEFER_UPGRADE}` or `{HOLD_UPGRADE}`). Cluster API refuses a later version until then."));
+            notes.add(group, format!("Its version stays until somebody removes the {holder}. Cluster API refuses a later version until then."));
             if let (true, Some(before), Some(after)) = (is_scaled, numbers.before, numbers.after) {
                 notes.add(group, format!("Its count stays {before} until it follows, and is {after} then."));
             }
@@ -178,20 +181,45 @@ impl<'c, 'v> Change<'c, 'v> {
                 notes.add(group, "Nothing holds back its upgrade any more. If its machines are behind, they are replaced now.".to_owned());
                 perhaps = true;
             }
-            match (self.upgraded || own || rolls, perhaps) {
+            let upgraded = match self.version_effect(group) {
+                _ if !self.upgraded => false,
+                PoolEffect::Replaces => true,
+                PoolEffect::ProviderDecides => {
+                    perhaps = true;
+                    false
+                }
+                PoolEffect::OnlyNew | PoolEffect::InPlace | PoolEffect::NotYet => {
+                    notes.add(group, "The new version alone replaces no instance of this pool.".to_owned());
+                    false
+                }
+            };
+            match (upgraded || own || rolls, perhaps) {
                 (true, _) => numbers.replaced_in(self.course.times(group)),
                 (false, true) => None,
                 (false, false) => Some(0),
             }
         };
-        let may_wait = matches!(turn, GroupTurn::MayWait);
-        if may_wait && of_group.doubt() {
-            notes.add(group, "An annotation holds back its upgrade. If it is behind, nothing of this reaches it until it follows.".to_owned());
-        }
+        let may_wait = if let GroupTurn::MayWait(holder) = &turn {
+            if of_group.doubt() {
+                notes.add(group, format!("The {holder} holds back its upgrade. If it is behind, nothing of this reaches it until it follows."));
+            }
+            true
+        } else {
+            false
+        };
         verdict.add(of_group);
         let replaced = replaced.filter(|replaced| !may_wait || *replaced == 0);
         let name = group.name.clone();
         RolloutPart { name, replaced, created, deleted, order: order(group) }
+    }
+
+    /// What another version does to the machines of a group: to those of a pool by its infrastructure, where the class is
+    /// known.
+    fn version_effect(&self, group: &Group<'_>) -> PoolEffect {
+        let sides = self.sides.both().filter(|_| group.list == "machinePools");
+        let made = sides.and_then(|sides| machine_template(sides[1], group));
+        let kind = made.as_ref().and_then(|made| made.get("kind")?.as_str());
+        kind.map_or(PoolEffect::Replaces, |kind| PoolFacts::of(kind, made.as_ref()).version())
     }
 
     /// Fields of the group itself that replace its machines.

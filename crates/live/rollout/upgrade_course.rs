@@ -5,6 +5,7 @@ use super::pointer::At;
 use capstan_model::chained_upgrade::{control_plane_steps, worker_steps};
 use capstan_model::version::KubernetesVersion;
 use capstan_model::wording::list;
+use capstan_plan::templates::ClassUpgrade;
 use capstan_yaml::Value;
 
 /// How a topology goes from one version to another.
@@ -28,15 +29,10 @@ impl UpgradeCourse {
         if !from.minor().skips(to.minor()) {
             return Self::Once;
         }
-        if class.at("/spec/upgrade/external/generateUpgradePlanExtension").is_some() {
-            return Self::Extension;
-        }
-        let listed = class.at("/spec/kubernetesVersions").and_then(Value::as_array);
-        let listed: Vec<KubernetesVersion> = listed
-            .into_iter()
-            .flatten()
-            .filter_map(|version| KubernetesVersion::parse(version.as_str()?))
-            .collect();
+        let listed = match ClassUpgrade::of(class) {
+            ClassUpgrade::Extension => return Self::Extension,
+            ClassUpgrade::Listed(listed) => listed,
+        };
         let Some(steps) = control_plane_steps(&listed, &from, &to) else { return Self::Once };
         Self::Chain {
             versions: steps.into_iter().map(ToString::to_string).collect(),

@@ -1,6 +1,7 @@
 //! MachineDeployments and MachineSets.
 
 use super::cluster_change::ClusterChange;
+use super::control_plane::refreshed_in_place;
 use super::course::Verdict;
 use super::facts;
 use super::numbers::rolling;
@@ -18,6 +19,7 @@ impl ClusterChange<'_> {
             }
         }
         self.references(&mut verdict, pair);
+        refreshed_in_place(&mut verdict, pair);
         if owner == Owner::Set {
             let changed = verdict.is_definite();
             rolling(&mut verdict, pair);

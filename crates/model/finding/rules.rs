@@ -66,11 +66,13 @@ entries! {
     KIND_CHANGED: "kind-changed", Warning, Free;
     KUBERNETES_API_REMOVED: "kubernetes-api-removed", Error, Free;
     KUBERNETES_DOWNGRADE: "kubernetes-downgrade", Error, Never;
+    KUBERNETES_MINOR_BREAKS: "kubernetes-minor-breaks", Error, Free;
     KUBERNETES_MINOR_SKIP: "kubernetes-minor-skip", Error, Free;
     KUBERNETES_VERSION_UNSUPPORTED: "kubernetes-version-unsupported", Warning, Free;
     KUBERNETES_VERSION_WITHOUT_V: "kubernetes-version-without-v", Warning, Free;
     KUBERNETES_WORKERS_AHEAD: "kubernetes-workers-ahead", Error, Free;
     KUBERNETES_WORKERS_BEHIND: "kubernetes-workers-behind", Error, Free;
+    KUBERNETES_WORKERS_CANNOT_GROW: "kubernetes-workers-cannot-grow", Warning, Free;
     KUSTOMIZATION_NOT_MERGED: "kustomization-not-merged", Error, Free;
     LIST_WITHOUT_KEY: "list-without-key", Warning, Free;
     MISSING_REFERENCE: "missing-reference", Warning, Free;

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`names`] | names of kinds, for whoever looks objects up by them |
 //! | [`naming`] | which fields name other objects, by the table and by their shape |
+//! | [`preflight`] | what is checked before a MachineSet makes a machine |
 //! | `readers` | which versions of other projects' kinds are read field by field, and where |
 //! | `row` | what a row says, and whether it fits a kind |
 //! | `table` | the rows, with their sources |
@@ -20,6 +21,7 @@
 
 pub mod names;
 pub mod naming;
+pub mod preflight;
 mod readers;
 mod row;
 mod table;

@@ -146,6 +146,14 @@ fn values_that_lack_and_values_of_nothing_are_told_together() {
             &[("CLUSTER_NAME", "peu01"), ("PODS", "10.0.0.0/16"), ("OWN", "v1.31.0")],
             &["`OWN` is aws/v1.0.0's own variable: its capstan.yaml gives it a value, for all clusters"],
         ),
+        // The name of the workers is quoted, and that of the cluster is not.
+        (
+            &whole[..],
+            &[("CLUSTER_NAME", "n"), ("PODS", "10.0.0.0/16")],
+            &[
+                "aws/v1.0.0/base/cluster.yaml:1: with these values, YAML reads the name of Cluster ${CLUSTER_NAME} as a boolean or a number, not as text: give another value, or quote the name in the release",
+            ],
+        ),
     ] {
         let refused = made(&release(files), "gauss/peu01/base", &FolderShape::default(), given).unwrap_err();
         assert_eq!(refused.to_string().lines().collect::<Vec<_>>(), expected, "{given:?}");

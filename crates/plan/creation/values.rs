@@ -37,7 +37,14 @@ pub(super) fn troubles(new: &NewCluster<'_>, facts: &ClusterFacts) -> Result<Vec
     let known = variables(release);
     let unknown = new.variables.keys().filter(|name| !known.contains(*name));
     let mut troubles: Vec<String> = unknown.map(|name| no_variable(release, &known, name)).collect();
-    troubles.extend(unbound(new, facts)?.into_iter().map(|(name, places)| without_value(&name, &places)));
+    let merge = merged(new, facts)?;
+    troubles.extend(merge.unbound.into_iter().map(|(name, places)| without_value(&name, &places)));
+    troubles.extend(merge.nameless.into_iter().map(|(place, object)| {
+        format!(
+            "{}: with these values, YAML reads the name of {object} as a boolean or a number, not as text: give another value, or quote the name in the release",
+            place.without_column()
+        )
+    }));
     Ok(troubles)
 }
 
@@ -58,8 +65,15 @@ fn no_variable(release: &Source, known: &BTreeSet<String>, name: &str) -> String
     }
 }
 
-/// Variables without a value, each with where an object first names it.
-fn unbound(new: &NewCluster<'_>, facts: &ClusterFacts) -> Result<BTreeMap<String, Vec<Place>>, NotMade> {
+/// What the merge into nothing says of the values.
+struct OfValues {
+    /// Variables without a value, each with where objects name it.
+    unbound: BTreeMap<String, Vec<Place>>,
+    /// Objects that have no name with these values.
+    nameless: Vec<(Place, String)>,
+}
+
+fn merged(new: &NewCluster<'_>, facts: &ClusterFacts) -> Result<OfValues, NotMade> {
     let base = Base::read(facts)?;
     let input = MergeInput {
         base: &base,
@@ -80,7 +94,7 @@ fn unbound(new: &NewCluster<'_>, facts: &ClusterFacts) -> Result<BTreeMap<String
             unbound.entry(name.clone()).or_default().push(place);
         }
     }
-    Ok(unbound)
+    Ok(OfValues { unbound, nameless: merge.nameless })
 }
 
 /// Where a release's document has a field: its line where the text is the file's own, else the document's.

@@ -23,6 +23,8 @@ pub(crate) struct ClusterMerge {
     pub(crate) ambiguous: Vec<Ambiguity>,
     /// Fragments that speak of nothing.
     pub(crate) unmatched: Vec<(Place, String)>,
+    /// Objects that come and that the values of variables leave without a name: YAML reads it as no text.
+    pub(crate) nameless: Vec<(Place, String)>,
     /// Variables to which two places of the cluster's objects give two values.
     pub(crate) contradictions: Vec<(String, Found, Found)>,
     /// Objects in whose place others come.

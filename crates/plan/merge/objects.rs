@@ -137,7 +137,10 @@ impl<'a> Work<'_, 'a> {
                 continue;
             }
             let node = self.instantiated(self.new, piece);
-            let Some(id) = identity(&node) else { continue };
+            let Some(id) = identity(&node) else {
+                out.nameless.push((piece.place.clone(), describe(piece)));
+                continue;
+            };
             let known = absent.entry(id.clone()).or_default();
             if known.is_empty() {
                 order.push(id);

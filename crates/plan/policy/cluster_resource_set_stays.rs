@@ -5,7 +5,9 @@ use super::rule::{About, Rule};
 use capstan_kustomize::render::{Placed, RenderedObject, diff_placed};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::{KindRole, role_of};
-use capstan_model::object::FieldPath;
+use capstan_model::object::{FieldPath, ObjectId};
+use capstan_yaml::YamlFile;
+use capstan_yaml::manifest::identity;
 
 pub(super) struct ClusterResourceSetStays;
 
@@ -36,9 +38,9 @@ impl Rule for ClusterResourceSetStays {
                 continue;
             };
             no_longer_listed(old, new, verdicts);
-            if new.placed.text_at(&["spec", "strategy"]) != Some("Reconcile") {
-                verdicts.extend(resources(new).iter().filter_map(|listed| applied_once(change, new, listed)));
-            }
+            let is_reconciled = new.placed.text_at(&["spec", "strategy"]) == Some("Reconcile");
+            let told = if is_reconciled { dropped } else { applied_once };
+            verdicts.extend(resources(new).iter().filter_map(|listed| told(change, new, listed)));
         }
     }
 }
@@ -65,6 +67,36 @@ fn applied_once(
     let verdict =
         Finding::new(rules::CLUSTER_RESOURCE_SET_STAYS, message).object(&new.id).path(&changed.path);
     Some(verdict.place(place))
+}
+
+/// A resource that loses a document, though the set deletes nothing.
+fn dropped(change: &Evidence<'_>, set: &RenderedObject, (kind, name): &(String, String)) -> Option<Finding> {
+    let of_set = |object: &&RenderedObject| object.id.namespace == set.id.namespace;
+    let new = change.after.named(kind, name).find(of_set)?;
+    let old = change.old(new)?;
+    let kept = documents(new);
+    let (path, gone) =
+        documents(old).into_iter().find(|(_, id)| !kept.iter().any(|(_, other)| other == id))?;
+    let message = format!(
+        "{} brings {kind} {name}, which no longer has {gone}. `strategy: Reconcile` updates what is in it and deletes nothing: delete that there by hand",
+        set.id
+    );
+    let place = change.nearest_place(old, new, &path);
+    let verdict = Finding::new(rules::CLUSTER_RESOURCE_SET_STAYS, message).object(&new.id).path(&path);
+    Some(verdict.place(place))
+}
+
+/// The objects in a resource, each with its field.
+fn documents(resource: &RenderedObject) -> Vec<(FieldPath, ObjectId)> {
+    let mut found = Vec::new();
+    for field in ["data", "stringData"] {
+        for (key, value) in resource.placed.field(field).map(Placed::entries).unwrap_or_default() {
+            let Some(file) = value.as_str().and_then(|text| YamlFile::read(text).ok()) else { continue };
+            let ids = file.documents().iter().filter_map(|document| identity(&document.root));
+            found.extend(ids.map(|id| (FieldPath::of_keys([field, key]), id)));
+        }
+    }
+    found
 }
 
 /// Kinds and names of what a set lists.

@@ -6,7 +6,7 @@ use crate::boundary::{Labels, selectors};
 use capstan_kustomize::render::{RenderedObject, diff_placed};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::kinds::is_cluster;
-use capstan_model::object::{FieldPath, ObjectId};
+use capstan_model::object::{FieldPath, ObjectId, Step};
 
 pub(super) struct HelmChartProxy;
 
@@ -47,6 +47,9 @@ impl Rule for HelmChartProxy {
     }
 
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        for proxy in change.before.objects.iter().filter(|object| is_chart_proxy(&object.id)) {
+            uninstalls(change, proxy, verdicts);
+        }
         for (old, new) in change.pairs().filter(|(_, new)| is_chart_proxy(&new.id)) {
             let found = if new.placed.text_at(&["spec", "reconcileStrategy"]) == Some("InstallOnce") {
                 stays(old, new)
@@ -60,6 +63,73 @@ impl Rule for HelmChartProxy {
             );
         }
     }
+}
+
+/// Clusters that stay and that a proxy selects no longer, since it goes or since their labels or its selector change; and
+/// changed labels that its values name.
+fn uninstalls(change: &Evidence<'_>, old: &RenderedObject, verdicts: &mut Vec<Finding>) {
+    let new = change.after.object(&old.id);
+    let selected = change.pairs().filter(|(before, after)| is_cluster(&after.id) && selects(old, before));
+    for (before, after) in selected {
+        let Some(new) = new else {
+            let message = format!(
+                "{} is removed, and the add-on provider uninstalls its Helm release from {}: everything that it brought into the cluster goes, for example the network",
+                old.id, after.id
+            );
+            let verdict = Finding::new(rules::HELM_CHART_PROXY, message).object(&old.id);
+            verdicts.push(verdict.path(&FieldPath::root()).place(old.origin()));
+            continue;
+        };
+        let is_label = |path: &FieldPath| path.to_string().starts_with("/metadata/labels");
+        let changed: Vec<FieldPath> = diff_placed(&after.id, &before.placed, &after.placed)
+            .into_iter()
+            .map(|one| one.path)
+            .filter(is_label)
+            .collect();
+        if !selects(new, after) {
+            let message = format!(
+                "{} selects {} no longer, and the add-on provider uninstalls its Helm release there: everything that it brought into the cluster goes, for example the network",
+                new.id, after.id
+            );
+            let (blamed, path) = match changed.first() {
+                Some(path) => ((before, after), path.clone()),
+                None => ((old, new), FieldPath::of_keys(["spec", "clusterSelector"])),
+            };
+            let place = change.nearest_place(blamed.0, blamed.1, &path);
+            let verdict = Finding::new(rules::HELM_CHART_PROXY, message).object(&blamed.1.id);
+            verdicts.push(verdict.path(&path).place(place));
+            continue;
+        }
+        let template = new.placed.text_at(&["spec", "valuesTemplate"]).unwrap_or_default();
+        for path in changed.iter().filter(|path| names_label(template, path)) {
+            let message = format!(
+                "`valuesTemplate` of {} names this label of {}, so the add-on provider upgrades its Helm release there",
+                new.id, after.id
+            );
+            let place = change.nearest_place(before, after, path);
+            let verdict = Finding::new(rules::HELM_CHART_PROXY, message).object(&after.id).path(path);
+            verdicts.push(verdict.place(place));
+        }
+    }
+}
+
+/// Whether a template of values names a label: by a path, or by `index` with its name.
+fn names_label(template: &str, path: &FieldPath) -> bool {
+    let Some(Step::Key(key)) = path.steps().last() else { return false };
+    let by_path = template.match_indices(".Cluster.metadata.labels.").any(|(at, found)| {
+        let rest = template[at + found.len()..].strip_prefix(key.as_str());
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    });
+    by_path || template.contains(".Cluster.metadata.labels") && template.contains(&format!("\"{key}\""))
+}
+
+/// Whether a proxy selects a Cluster.
+fn selects(proxy: &RenderedObject, target: &RenderedObject) -> bool {
+    proxy.id.namespace == target.id.namespace
+        && selectors(&proxy.id, &proxy.value).iter().any(|selected| {
+            let labels = labels(target);
+            selected.selector.selects(target.id.namespace.as_deref(), &target.id.name, &labels)
+        })
 }
 
 /// What makes the add-on provider uninstall the release.
@@ -95,13 +165,6 @@ fn fight(cluster: &Survey<'_>, one: &RenderedObject, other: &RenderedObject) -> 
     let release = |proxy: &RenderedObject| {
         let text = |field| proxy.placed.text_at(&["spec", field]).filter(|text| !text.is_empty());
         Some((text("releaseName")?.to_owned(), text("namespace").unwrap_or("default").to_owned()))
-    };
-    let selects = |proxy: &RenderedObject, target: &RenderedObject| {
-        proxy.id.namespace == target.id.namespace
-            && selectors(&proxy.id, &proxy.value).iter().any(|selected| {
-                let labels = labels(target);
-                selected.selector.selects(target.id.namespace.as_deref(), &target.id.name, &labels)
-            })
     };
     release(one).is_some_and(|name| release(other) == Some(name))
         && cluster

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::evidence::Survey;
+use super::kubeadm::{KubeadmField, kubeadm_config};
 use super::kubernetes::Role;
 use super::removed_apis::removed;
 use super::rule::{About, Rule};
@@ -17,14 +18,6 @@ pub(super) struct KubernetesApiRemoved;
 
 static ABOUT: About =
     About::new(rules::KUBERNETES_API_REMOVED, include_str!("../../../docs/rules/kubernetes-api-removed.md"));
-
-/// The files of kubeadm's configuration, by kind.
-const FILES: [(&str, &[&str]); 4] = [
-    ("KubeadmControlPlane", &["spec", "kubeadmConfigSpec", "files"]),
-    ("KubeadmControlPlaneTemplate", &["spec", "template", "spec", "kubeadmConfigSpec", "files"]),
-    ("KubeadmConfigTemplate", &["spec", "template", "spec", "files"]),
-    ("KubeadmConfig", &["spec", "files"]),
-];
 
 impl Rule for KubernetesApiRemoved {
     fn about(&self) -> &'static About {
@@ -48,13 +41,8 @@ impl Rule for KubernetesApiRemoved {
                     }
                 }
             }
-            let Some((_, keys)) = FILES.iter().find(|(kind, _)| *kind == object.id.kind) else { continue };
-            let path = FieldPath::of_keys(*keys);
-            for (at, file) in object.placed.at(keys).map(Placed::items).unwrap_or_default().iter().enumerate()
-            {
-                if let Some(content) = file.field("content") {
-                    inside(object, content, target, &path.index(at).key("content"), verdicts);
-                }
+            for content in kubeadm_config(object).iter().flat_map(KubeadmField::files) {
+                inside(object, content.placed, target, &content.path, verdicts);
             }
         }
     }

@@ -4,8 +4,8 @@ use super::evidence::{Evidence, Survey};
 use super::kubernetes::{Role, Wanted};
 use super::kubernetes_steps::{spot, steps};
 use super::rule::{About, Rule};
-use super::topology_version::{class_of, offered};
-use capstan_model::chained_upgrade::control_plane_steps;
+use super::topology_version::class_of;
+use crate::templates::ClassUpgrade;
 use capstan_model::finding::{Finding, rules};
 use capstan_model::version::{KubernetesMinor, KubernetesVersion};
 
@@ -62,13 +62,8 @@ impl Rule for KubernetesMinorSkip {
 fn chained(cluster: &Survey<'_>, from: &KubernetesVersion, wanted: &Wanted<'_>) -> bool {
     let topology = cluster.object(wanted.object).and_then(|object| object.placed.at(&["spec", "topology"]));
     let Some(topology) = topology else { return false };
-    let extension = ["spec", "upgrade", "external", "generateUpgradePlanExtension"];
-    if class_of(cluster, topology).is_some_and(|class| class.placed.at(&extension).is_some()) {
-        return true;
-    }
-    let listed: Vec<KubernetesVersion> =
-        offered(cluster, topology).into_iter().filter_map(KubernetesVersion::parse).collect();
-    control_plane_steps(&listed, from, &wanted.version).is_some()
+    class_of(cluster, topology)
+        .is_some_and(|class| ClassUpgrade::of(&class.value).leads(from, &wanted.version))
 }
 
 fn words(old: &KubernetesVersion, new: &KubernetesVersion) -> String {

@@ -96,7 +96,7 @@ pub(super) fn class_of<'a>(cluster: &Survey<'a>, topology: &Placed) -> Option<&'
 }
 
 /// The versions that a topology's class lists, where the folder renders the class and it lists any.
-pub(super) fn offered<'a>(cluster: &Survey<'a>, topology: &Placed) -> Vec<&'a str> {
+fn offered<'a>(cluster: &Survey<'a>, topology: &Placed) -> Vec<&'a str> {
     let class = class_of(cluster, topology);
     let versions = class.and_then(|class| class.placed.at(&["spec", "kubernetesVersions"]));
     versions.map(Placed::items).unwrap_or_default().iter().filter_map(Placed::as_str).collect()

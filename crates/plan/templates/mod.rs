@@ -41,6 +41,7 @@
 //!
 //! [U12]: self#u12
 
+mod class_upgrade;
 mod foundation;
 mod live;
 mod naming;
@@ -49,6 +50,7 @@ mod rename;
 mod role;
 mod values;
 
+pub use class_upgrade::ClassUpgrade;
 pub use foundation::{Foundation, Replaced, foundations, replaced};
 pub use live::{LiveTemplate, MisreadNames, TemplateNames};
 pub use naming::{SpecDigest, base_name, rotated_name, spec_hash, split_suffix};

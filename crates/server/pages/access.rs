@@ -1,9 +1,9 @@
-//! Who looks at the pages, through which door, and what a form must carry to be believed.
+//! Who looks at the pages, through which door, and what a form must carry to be accepted.
 //!
 //! | door | who |
 //! |---|---|
-//! | the internal listener on a loopback address | whoever uses this machine: sees and does everything, and signs in nowhere |
-//! | the internal listener on any other address | nobody: whoever reaches it has proved nothing |
+//! | the internal listener on a loopback address | people who use this machine: they see and do everything without signing in, but order no campaign |
+//! | the internal listener on any other address | nobody: reaching it proves nothing |
 //! | the public listener | people who signed in at GitHub; without a configured sign-in there are no pages at all |
 //!
 //! The loopback door answers only to names of this machine itself, so that a site whose name was pointed at 127.0.0.1
@@ -11,7 +11,8 @@
 //! `Origin`), and only with the token that stood on the page: another site cannot read that.
 //!
 //! *Who may have things done?* Whoever may write in the repository: they may have the bot look again anyway, by a push
-//! or a comment, so that a button gives them nothing that they have not got. Who may only read may not.
+//! or a comment, so that a button gives them nothing that they have not got. Who may only read may not. A campaign is
+//! stopped and resumed as by a comment: the run that does it asks GitHub what the person may ([`capstan_bot::page_orders`]).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,10 +26,11 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 
 use super::Site;
-use super::query::address;
+use super::query::{Fields, address};
+use capstan_bot::page_orders::may_order;
 use capstan_bot::visitors::Person;
 use capstan_listener::answer::Refusal;
-use capstan_ports::Sight;
+use capstan_ports::{ShownCampaign, Sight};
 
 /// The cookie that holds a session: by its prefix browsers take it over https (and from this machine) alone, for this
 /// host and all of its paths.
@@ -96,9 +98,23 @@ impl Visitor {
         }
     }
 
+    /// Whether they are shown the buttons that stop and resume a campaign. GitHub says who may, and it knows nobody of
+    /// those at this machine.
+    pub(super) fn may_order(&self, campaign: &ShownCampaign) -> bool {
+        match self {
+            Self::Local { .. } => false,
+            Self::Person(person) => may_order(person, campaign.repository, &campaign.progress),
+        }
+    }
+
     /// Whether the form that they send comes from a page that they were shown. It is read here, so that nobody who
-    /// takes a form forgets what it must carry.
-    pub(super) async fn believes(&self, site: &Site, headers: &HeaderMap, body: Body) -> Result<(), Refusal> {
+    /// takes a form forgets what it must carry. The fields of a form that does are returned.
+    pub(super) async fn believes(
+        &self,
+        site: &Site,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<Fields, Refusal> {
         let form = site.form(headers, body).await?;
         let refuse = |why: &str| {
             Refusal::new(
@@ -123,7 +139,7 @@ impl Visitor {
         if own.is_empty() || verify_slices_are_equal(token, own).is_err() {
             return Err(refuse("the form's token is missing or wrong"));
         }
-        Ok(())
+        Ok(form)
     }
 }
 

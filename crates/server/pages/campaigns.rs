@@ -1,13 +1,20 @@
 //! `GET /campaigns`, and a page for each campaign: its waves with their progress, which clusters wait for what, and its
 //! windows and freezes on a time line.
+//!
+//! Buttons stop and resume it. What they ask for is recorded, and carried out by the repository's next run as a comment
+//! would be: that run asks GitHub what the person may, and the audit trail has its answer.
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Redirect, Response};
+use capstan_bot::page_orders::CampaignButton;
 use capstan_campaign::simulation::{Event, Happening, History, Sample, TimeLine, picture_until_now};
 use capstan_campaign::time::{Calendar, open_times};
+use capstan_listener::answer::Refusal;
 use capstan_ports::{
-    CampaignProgress, MovingCluster, MovingStage, RecordsError, ShownCampaign, WaveProgress,
+    AuditFilter, CampaignProgress, MovingCluster, MovingStage, RecordsError, ShownCampaign, WaveProgress,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,7 +22,7 @@ use super::Site;
 use super::access::Visitor;
 use super::frame::{Titled, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
-use super::query::path;
+use super::query::{Fields, address, extent, path};
 
 /// The time line shows at least so much of the past and of what comes.
 const PAST: SignedDuration = SignedDuration::from_hours(24);
@@ -68,10 +75,23 @@ struct ListedCampaign {
 #[template(
     ext = "html",
     source = r##"<p class="quiet"><a href="{{ repository_url }}">{{ repository }}</a></p>
+{% if let Some(answer) = answer %}<p class="answer" role="status"><span class="badge mood-{{ answer.mood }}">{{ answer.word }}</span> {{ answer.sentence }}</p>
+{% endif %}{% if let Some(token) = form_token %}<div class="orders">
+  {% if stop.is_some() %}<form class="filters" method="post" action="{{ order_path }}">
+    <input type="hidden" name="token" value="{{ token }}"><input type="hidden" name="do" value="stop">
+    <label>Reason <input name="reason" maxlength="200" placeholder="optional"></label>
+    <button>Stop the campaign</button>
+  </form>{% endif %}
+  {% if resume.is_some() %}<form class="filters" method="post" action="{{ order_path }}">
+    <input type="hidden" name="token" value="{{ token }}"><input type="hidden" name="do" value="resume">
+    <button>Resume the campaign</button>
+  </form>{% endif %}
+</div>
+{% endif %}<p class="quiet">{{ who_may }}{% if let Some(command) = stop %} A comment <code>{{ command }}</code> on {% if let Some(dashboard) = dashboard %}<a href="{{ dashboard }}">the dashboard issue</a>{% else %}the dashboard issue{% endif %} stops it.{% endif %}{% if let Some(command) = resume %} A comment <code>{{ command }}</code> on {% if let Some(dashboard) = dashboard %}<a href="{{ dashboard }}">the dashboard issue</a>{% else %}the dashboard issue{% endif %} resumes it.{% endif %}</p>
 {% for one in releases %}
 <section aria-labelledby="release-{{ loop.index }}">
   <h2 id="release-{{ loop.index }}">{{ one.release }}</h2>
-  <p><span class="badge mood-{{ one.mood }}">{{ one.state }}</span>{% if let Some(stopped) = one.stopped %} since {{ stopped.0 }}: {{ stopped.1 }}{% endif %} A comment <code>{{ one.command }}</code> on {% if let Some(dashboard) = dashboard %}<a href="{{ dashboard }}">the dashboard issue</a>{% else %}the dashboard issue{% endif %} {% if one.stopped.is_some() %}continues{% else %}stops{% endif %} it.</p>
+  <p><span class="badge mood-{{ one.mood }}">{{ one.state }}</span>{% if let Some(stopped) = one.stopped %} since {{ stopped.0 }}: {{ stopped.1 }}{% endif %}</p>
   {% if !one.skipped.is_empty() %}<p>It continues without {% for skipped in one.skipped %}{% if !loop.first %}, {% endif %}<a href="{{ skipped.1 }}">{{ skipped.0 }}</a>{% endfor %}.</p>{% endif %}
   <div class="scroll" role="region" tabindex="0" aria-label="Time line of {{ one.release }}">{{ one.picture }}</div>
   <p class="quiet key"><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="done" width="10" height="10"/></svg>done <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="window" width="10" height="10"/></svg>a window is open <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="freeze" width="10" height="10"/></svg>frozen</p>
@@ -117,12 +137,30 @@ struct ListedCampaign {
 {% endfor %}
 "##
 )]
-struct CampaignContent {
+struct CampaignContent<'a> {
     repository: String,
     repository_url: String,
     /// The address of the dashboard issue.
     dashboard: Option<String>,
+    /// What its forms carry, where the visitor is shown them.
+    form_token: Option<&'a str>,
+    /// Where its forms go.
+    order_path: String,
+    /// The command that stops it, where a release in it continues.
+    stop: Option<String>,
+    /// The command that resumes it, where a release in it is stopped.
+    resume: Option<String>,
+    who_may: String,
+    /// What became of the order that the address names.
+    answer: Option<OrderAnswer>,
     releases: Vec<ShownRelease>,
+}
+
+/// What became of an order.
+struct OrderAnswer {
+    word: &'static str,
+    mood: &'static str,
+    sentence: String,
 }
 
 /// A release that moves through the campaign.
@@ -132,8 +170,6 @@ struct ShownRelease {
     mood: &'static str,
     /// Since when it is stopped, and why.
     stopped: Option<(String, Html)>,
-    /// The command that stops it, or continues it.
-    command: String,
     /// Names and addresses.
     skipped: Vec<(String, String)>,
     picture: Html,
@@ -174,8 +210,10 @@ pub(super) async fn show(
     visitor: Visitor,
     State(site): State<Site>,
     Path((owner, name, campaign)): Path<(String, String, String)>,
+    RawQuery(query): RawQuery,
 ) -> Response {
-    shown(&site, &visitor, &format!("{owner}/{name}"), &campaign)
+    let order = Fields::parse(&query.unwrap_or_default()).text("order");
+    shown(&site, &visitor, (&format!("{owner}/{name}"), &campaign), &order)
         .await
         .unwrap_or_else(|error| unavailable(&error))
 }
@@ -183,8 +221,8 @@ pub(super) async fn show(
 async fn shown(
     site: &Site,
     visitor: &Visitor,
-    repository: &str,
-    campaign: &str,
+    (repository, campaign): (&str, &str),
+    order: &str,
 ) -> Result<Response, RecordsError> {
     let stamp = site.records.stamp(&visitor.sight()).await?;
     let wanted = site.records.moving_campaign(&visitor.sight(), repository, campaign).await?;
@@ -192,7 +230,18 @@ async fn shown(
     let repository_url = site.repository_url(&first.repository_name);
     let release =
         |one: &ShownCampaign| release(&one.progress, &one.repository_name, &repository_url, site.clock.now());
+    let may_order = first.dashboard.is_some() && visitor.may_order(first);
+    let command = |button: CampaignButton, is_wanted: bool| {
+        is_wanted.then(|| format!("{} campaign {} of {campaign}", first.progress.prefix, button.as_str()))
+    };
+    let is_stopped = |one: &ShownCampaign| one.progress.stopped.is_some();
     let content = CampaignContent {
+        form_token: may_order.then(|| visitor.form_token()),
+        order_path: format!("{}/order", path(&["campaigns", &first.repository_name, campaign])),
+        stop: command(CampaignButton::Stop, !wanted.iter().all(is_stopped)),
+        resume: command(CampaignButton::Resume, wanted.iter().any(is_stopped)),
+        who_may: who_may(visitor, first),
+        answer: answer(site, visitor, &first.repository_name, order).await?,
         repository: first.repository_name.clone(),
         dashboard: first.dashboard.map(|issue| format!("{repository_url}/issues/{issue}")),
         releases: wanted.iter().map(release).collect(),
@@ -204,6 +253,106 @@ async fn shown(
         &Titled { title: campaign, here: "/campaigns", stamp: Some(stamp) },
         &content,
     ))
+}
+
+pub(super) async fn order(
+    visitor: Visitor,
+    State(site): State<Site>,
+    Path((owner, name, campaign)): Path<(String, String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let fields = match visitor.believes(&site, &headers, body).await {
+        Ok(fields) => fields,
+        Err(refusal) => return refusal.into_response(),
+    };
+    ordered(&site, &visitor, (&format!("{owner}/{name}"), &campaign), &fields)
+        .await
+        .unwrap_or_else(|error| unavailable(&error))
+}
+
+async fn ordered(
+    site: &Site,
+    visitor: &Visitor,
+    (repository, campaign): (&str, &str),
+    fields: &Fields,
+) -> Result<Response, RecordsError> {
+    let moving = site.records.moving_campaign(&visitor.sight(), repository, campaign).await?;
+    let Some(first) = moving.first() else { return Ok(not_there()) };
+    if !visitor.may_order(first) {
+        let sentence = "You may not stop or resume this campaign: its page says who may";
+        let refusal = Refusal::new(StatusCode::FORBIDDEN, sentence);
+        return Ok(refusal.because(&format_args!("{} may not", visitor.name())).into_response());
+    }
+    let button = CampaignButton::parse(&fields.text("do"));
+    let Some(given) = button.and_then(|button| button.given(campaign, &fields.text("reason"))) else {
+        let sentence = "The form must ask for `stop` or `resume`, with a reason of at most 200 characters";
+        let refusal = Refusal::new(StatusCode::BAD_REQUEST, sentence);
+        return Ok(refusal.because(&"the form asks for no command").into_response());
+    };
+    let Some(id) = site.records.order(first.repository, visitor.name(), &given).await? else {
+        return Ok(not_there());
+    };
+    tracing::info!(repository = %first.repository_name, actor = visitor.name(), command = %given, order = %id, "ordered on the page");
+    let page = path(&["campaigns", &first.repository_name, campaign]);
+    Ok(Redirect::to(&address(&page, &[("order", &id)])).into_response())
+}
+
+/// Who may stop and resume a campaign.
+fn who_may(visitor: &Visitor, campaign: &ShownCampaign) -> String {
+    let besides: Vec<String> = campaign.progress.ordered_by.iter().map(ToString::to_string).collect();
+    let besides = match besides.as_slice() {
+        [] => String::new(),
+        named => format!(", and by the settings {}", named.join(", ")),
+    };
+    let mut words = format!("Administrators of the repository{besides} may stop and resume it.");
+    if visitor.login().is_none() {
+        words.push_str(" The buttons are shown to people who sign in through GitHub.");
+    } else if campaign.dashboard.is_none() {
+        words.push_str(" The buttons need the dashboard issue, where Capstan records it.");
+    }
+    words
+}
+
+/// What became of an order on this page, as the audit trail says; `None` where it knows none of that id.
+async fn answer(
+    site: &Site,
+    visitor: &Visitor,
+    repository: &str,
+    order: &str,
+) -> Result<Option<OrderAnswer>, RecordsError> {
+    if !order.starts_with("page-") {
+        return Ok(None);
+    }
+    let filter =
+        AuditFilter { text: order.to_owned(), repository: repository.to_owned(), ..AuditFilter::default() };
+    let found = site.records.audit_trail(&visitor.sight(), &filter, extent(1, 10)).await?.items;
+    let action =
+        found.iter().map(|entry| entry.action.as_str()).find(|action| action.starts_with("command-"));
+    Ok(found.first().map(|entry| order_answer(&entry.actor, action)))
+}
+
+fn order_answer(by: &str, action: Option<&str>) -> OrderAnswer {
+    let (word, mood, sentence) = match action {
+        None => (
+            "recorded",
+            "waits",
+            format!(
+                "Capstan carries out the order of {by} when it next looks at the repository, usually within seconds."
+            ),
+        ),
+        Some("command-carried-out") => {
+            ("done", "good", format!("The order of {by} was carried out. Its effect is shown below."))
+        }
+        Some("command-refused") => {
+            ("refused", "bad", format!("GitHub or the settings do not allow {by} to do this."))
+        }
+        Some(_) => {
+            let why = "The dashboard issue or the audit trail says why";
+            ("not possible", "bad", format!("The order of {by} was not carried out. {why}."))
+        }
+    };
+    OrderAnswer { word, mood, sentence }
 }
 
 fn listed(one: &ShownCampaign) -> ListedCampaign {
@@ -278,12 +427,6 @@ fn release(
         state,
         mood,
         stopped: progress.stopped.as_ref().map(|stop| (minute(stop.at), words(&stop.why))),
-        command: format!(
-            "{} campaign {} of {}",
-            progress.prefix,
-            if progress.stopped.is_some() { "resume" } else { "stop" },
-            progress.campaign
-        ),
         skipped: progress.skipped.iter().map(|one| (one.to_string(), cluster_url(one.as_str()))).collect(),
         picture: Html::made(time_line(progress, now)),
         waves: progress.waves.iter().enumerate().map(wave).collect(),
@@ -430,6 +573,7 @@ mod tests {
             campaign: "fleet".to_owned(),
             release: "aws/v22.0.0".to_owned(),
             prefix: "/capstan".to_owned(),
+            ordered_by: Vec::new(),
             stopped: None,
             skipped: BTreeSet::from([id("gauss/lab")]),
             calendar: Calendar {

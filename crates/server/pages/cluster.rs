@@ -1,4 +1,4 @@
-//! `GET /clusters/<owner>/<name>/<folder>`: one cluster: how it stands, its proposals and checks, what its repository's
+//! `GET /clusters/<owner>/<name>/<folder>`: one cluster: its state, its proposals and checks, what its repository's
 //! work and budget let become of it, what its reconciler reported, the merges that changed it, and what was done about it.
 
 use std::collections::BTreeSet;
@@ -27,9 +27,9 @@ const PER_PAGE: u32 = 50;
 #[template(
     ext = "html",
     source = r##"<p class="quiet"><a href="{{ repository_url }}">{{ repository }}</a>, <a href="{{ folder_url }}">its folder</a></p>
-{% for one in standings %}
-<section aria-labelledby="stands-{{ loop.index }}">
-  <h2 id="stands-{{ loop.index }}">State{% if standings.len() > 1 || one.kind != "release" %}: {{ one.kind }}{% endif %}</h2>
+{% for one in states %}
+<section aria-labelledby="state-{{ loop.index }}">
+  <h2 id="state-{{ loop.index }}">State{% if states.len() > 1 || one.kind != "release" %}: {{ one.kind }}{% endif %}</h2>
   <p><span class="badge mood-{{ one.row.mood }}">{{ one.row.state }}</span> {{ one.meaning }}</p>
   <p class="reason">{{ one.row.reason }}</p>
   <dl class="facts">
@@ -138,7 +138,7 @@ struct Content<'a> {
     repository: &'a str,
     repository_url: String,
     folder_url: String,
-    standings: Vec<Stands<'a>>,
+    states: Vec<StateSection<'a>>,
     work: Option<queue::Row<'a>>,
     rollout: Option<Rollout<'a>>,
     key: Option<OwnersKey>,
@@ -147,7 +147,7 @@ struct Content<'a> {
     pager: Pager,
 }
 
-struct Stands<'a> {
+struct StateSection<'a> {
     kind: &'a str,
     row: Row<'a>,
     meaning: &'static str,
@@ -233,7 +233,7 @@ async fn shown(
     let content = Content {
         repository: &first.repository_name,
         folder_url: folder_url(&site.web_url, &first.repository_name, name),
-        standings: targets.iter().map(|target| stands(site, target, &details)).collect(),
+        states: targets.iter().map(|target| state_section(site, target, &details)).collect(),
         work: repositories.first().map(|repository| queue::row(site, visitor, repository)),
         rollout: rollout(site, first, &repository_url),
         key: first.rollout.as_ref().and_then(owners_key),
@@ -245,14 +245,18 @@ async fn shown(
     Ok(page(site, Some(visitor), &Titled { title: name, here: "", stamp: Some(stamp) }, &content))
 }
 
-fn stands<'a>(site: &Site, target: &'a ShownTarget, details: &[(String, TargetDetail)]) -> Stands<'a> {
+fn state_section<'a>(
+    site: &Site,
+    target: &'a ShownTarget,
+    details: &[(String, TargetDetail)],
+) -> StateSection<'a> {
     let meaning = ProposalState::parse(&target.state).map_or("", ProposalState::meaning);
     let detail = details.iter().find(|(kind, _)| *kind == target.kind).map(|(_, detail)| detail);
     let detail = detail.and_then(|detail| {
         let repository = site.repository_url(&target.repository_name);
         Html::of(&UpgradeDetail::of(detail, &target.kind, &repository)).ok()
     });
-    Stands { kind: &target.kind, row: row(site, target), meaning, detail }
+    StateSection { kind: &target.kind, row: row(site, target), meaning, detail }
 }
 
 fn rollout<'a>(site: &Site, target: &'a ShownTarget, repository: &str) -> Option<Rollout<'a>> {

@@ -1,6 +1,6 @@
 //! `GET /deliveries`: what GitHub sent and what became of it; a button has what a delivery named looked at again.
 //!
-//! No payload is kept, so a replay sends nothing anew: the delivery counts as just arrived, its repository's job is
+//! No payload is kept, so a replay sends nothing again: the delivery counts as just arrived, its repository's job is
 //! queued, and the job looks at the present state, as it always does.
 
 use askama::Template;

@@ -13,7 +13,7 @@ use super::Site;
 use super::access::{Door, SESSION_COOKIE, cookie};
 use super::frame::{Ways, error_page};
 
-/// What stands in an error's page.
+/// The content of an error's page.
 #[derive(Template)]
 #[template(
     ext = "html",

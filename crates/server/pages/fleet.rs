@@ -13,14 +13,14 @@ use super::columns::{Heading, group_of, headings, order_in_address, order_of};
 use super::frame::{Titled, mood, of, page, unavailable};
 use super::overview::Overview;
 use super::query::{Fields, Paged, Pager, address, extent, page_address, path};
-use super::queue::{Trouble, troubled};
+use super::queue::{FailedRepository, failed_repositories};
 use super::row::{Row, row};
 use capstan_ports::{ClusterFilter, ClusterOrder, RecordsError, SortKey};
 
 const PER_PAGE: u32 = 100;
 /// More repositories than these are written into a field, not chosen from a list.
 const CHOSEN: usize = 100;
-/// Repositories in trouble that the page names.
+/// So many repositories whose last run failed are named.
 const NAMED: usize = 5;
 /// Clusters that roll now and that the page names.
 const ROLLING: u32 = 4;
@@ -32,13 +32,13 @@ const VIEWS: [(&str, SortKey); 3] =
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r##"{% if !troubled.is_empty() %}
+    source = r##"{% if !failed.is_empty() %}
 <section class="trouble" aria-labelledby="trouble">
   <h2 id="trouble">Needs attention</h2>
   <ul>
-    {% for trouble in troubled %}<li><a href="{{ trouble.url }}">{{ trouble.repository }}</a>: {{ trouble.job }}.<br><span class="reason">{{ trouble.why }}</span></li>{% endfor %}
+    {% for one in failed %}<li><a href="{{ one.url }}">{{ one.repository }}</a>: {{ one.job }}.<br><span class="reason">{{ one.why }}</span></li>{% endfor %}
   </ul>
-  <p><a href="/queue">{% if more_troubled > 0 %}{{ more_troubled }} more in the queue{% else %}The queue{% endif %}</a></p>
+  <p><a href="/queue">{% if more_failed > 0 %}{{ more_failed }} more in the queue{% else %}The queue{% endif %}</a></p>
 </section>
 {% endif %}
 {% if let Some(overview) = overview %}{{ overview }}{% endif %}
@@ -119,8 +119,8 @@ const VIEWS: [(&str, SortKey); 3] =
 "##
 )]
 struct Content<'a> {
-    troubled: Vec<Trouble<'a>>,
-    more_troubled: usize,
+    failed: Vec<FailedRepository<'a>>,
+    more_failed: usize,
     filter: &'a ClusterFilter,
     narrowed: bool,
     local: bool,
@@ -202,9 +202,9 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
     let tallied = |(state, count): &(String, u64)| (state.clone(), *count);
     let mut ordered: Vec<(String, u64)> = tally.iter().map(tallied).collect();
     ordered.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| a.cmp(b)));
-    let mut trouble = troubled(site, &repositories);
-    let more_troubled = trouble.len().saturating_sub(NAMED);
-    trouble.truncate(NAMED);
+    let mut failed = failed_repositories(site, &repositories);
+    let more_failed = failed.len().saturating_sub(NAMED);
+    failed.truncate(NAMED);
     let more = at.skip + (targets.len() as u64) < total;
     let rows: Vec<Row<'_>> = targets.iter().map(|target| row(site, target)).collect();
     let headings = headings(&rows, order, in_order);
@@ -213,8 +213,8 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
         (name, in_order(view), key == order.key)
     };
     let content = Content {
-        troubled: trouble,
-        more_troubled,
+        failed,
+        more_failed,
         narrowed: filter != ClusterFilter { order, ..ClusterFilter::default() },
         local: visitor.login().is_none(),
         states: ProposalState::ALL.map(meaning),

@@ -19,7 +19,7 @@ use capstan_listener::answer::Refusal;
 /// Styles stand in the page itself and are allowed by their hash; what is not allowed so is forbidden.
 const STYLE: &str = include_str!("page.css");
 
-/// Renews a page that is open. It stands in the page itself, too, and is allowed by its hash, where a page has it.
+/// Renews a page that is open. It is in the page itself, too, and is allowed by its hash, where a page has it.
 const SCRIPT: &str = include_str!("live.js");
 
 /// The pages that the bar leads to: address, name.
@@ -115,7 +115,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What a page is called, and where it stands in the bar.
+/// The title of a page, and its place in the bar.
 pub(super) struct Titled<'a> {
     pub(super) title: &'a str,
     /// The address of the page in the bar that it belongs to.
@@ -124,7 +124,7 @@ pub(super) struct Titled<'a> {
     pub(super) stamp: Option<String>,
 }
 
-/// A page for somebody; `None` for whoever has not signed in.
+/// A page for somebody; `None` for somebody who has not signed in.
 pub(super) fn page(
     site: &Site,
     visitor: Option<&Visitor>,

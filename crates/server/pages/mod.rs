@@ -1,7 +1,7 @@
 //! Pages for people: the fleet, a cluster, campaigns, the queue, deliveries, the audit trail, reconcilers.
 //!
-//! They are made here as HTML, work without JavaScript, and show only what whoever looks may see: what that is, and what
-//! a form must carry, stands in [`access`]. Filters live in the address.
+//! They are made here as HTML, work without JavaScript, and show only what the visitor may see. [`access`] says what that
+//! is, and what a form must carry. Filters are in the address.
 //!
 //! Deliberately absent: what states mean (`capstan_report`), and who people are ([`capstan_bot::visitors`]).
 
@@ -87,6 +87,7 @@ pub(super) fn routes(site: Site, door: Door) -> Router {
         .route("/clusters/{owner}/{name}/{*target}", get(cluster::show))
         .route("/campaigns", get(campaigns::list))
         .route("/campaigns/{owner}/{name}/{campaign}", get(campaigns::show))
+        .route("/campaigns/{owner}/{name}/{campaign}/order", post(campaigns::order))
         .route("/changes", get(changes::show))
         .route("/queue", get(queue::show))
         .route("/queue/{repository}/look", post(queue::look))

@@ -1,4 +1,4 @@
-//! What stands above the fleet: how versions of Kubernetes are spread over it, as a bar with its text, and what is rolling
+//! The part above the fleet: how versions of Kubernetes are spread over it, as a bar with its text, and what is rolling
 //! now.
 
 use std::cmp::Reverse;

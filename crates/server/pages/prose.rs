@@ -1,7 +1,7 @@
 //! Sentences with a little Markdown in them, as HTML: reasons, titles and details are written for pull requests too.
 //!
 //! Only two things mean something: code between backticks, and `#12`, which is a pull request or an issue of the
-//! sentence's repository. Everything else is text and is escaped, whoever wrote it; a backslash before a punctuation
+//! sentence's repository. Everything else is text and is escaped, no matter who wrote it; a backslash before a punctuation
 //! mark is Markdown's, and goes.
 
 use std::fmt::{self, Write as _};
@@ -49,7 +49,7 @@ impl Html {
     }
 }
 
-/// A sentence of a repository that stands at that address; without one, numbers stay as they are.
+/// A sentence about the repository at that address; without an address, numbers stay as they are.
 pub(super) fn prose(sentence: &str, repository: Option<&str>) -> Html {
     let mut html = Html::default();
     let mut rest = sentence;

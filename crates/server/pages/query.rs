@@ -1,4 +1,4 @@
-//! What stands in a page's address: filters and the number of the page, read leniently and written back.
+//! The query of a page's address: filters and the number of the page, read leniently and written back.
 
 use askama::Template;
 use url::form_urlencoded;

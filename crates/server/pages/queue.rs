@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 
@@ -10,7 +10,10 @@ use super::Site;
 use super::access::Visitor;
 use super::frame::{Titled, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
+use super::query::{Fields, Paged, Pager, extent, page_address};
 use capstan_ports::{Again, FleetJob, JobState, ShownRepository};
+
+const PER_PAGE: u32 = 100;
 
 #[derive(Template)]
 #[template(
@@ -20,7 +23,7 @@ use capstan_ports::{Again, FleetJob, JobState, ShownRepository};
 <p>There is no repository here.</p>
 {% else %}
 <table class="cards" role="table">
-  <caption>Repositories, their work and their budgets</caption>
+  <caption>Repositories {{ pager.shown }}, their work and their budgets</caption>
   <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Repository</th><th role="columnheader" scope="col">Work</th><th role="columnheader" scope="col">Proposals open</th><th role="columnheader" scope="col">Opened in the last hour</th><th role="columnheader" scope="col">Do</th></tr></thead>
   <tbody role="rowgroup">
     {% for row in rows %}
@@ -34,6 +37,7 @@ use capstan_ports::{Again, FleetJob, JobState, ShownRepository};
     {% endfor %}
   </tbody>
 </table>
+{{ pager }}
 {% endif %}
 "##
 )]
@@ -42,6 +46,7 @@ struct Content<'a> {
     running: usize,
     dead: usize,
     rows: Vec<Row<'a>>,
+    pager: Pager,
     form_token: &'a str,
 }
 
@@ -60,24 +65,35 @@ pub(super) struct Row<'a> {
 }
 
 /// A repository that failed.
-pub(super) struct Trouble<'a> {
+pub(super) struct FailedRepository<'a> {
     pub(super) repository: &'a str,
     pub(super) url: String,
     pub(super) job: String,
     pub(super) why: Html,
 }
 
-pub(super) async fn show(visitor: Visitor, State(site): State<Site>) -> Response {
+pub(super) async fn show(visitor: Visitor, State(site): State<Site>, RawQuery(query): RawQuery) -> Response {
     let repositories = match site.records.shown_repositories(&visitor.sight()).await {
         Ok(repositories) => repositories,
         Err(error) => return unavailable(&error),
     };
     let count = |state| repositories.iter().filter(|repository| repository.job.state == state).count();
+    let at = extent(Fields::parse(&query.unwrap_or_default()).page(), PER_PAGE);
+    let skip = usize::try_from(at.skip).unwrap_or(usize::MAX);
+    let shown: Vec<&ShownRepository> = repositories.iter().skip(skip).take(PER_PAGE as usize).collect();
     let content = Content {
         waiting: count(JobState::Queued),
         running: count(JobState::Running),
         dead: count(JobState::Dead),
-        rows: repositories.iter().map(|repository| row(&site, &visitor, repository)).collect(),
+        rows: shown.iter().map(|repository| row(&site, &visitor, repository)).collect(),
+        pager: Pager::new(
+            Paged::sorted("repositories"),
+            at,
+            shown.len(),
+            repositories.len() > skip.saturating_add(shown.len()),
+            Some(repositories.len() as u64),
+            |page| page_address("/queue", &[], page),
+        ),
         form_token: visitor.form_token(),
     };
     page(&site, Some(&visitor), &Titled { title: "Queue and budget", here: "/queue", stamp: None }, &content)
@@ -111,7 +127,10 @@ pub(super) fn row<'a>(site: &Site, visitor: &Visitor, repository: &'a ShownRepos
 
 /// The repositories whose last run failed. A wait that is no failure (GitHub still computes, a rate limit) is nothing
 /// to look at.
-pub(super) fn troubled<'a>(site: &Site, repositories: &'a [ShownRepository]) -> Vec<Trouble<'a>> {
+pub(super) fn failed_repositories<'a>(
+    site: &Site,
+    repositories: &'a [ShownRepository],
+) -> Vec<FailedRepository<'a>> {
     let failed = repositories.iter().filter(|repository| {
         let job = &repository.job;
         job.reason.is_some() && (job.attempts > 0 || job.state == JobState::Dead)
@@ -119,7 +138,7 @@ pub(super) fn troubled<'a>(site: &Site, repositories: &'a [ShownRepository]) -> 
     failed
         .map(|repository| {
             let url = site.repository_url(&repository.name);
-            Trouble {
+            FailedRepository {
                 repository: &repository.name,
                 job: describe(&repository.job),
                 why: prose(repository.job.reason.as_deref().unwrap_or_default(), Some(&url)),

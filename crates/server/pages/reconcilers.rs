@@ -1,4 +1,4 @@
-//! `GET /reconcilers`: who enrolled. They belong to no repository, so that only whoever uses this machine sees them.
+//! `GET /reconcilers`: who enrolled. They belong to no repository, so only people who use this machine see them.
 
 use askama::Template;
 use axum::extract::State;

@@ -110,7 +110,7 @@ fn number(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// How the conclusion of a check is coloured; one that is not known as one that stands against it.
+/// How the conclusion of a check is coloured; an unknown one as a failure.
 fn mood_of_check(conclusion: &str) -> &'static str {
     of(match CheckConclusion::parse(conclusion) {
         Some(CheckConclusion::Success) => Mood::Good,

@@ -73,7 +73,7 @@ pub(super) async fn finish(
             let session = set(SESSION_COOKIE, &finished.cookie, SESSION.as_secs());
             with_cookies(Redirect::to(here(&finished.next)).into_response(), &[gone, session])
         }
-        // Nothing was used up: whoever loads the page again goes on.
+        // Nothing was used up: loading the page again continues.
         Err(error @ NotSignedIn::Crowded) => refused(&error),
         Err(error) => with_cookies(refused(&error), &[gone]),
     }
@@ -124,7 +124,7 @@ fn refused(error: &NotSignedIn) -> Response {
     Refusal::new(status, sentence).because(error).into_response()
 }
 
-/// An address on this server, and nothing else: whoever sends somebody here must not choose where they end.
+/// An address on this server, and nothing else: a link to this page must not choose where the visitor ends.
 fn here(next: &str) -> &str {
     let is_local = next.starts_with('/')
         && !next.starts_with("//")

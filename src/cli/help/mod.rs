@@ -13,11 +13,11 @@ use super::arguments::Help;
 use super::{Failure, Outcome, examples, output, text};
 
 pub(super) fn run(asked: &Help) -> Result<Outcome, Failure> {
-    output::print(&told(&asked.words)?)?;
+    output::print(&in_words(&asked.words)?)?;
     Ok(Outcome::Done)
 }
 
-fn told(words: &[String]) -> Result<String, Failure> {
+fn in_words(words: &[String]) -> Result<String, Failure> {
     if let Some(help) = of_command(words) {
         return Ok(help);
     }
@@ -150,11 +150,11 @@ mod tests {
     use super::*;
 
     fn asked(words: &[&str]) -> Result<String, String> {
-        told(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).map_err(
-            |failure| match failure {
+        in_words(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).map_err(|failure| {
+            match failure {
                 Failure::Usage(_, message) | Failure::Failed(_, message) => message,
-            },
-        )
+            }
+        })
     }
 
     #[test]

@@ -43,6 +43,7 @@ const PAGES: &[(&str, &str)] = pages![
     "owners",
     "hosts",
     "metrics",
+    "machines",
     "compatibility",
     "limits",
     "glossary",

@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context<'_>, command: &InventoryDiff) -> Result<Outc
     }
     let difference = Difference::between(&before, &after);
     match command.output {
-        Format::Text => output::print_text(&told(&difference))?,
+        Format::Text => output::print_text(&in_words(&difference))?,
         Format::Json | Format::Yaml => print_value(&as_json(&difference), command.output)?,
     }
     Ok(outcome(&difference))
@@ -71,7 +71,7 @@ fn as_json(difference: &Difference) -> Value {
     })
 }
 
-fn told(difference: &Difference) -> String {
+fn in_words(difference: &Difference) -> String {
     let outlook = &difference.outlook;
     let mut out = format!("{}\n", inventory_reach(&outlook.whole));
     for ((level, name), reach) in &outlook.levels {

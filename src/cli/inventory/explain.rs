@@ -50,11 +50,11 @@ pub(super) fn explain_one(opened: Opened<'_>, command: &InventoryExplain) -> Res
             }
         }
         Format::Json | Format::Yaml => {
-            let told: Vec<Value> =
+            let elements: Vec<Value> =
                 all.iter().map(|one| explained(survey, &member, one, fields(&rendered, &one.path))).collect();
-            match told.as_slice() {
+            match elements.as_slice() {
                 [only] if only["path"] == json!(path) => print_value(only, command.output)?,
-                _ => print_value(&Value::Array(told), command.output)?,
+                _ => print_value(&Value::Array(elements), command.output)?,
             }
         }
     }
@@ -98,7 +98,7 @@ fn print_text(
     Ok(())
 }
 
-/// The fields that hold a value, or a mapping or list that it stands in.
+/// The fields that hold a value, or a mapping or list that contains it.
 fn placements<'r>(
     rendered: &'r Rendered,
     path: &'r FieldPath,
@@ -113,10 +113,10 @@ fn placements<'r>(
 }
 
 fn fields(rendered: &Rendered, path: &FieldPath) -> Vec<Value> {
-    let told = placements(rendered, path).map(|(object, placed)| {
+    let elements = placements(rendered, path).map(|(object, placed)| {
         json!({"object": object.id, "path": placed.path, "template": place(&placed.template)})
     });
-    told.collect()
+    elements.collect()
 }
 
 /// From a field of an object back to the template and the values that were read there.
@@ -139,7 +139,7 @@ fn explain_object(
         ));
     };
     let inside = |placed: &&Placement| placed.path.starts_with(path) || path.starts_with(&placed.path);
-    let mut told = Vec::new();
+    let mut elements = Vec::new();
     for placed in object.placements.iter().filter(inside) {
         let read: Vec<Explained> =
             placed.reads.iter().filter_map(|read| explain(member, values, read)).flatten().collect();
@@ -151,7 +151,7 @@ fn explain_object(
             }
         }
         let values: Vec<Value> = read.iter().map(|one| explained(survey, member, one, Vec::new())).collect();
-        told.push(json!({
+        elements.push(json!({
             "object": object.id, "path": placed.path, "template": place(&placed.template), "values": values,
         }));
     }
@@ -162,19 +162,19 @@ fn explain_object(
                 object.id
             ))?;
         }
-        told.push(json!({
+        elements.push(json!({
             "object": object.id, "path": path, "component": component, "origin": origin(&said),
         }));
     }
     match command.output {
-        Format::Text if told.is_empty() => {
+        Format::Text if elements.is_empty() => {
             output::print_line(&format!(
                 "{} {path} holds no value: it is the text of {}",
                 object.id, object.template
             ))?;
         }
         Format::Text => {}
-        Format::Json | Format::Yaml => print_value(&Value::Array(told), command.output)?,
+        Format::Json | Format::Yaml => print_value(&Value::Array(elements), command.output)?,
     }
     Ok(complain(values))
 }
@@ -231,12 +231,12 @@ pub(super) fn print_uses(survey: &Survey, command: &InventoryUses) -> Result<Out
             }
         }
         Format::Json | Format::Yaml => {
-            let told = |all: &[(String, capstan_inventory::origin::Origin)]| -> Vec<Value> {
+            let elements = |all: &[(String, capstan_inventory::origin::Origin)]| -> Vec<Value> {
                 all.iter()
                     .map(|(cluster, from)| json!({"cluster": cluster, "origin": origin(from)}))
                     .collect()
             };
-            let all = json!({"path": path, "has": told(&has), "overridden": told(&overridden)});
+            let all = json!({"path": path, "has": elements(&has), "overridden": elements(&overridden)});
             print_value(&all, command.output)?;
         }
     }

@@ -17,7 +17,7 @@ pub(super) fn run(command: &InventoryImport) -> Result<Outcome, Failure> {
     let failed = |message: String| Failure::Failed(Refusal::Unreadable, message);
     let bytes =
         fs::read(&command.file).map_err(|error| failed(format!("{typed} cannot be read: {error}")))?;
-    // Places are told in the file as it was typed, wherever it lies.
+    // Places name the file as it was typed, wherever it is.
     let name = command.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let path = RepoPath::parse(&name).unwrap_or_default();
     let imported = import(&path, &bytes).map_err(|error| failed(error.to_string()))?;

@@ -69,7 +69,7 @@ fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
     };
     let survey = inventory::survey(fleet, settings);
     for finding in &survey.inventory.findings {
-        say!("{}", told(finding));
+        say!("{}", in_words(finding));
     }
     match &survey.inventory.unreadable {
         Some(place) => Err(Failure::Failed(
@@ -109,11 +109,11 @@ fn named<'s>(opened: Opened<'s>, typed: &str) -> Result<(Member<'s>, ClusterValu
 
 /// Says why a cluster has no values.
 fn refused(findings: &[Finding]) -> Failure {
-    let lines: Vec<String> = findings.iter().map(told).collect();
+    let lines: Vec<String> = findings.iter().map(in_words).collect();
     Failure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{}", lines.join("\n")))
 }
 
-fn told(finding: &Finding) -> String {
+fn in_words(finding: &Finding) -> String {
     let word = if finding.severity() == Severity::Error { "error" } else { "warning" };
     let place = finding.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
     in_one_line(&format!("{place}{word}: {} [{}]", finding.message, finding.rule.id()))
@@ -122,7 +122,7 @@ fn told(finding: &Finding) -> String {
 /// Prints what is wrong with values to standard error.
 fn complain(values: &ClusterValues) -> Outcome {
     for finding in &values.findings {
-        say!("{}", told(finding));
+        say!("{}", in_words(finding));
     }
     let errors = values.findings.iter().any(|finding| finding.severity() == Severity::Error);
     if errors { Outcome::ErrorsStand } else { Outcome::Done }
@@ -143,7 +143,7 @@ fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
                 let error = findings.iter().find(|finding| finding.severity() == Severity::Error);
                 let folder = survey.folder(&member);
                 failed |= error.is_some() || folder.is_err();
-                let wrong = error.map(told).or_else(|| folder.as_ref().err().map(ToString::to_string));
+                let wrong = error.map(in_words).or_else(|| folder.as_ref().err().map(ToString::to_string));
                 let state = match (wrong, definition.retire) {
                     (Some(wrong), _) => wrong,
                     (None, Some(_)) => "retire".to_owned(),
@@ -172,7 +172,7 @@ fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
             }
             Err(findings) => {
                 failed = true;
-                let state = findings.first().map(told).unwrap_or_default();
+                let state = findings.first().map(in_words).unwrap_or_default();
                 let row =
                     vec![name.to_owned(), "-".to_owned(), "-".to_owned(), "-".to_owned(), state.clone()];
                 (row, json!({"name": name, "kind": definition.level.kind.kind(), "state": state}))
@@ -231,17 +231,17 @@ fn place(place: &Place) -> Value {
 }
 
 fn origin(origin: &Origin) -> Value {
-    let stands = origin.place();
-    let mut told = json!({"level": origin.level.kind.kind()});
-    if let Some(told) = told.as_object_mut() {
+    let at = origin.place();
+    let mut element = json!({"level": origin.level.kind.kind()});
+    if let Some(element) = element.as_object_mut() {
         if origin.level.kind != LevelKind::Default {
-            told.insert("name".to_owned(), json!(origin.level.name));
+            element.insert("name".to_owned(), json!(origin.level.name));
         }
-        if let Value::Object(stands) = place(&stands) {
-            told.extend(stands);
+        if let Value::Object(at) = place(&at) {
+            element.extend(at);
         }
     }
-    told
+    element
 }
 
 /// One value, as `explain -o json` prints it.
@@ -250,11 +250,11 @@ fn explained(survey: &Survey, member: &Member<'_>, one: &Explained, uses: Vec<Va
         .overrides
         .iter()
         .map(|over| {
-            let mut told = origin(&over.origin);
-            if let Some(told) = told.as_object_mut() {
-                told.insert("value".to_owned(), over.value.clone());
+            let mut element = origin(&over.origin);
+            if let Some(element) = element.as_object_mut() {
+                element.insert("value".to_owned(), over.value.clone());
             }
-            told
+            element
         })
         .collect();
     json!({

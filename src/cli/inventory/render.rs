@@ -9,7 +9,7 @@ use capstan_report::Refusal;
 
 use super::super::arguments::InventoryRender;
 use super::super::{Failure, Outcome, output};
-use super::{Opened, id, named, told};
+use super::{Opened, id, in_words, named};
 use crate::cli::progress::say;
 
 pub(super) fn run(opened: Opened<'_>, command: &InventoryRender) -> Result<Outcome, Failure> {
@@ -37,7 +37,7 @@ pub(super) fn run(opened: Opened<'_>, command: &InventoryRender) -> Result<Outco
             Ok(rendered) => rendered,
             Err(findings) => {
                 for finding in findings.iter().filter(|finding| finding.severity() == Severity::Error) {
-                    say!("{name}: {}", told(finding));
+                    say!("{name}: {}", in_words(finding));
                 }
                 outcome = outcome.max(Outcome::PartlyFailed);
                 continue;

@@ -146,7 +146,7 @@ impl<'a> Work<'a> {
             let artifact = OciArtifact::parse(&address, Some(&published.version));
             let artifact =
                 artifact.map_err(|refusal| Failure::Usage(Refusal::Usage, format!("--push: {refusal}")))?;
-            // Those of the environment: whoever may read a source need not be who may write a mirror.
+            // Those of the environment: the account that may read a source need not be the one that may write a mirror.
             let credentials = SourceCredentials::read(|name| self.values.get(name).map(str::to_owned));
             let files = layers(provider, published);
             let digest = self.runtime.block_on(self.source.push(&artifact, &files, &credentials));

@@ -37,7 +37,7 @@ pub(super) fn run(
                 let word = |key: &str| provider[key].as_str().unwrap_or_default().to_owned();
                 output::print_line(&format!("{} {}", word("label"), word("subject")))?;
                 for rule in provider["rules"].as_array().into_iter().flatten() {
-                    output::print_line(&format!("  {}", told(rule)))?;
+                    output::print_line(&format!("  {}", in_words(rule)))?;
                 }
             }
         }
@@ -46,7 +46,7 @@ pub(super) fn run(
 }
 
 /// A rule in a line: `get, list secrets in own-system`.
-fn told(rule: &Value) -> String {
+fn in_words(rule: &Value) -> String {
     if let Some(role) = rule["role"].as_str() {
         return format!("all of {role}, which is not among these objects");
     }

@@ -119,7 +119,7 @@ fn variables(typed: &ProviderInputs) -> Result<Values, Failure> {
     Ok(values)
 }
 
-/// The variables of a file; what they say is never told.
+/// The variables of a file; their values are never printed.
 pub(super) fn of_file(file: &Path) -> Result<Values, Failure> {
     let shown = file.display();
     let failed = |message: &str| Failure::Failed(Refusal::Providers, format!("{shown}: {message}"));

@@ -88,6 +88,7 @@ async fn a_delivery_queues_the_job_of_its_repository_and_hints_at_what_it_named(
                     by: "ada".to_owned(),
                     boxes: serde_json::from_str(boxes).unwrap(),
                 }],
+                orders: Vec::new(),
             }
         );
         assert_eq!(claim(database).await, None);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use capstan_budget::{Limits, Meter, Priority, at_priority};
-use capstan_ports::{CodeHost, CodeHostError, SystemClock};
+use capstan_ports::{Branches, CodeHostError, SystemClock};
 
 use super::fleet::{Fleet, connect};
 use crate::database::each_engine;

@@ -6,10 +6,10 @@ use capstan_plan::command::CommentId;
 use capstan_plan::proposal::Sidebar;
 use capstan_plan::verbs::Verb;
 use capstan_ports::{
-    BranchHead, CheckConclusion, CodeHost, CodeHostError, CommitMetadata, CreatedPullRequest,
-    CreatedReference, EarlierPullRequest, MovedReference, NewCheckRun, NewPullRequest, NewTreeEntry,
-    Permission, PullRequest, PullRequestEdit, PullRequestState, Reaction, RepositoryName, ReviewDecision,
-    SidebarPart,
+    BranchHead, Branches, CheckConclusion, Checks, CodeHostError, Comments, CommitMetadata, Contents,
+    CreatedPullRequest, CreatedReference, EarlierPullRequest, Installations, Merging, MovedReference,
+    NewCheckRun, NewPullRequest, NewTreeEntry, Permission, PullRequest, PullRequestEdit, PullRequestState,
+    PullRequests, Reaction, RepositoryName, ReviewDecision, Rights, SidebarPart, Sidebars, Trees,
 };
 use capstan_report::{Annotation, AnnotationLevel};
 use capstan_test_support::tally;

@@ -5,7 +5,9 @@ use std::time::Duration;
 use capstan_forge::{Edit, Forge, Options, Permission, Selection};
 use capstan_github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_model::tree::{CommitId, RepoPath, TreeId};
-use capstan_ports::{CodeHost, CommitMetadata, CreatedReference, NewTreeEntry, Repository};
+use capstan_ports::{
+    Branches, CommitMetadata, CreatedReference, Installations, NewTreeEntry, Repository, Trees,
+};
 use secrecy::SecretString;
 
 pub(crate) const NAME: &str = "acme/fleet";

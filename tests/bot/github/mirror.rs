@@ -2,7 +2,7 @@
 
 use capstan_git::{MirrorLimits, Mirrors};
 use capstan_model::tree::RepoPath;
-use capstan_ports::{CodeHost, Mirror};
+use capstan_ports::{Installations, Mirror};
 
 use super::fleet::Fleet;
 

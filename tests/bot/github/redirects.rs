@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
-use capstan_ports::{CodeHost, CodeHostError, NewIssue, Repository, RepositoryName};
+use capstan_ports::{Branches, CodeHostError, Issues, NewIssue, Repository, RepositoryName};
 
 use super::fleet::{Fleet, NAME, connect_at};
 

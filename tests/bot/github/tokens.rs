@@ -2,7 +2,10 @@
 
 use capstan_git::{MirrorLimits, Mirrors};
 use capstan_model::tree::CommitId;
-use capstan_ports::{CodeHost, CodeHostError, CommitStatus, Mirror, Reaction, Repository, RepositoryName};
+use capstan_ports::{
+    Branches, Checks, CodeHostError, Comments, CommitStatus, History, Installations, Mirror, PullRequests,
+    Reaction, Repository, RepositoryName, Statuses,
+};
 use capstan_report::StatusState;
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};

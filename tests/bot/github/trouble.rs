@@ -7,8 +7,8 @@ use capstan_github::GitHubLimits;
 use capstan_model::tree::CommitId;
 use capstan_plan::settings::MergeMethod;
 use capstan_ports::{
-    CodeHost, CodeHostError, CreatedPullRequest, CreatedReference, MergeAnswer, MergeCall, NewIssue,
-    NewPullRequest,
+    Branches, CodeHostError, Comments, CreatedPullRequest, CreatedReference, Installations, Issues,
+    MergeAnswer, MergeCall, Merging, NewIssue, NewPullRequest, PullRequests,
 };
 use capstan_test_support::serving::serve_each;
 use secrecy::ExposeSecret;

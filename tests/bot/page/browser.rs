@@ -5,10 +5,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use capstan_model::version::KubernetesVersion;
-use capstan_ports::{CampaignTarget, FleetFacts, Records as _, WavePlace};
+use capstan_ports::{CampaignTarget, FleetFacts, WavePlace};
 use serde_json::json;
 
-use super::campaigns::progress;
 use super::reconcilers::enrol;
 use super::webdriver::Browser;
 use super::world::{SigningIn, World, target};
@@ -208,13 +207,13 @@ async fn the_pages_work_in_a_browser() {
     let failing = world.bench.database.clone();
     fail_once(&failing, "GitHub does not answer: `GET /repos/acme/gitops/branches/main` (502)").await;
 
-    world.bench.database.save_progress(world.gitops, &[progress()]).await.unwrap();
+    let world = world.with_campaigns().await;
     let cluster = format!("/clusters/acme/gitops/{name}");
     let pages = [
         ("fleet", "/"),
         ("cluster", cluster.as_str()),
         ("campaigns", "/campaigns"),
-        ("campaign", "/campaigns/acme/gitops/fleet%20%3C1%3E"),
+        ("campaign", "/campaigns/acme/gitops/fleet"),
         ("queue", "/queue"),
         ("deliveries", "/deliveries"),
         ("audit", "/audit"),
@@ -229,6 +228,15 @@ async fn the_pages_work_in_a_browser() {
             browser.photograph(&format!("{page}-{width}-{scheme}")).await;
         }
     }
+
+    // A button of a campaign, pressed: its page says what becomes of that.
+    browser.prefer("light").await;
+    browser.go(&format!("{base}/campaigns/acme/gitops/fleet")).await;
+    browser.write("input[name=reason]", "wrong image").await;
+    browser.click(".orders button").await;
+    browser.until("document.querySelector('.answer .badge')?.textContent === 'recorded'").await;
+    assert_sound(&browser, "light", "a campaign with an order").await;
+    browser.photograph("campaign-ordered").await;
 
     // Twelve clusters fit one screen.
     world.campaign(world.gitops, twelve()).await;

@@ -1,21 +1,26 @@
 //! Campaigns: a page each, with waves, what clusters wait for, and a time line.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use capstan_campaign::facts::Stop;
 use capstan_campaign::time::{Calendar, Cron, Freeze, Moment, Period, WaveCalendar, Window, ZoneName};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::RepoPath;
-use capstan_ports::{CampaignProgress, MovingCluster, MovingStage, Records as _, WaveProgress};
+use capstan_plan::settings::Principal;
+use capstan_ports::{
+    AuditEntry, CampaignProgress, Jobs as _, KnownDashboard, MovingCluster, MovingStage, PageOrder,
+    Records as _, WaveProgress,
+};
 
-use super::world::{SigningIn, World};
+use super::world::{Ask, Page, SigningIn, World};
 
 fn id(path: &str) -> ClusterId {
     ClusterId::new(RepoPath::parse(path).unwrap())
 }
 
 /// A campaign of two waves, of which the first is done.
-pub(super) fn progress() -> CampaignProgress {
+fn progress() -> CampaignProgress {
     let window =
         Window { cron: Cron::parse("0 9 * * MON-FRI").unwrap(), duration: Period::parse("8h").unwrap() };
     let freeze = Freeze {
@@ -44,6 +49,7 @@ pub(super) fn progress() -> CampaignProgress {
         campaign: "fleet <1>".to_owned(),
         release: "aws/v22.0.0".to_owned(),
         prefix: "/capstan".to_owned(),
+        ordered_by: Vec::new(),
         stopped: Some(Stop {
             at: "2026-11-21T11:00:00Z".parse().unwrap(),
             why: "of `gauss/peu02` its rollout is stuck.".to_owned(),
@@ -90,7 +96,8 @@ async fn a_campaign_has_a_page_with_its_waves_and_what_waits() {
     for expected in [
         "<h1>fleet &#60;1&#62;</h1>",
         "since 2026-11-21 11:00 UTC: of <code>gauss/peu02</code> its rollout is stuck.",
-        "A comment <code>/capstan campaign resume of fleet &#60;1&#62;</code> on the dashboard issue continues it.",
+        "Administrators of the repository may stop and resume it. The buttons are shown to people who sign in through GitHub.",
+        "A comment <code>/capstan campaign resume of fleet &#60;1&#62;</code> on the dashboard issue resumes it.",
         r#"It continues without <a href="/clusters/acme/gitops/gauss/lab">gauss/lab</a>."#,
         "<span>2 of 2 done</span>",
         "<span>0 of 3 done, 1 failed, 1 open</span>",
@@ -117,4 +124,168 @@ async fn a_campaign_has_a_page_with_its_waves_and_what_waits() {
     // What does not move any more is gone.
     database.save_progress(world.gitops, &[]).await.unwrap();
     assert_eq!(world.local("/campaigns/acme/gitops/fleet%20%3C1%3E").await.status, 404);
+}
+
+impl World {
+    /// The campaign `fleet`, which moves in both repositories and is noted in the dashboard issue; by the settings,
+    /// `wim` and a team may order it, too.
+    pub(super) async fn with_campaigns(self) -> Self {
+        let ordered_by = ["@wim", "@acme/platform"].map(|one| Principal::parse(one).unwrap()).to_vec();
+        let mut fleet =
+            CampaignProgress { campaign: "fleet".to_owned(), stopped: None, ordered_by, ..progress() };
+        "is under way".clone_into(&mut fleet.waves[1].state);
+        fleet.clusters.truncate(2);
+        for repository in [self.gitops, self.secret] {
+            self.bench.database.save_progress(repository, std::slice::from_ref(&fleet)).await.unwrap();
+            let known = KnownDashboard { repository, issue: Some(5), record: String::new() };
+            self.bench.database.save_dashboard(&known).await.unwrap();
+        }
+        self
+    }
+
+    async fn order(&self, session: Option<&str>, form: &str) -> Page {
+        let ask = Ask { form: Some(form.to_owned()), ..Ask::post(ORDER, "") };
+        self.ask(self.public, ask.of(session)).await
+    }
+
+    /// The orders that the next run is given, without their ids.
+    async fn orders(&self) -> Vec<(String, String)> {
+        let mut orders = Vec::new();
+        while let Some(job) = self.bench.database.claim("worker", Duration::from_secs(30), 8).await.unwrap() {
+            orders.extend(
+                job.hints.orders.iter().map(|PageOrder { by, given, .. }| (by.clone(), given.clone())),
+            );
+            self.bench.database.complete(&job, None).await.unwrap();
+        }
+        orders
+    }
+}
+
+const FLEET: &str = "/campaigns/acme/gitops/fleet";
+const ORDER: &str = "/campaigns/acme/gitops/fleet/order";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_stops_a_campaign_on_its_page_and_reads_there_what_became_of_it() {
+    let world = World::start(SigningIn::Configured).await.with_a_fleet().await.with_campaigns().await;
+    world.orders().await;
+    let wim = world.sign_in("wim").await;
+    let page = world.page(FLEET, &wim).await;
+    for expected in [
+        "<button>Stop the campaign</button>",
+        "Administrators of the repository, and by the settings @wim, @acme/platform may stop and resume it.",
+        "A comment <code>/capstan campaign stop of fleet</code>",
+    ] {
+        page.has(expected);
+    }
+    page.lacks("Resume the campaign");
+
+    let token = page.form_token();
+    let done =
+        world.order(Some(&wim), &format!("token={token}&do=stop&reason=wrong%0D%0Aimage+of+other")).await;
+    assert_eq!(done.status, 303, "{done:?}");
+    let (path, id) = done.location.split_once("?order=").unwrap();
+    assert_eq!((path, id.starts_with("page-")), (FLEET, true), "{done:?}");
+    world.page(&done.location, &wim).await.has(
+        "Capstan carries out the order of wim when it next looks at the repository, usually within seconds.",
+    );
+    let audit = world.page("/audit?actor=wim", &wim).await;
+    audit.has("data-label=\"What\">campaign-ordered</td>");
+    audit.has("stop wrong image of other of fleet, page-");
+    assert_eq!(world.orders().await, [("wim".to_owned(), "stop wrong image of other of fleet".to_owned())]);
+    assert_eq!(world.orders().await, [], "it is given to one run");
+
+    // What the run says of it, and nothing to those who may not see the repository.
+    let said = |action: &'static str| AuditEntry {
+        repository: world.gitops,
+        proposal: None,
+        actor: "wim".to_owned(),
+        action,
+        detail: format!("campaign, {id} on Capstan's page at -"),
+    };
+    for (action, expected) in [
+        ("command-not-possible", "The order of wim was not carried out."),
+        ("command-refused", "GitHub or the settings do not allow wim to do this."),
+        ("command-carried-out", "The order of wim was carried out."),
+    ] {
+        world.bench.clock.advance(Duration::from_secs(1));
+        world.bench.database.audit(&said(action)).await.unwrap();
+        world.page(&done.location, &wim).await.has(expected);
+    }
+    let ada = world.sign_in("ada").await;
+    let elsewhere = format!("/campaigns/acme/secret/fleet?order={id}");
+    world.page(&elsewhere, &ada).await.lacks("The order of wim");
+
+    // A campaign that is stopped can be resumed; without a dashboard issue nothing could be noted.
+    let stopped = CampaignProgress { campaign: "fleet".to_owned(), ..progress() };
+    world.bench.database.save_progress(world.gitops, std::slice::from_ref(&stopped)).await.unwrap();
+    let page = world.page(FLEET, &ada).await;
+    page.has("<button>Resume the campaign</button>");
+    page.lacks("Stop the campaign");
+    let token = page.form_token();
+    assert_eq!(world.order(Some(&ada), &format!("token={token}&do=resume")).await.status, 303);
+    assert_eq!(world.orders().await, [("ada".to_owned(), "resume of fleet".to_owned())]);
+    let known = KnownDashboard { repository: world.gitops, issue: None, record: String::new() };
+    world.bench.database.save_dashboard(&known).await.unwrap();
+    let page = world.page(FLEET, &ada).await;
+    page.lacks("<button>Resume");
+    page.has("The buttons need the dashboard issue, where Capstan records it.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_else_orders_a_campaign() {
+    let world = World::start(SigningIn::Configured).await.with_a_fleet().await.with_campaigns().await;
+    world.orders().await;
+    let mut tokens = Vec::new();
+    for login in ["sam", "rea", "wim", "ada"] {
+        let session = world.sign_in(login).await;
+        let token = world.page("/", &session).await.form_token();
+        let buttons = world.page(FLEET, &session).await.body.matches("the campaign</button>").count();
+        assert_eq!(buttons, usize::from(["wim", "ada"].contains(&login)), "{login}");
+        tokens.push((session, token));
+    }
+    let [(sam, of_sam), (rea, of_rea), (wim, of_wim), (ada, of_ada)] = tokens.as_slice() else {
+        unreachable!("four people signed in")
+    };
+    world.local(FLEET).await.lacks("the campaign</button>");
+    let local = world.local("/queue").await.form_token();
+    let stop = |token: &str| format!("token={token}&do=stop");
+    for (what, session, form, expected) in [
+        ("a stranger", None, stop(""), 401),
+        ("who may not see the repository", Some(sam), stop(of_sam), 404),
+        ("who may read", Some(rea), stop(of_rea), 403),
+        ("no token", Some(ada), "do=stop".to_owned(), 403),
+        ("a made-up token", Some(ada), stop("AAAA"), 403),
+        ("somebody else's token", Some(ada), stop(of_wim), 403),
+        ("this machine's token", Some(ada), stop(&local), 403),
+        ("no order", Some(ada), format!("token={of_ada}"), 400),
+        ("another order", Some(ada), format!("token={of_ada}&do=skip&reason=gauss/peu01"), 400),
+        (
+            "a reason that is too long for one",
+            Some(ada),
+            format!("token={of_ada}&do=stop&reason={}", "x".repeat(9_000)),
+            400,
+        ),
+    ] {
+        let answer = world.order(session.map(String::as_str), &form).await;
+        assert_eq!(answer.status, expected, "{what}: {answer:?}");
+    }
+    // A link does nothing, and neither does another site's form, or one on a campaign that the visitor cannot see.
+    assert_eq!(world.page(ORDER, ada).await.status, 405);
+    let mut foreign = Ask { form: Some(stop(of_ada)), ..Ask::post(ORDER, "") }.of(Some(ada));
+    foreign = foreign.with("sec-fetch-site", "cross-site");
+    assert_eq!(world.ask(world.public, foreign).await.status, 403);
+    let hidden = Ask { form: Some(stop(of_wim)), ..Ask::post("/campaigns/acme/secret/fleet/order", "") };
+    assert_eq!(world.ask(world.public, hidden.of(Some(wim))).await.status, 404);
+    let gone = Ask { form: Some(stop(of_ada)), ..Ask::post("/campaigns/acme/gitops/none/order", "") };
+    assert_eq!(world.ask(world.public, gone.of(Some(ada))).await.status, 404);
+    // GitHub says who may, and it knows nobody of those at this machine.
+    let here = Ask { form: Some(stop(&local)), ..Ask::post(ORDER, "") };
+    assert_eq!(world.ask(world.internal, here).await.status, 403);
+    // In a browser, the answer has the frame of the pages.
+    let refused =
+        Ask { form: Some(stop(of_rea)), ..Ask::post(ORDER, "") }.of(Some(rea)).with("accept", "text/html");
+    let page = world.ask(world.public, refused).await;
+    page.has("You may not stop or resume this campaign: its page says who may.");
+    page.has("<nav aria-label=\"Pages\">");
+    assert_eq!(world.orders().await, [], "nothing of that is an order");
 }

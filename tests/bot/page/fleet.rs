@@ -245,6 +245,9 @@ async fn one_cluster_tells_how_it_stands_and_what_was_done_about_it() {
     let queue = world.local("/queue").await;
     queue.has("data-label=\"Proposals open\">1 of 20</td>");
     queue.has("data-label=\"Opened in the last hour\">1 of 5</td>");
+    // A hundred repositories a page.
+    queue.has("<caption>Repositories 1 to 2 of 2,");
+    world.local("/queue?page=2").await.lacks("data-label=\"Proposals open\"");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,7 +23,7 @@ use capstan_github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_plan::settings::OperatorHost;
 use capstan_planner_process::{ProcessPlanner, Processes, STACK};
 use capstan_ports::{
-    Cause, Clock, ClusterFilter, CodeHost, Extent, FetchLimits, Hints, Jobs, PageRecords as _,
+    AuditFilter, Cause, Clock, ClusterFilter, CodeHost, Extent, FetchLimits, Hints, Jobs, PageRecords as _,
     RepositoryName, Sight,
 };
 use capstan_registries::{CacheLimits, Fetcher, FolderCache};
@@ -388,6 +388,19 @@ impl Town {
             self.bot.database.targets(&Sight::Everything, &ClusterFilter::default(), all).await.unwrap();
         let found = targets.into_iter().rfind(|row| row.target == cluster).unwrap();
         (found.state, found.reason)
+    }
+
+    /// Somebody presses a button of a campaign's page; what the audit trail says of it, newest first.
+    pub(crate) async fn press_on_page(&self, by: &str, given: &str) -> String {
+        let database = &self.bot.database;
+        let repository = database.shown_repositories(&Sight::Everything).await.unwrap()[0].id;
+        let id = database.order(repository, by, given).await.unwrap().unwrap();
+        self.settle().await;
+        let filter = AuditFilter { text: id, actor: by.to_owned(), ..AuditFilter::default() };
+        let all = Extent { skip: 0, take: 10 };
+        let found = database.audit_trail(&Sight::Everything, &filter, all).await.unwrap().items;
+        let words: Vec<String> = found.into_iter().map(|entry| entry.action).collect();
+        words.join(" ")
     }
 
     /// The audit trail, oldest first: who, what, and what of it.

@@ -13,21 +13,45 @@ use super::pages;
 const BOUNDS: &[(&str, usize, usize)] =
     &[("docs/tutorials/", 120, 30), ("docs/rules/", 155, 30), ("", 160, 40)];
 
+/// Where a phrase does not occur.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// On no page, and in nothing that the programs say.
+    Everywhere,
+    /// In nothing that the programs say.
+    InPrograms,
+}
+
 /// What does not occur: other words are plainer.
-pub(crate) const WORDS: &[&str] = &[
-    "whoever",
-    "whomever",
-    "whom",
-    "anew",
-    "none such",
-    "so-manieth",
-    "such a one",
-    "thereof",
-    "wherein",
-    "hence",
-    "lies",
-    "stands",
-    "told",
+pub(crate) const PHRASES: &[(&str, Held)] = &[
+    ("all the same", Held::Everywhere),
+    ("anew", Held::Everywhere),
+    ("cannot be told", Held::Everywhere),
+    ("comes to no end", Held::Everywhere),
+    ("hangs on", Held::Everywhere),
+    ("has come to", Held::Everywhere),
+    ("has it go on", Held::Everywhere),
+    ("hence", Held::Everywhere),
+    ("lies", Held::Everywhere),
+    ("nobody can tell", Held::Everywhere),
+    ("nobody knows", Held::Everywhere),
+    ("none such", Held::Everywhere),
+    ("says not", Held::Everywhere),
+    ("so that nobody", Held::Everywhere),
+    ("so-manieth", Held::Everywhere),
+    ("stands", Held::Everywhere),
+    ("such a one", Held::Everywhere),
+    ("thereof", Held::Everywhere),
+    ("told", Held::Everywhere),
+    ("were it", Held::Everywhere),
+    ("wherein", Held::Everywhere),
+    ("whoever", Held::Everywhere),
+    ("whom", Held::Everywhere),
+    ("whomever", Held::Everywhere),
+    ("as good as", Held::InPrograms),
+    ("goes on", Held::InPrograms),
+    ("looked at", Held::InPrograms),
+    ("somebody else", Held::InPrograms),
 ];
 
 /// What is counted of a page.
@@ -48,9 +72,10 @@ fn reading(page: &Page) -> Reading {
     let letters = |word: &str| word.to_lowercase().replace(|c: char| !c.is_alphabetic() && c != '-', " ");
     let spoken: Vec<String> = spoken.map(|word| letters(word).trim().to_owned()).collect();
     let spoken = format!(" {} ", spoken.join(" "));
-    let found = WORDS.iter().flat_map(|word| {
-        let times = spoken.matches(&format!(" {word} ")).count();
-        std::iter::repeat_n((*word).to_owned(), times)
+    let held = PHRASES.iter().filter(|(_, held)| *held == Held::Everywhere);
+    let found = held.flat_map(|(phrase, _)| {
+        let times = spoken.matches(&format!(" {phrase} ")).count();
+        std::iter::repeat_n((*phrase).to_owned(), times)
     });
     Reading {
         average: (whole.iter().sum::<usize>() * 10).div_ceil(whole.len().max(1)),

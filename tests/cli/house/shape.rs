@@ -20,7 +20,7 @@ const SCATTERED: &[(&str, &str, usize)] = &[
     ("crates/database", "Database", 14),
     ("crates/fleet", "Fleet", 23),
     ("crates/forge", "State", 10),
-    ("crates/github", "GitHub", 14),
+    ("crates/github", "GitHub", 10),
     ("crates/reconciler", "Reconciliation", 18),
 ];
 
@@ -47,7 +47,7 @@ const LINES_OF_A_PACKAGE: usize = 25_000;
 const TYPES_OF_A_NAME: usize = 2;
 
 /// How many types would need another name.
-const SHARED_NAMES: usize = 697;
+const SHARED_NAMES: usize = 690;
 
 /// What a file of the product defines.
 #[derive(Default)]

@@ -1,5 +1,5 @@
 //! Words of what the programs say: string literals of the product, in macros and attributes too, and the documentation of
-//! items that becomes help or a schema. [`WORDS`] and [`PHRASES`] do not occur there.
+//! items that becomes help or a schema. [`PHRASES`] do not occur there.
 //!
 //! A text of fewer words than [`SENTENCE`] is a name or a value. What is between backticks is code, and between braces a
 //! value that is filled in.
@@ -13,28 +13,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::visit::Visit;
 
 use super::is_for_tests;
-use crate::docs::words::WORDS;
-
-/// What does not occur besides.
-const PHRASES: &[&str] = &[
-    "all the same",
-    "as good as",
-    "cannot be told",
-    "comes to no end",
-    "goes on",
-    "hangs on",
-    "has come to",
-    "has it go on",
-    "looked at",
-    "nobody can tell",
-    "nobody knows",
-    "of whom",
-    "says not",
-    "so that nobody",
-    "somebody else",
-    "stands still",
-    "were it",
-];
+use crate::docs::words::PHRASES;
 
 /// How many words make a text.
 const SENTENCE: usize = 4;
@@ -197,8 +176,9 @@ fn badly(text: &str) -> Vec<String> {
         return Vec::new();
     }
     let spoken = format!(" {} ", words.join(" "));
-    let all = WORDS.iter().chain(PHRASES).filter(|phrase| spoken.contains(&format!(" {phrase} ")));
-    let mut found: Vec<String> = all.map(|phrase| (*phrase).to_owned()).collect();
+    let all = PHRASES.iter().map(|(phrase, _)| *phrase);
+    let all = all.filter(|phrase| spoken.contains(&format!(" {phrase} ")));
+    let mut found: Vec<String> = all.map(str::to_owned).collect();
     // "There is no host" and "it is no longer there" read well, "it is no host" does not.
     let padded: Vec<&str> = std::iter::once("_").chain(words.iter().copied()).chain(["_"]).collect();
     let is_not = padded.windows(4).any(|four| {

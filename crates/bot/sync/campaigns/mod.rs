@@ -132,8 +132,8 @@ impl Run<'_> {
         let again = again.into_iter().flatten().min();
         obeyed.campaigns.look_again = again;
         obeyed.campaigns.standings.push(standing(moving, &decision, &members));
-        let prefix = planned.settings.commands.prefix.as_str();
-        obeyed.campaigns.progress.push(progress(moving, &decision, &members, prefix));
+        let commands = &planned.settings.commands;
+        obeyed.campaigns.progress.push(progress(moving, &decision, &members, commands));
         obeyed.campaigns.notes.push(moving.note.clone());
         Ok(())
     }

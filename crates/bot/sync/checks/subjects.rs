@@ -21,9 +21,10 @@ impl Run<'_> {
         let stack = match &pull.stack {
             None => None,
             Some(place) => {
-                let below = match place.position {
-                    Some(1) => Some(Vec::new()),
-                    _ => match self.ports.host.stack_below(self.repository, pull.number).await {
+                let below = match (place.position, self.ports.host.stacks()) {
+                    (Some(1), _) => Some(Vec::new()),
+                    (_, None) => None,
+                    (_, Some(stacks)) => match stacks.stack_below(self.repository, pull.number).await {
                         Err(error) if error.is_refusal() => None,
                         told => told?,
                     },

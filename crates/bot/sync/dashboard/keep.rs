@@ -52,7 +52,8 @@ impl Run<'_> {
             return Ok(Kept::Later);
         }
         let mut answered = Vec::new();
-        for tick in ticks {
+        let pressed = requests.iter().filter(|request| request.is_of_page());
+        for tick in ticks.into_iter().chain(pressed) {
             answered.push((tick, self.parts(tick, planned, outcome, &Kept::Done).await?));
         }
         let settings = &planned.settings.dashboard;
@@ -79,7 +80,8 @@ impl Run<'_> {
             }
         };
         if kept == Kept::Done {
-            for (tick, answers) in answered {
+            // What is said to an order on the page goes into the audit trail with all other answers.
+            for (tick, answers) in answered.into_iter().filter(|(request, _)| request.is_tick()) {
                 self.audit_commands(tick, &answers, planned.scopes).await?;
             }
         }

@@ -75,6 +75,13 @@ pub enum Broken {
         /// What the render asks for.
         to: KubernetesVersion,
     },
+    /// kubeadm would join workers to a control plane of a newer minor: Cluster API makes no machine of them.
+    CannotJoin {
+        /// What the render asks for.
+        wanted: KubernetesVersion,
+        /// What the control plane runs, or is to run.
+        control_plane: KubernetesVersion,
+    },
     /// A reference to what is neither rendered nor live.
     MissingReference {
         /// Kind of the object named.
@@ -110,6 +117,7 @@ impl GuardBroken {
             Broken::ControlPlaneReplaced { .. } => "ControlPlaneReplaced",
             Broken::ControlPlaneOfAnother { .. } => "ControlPlaneOfAnother",
             Broken::LeavesWorkersBehind { .. } => "LeavesWorkersBehind",
+            Broken::CannotJoin { .. } => "CannotJoin",
             Broken::MissingReference { .. } | Broken::ReferenceTerminating { .. } => "MissingReference",
         }
     }
@@ -159,6 +167,11 @@ impl fmt::Display for GuardBroken {
                 f,
                 "{object} asks for Kubernetes {to}, but workers of {oldest} run, and a worker may be at most three minors older than its control plane: use a version of {} at most",
                 oldest.minor().next().next().next()
+            ),
+            Broken::CannotJoin { wanted, control_plane } => write!(
+                f,
+                "{object} would go to Kubernetes {wanted}, but kubeadm joins no machine of that minor to a control plane of {control_plane}: ask for a version of {}",
+                control_plane.minor()
             ),
             Broken::MissingReference { kind, name } => write!(
                 f,

@@ -108,6 +108,52 @@ fn workers_that_lag_may_catch_up_with_their_control_plane() {
     }
 }
 
+/// Cluster API makes no machine of them; a newer control plane may be running, or rendered.
+#[test]
+fn workers_that_kubeadm_joins_get_the_minor_of_their_control_plane_alone() {
+    let workers = |version: &str, kind: &str, annotation: &str| {
+        format!(
+            "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {{name: md, namespace: org, annotations: {{{annotation}}}}}\nspec: {{clusterName: c, template: {{spec: {{version: {version}, bootstrap: {{configRef: {{apiVersion: bootstrap.cluster.x-k8s.io/v1beta1, kind: {kind}, name: md}}}}}}}}}}\n"
+        )
+    };
+    let template = |annotation: &str| {
+        format!(
+            "---\napiVersion: bootstrap.cluster.x-k8s.io/v1beta1\nkind: KubeadmConfigTemplate\nmetadata: {{name: md, namespace: org, annotations: {{{annotation}}}}}\n"
+        )
+    };
+    let skip = "machineset.cluster.x-k8s.io/skip-preflight-checks: KubeadmVersionSkew";
+    let said = "/spec/template/spec/version CannotJoin MachineDeployment org/md would go to Kubernetes v1.34.0, but kubeadm joins no machine of that minor to a control plane of v1.35.1: ask for a version of 1.35";
+    let kubeadm = "KubeadmConfigTemplate";
+    for (wanted, kind, own, of_template, running, rendered, expected) in [
+        ("v1.34.0", kubeadm, "", "", "v1.35.1", "v1.35.1", vec![said]),
+        ("v1.35.1", kubeadm, "", "", "v1.35.1", "v1.35.1", vec![]),
+        // The control plane follows first.
+        ("v1.34.0", kubeadm, "", "", "v1.34.3", "v1.35.1", vec![said]),
+        ("v1.34.0", kubeadm, skip, "", "v1.35.1", "v1.35.1", vec![]),
+        ("v1.34.0", kubeadm, "", skip, "v1.35.1", "v1.35.1", vec![]),
+        ("v1.34.0", "RKE2ConfigTemplate", "", "", "v1.35.1", "v1.35.1", vec![]),
+        // What is live already stays.
+        ("v1.33.0", kubeadm, "", "", "v1.35.1", "v1.35.1", vec![]),
+    ] {
+        let base = format!(
+            "{}---\n{}{}",
+            workers(wanted, kind, own),
+            control_plane(rendered),
+            template(of_template)
+        );
+        let alive = format!(
+            "{}---\n{}{}",
+            workers("v1.33.0", kind, own),
+            live_control_plane(running, &format!("{{version: {running}}}")),
+            template(of_template)
+        );
+        let found = verdicts(&base, &alive);
+        let found: Vec<&str> =
+            found.iter().map(String::as_str).filter(|line| !line.contains("MissingReference")).collect();
+        assert_eq!(found, expected, "{wanted} {kind} {own} {of_template} {running}");
+    }
+}
+
 #[test]
 fn other_control_planes_and_topologies_are_guarded_too() {
     for (group, kind, field, status) in [

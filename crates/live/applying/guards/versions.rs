@@ -6,12 +6,13 @@ use serde_json::Value;
 
 use super::broken::Broken;
 use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
+use crate::rollout::kubeadm_workers::is_checked;
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::chained_upgrade::control_plane_steps;
+use capstan_model::kinds::preflight::{KUBEADM_TEMPLATE, PreflightCheck, SKIP_PREFLIGHT};
 use capstan_model::kinds::{VersionRole, is_cluster, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::KubernetesVersion;
-use capstan_plan::templates::{Role, references};
+use capstan_plan::templates::{ClassUpgrade, Reference, Role, references};
 
 /// Where live objects say what really runs: one version, or a list of versions.
 pub(super) const RUNNING: &[&str] = &["/status/version", "/status/currentVersion", "/status/versions"];
@@ -62,6 +63,12 @@ pub(super) fn check(
             }
             VersionRole::Workers => catches_up(object, &wanted, live),
         };
+        if role == VersionRole::Workers
+            && let Some(control_plane) = joined_to_newer(object, &wanted, rendered, live)
+        {
+            broken(field, Broken::CannotJoin { wanted, control_plane });
+            continue;
+        }
         if may_skip {
             continue;
         }
@@ -102,20 +109,74 @@ pub(super) fn extreme(versions: &[KubernetesVersion], order: Ordering) -> Option
 /// Machines that lag may catch up with a control plane that is there already: they are replaced, not
 /// upgraded.
 fn catches_up(workers: &RenderedObject, wanted: &KubernetesVersion, live: &LiveObjects) -> bool {
-    let cluster = text(&workers.value, "/spec/clusterName");
-    let of_cluster = |id: &ObjectId, plane: &Value| {
-        let named = if is_cluster(id) { Some(id.name.as_str()) } else { label(plane, CLUSTER_NAME_LABEL) };
-        named.is_none() || cluster.is_none() || named == cluster
-    };
     let mut running = Vec::new();
-    for (id, plane) in live.iter() {
-        let mut fields = version_fields(&id.group, &id.kind);
-        if fields.any(|(role, _)| role == VersionRole::ControlPlane) && of_cluster(id, plane) {
-            versions(plane, if is_cluster(id) { RUNNING_CONTROL_PLANE } else { RUNNING }, &mut running);
-        }
+    for (id, plane) in control_planes(workers, live) {
+        versions(plane, if is_cluster(id) { RUNNING_CONTROL_PLANE } else { RUNNING }, &mut running);
     }
     let lowest = running.iter().map(KubernetesVersion::minor).min();
     lowest.is_some_and(|lowest| wanted.minor() <= lowest)
+}
+
+/// What the control plane of these workers runs, or is to run, where that is a newer minor and kubeadm joins them: no
+/// machine of them would be made.
+fn joined_to_newer(
+    workers: &RenderedObject,
+    wanted: &KubernetesVersion,
+    rendered: &[RenderedObject],
+    live: &LiveObjects,
+) -> Option<KubernetesVersion> {
+    if !is_checked(&workers.id, &workers.value) {
+        return None;
+    }
+    let named = references(&workers.id.group, &workers.id.kind, &workers.value);
+    let bootstrap = named.into_iter().find(|reference| reference.kind == KUBEADM_TEMPLATE)?;
+    let template = meant(&bootstrap, workers.id.namespace.as_deref(), rendered, live);
+    let skipped = |object: &Value| {
+        object.get("metadata")?.get("annotations")?.get(SKIP_PREFLIGHT)?.as_str().map(str::to_owned)
+    };
+    let (own, of_template) = (skipped(&workers.value), template.and_then(skipped));
+    if PreflightCheck::KubeadmVersionSkew.is_skipped(own.as_deref(), of_template.as_deref()) {
+        return None;
+    }
+    let mut found = Vec::new();
+    for (id, plane) in control_planes(workers, live) {
+        let asked = rendered.iter().find(|object| object.id == *id);
+        versions(plane, if is_cluster(id) { RUNNING_CONTROL_PLANE } else { RUNNING }, &mut found);
+        for (role, keys) in version_fields(&id.group, &id.kind) {
+            let pointer = FieldPath::of_keys(keys).to_string();
+            let text = asked
+                .filter(|_| role == VersionRole::ControlPlane)
+                .and_then(|object| text(&object.value, &pointer));
+            found.extend(text.and_then(KubernetesVersion::parse));
+        }
+    }
+    let highest = extreme(&found, Ordering::Greater)?;
+    (wanted.minor() < highest.minor()).then(|| highest.clone())
+}
+
+/// The control planes of these workers' Cluster.
+fn control_planes<'l>(
+    workers: &'l RenderedObject,
+    live: &'l LiveObjects,
+) -> impl Iterator<Item = (&'l ObjectId, &'l Value)> {
+    let cluster = text(&workers.value, "/spec/clusterName");
+    live.iter().filter(move |(id, plane)| {
+        let mut fields = version_fields(&id.group, &id.kind);
+        let named = if is_cluster(id) { Some(id.name.as_str()) } else { label(plane, CLUSTER_NAME_LABEL) };
+        fields.any(|(role, _)| role == VersionRole::ControlPlane)
+            && (named.is_none() || cluster.is_none() || named == cluster)
+    })
+}
+
+/// What a reference means: rendered, or live.
+fn meant<'v>(
+    reference: &Reference<'_>,
+    namespace: Option<&str>,
+    rendered: &'v [RenderedObject],
+    live: &'v LiveObjects,
+) -> Option<&'v Value> {
+    let found = rendered.iter().find(|object| reference.means(namespace, &object.id));
+    found.map(|object| &object.value).or_else(|| live.meant(reference, namespace))
 }
 
 /// Cluster API goes through the minors between by itself where the class lists a version of each, or names a runtime
@@ -132,18 +193,6 @@ fn goes_through(
     }
     let named = references(&cluster.id.group, &cluster.id.kind, &cluster.value);
     let Some(class) = named.into_iter().find(|reference| reference.role == Role::Class) else { return false };
-    let namespace = cluster.id.namespace.as_deref();
-    let value = rendered
-        .iter()
-        .find(|object| class.means(namespace, &object.id))
-        .map(|object| &object.value)
-        .or_else(|| live.meant(&class, namespace));
-    let Some(class) = value else { return false };
-    if class.pointer("/spec/upgrade/external/generateUpgradePlanExtension").is_some() {
-        return true;
-    }
-    let listed = class.pointer("/spec/kubernetesVersions").and_then(Value::as_array);
-    let parsed = |version: &Value| KubernetesVersion::parse(version.as_str()?);
-    let listed: Vec<KubernetesVersion> = listed.into_iter().flatten().filter_map(parsed).collect();
-    control_plane_steps(&listed, from, wanted).is_some()
+    let class = meant(&class, cluster.id.namespace.as_deref(), rendered, live);
+    class.is_some_and(|class| ClassUpgrade::of(class).leads(from, wanted))
 }

@@ -435,7 +435,7 @@ fn pool_field(kind: &str, object: &Value, path: &str) -> Option<Option<Doubt>> {
     match PoolFacts::of(kind, Some(object)).field(path) {
         PoolEffect::Replaces => Some(None),
         PoolEffect::ProviderDecides => Some(Some(Doubt::Controller)),
-        PoolEffect::OnlyNew | PoolEffect::InPlace => None,
+        PoolEffect::OnlyNew | PoolEffect::NotYet | PoolEffect::InPlace => None,
     }
 }
 

@@ -505,6 +505,21 @@ fn what_a_pools_template_does_the_facts_of_its_kind_tell() {
     );
 }
 
+/// The others replace their machines: 3, 4, 2 and 1.
+#[test]
+fn a_new_version_replaces_the_pools_whose_provider_does_so() {
+    for (kind, expected) in [("DevMachinePoolTemplate", "16"), ("OCIMachinePoolTemplate", "10")] {
+        let before = TREE.replace("PATCHES", "[]").replace("DevMachinePoolTemplate", kind);
+        let after = edited(&before, &[("v1.30.2", "v1.31.1")]);
+        let (told, notes) = becomes(&before, &after, AppliedBy::Others);
+        assert_eq!(told, format!("{expected} offline [/spec/topology/version] {expected}/0/0"), "{kind}");
+        let is_said = notes
+            .iter()
+            .any(|note| note == "`three`: The new version alone replaces no instance of this pool.");
+        assert_eq!(is_said, expected == "10", "{notes:?}");
+    }
+}
+
 /// What is held back in an upgrade is left as it is altogether.
 #[test]
 fn a_group_that_keeps_its_version_takes_nothing_else_meanwhile() {

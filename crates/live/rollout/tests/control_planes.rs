@@ -318,6 +318,11 @@ fn control_planes_of_other_providers() {
             ),
         ],
     );
+    let canonical = ("/metadata/annotations", json!({"v1beta2.k8sd.io/in-place-upgrade-to": "1.34/stable"}));
+    check(
+        &TALOS.replace("TalosControlPlane", "CK8sControlPlane"),
+        &[(&[canonical], "0 offline [/metadata/annotations/v1beta2.k8sd.io~1in-place-upgrade-to] 0/0/0")],
+    );
     check(
         EKS,
         &[

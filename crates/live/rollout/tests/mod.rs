@@ -6,6 +6,7 @@
 mod classes;
 mod control_planes;
 mod elsewhere;
+mod page;
 mod pools;
 mod together;
 mod topologies;

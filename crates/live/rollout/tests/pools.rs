@@ -135,6 +135,28 @@ fn the_infrastructure_of_a_pool_decides() {
     }
 }
 
+/// AWS compares neither volumes nor the market: they wait for another change.
+#[test]
+fn what_nobody_compares_reaches_not_even_new_instances() {
+    let notes = |before: &str, after: &str| {
+        let tree = |spec: &str| rendered(&format!("{POOL}---\n{}", infrastructure("AWSMachinePool", spec)));
+        rollouts(&tree(before), &tree(after), AppliedBy::Others)[0].course.notes.join(" ")
+    };
+    let volume =
+        |size: u32, more: &str| format!("{{awsLaunchTemplate: {{rootVolume: {{size: {size}}}}}{more}}}");
+    let found = notes(&volume(20, ""), &volume(30, ""));
+    assert!(
+        found.contains("New instances get the change once another field of the launch template"),
+        "{found}"
+    );
+    let disabled = ", refreshPreferences: {disable: true}";
+    let both = |id: &str, size: u32| {
+        format!("{{awsLaunchTemplate: {{instanceType: {id}, rootVolume: {{size: {size}}}}}{disabled}}}")
+    };
+    let found = notes(&both("a", 20), &both("b", 30));
+    assert!(found.contains("Only new instances get the change."), "{found}");
+}
+
 fn infrastructure(kind: &str, spec: &str) -> String {
     format!(
         "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: {kind}\n\

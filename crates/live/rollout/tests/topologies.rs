@@ -384,14 +384,14 @@ fn it_is_said_what_a_group_that_is_held_back_waits_for() {
         [
             order,
             "`one`: An annotation held it back before. If it is behind, Cluster API refuses another version until it has followed.",
-            "`one`: Its version stays until somebody removes the annotation (`topology.cluster.x-k8s.io/defer-upgrade` or `topology.cluster.x-k8s.io/hold-upgrade-sequence`). Cluster API refuses a later version until then.",
+            "`one`: Its version stays until somebody removes the annotation `topology.cluster.x-k8s.io/defer-upgrade` of `one`. Cluster API refuses a later version until then.",
             "`one`: Its count stays 4 until it follows, and is 6 then.",
         ]
     );
     assert_eq!(
         notes(&deferred, &[replicas]),
         [
-            "`one`: An annotation holds back its upgrade. If it is behind, nothing of this reaches it until it follows."
+            "`one`: The annotation `topology.cluster.x-k8s.io/defer-upgrade` of `one` holds back its upgrade. If it is behind, nothing of this reaches it until it follows."
         ]
     );
     assert_eq!(

@@ -16,7 +16,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("plan/policy/api_version_not_served.rs", "which kinds Cluster API's own releases serve"),
     ("plan/policy/contract_mismatch.rs", "which kinds Cluster API's own releases serve"),
     ("plan/policy/control_plane_replicas_even.rs", "where kubeadm is told about etcd"),
-    ("plan/policy/kubernetes_api_removed.rs", "where kubeadm's files stand"),
+    ("plan/policy/kubeadm.rs", "where kubeadm's configuration stands"),
     ("plan/policy/kubernetes_version_without_v.rs", "how two control planes' webhooks read a version"),
     ("plan/policy/removed_apis.rs", "which API versions end, kind by kind"),
     ("plan/policy/refused_change.rs", "which fields kubeadm's webhook lets change"),

@@ -131,6 +131,78 @@ fn two_helm_chart_proxies_of_one_release_fight() {
     }
 }
 
+/// By the labels of a Cluster that stays, by the proxy's selector, and with the proxy.
+#[test]
+fn a_cluster_that_is_selected_no_longer_loses_the_helm_release() {
+    let cluster = |labels: &str| {
+        format!(
+            "{{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {{name: a, labels: {{{labels}}}}}, spec: {{paused: false}}}}\n"
+        )
+    };
+    let proxy = |fields: &str| {
+        format!(
+            "---\n{{apiVersion: addons.cluster.x-k8s.io/v1alpha1, kind: HelmChartProxy, metadata: {{name: one}}, spec: {{chartName: net, repoURL: 'https://charts.example.com', {fields}}}}}\n"
+        )
+    };
+    let of_net = "clusterSelector: {matchLabels: {net: one}}";
+    let tree = |labels: &str, fields: &str| format!("{}{}", cluster(labels), proxy(fields));
+    let by_path = "clusterSelector: {}, valuesTemplate: 'zone: {{ .Cluster.metadata.labels.zone }}'";
+    let by_index =
+        "clusterSelector: {}, valuesTemplate: 'zone: {{ index .Cluster.metadata.labels \"zone\" }}'";
+    for (before, after, expected) in [
+        (tree("net: one", of_net), tree("net: two", of_net), vec!["helm-chart-proxy /metadata/labels/net"]),
+        (
+            tree("net: one", of_net),
+            tree("net: one", "clusterSelector: {matchLabels: {net: two}}"),
+            vec!["helm-chart-proxy /spec/clusterSelector"],
+        ),
+        (tree("net: one", of_net), cluster("net: one"), vec!["helm-chart-proxy "]),
+        (tree("net: one", of_net), tree("net: one, a: b", of_net), vec![]),
+        (tree("net: two", of_net), tree("net: one", of_net), vec![]),
+        (tree("net: two", of_net), cluster("net: two"), vec![]),
+        (tree("zone: a", by_path), tree("zone: b", by_path), vec!["helm-chart-proxy /metadata/labels/zone"]),
+        (
+            tree("zone: a", by_index),
+            tree("zone: b", by_index),
+            vec!["helm-chart-proxy /metadata/labels/zone"],
+        ),
+        (tree("zones: a", by_path), tree("zones: b", by_path), vec![]),
+        (tree("zon: a", by_path), tree("zon: b", by_path), vec![]),
+    ] {
+        let found = told(&before, &after);
+        let found: Vec<&str> =
+            found.iter().map(String::as_str).filter(|one| one.starts_with("helm-chart-proxy")).collect();
+        assert_eq!(found, expected, "{before}{after}");
+    }
+}
+
+#[test]
+fn a_set_that_reconciles_leaves_what_is_dropped_from_its_content() {
+    let tree = |names: &[&str]| {
+        let documents: String = names
+            .iter()
+            .map(|name| format!("    ---\n    {{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: net}}}}\n"))
+            .collect();
+        format!(
+            "\
+apiVersion: addons.cluster.x-k8s.io/v1beta2
+kind: ClusterResourceSet
+metadata: {{name: net}}
+spec: {{strategy: Reconcile, clusterSelector: {{matchLabels: {{a: b}}}}, resources: [{{kind: ConfigMap, name: net}}]}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: net}}
+data:
+  net.yaml: |
+{documents}"
+        )
+    };
+    assert_eq!(told(&tree(&["a", "b"]), &tree(&["a"])), ["cluster-resource-set-stays /data/net.yaml"]);
+    assert_eq!(told(&tree(&["a"]), &tree(&["a", "b"])), [""; 0]);
+    assert_eq!(told(&tree(&["a", "b"]), &tree(&["b", "a"])), [""; 0]);
+}
+
 #[test]
 fn a_class_leads_over_several_minors_where_its_list_does() {
     let tree = |class: &str, version: &str| {

@@ -5,6 +5,7 @@ mod examples;
 mod inventory;
 mod judging;
 mod limits;
+mod minors;
 mod own_kinds;
 mod real_definitions;
 mod validating;

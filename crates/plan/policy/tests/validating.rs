@@ -747,3 +747,57 @@ fn what_lies_outside_of_an_unclaimed_folders_boundary_is_a_warning_unless_the_se
     let told = "outside-boundary Warning peu01/overlay/a.yaml:3:32 ConfigMap other/a /metadata/namespace";
     assert_eq!(found, [told]);
 }
+
+/// Cluster API's preflight check of kubeadm, and who may turn it off.
+#[test]
+fn workers_that_kubeadm_joins_grow_at_the_minor_of_their_control_plane_alone() {
+    let found = |kind: &str, version: &str, config: &str, annotations: [&str; 2]| {
+        let [of_workers, of_template] = annotations;
+        let text = format!(
+            "\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {{name: a, namespace: org}}
+spec: {{version: v1.33.1}}
+---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: {kind}
+metadata: {{name: w, namespace: org, annotations: {{{of_workers}}}}}
+spec:
+  template:
+    spec:
+      version: {version}
+      bootstrap: {{configRef: {{apiVersion: bootstrap.cluster.x-k8s.io/v1beta1, kind: {config}, name: w}}}}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: {config}
+metadata: {{name: w, namespace: org, annotations: {{{of_template}}}}}
+spec: {{template: {{spec: {{}}}}}}
+"
+        );
+        let all =
+            validated("", &[("gauss/peu01/base/c.yaml", CLUSTER), ("gauss/peu01/base/w.yaml", &text)], None);
+        all.iter().filter(|line| line.starts_with("kubernetes-workers-cannot-grow")).count()
+    };
+    let kubeadm = "KubeadmConfigTemplate";
+    let skip = |checks: &str| format!("machineset.cluster.x-k8s.io/skip-preflight-checks: \"{checks}\"");
+    assert_eq!(found("MachineDeployment", "v1.32.4", kubeadm, ["", ""]), 1);
+    assert_eq!(found("MachineSet", "v1.32.4", kubeadm, ["", ""]), 1);
+    // A patch, and a newer minor, which is another rule's.
+    assert_eq!(found("MachineDeployment", "v1.33.0", kubeadm, ["", ""]), 0);
+    assert_eq!(found("MachineDeployment", "v1.34.0", kubeadm, ["", ""]), 0);
+    // Nobody checks pools, and other bootstrap providers join older machines.
+    assert_eq!(found("MachinePool", "v1.32.4", kubeadm, ["", ""]), 0);
+    assert_eq!(found("MachineDeployment", "v1.32.4", "RKE2ConfigTemplate", ["", ""]), 0);
+    for (checks, expected) in
+        [("All", 0), ("ControlPlaneIsStable, KubeadmVersionSkew", 0), ("ControlPlaneIsStable", 1)]
+    {
+        assert_eq!(found("MachineDeployment", "v1.32.4", kubeadm, [&skip(checks), ""]), expected, "{checks}");
+        assert_eq!(found("MachineDeployment", "v1.32.4", kubeadm, ["", &skip(checks)]), expected, "{checks}");
+    }
+    // The template is asked only where the workers say nothing.
+    assert_eq!(
+        found("MachineDeployment", "v1.32.4", kubeadm, [&skip("ControlPlaneIsStable"), &skip("All")]),
+        1
+    );
+}

@@ -5,7 +5,7 @@ use capstan_forge::{Edit, Permission};
 use capstan_live::agent::RolloutState;
 
 use super::limits::{say, tip};
-use super::{CLUSTERS, WAVES, dashboard, merge, open, statuses, town};
+use super::{CLUSTERS, WAVES, dashboard, merge, open, pass, statuses, town};
 use crate::agents::{EU, commit, delivered, enrolled, report};
 use crate::running::sample;
 use crate::running::town::{REPOSITORY, Town};
@@ -18,6 +18,50 @@ async fn tick(town: &Town, by: &str, words: &str) {
     let ticked = body.replacen(line, &line.replacen("[ ]", "[x]", 1), 1);
     town.forge.edit_body(REPOSITORY, number, by, &ticked).unwrap();
     town.settle().await;
+}
+
+/// A button is the command of who pressed it: GitHub is asked what they may when it is carried out.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_button_of_the_page_does_what_the_comment_does() {
+    let town = town(WAVES).await;
+    town.release("v22.0.0", "v1.22.0");
+    town.settle().await;
+    for by in ["ada", "mallory", "nobody"] {
+        let became = town.press_on_page(by, "stop of fleet").await;
+        assert_eq!(became, "command-refused campaign-ordered", "{by}");
+    }
+    let (_, body) = dashboard(&town);
+    assert!(
+        body.contains("`ada` pressed on Capstan's page `campaign`: `/capstan campaign` was not carried out"),
+        "{body}"
+    );
+    assert!(!body.contains("campaign-stopped"), "{body}");
+
+    assert_eq!(
+        town.press_on_page("olga", "stop wrong image of fleet").await,
+        "command-carried-out campaign-ordered"
+    );
+    let (_, body) = dashboard(&town);
+    assert!(
+        body.contains(
+            "`olga` pressed on Capstan's page `campaign`: Campaign `fleet` is stopped (wrong image)"
+        ),
+        "{body}"
+    );
+    assert!(body.contains("`olga` stopped it (wrong image)."), "{body}");
+    merge(&town, "a/canary").await;
+    pass(&town, 3 * 3_600).await;
+    assert_eq!(open(&town), [""; 0]);
+    let unknown = town.press_on_page("olga", "resume of another").await;
+    assert_eq!(unknown, "command-not-possible campaign-ordered");
+    assert_eq!(town.press_on_page("olga", "resume of fleet").await, "command-carried-out campaign-ordered");
+    pass(&town, 3 * 3_600).await;
+    assert_eq!(open(&town), ["a/gold1"]);
+
+    // She administers it no more: what she may is asked when it is carried out.
+    town.forge.grant(REPOSITORY, "olga", Permission::Write).unwrap();
+    assert_eq!(town.press_on_page("olga", "stop of fleet").await, "command-refused campaign-ordered");
+    town.done();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -95,7 +139,7 @@ commands:
     let older = tip(&town);
     town.settle().await;
     merge(&town, "a/canary").await;
-    super::pass(&town, 2 * 3_600 + 60).await;
+    pass(&town, 2 * 3_600 + 60).await;
     merge(&town, "a/gold1").await;
     assert_eq!(open(&town), ["a/gold2"]);
 
@@ -143,7 +187,7 @@ commands:
     assert_eq!((statuses(&town, &older).len(), statuses(&town, &newer).len()), (0, 1));
     town.comment(issue, "olga", "/capstan campaign resume").await;
     merge(&town, "a/canary").await;
-    super::pass(&town, 2 * 3_600 + 60).await;
+    pass(&town, 2 * 3_600 + 60).await;
     assert_eq!(open(&town), ["a/gold2"], "one at a time, and that one is open");
     merge(&town, "a/gold2").await;
     assert_eq!(open(&town), ["a/gold1"]);

@@ -1,0 +1,110 @@
+//! Workers that kubeadm joins: Cluster API makes no machine of them unless their minor is their control plane's.
+
+use super::by_id::{ById, find_value_in, key};
+use super::cluster_change::ClusterChange;
+use super::owner::annotation;
+use super::pointer::At;
+use super::references::target;
+use capstan_kustomize::render::RenderedObject;
+use capstan_model::kinds::preflight::{KUBEADM_TEMPLATE, PreflightCheck, SKIP_PREFLIGHT};
+use capstan_model::kinds::{
+    KindRole, VersionRole, Workers, is_cluster, is_control_plane, pointer, role_of, version_fields,
+};
+use capstan_model::object::ObjectId;
+use capstan_model::version::KubernetesVersion;
+use capstan_plan::upgrade::Rollout;
+use capstan_yaml::Value;
+
+const BOOTSTRAP: &str = "/spec/template/spec/bootstrap/configRef";
+
+/// Says of workers that are left at an older minor than their control plane's that no machine of them is made.
+pub(super) fn wait_for_minor(found: &mut [Rollout], change: &ClusterChange<'_>) {
+    let mut lagging: Vec<Lagging<'_>> =
+        change.after.values().filter_map(|worker| Lagging::of(&change.after, worker)).collect();
+    lagging.sort_by(|one, other| one.workers.cmp(other.workers));
+    for Lagging { workers, version, control_plane, wanted } in lagging {
+        let minor = wanted.minor();
+        let own = found.iter_mut().find(|rollout| rollout.object == *workers);
+        let is_deleted_alone =
+            |rollout: &Rollout| rollout.course.replaced == Some(0) && rollout.course.created == Some(0);
+        if let Some(own) = own {
+            if !is_deleted_alone(own) {
+                own.course.notes.push(format!(
+                    "kubeadm joins machines to a control plane of their own minor alone. Cluster API makes no machine of these until they ask for Kubernetes {minor}."
+                ));
+            }
+            continue;
+        }
+        // What lagged as far before is no news.
+        let before =
+            change.before.get(&key(control_plane)).and_then(|plane| asked(plane, VersionRole::ControlPlane));
+        if before.is_some_and(|before| before.minor() == minor) {
+            continue;
+        }
+        if let Some(plane) = found.iter_mut().find(|rollout| rollout.object == *control_plane) {
+            plane.course.notes.push(format!(
+                "{workers} keeps running Kubernetes {version}, but cannot grow or replace a machine until it asks for {minor}."
+            ));
+        }
+    }
+}
+
+/// Whether workers skip a check, by their annotation or by that of their bootstrap template.
+pub(super) fn skips(objects: &ById<'_>, workers: &ObjectId, check: PreflightCheck) -> bool {
+    let Some(workers) = objects.get(&key(workers)) else { return false };
+    let template =
+        target(workers.value.at(BOOTSTRAP)).and_then(|(_, kind, name)| find_value_in(objects, kind, name));
+    check.is_skipped(
+        annotation(&workers.value, SKIP_PREFLIGHT),
+        template.and_then(|template| annotation(template, SKIP_PREFLIGHT)),
+    )
+}
+
+struct Lagging<'a> {
+    workers: &'a ObjectId,
+    version: KubernetesVersion,
+    control_plane: &'a ObjectId,
+    wanted: KubernetesVersion,
+}
+
+impl<'a> Lagging<'a> {
+    fn of(objects: &ById<'a>, workers: &'a RenderedObject) -> Option<Self> {
+        if !is_checked(&workers.id, &workers.value) {
+            return None;
+        }
+        let version = asked(workers, VersionRole::Workers)?;
+        let control_plane = control_plane_of(objects, &workers.value)?;
+        let wanted = asked(control_plane, VersionRole::ControlPlane)?;
+        let is_skipped = skips(objects, &workers.id, PreflightCheck::KubeadmVersionSkew);
+        (version.minor() < wanted.minor() && !is_skipped).then_some(Self {
+            workers: &workers.id,
+            version,
+            control_plane: &control_plane.id,
+            wanted,
+        })
+    }
+}
+
+/// Whether kubeadm joins these workers, and a MachineSet makes them: nobody checks the machines of a pool.
+pub(crate) fn is_checked(id: &ObjectId, value: &Value) -> bool {
+    let makes = matches!(role_of(id), Some(KindRole::Workers(Workers::Deployment | Workers::Set)));
+    makes && target(value.at(BOOTSTRAP)).is_some_and(|(_, kind, _)| kind == KUBEADM_TEMPLATE)
+}
+
+fn asked(object: &RenderedObject, role: VersionRole) -> Option<KubernetesVersion> {
+    let mut fields = version_fields(&object.id.group, &object.id.kind).filter(|(of, _)| *of == role);
+    fields.find_map(|(_, keys)| KubernetesVersion::parse(object.value.at(&pointer(keys))?.as_str()?))
+}
+
+/// The control plane of workers: that of the Cluster which they name, else the only one there is.
+fn control_plane_of<'a>(objects: &ById<'a>, workers: &Value) -> Option<&'a RenderedObject> {
+    let name = workers.at("/spec/clusterName").and_then(Value::as_str);
+    let cluster =
+        objects.values().find(|object| is_cluster(&object.id) && Some(object.id.name.as_str()) == name);
+    let named = cluster.and_then(|cluster| target(cluster.value.at("/spec/controlPlaneRef")));
+    let mut planes = objects.values().copied().filter(|object| is_control_plane(&object.id));
+    if let Some((_, kind, name)) = named {
+        return planes.find(|plane| plane.id.kind == kind && plane.id.name == name);
+    }
+    planes.next().filter(|_| planes.next().is_none())
+}

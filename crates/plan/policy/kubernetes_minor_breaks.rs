@@ -1,0 +1,320 @@
+//! `kubernetes-minor-breaks`
+//!
+//! Deliberately absent: what patches and variables of a ClusterClass add. Their evaluator is `capstan_live::rollout`,
+//! which is built on this package; so of a class its templates are judged as they are written.
+
+use super::evidence::{Evidence, Survey};
+use super::kubeadm::{KubeadmField, kubeadm_config};
+use super::minors::{ETCD_BEFORE_3_6, ETCD_MINORS, KubernetesProcess, Minor, up_to};
+use super::rule::{About, Rule};
+use capstan_kustomize::render::{Content, RenderedObject, SourceOffset};
+use capstan_model::finding::{Finding, rules};
+use capstan_model::kinds::is_cluster;
+use capstan_model::object::FieldPath;
+use capstan_model::version::KubernetesMinor;
+use capstan_yaml::YamlFile;
+
+pub(super) struct KubernetesMinorBreaks;
+
+static ABOUT: About = About::new(
+    rules::KUBERNETES_MINOR_BREAKS,
+    include_str!("../../../docs/rules/kubernetes-minor-breaks.md"),
+);
+
+/// Where kubeadm's configuration has the arguments of a process.
+const ARGUMENTS: [(KubernetesProcess, &[&str]); 5] = [
+    (KubernetesProcess::ApiServer, &["clusterConfiguration", "apiServer", "extraArgs"]),
+    (KubernetesProcess::ControllerManager, &["clusterConfiguration", "controllerManager", "extraArgs"]),
+    (KubernetesProcess::Scheduler, &["clusterConfiguration", "scheduler", "extraArgs"]),
+    (KubernetesProcess::Kubelet, &["initConfiguration", "nodeRegistration", "kubeletExtraArgs"]),
+    (KubernetesProcess::Kubelet, &["joinConfiguration", "nodeRegistration", "kubeletExtraArgs"]),
+];
+
+const PLUGINS: [&str; 2] = ["enable-admission-plugins", "disable-admission-plugins"];
+/// A kernel argument that gives machines cgroup v1.
+const CGROUP_V1: [&str; 2] = ["systemd.unified_cgroup_hierarchy=0", "systemd.unified_cgroup_hierarchy=false"];
+
+impl KubernetesProcess {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::ApiServer => "kube-apiserver",
+            Self::ControllerManager => "kube-controller-manager",
+            Self::Scheduler => "kube-scheduler",
+            Self::Kubelet => "the kubelet",
+        }
+    }
+}
+
+impl Rule for KubernetesMinorBreaks {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
+        for object in cluster.objects {
+            let Some(config) = kubeadm_config(object) else { continue };
+            let Some(minor) = minor_of(cluster, object).filter(|minor| minor.major == 1) else { continue };
+            let mut judged = JudgedConfig { object, minor, verdicts };
+            judged.arguments(&config);
+            judged.kubeadm_gates(&config);
+            judged.etcd_flags(&config);
+            judged.kubelet_files(&config);
+        }
+    }
+
+    fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
+        for (old, new) in change.pairs() {
+            let (Some(before), Some(after)) = (kubeadm_config(old), kubeadm_config(new)) else { continue };
+            let mut say = |path: &FieldPath, message: String| {
+                let place = change.nearest_place(old, new, path);
+                let verdict = Finding::new(rules::KUBERNETES_MINOR_BREAKS, message);
+                verdicts.push(verdict.object(&new.id).path(path).place(place));
+            };
+            let keys = ["clusterConfiguration", "etcd", "local", "imageTag"];
+            let path = keys.iter().fold(after.path.clone(), |path, key| path.key(key));
+            let was = before.placed.text_at(&keys).and_then(numbers);
+            let is = etcd_of(&after, minor_of(&change.after, new));
+            if let (Some(was), Some(is)) = (was, is)
+                && was < ETCD_BEFORE_3_6
+                && is >= [3, 6, 0]
+            {
+                say(
+                    &path,
+                    format!(
+                        "{} goes from etcd {} to {}, but every member must be {} or newer before one of 3.6 joins: first set `etcd.local.imageTag` to such a version",
+                        new.id,
+                        words(was),
+                        words(is),
+                        words(ETCD_BEFORE_3_6)
+                    ),
+                );
+            }
+            let keys = ["clusterConfiguration", "dns", "imageTag"];
+            let tag = |config: &KubeadmField<'_>| config.placed.text_at(&keys).and_then(numbers);
+            if let (Some(was), Some(is)) = (tag(&before), tag(&after))
+                && is < was
+            {
+                let path = keys.iter().fold(after.path.clone(), |path, key| path.key(key));
+                say(
+                    &path,
+                    format!(
+                        "{} goes back from CoreDNS {} to {}, which Cluster API refuses, and its control plane stops there: keep {} or newer",
+                        new.id,
+                        words(was),
+                        words(is),
+                        words(was)
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// One object's configuration, and the minor that its machines run.
+struct JudgedConfig<'a> {
+    object: &'a RenderedObject,
+    minor: KubernetesMinor,
+    verdicts: &'a mut Vec<Finding>,
+}
+
+impl JudgedConfig<'_> {
+    fn say(&mut self, what: &str, row: &Minor, advice: &str, path: &FieldPath, place: &SourceOffset) {
+        let message = format!(
+            "{} {what} (since 1.{}, see {}), so it does not start with {}: {advice}",
+            self.object.id, row.minor, row.source, self.minor
+        );
+        let verdict = Finding::new(rules::KUBERNETES_MINOR_BREAKS, message);
+        self.verdicts.push(verdict.object(&self.object.id).path(path).place(place));
+    }
+
+    fn arguments(&mut self, config: &KubeadmField<'_>) {
+        for (process, keys) in ARGUMENTS {
+            let arguments = config.at(keys);
+            for (name, value, field) in arguments.iter().flat_map(KubeadmField::arguments) {
+                let flag = name.replace('_', "-");
+                let place = &field.placed.place;
+                let of = |flags: &[(KubernetesProcess, &[&str])]| {
+                    flags.iter().any(|(of, flags)| *of == process && flags.contains(&flag.as_str()))
+                };
+                if let Some(row) = up_to(self.minor.minor).find(|row| of(row.flags)) {
+                    let what = format!("gives {} the flag `{flag}`, which it no longer has", process.name());
+                    self.say(&what, row, "remove it", &field.path, place);
+                    continue;
+                }
+                let only = up_to(self.minor.minor).find_map(|row| {
+                    let (_, _, only) =
+                        row.only.iter().find(|(of, name, _)| *of == process && *name == flag)?;
+                    (*only != value && !value.contains("${")).then_some((row, only))
+                });
+                if let Some((row, only)) = only {
+                    let what =
+                        format!("gives {} `{flag}={value}`, and it takes `{only}` alone", process.name());
+                    self.say(&what, row, "change or remove it", &field.path, place);
+                } else if flag == "feature-gates" {
+                    for (gate, value) in value.split(',').filter_map(|gate| gate.split_once('=')) {
+                        self.gate(process, gate.trim(), value.trim() == "true", &field.path, place);
+                    }
+                } else if process == KubernetesProcess::ApiServer && PLUGINS.contains(&flag.as_str()) {
+                    for plugin in value.split(',').map(str::trim) {
+                        let row = up_to(self.minor.minor).find(|row| row.plugins.contains(&plugin));
+                        let Some(row) = row else { continue };
+                        let what = format!(
+                            "names kube-apiserver the admission plugin `{plugin}`, which it no longer has"
+                        );
+                        self.say(&what, row, "remove it", &field.path, place);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A feature gate of Kubernetes that is set.
+    fn gate(
+        &mut self,
+        process: KubernetesProcess,
+        gate: &str,
+        is_on: bool,
+        path: &FieldPath,
+        place: &SourceOffset,
+    ) {
+        let process = process.name();
+        if let Some(row) = up_to(self.minor.minor).find(|row| row.gates.contains(&gate)) {
+            let what = format!("gives {process} the feature gate `{gate}`, which it no longer has");
+            return self.say(&what, row, "remove it", path, place);
+        }
+        let locked = |row: &&Minor| if is_on { row.locked_off } else { row.locked_on }.contains(&gate);
+        if let Some(row) = up_to(self.minor.minor).find(locked) {
+            let what =
+                format!("gives {process} the feature gate `{gate}={is_on}`, which is locked to {}", !is_on);
+            self.say(&what, row, "remove it", path, place);
+        }
+    }
+
+    fn kubeadm_gates(&mut self, config: &KubeadmField<'_>) {
+        let Some(gates) = config.at(&["clusterConfiguration", "featureGates"]) else { return };
+        for (gate, placed) in gates.placed.entries() {
+            let row = up_to(self.minor.minor).find(|row| row.kubeadm_gates.contains(&gate.as_str()));
+            let Some(row) = row else { continue };
+            let what = format!("gives kubeadm the feature gate `{gate}`, which it no longer has");
+            self.say(&what, row, "remove it", &gates.path.key(gate), &placed.place);
+        }
+    }
+
+    fn etcd_flags(&mut self, config: &KubeadmField<'_>) {
+        let Some(version) = etcd_of(config, Some(self.minor)) else { return };
+        let arguments = config.at(&["clusterConfiguration", "etcd", "local", "extraArgs"]);
+        for (flag, _, field) in arguments.iter().flat_map(KubeadmField::arguments) {
+            let is_it = |pattern: &&str| match pattern.strip_suffix('*') {
+                Some(beginning) => flag.starts_with(beginning),
+                None => flag == *pattern,
+            };
+            let row = ETCD_MINORS
+                .iter()
+                .find(|row| row.minor <= [version[0], version[1]] && row.flags.iter().any(is_it));
+            let Some(row) = row else { continue };
+            let [major, minor] = row.minor;
+            let message = format!(
+                "{} gives etcd {} the flag `{flag}`, which it no longer has (since {major}.{minor}, see {}), so it does not start: remove it",
+                self.object.id,
+                words(version),
+                row.source
+            );
+            let verdict = Finding::new(rules::KUBERNETES_MINOR_BREAKS, message);
+            self.verdicts.push(verdict.object(&self.object.id).path(&field.path).place(&field.placed.place));
+        }
+    }
+
+    /// The kubelet's configuration in files, and machines with cgroup v1.
+    fn kubelet_files(&mut self, config: &KubeadmField<'_>) {
+        let mut takes_cgroup_v1 = false;
+        for file in config.files() {
+            let Some(text) = file.placed.as_str().filter(|text| text.contains("KubeletConfiguration")) else {
+                continue;
+            };
+            let Ok(read) = YamlFile::read(text) else { continue };
+            for document in read.documents() {
+                let root = &document.root;
+                if root.text_at("kind") != Some("KubeletConfiguration") {
+                    continue;
+                }
+                takes_cgroup_v1 |= root.get("failCgroupV1").is_some_and(|node| node.value() == false);
+                let gates = root.get("featureGates").and_then(|gates| gates.as_mapping());
+                for gate in gates.unwrap_or_default() {
+                    let place = file.placed.place.inside(read.clone(), gate.key_span.start);
+                    let is_on = gate.value.value() == true;
+                    self.gate(KubernetesProcess::Kubelet, &gate.key, is_on, &file.path, &place);
+                }
+            }
+        }
+        let Some(row) = up_to(self.minor.minor).find(|row| row.refuses_cgroup_v1) else { return };
+        let is_ignored = ["initConfiguration", "joinConfiguration"].iter().any(|part| {
+            let ignored = config.placed.at(&[part, "nodeRegistration", "ignorePreflightErrors"]);
+            let mut names =
+                ignored.into_iter().flat_map(|list| list.items()).filter_map(|item| item.as_str());
+            names.any(|name| ["SystemVerification", "all"].contains(&name))
+        });
+        if takes_cgroup_v1 && is_ignored {
+            return;
+        }
+        let mut texts = config.files();
+        for list in ["preKubeadmCommands", "postKubeadmCommands"] {
+            texts.extend(config.at(&[list]).iter().flat_map(KubeadmField::items));
+        }
+        for field in texts {
+            let Content::Scalar(_) = &field.placed.content else { continue };
+            let text = field.placed.as_str().unwrap_or_default();
+            if CGROUP_V1.iter().any(|argument| text.contains(argument)) {
+                self.say(
+                    "gives its machines cgroup v1, which kubeadm and the kubelet refuse",
+                    row,
+                    "move the machines to cgroup v2",
+                    &field.path,
+                    &field.placed.place,
+                );
+            }
+        }
+    }
+}
+
+/// The minor that an object's machines are to run: its own, that of the workers that name it, else the newest of the
+/// folder's topologies.
+fn minor_of(cluster: &Survey<'_>, object: &RenderedObject) -> Option<KubernetesMinor> {
+    let newest = |counts: &dyn Fn(&RenderedObject) -> bool| {
+        let asked =
+            cluster.versions.iter().filter(|wanted| cluster.object(wanted.object).is_some_and(counts));
+        asked.map(|wanted| wanted.version.minor()).max()
+    };
+    let names = |owner: &RenderedObject| {
+        let reference = owner.placed.at(&["spec", "template", "spec", "bootstrap", "configRef"]);
+        reference.is_some_and(|reference| {
+            reference.text_at(&["kind"]) == Some(object.id.kind.as_str())
+                && reference.text_at(&["name"]) == Some(object.id.name.as_str())
+        })
+    };
+    newest(&|owner| owner.id == object.id)
+        .or_else(|| newest(&names))
+        .or_else(|| newest(&|owner| is_cluster(&owner.id)))
+}
+
+/// The etcd that a configuration asks for, else kubeadm's own; `None` where it is another's, or unknown.
+fn etcd_of(config: &KubeadmField<'_>, minor: Option<KubernetesMinor>) -> Option<[u64; 3]> {
+    let etcd = ["clusterConfiguration", "etcd"];
+    if config.at(&etcd).is_some_and(|etcd| etcd.at(&["external"]).is_some()) {
+        return None;
+    }
+    match config.placed.at(&["clusterConfiguration", "etcd", "local", "imageTag"]) {
+        Some(tag) => numbers(tag.as_str()?),
+        None => up_to(minor?.minor).next().map(|row| row.etcd),
+    }
+}
+
+/// The three numbers of an image's tag: `v1.11.1` and `3.5.21-0`.
+fn numbers(tag: &str) -> Option<[u64; 3]> {
+    let mut parts = tag.trim_start_matches('v').split(['.', '-', '_', '+']);
+    let mut next = || parts.next()?.parse().ok();
+    Some([next()?, next()?, next()?])
+}
+
+fn words([major, minor, patch]: [u64; 3]) -> String {
+    format!("{major}.{minor}.{patch}")
+}
