@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::convert::is_template;
+use super::filled_in::is_template;
 use super::refusal::{Refusal, Refusals};
 use super::rules::{self, Rule};
 use super::step::ConversionStep::{self, Add, Itemize, Move, Remove, Replace};

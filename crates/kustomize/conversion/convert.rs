@@ -131,11 +131,6 @@ fn kept_data() -> FieldPath {
     FieldPath::of_keys(["metadata", "annotations", "cluster.x-k8s.io/conversion-data"])
 }
 
-/// Whether a text becomes a value only when its variables are filled in.
-pub fn is_template(text: &str) -> bool {
-    text.contains("${") || text.contains("{{")
-}
-
 pub(super) fn version(api_version: &str) -> &str {
     api_version.split_once('/').map_or(api_version, |(_, version)| version)
 }

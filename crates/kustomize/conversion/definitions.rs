@@ -14,7 +14,7 @@
 //! | one of these that `machineTemplate` has too | what `machineTemplate` has becomes; it counts where that says nothing |
 
 use super::cluster_api::{Version, number, reference_steps, seconds_of};
-use super::convert::is_template;
+use super::filled_in::is_template;
 use super::refusal::{Refusal, Refusals};
 use super::step::ConversionStep;
 use crate::schema::{Schema, Schemas, Type, Unlisted};

@@ -7,7 +7,7 @@
 //!
 //! Deliberately absent: rules by expressions (`x-kubernetes-validations`), which the server asks.
 
-use super::convert::is_template;
+use super::filled_in::is_template;
 use super::paths::before;
 use super::refusal::{Refusal, Refusals};
 use super::step::{AtHand, ConversionNote, ConversionStep};

@@ -24,8 +24,8 @@ impl Conversion {
 }
 
 /// Where a field stood before these steps.
-pub(super) fn before(steps: &[ConversionStep], path: &FieldPath) -> FieldPath {
-    let mut path = path.clone();
+pub(super) fn before(steps: &[ConversionStep], now: &FieldPath) -> FieldPath {
+    let mut path = now.clone();
     for step in steps.iter().rev() {
         match step {
             ConversionStep::Move { from, to } => {
@@ -46,6 +46,10 @@ pub(super) fn before(steps: &[ConversionStep], path: &FieldPath) -> FieldPath {
                     };
                     path = join(&at.key(name), below);
                 }
+            }
+            // What is below was made here: it had no place before.
+            ConversionStep::Replace { at, .. } if rest(&path, at).is_some_and(|below| !below.is_empty()) => {
+                return now.clone();
             }
             ConversionStep::Replace { .. } | ConversionStep::Remove { .. } | ConversionStep::Add { .. } => {}
         }

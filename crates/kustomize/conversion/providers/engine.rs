@@ -3,7 +3,7 @@
 use super::rule::{ShortDuration, TablePart, TableRule};
 use super::run::{TableRun, below, is_empty, own, says_something};
 use crate::conversion::cluster_api::{Version, number, reference_steps, seconds_of};
-use crate::conversion::convert::is_template;
+use crate::conversion::filled_in::is_template;
 use crate::conversion::refusal::Refusal;
 use crate::conversion::step::ConversionStep::{Itemize, Remove, Replace};
 use crate::conversion::step::ItemFields;

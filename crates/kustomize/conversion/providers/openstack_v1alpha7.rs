@@ -8,7 +8,7 @@ use super::rule::TableRule::{
 };
 use super::rule::{ConversionTable, TablePart};
 use super::run::{TableRun, below, own, says_something, written};
-use crate::conversion::convert::is_template;
+use crate::conversion::filled_in::is_template;
 use crate::conversion::step::ConversionStep::{Add, Move as Go, Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Node, NodeKind};

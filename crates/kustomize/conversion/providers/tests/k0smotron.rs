@@ -1,4 +1,5 @@
 use super::Case;
+use crate::conversion::AtHand;
 
 const VERSIONS: (&str, &str) = ("v1beta1", "v1beta2");
 
