@@ -8,6 +8,7 @@ use std::path::Path;
 use capstan_kustomize::conversion::{Conversion, ConversionStep, apply, convert};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::ids::{ClusterId, ReleaseId};
+use capstan_model::object::Step;
 use capstan_model::target::TargetKind;
 use capstan_model::tree::RepoPath;
 use capstan_plan::flux::PostBuild;
@@ -340,20 +341,58 @@ fn has_items_of(old: Option<&Value>, new: Option<&Value>, result: Option<&Value>
     n.iter().filter(scalar).all(|item| o.contains(item) || r.contains(item))
 }
 
-/// An object in another version of its kind, where there is a way to it; without the fields that have none.
+/// Whether two lists differ in the order of named items alone: what was a map is in the order of the file, not of the names.
+fn has_items_in_another_order(one: Option<&Value>, other: Option<&Value>) -> bool {
+    let by_name = |list: Option<&Value>| {
+        let named = |item: &Value| Some((item.get("name")?.as_str()?.to_owned(), item.clone()));
+        let items = list?.as_array()?;
+        let sorted: Option<BTreeMap<_, _>> = items.iter().map(named).collect();
+        sorted.filter(|sorted| sorted.len() == items.len())
+    };
+    by_name(one).is_some_and(|one| by_name(other) == Some(one))
+}
+
+/// An object in another version of its kind, where there is a way to it; without the fields that have none. A field that
+/// the newer version requires and that an edit took away is there for the conversion alone, and so is a right item where
+/// an edit wrote a wrong one.
 fn in_version(object: &Value, version: &Value) -> Value {
     let mut node = Node::from_value(object);
     let Some(version) = version.as_str() else { return object.clone() };
+    let do_step = |node: &mut Node, step| {
+        apply(node, &Conversion { steps: vec![step], ..Conversion::default() });
+    };
+    let stand_in = || Node::string("${STAND_IN}");
+    let mut stood_in = Vec::new();
     for _ in 0..20 {
         match convert(&node, version, Schemas::built_in()) {
             Ok(conversion) => {
                 apply(&mut node, &conversion);
+                for (field, was) in stood_in {
+                    let at = conversion.after(&field);
+                    do_step(
+                        &mut node,
+                        match was {
+                            Some(value) => ConversionStep::Replace { at, value },
+                            None => ConversionStep::Remove { at },
+                        },
+                    );
+                }
                 return node.value();
             }
             Err(why) if why.field.is_root() => return object.clone(),
             Err(why) => {
-                let without = ConversionStep::Remove { at: why.field };
-                apply(&mut node, &Conversion { steps: vec![without], ..Conversion::default() });
+                let was = node.at(&why.field).cloned();
+                let at = why.field;
+                let is_item = matches!(at.steps().last(), Some(Step::Index(_)));
+                let step = match &was {
+                    Some(_) if is_item => ConversionStep::Replace { at: at.clone(), value: stand_in() },
+                    Some(_) => ConversionStep::Remove { at: at.clone() },
+                    None => ConversionStep::Add { at: at.clone(), value: stand_in() },
+                };
+                do_step(&mut node, step);
+                if is_item || was.is_none() {
+                    stood_in.push((at, was));
+                }
             }
         }
     }
@@ -390,7 +429,7 @@ fn wrong_fields(
         let right = if !in_all || is_name {
             true
         } else if o == n || c == n {
-            r == c || stays_empty
+            r == c || stays_empty || is_converted && has_items_in_another_order(c, r)
         } else if c == o {
             r == n || told_above
         } else {
