@@ -35,7 +35,7 @@ use capstan_kustomize::conversion::{
     AtHand, Conversion, ConversionStep, Unconvertible, apply, convert_or_all, in_order_of, is_known,
 };
 use capstan_kustomize::schema::Schemas;
-use capstan_model::object::api_group;
+use capstan_model::object::{FieldPath, Step, api_group};
 use capstan_yaml::{Node, NodeKind, YamlFile};
 
 /// How one of the base's objects came to the version in which it is merged.
@@ -158,18 +158,26 @@ pub(crate) fn steps_to(
                 fields.push(why);
                 continue;
             }
-            let without = ConversionStep::Remove { at: why.field.clone() };
-            if now.at(&why.field).is_none() {
+            let at = removable(&why.field);
+            if now.at(&at).is_some() {
+                let without = ConversionStep::Remove { at };
+                apply(now.to_mut(), &Conversion { steps: vec![without.clone()], ..Conversion::default() });
+                steps.push(without);
+            } else if at == why.field {
                 // It went with another field.
                 continue;
             }
-            apply(now.to_mut(), &Conversion { steps: vec![without.clone()], ..Conversion::default() });
-            if now.at(&why.field).is_some() {
-                return None;
-            }
-            steps.push(without);
             fields.push(why);
         }
     }
     None
+}
+
+/// The field that goes with one: no step removes an item of a list, so the list goes.
+fn removable(field: &FieldPath) -> FieldPath {
+    let mut at = field.clone();
+    while let (Some(Step::Index(_)), Some(list)) = (at.steps().last(), at.parent()) {
+        at = list;
+    }
+    at
 }
