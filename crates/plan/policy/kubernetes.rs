@@ -1,6 +1,7 @@
 //! Which Kubernetes versions a cluster's objects ask for.
 
 use capstan_kustomize::render::{Placed, RenderedObject};
+use capstan_model::finding::{Finding, RuleEntry};
 pub(super) use capstan_model::kinds::VersionRole as Role;
 use capstan_model::kinds::{Keys, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
@@ -20,6 +21,11 @@ impl Wanted<'_> {
     /// The field.
     pub(super) fn path(&self) -> FieldPath {
         FieldPath::of_keys(self.keys)
+    }
+
+    /// What a rule says of it, at its place.
+    pub(super) fn finding(&self, rule: &'static RuleEntry, message: String) -> Finding {
+        Finding::new(rule, message).object(self.object).path(&self.path()).place(&self.placed.place)
     }
 }
 

@@ -26,12 +26,17 @@ pub(super) fn spot<'a>(occasion: Occasion, old: &Wanted<'a>, new: &Wanted<'a>) -
     }
 }
 
+/// Workers, each with the control plane whose API servers its kubelets talk to.
+pub(super) fn workers_and_planes<'s, 'a>(
+    cluster: &'s Survey<'a>,
+) -> impl Iterator<Item = (&'s Wanted<'a>, &'s Wanted<'a>)> {
+    let workers = cluster.versions.iter().filter(|wanted| wanted.role == Role::Workers);
+    workers.filter_map(|worker| Some((worker, control_plane_of(cluster, worker)?)))
+}
+
 /// The control plane whose API servers a worker's kubelets talk to: that of the Cluster which the
 /// worker names, else the only one there is.
-pub(super) fn control_plane_of<'s, 'a>(
-    cluster: &'s Survey<'a>,
-    worker: &Wanted<'a>,
-) -> Option<&'s Wanted<'a>> {
+fn control_plane_of<'s, 'a>(cluster: &'s Survey<'a>, worker: &Wanted<'a>) -> Option<&'s Wanted<'a>> {
     let planes = || cluster.versions.iter().filter(|wanted| wanted.role == Role::ControlPlane);
     let named =
         cluster.object(worker.object).and_then(|object| object.placed.text_at(&["spec", "clusterName"]));

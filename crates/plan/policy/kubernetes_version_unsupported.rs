@@ -38,12 +38,7 @@ impl Rule for KubernetesVersionUnsupported {
                 _ => continue,
             };
             let message = format!("{} asks for Kubernetes {}, but {why}", wanted.object, wanted.version);
-            verdicts.push(
-                Finding::new(rules::KUBERNETES_VERSION_UNSUPPORTED, message)
-                    .object(wanted.object)
-                    .path(&wanted.path())
-                    .place(&wanted.placed.place),
-            );
+            verdicts.push(wanted.finding(rules::KUBERNETES_VERSION_UNSUPPORTED, message));
         }
     }
 }

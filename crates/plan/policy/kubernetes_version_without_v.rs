@@ -29,12 +29,7 @@ impl Rule for KubernetesVersionWithoutV {
                 continue;
             }
             let message = format!("{} asks for Kubernetes `{text}`: write `v{text}`", wanted.object);
-            verdicts.push(
-                Finding::new(rules::KUBERNETES_VERSION_WITHOUT_V, message)
-                    .object(wanted.object)
-                    .path(&wanted.path())
-                    .place(&wanted.placed.place),
-            );
+            verdicts.push(wanted.finding(rules::KUBERNETES_VERSION_WITHOUT_V, message));
         }
     }
 }

@@ -1,8 +1,7 @@
 //! `kubernetes-workers-ahead`
 
 use super::evidence::Survey;
-use super::kubernetes::Role;
-use super::kubernetes_steps::control_plane_of;
+use super::kubernetes_steps::workers_and_planes;
 use super::rule::{About, Rule};
 use capstan_model::finding::{Finding, rules};
 
@@ -19,8 +18,7 @@ impl Rule for KubernetesWorkersAhead {
     }
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
-        for worker in cluster.versions.iter().filter(|wanted| wanted.role == Role::Workers) {
-            let Some(plane) = control_plane_of(cluster, worker) else { continue };
+        for (worker, plane) in workers_and_planes(cluster) {
             if worker.version.minor() <= plane.version.minor() {
                 continue;
             }
@@ -28,12 +26,7 @@ impl Rule for KubernetesWorkersAhead {
                 "{} runs Kubernetes {}, which is newer than the {} of {}: upgrade the control plane before it or with it",
                 worker.object, worker.version, plane.version, plane.object
             );
-            verdicts.push(
-                Finding::new(rules::KUBERNETES_WORKERS_AHEAD, message)
-                    .object(worker.object)
-                    .path(&worker.path())
-                    .place(&worker.placed.place),
-            );
+            verdicts.push(worker.finding(rules::KUBERNETES_WORKERS_AHEAD, message));
         }
     }
 }

@@ -1,8 +1,7 @@
 //! `kubernetes-workers-behind`
 
 use super::evidence::Survey;
-use super::kubernetes::Role;
-use super::kubernetes_steps::control_plane_of;
+use super::kubernetes_steps::workers_and_planes;
 use super::rule::{About, Rule};
 use capstan_model::finding::{Finding, rules};
 use capstan_model::version::KubernetesMinor;
@@ -25,8 +24,7 @@ impl Rule for KubernetesWorkersBehind {
     }
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
-        for worker in cluster.versions.iter().filter(|wanted| wanted.role == Role::Workers) {
-            let Some(plane) = control_plane_of(cluster, worker) else { continue };
+        for (worker, plane) in workers_and_planes(cluster) {
             let (kubelet, server) = (worker.version.minor(), plane.version.minor());
             let behind = server.minor.saturating_sub(kubelet.minor);
             if kubelet.major != server.major || behind <= allowed(kubelet) {
@@ -40,12 +38,7 @@ impl Rule for KubernetesWorkersBehind {
                 plane.object,
                 allowed(kubelet)
             );
-            verdicts.push(
-                Finding::new(rules::KUBERNETES_WORKERS_BEHIND, message)
-                    .object(worker.object)
-                    .path(&worker.path())
-                    .place(&worker.placed.place),
-            );
+            verdicts.push(worker.finding(rules::KUBERNETES_WORKERS_BEHIND, message));
         }
     }
 }

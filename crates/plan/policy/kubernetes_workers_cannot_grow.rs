@@ -1,8 +1,7 @@
 //! `kubernetes-workers-cannot-grow`
 
 use super::evidence::Survey;
-use super::kubernetes::Role;
-use super::kubernetes_steps::control_plane_of;
+use super::kubernetes_steps::workers_and_planes;
 use super::rule::{About, Rule};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
@@ -22,7 +21,7 @@ impl Rule for KubernetesWorkersCannotGrow {
     }
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
-        for worker in cluster.versions.iter().filter(|wanted| wanted.role == Role::Workers) {
+        for (worker, plane) in workers_and_planes(cluster) {
             if role_of(worker.object) == Some(KindRole::Workers(Workers::Pool)) {
                 continue;
             }
@@ -32,7 +31,6 @@ impl Rule for KubernetesWorkersCannotGrow {
             else {
                 continue;
             };
-            let Some(plane) = control_plane_of(cluster, worker) else { continue };
             let (kubelet, server) = (worker.version.minor(), plane.version.minor());
             // Newer workers are another rule's.
             if kubelet.major != server.major || kubelet.minor >= server.minor {
@@ -48,12 +46,7 @@ impl Rule for KubernetesWorkersCannotGrow {
                 "kubeadm joins no machine of Kubernetes {} to the {} of {}, so {} can neither grow nor replace a machine: upgrade these workers too",
                 worker.version, plane.version, plane.object, worker.object
             );
-            verdicts.push(
-                Finding::new(rules::KUBERNETES_WORKERS_CANNOT_GROW, message)
-                    .object(worker.object)
-                    .path(&worker.path())
-                    .place(&worker.placed.place),
-            );
+            verdicts.push(worker.finding(rules::KUBERNETES_WORKERS_CANNOT_GROW, message));
         }
     }
 }
