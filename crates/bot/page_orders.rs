@@ -36,6 +36,11 @@ impl CampaignButton {
         [Self::Stop, Self::Resume].into_iter().find(|button| button.as_str() == word)
     }
 
+    /// The comment that asks for the same.
+    pub fn command(self, prefix: &str, campaign: &str) -> Option<String> {
+        Some(format!("{prefix} {} {}", Verb::Campaign.word(), self.given(campaign, "")?))
+    }
+
     /// What follows the command's word in a comment that asks for the same; `None` where the reason cannot be in a command.
     pub fn given(self, campaign: &str, reason: &str) -> Option<String> {
         let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");

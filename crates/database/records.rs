@@ -182,6 +182,12 @@ impl Records for Database {
         .map_err(failed("saving an answered comment"))
     }
 
+    async fn save_order_answered(&self, id: &str) -> Result<(), RecordsError> {
+        let sql = "UPDATE deliveries SET state = 'done', lease = NULL WHERE guid = $1 AND event = 'page'";
+        write!(self, pool => sqlx::query(sql).bind(id).execute(pool).await.map(drop))
+            .map_err(failed("writing that an order was answered"))
+    }
+
     async fn arrivals(&self, repository: u64, since: jiff::Timestamp) -> Result<Arrivals, RecordsError> {
         let rows = self.arrival_rows(repository.cast_signed(), since.as_millisecond()).await;
         rows.map_err(failed("reading what arrived"))

@@ -42,6 +42,11 @@ pub struct PageOrder {
     pub given: String,
 }
 
+impl PageOrder {
+    /// What their ids begin with, which no id of a delivery does.
+    pub const ID_PREFIX: &str = "page-";
+}
+
 /// What deliveries told of a repository that no claim was given yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arrivals {

@@ -104,9 +104,9 @@ pub use management_cluster::{
 pub use mirror::{Mirror, MirrorError};
 pub use missed_deliveries::{DeliveryAttempt, DeliveryLog, MissedDeliveries, Redelivery};
 pub use pages::{
-    Again, AuditFilter, ClusterFilter, ClusterOrder, DeliveryFilter, DeliveryOutcome, Extent, PageRecords,
-    Part, ShownAudit, ShownCampaign, ShownDelivery, ShownMerge, ShownRepository, ShownRolling, ShownTarget,
-    Sight, SortKey, VersionShare,
+    Again, AuditFilter, ClusterFilter, ClusterOrder, DeliveryFilter, DeliveryOutcome, Extent, MOST_ORDERS,
+    Ordered, PageRecords, Part, ShownAudit, ShownCampaign, ShownDelivery, ShownMerge, ShownRepository,
+    ShownRolling, ShownTarget, Sight, SortKey, VersionShare,
 };
 pub use queue::{Cause, ClaimedJob, DeadJob, Fate, JobRequest, Jobs, Lease};
 pub use records::{CampaignLimits, CampaignRecord, CampaignTarget, Records, RecordsError};

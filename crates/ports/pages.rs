@@ -47,6 +47,20 @@ pub struct Part<T> {
     pub more: bool,
 }
 
+/// What becomes of an order to a campaign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ordered {
+    /// It is recorded under this id.
+    Recorded(String),
+    /// So many orders of that person wait in that repository that there is no room for another one.
+    TooMany,
+    /// The repository is not known.
+    NotThere,
+}
+
+/// Orders of one person that may wait in a repository. With a bound a person none crowds another one's out.
+pub const MOST_ORDERS: u32 = 10;
+
 /// What narrows the list of clusters, and its order; empty texts narrow nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClusterFilter {
@@ -411,9 +425,8 @@ pub trait PageRecords: Send + Sync {
     async fn reconcilers(&self) -> Result<Vec<Agent>, RecordsError>;
     /// Has what a delivery named looked at again, and writes who wanted it into the audit trail.
     async fn replay(&self, guid: &str, by: &str) -> Result<Again, RecordsError>;
-    /// Records an order to a campaign of a repository, `stop of fleet`, which its next run obeys if `by` may give it; the
-    /// id under which it is recorded. `None` where the repository is not known.
-    async fn order(&self, repository: u64, by: &str, given: &str) -> Result<Option<String>, RecordsError>;
+    /// Records an order to a campaign of a repository, `stop of fleet`, which its next run obeys if `by` may give it.
+    async fn order(&self, repository: u64, by: &str, given: &str) -> Result<Ordered, RecordsError>;
     /// Has a repository looked at again, likewise.
     async fn look_again(&self, repository: u64, by: &str) -> Result<Again, RecordsError>;
 }

@@ -90,6 +90,8 @@ pub trait Records: Send + Sync {
     async fn is_comment_answered(&self, repository: u64, comment: CommentId) -> Result<bool, RecordsError>;
     /// Remembers that a comment was answered.
     async fn save_comment_answered(&self, repository: u64, comment: CommentId) -> Result<(), RecordsError>;
+    /// An order on the page was carried out or refused: no later run is given it.
+    async fn save_order_answered(&self, id: &str) -> Result<(), RecordsError>;
     /// What deliveries told of a repository since then, and no claim was given yet: whoever works on it hears of it
     /// before its next run.
     async fn arrivals(&self, repository: u64, since: jiff::Timestamp) -> Result<Arrivals, RecordsError>;

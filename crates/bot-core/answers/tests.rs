@@ -1,6 +1,6 @@
 //! What is said to commands, and when: a row is a request with its answer.
 
-use capstan_facts::{Press, PullRequest, PullRequestState, Reaction};
+use capstan_facts::{PageOrder, Press, PullRequest, PullRequestState, Reaction};
 use capstan_plan::command::{Denied, Hearing, Push};
 use capstan_plan::proposal::{Decisions, OnHold, Paused};
 use capstan_report::{Answer, DashboardRecord, ProposalState, Refusal};
@@ -249,6 +249,7 @@ fn when_a_request_is_answered() {
     postponed.postponed.insert(asked("/capstan merge").id());
     let writes = Request { rewritten: vec![id("gauss/peu01")], ..asked("/capstan replan") };
     let nothing = Outcome::default();
+    let on_page = of_page("/capstan campaign stop");
     for (request, outcome, kept, expected) in [
         (asked("/capstan hold"), &nothing, Kept::Done, AnswerTurn::Now),
         (asked("/capstan retry"), &nothing, Kept::Done, AnswerTurn::NowAndAgain),
@@ -259,6 +260,10 @@ fn when_a_request_is_answered() {
         (asked("/capstan hold"), &nothing, Kept::Later, AnswerTurn::Now),
         (writes.clone(), &nothing, Kept::Done, AnswerTurn::Now),
         (writes, &overtaken, Kept::Done, AnswerTurn::Elsewhere),
+        // Its answer is in the audit trail, once the dashboard has what was decided.
+        (on_page.clone(), &nothing, Kept::Done, AnswerTurn::Elsewhere),
+        (on_page.clone(), &nothing, Kept::Not("issues are off".to_owned()), AnswerTurn::Elsewhere),
+        (on_page.clone(), &nothing, Kept::Later, AnswerTurn::Later),
         (asked("/capstan hold"), &undecided, Kept::Done, AnswerTurn::Later),
         (asked("/capstan hold"), &postponed, Kept::Done, AnswerTurn::Later),
     ] {
@@ -345,6 +350,16 @@ fn the_audit_trail_names_what_became_of_each_command() {
     assert_eq!(one.entries[0].detail, format!("hold, comment 5 on #3 at {}", "a".repeat(40)));
     let ticked = tick(0, "ada", &id("gauss/peu01"), None, "/capstan hold");
     assert_eq!(audited_place(&audited(&facts, &case.scopes, &ticked, &[])), "a tick in #99 at -");
+    let answer = [Answer::refused(Refusal::NothingThere, "There is no campaign `b`.\n")];
+    let one = &audited(&facts, &case.scopes, &of_page("/capstan campaign stop"), &answer)[0];
+    let expected = "campaign, page-1 on Capstan's page: There is no campaign `b`. See `capstan help troubleshooting#on-a-pull-request`.";
+    assert_eq!((one.action, one.entries[0].detail.as_str()), ("command-not-possible", expected));
+}
+
+fn of_page(text: &str) -> Request {
+    let given = "stop of b".to_owned();
+    let order = PageOrder { at: now(), id: "page-1".to_owned(), by: "ada".to_owned(), given };
+    Request { origin: Origin::Page(order), ..comment(1, "ada", None, text) }
 }
 
 fn audited_place(audited: &[AuditedCommand]) -> String {

@@ -8,8 +8,12 @@ use capstan_report::Answer;
 
 use super::kept::Kept;
 use super::parts::Told;
-use crate::commands::{Request, RequestId};
+use super::said::in_one_line;
+use crate::commands::{Origin, Request, RequestId};
 use crate::facts::{Facts, Scopes};
+
+/// Characters of an answer in the audit trail.
+const MOST_SAID: usize = 400;
 
 /// Whether a request is answered now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +38,9 @@ pub fn turn_of(told: Told<'_>, request: &Request) -> AnswerTurn {
     if request.is_tick() {
         return if retries { AnswerTurn::ElsewhereAndAgain } else { AnswerTurn::Elsewhere };
     }
-    // The page's own answer is the audit trail; what is not noted yet waits for the next run.
+    // Its answer goes into the audit trail together with the dashboard; what is not noted yet waits for the next run.
     if request.is_of_page() {
-        return if *kept == Kept::Later { AnswerTurn::Later } else { AnswerTurn::Now };
+        return if *kept == Kept::Later { AnswerTurn::Later } else { AnswerTurn::Elsewhere };
     }
     let is_noted = |(at, _): (usize, &Command)| planned.decided.is_in_dashboard(request, at);
     if *kept == Kept::Later && request.carried_out().any(is_noted) {
@@ -106,7 +110,14 @@ pub fn audited(facts: &Facts, scopes: &Scopes, request: &Request, answers: &[Ans
             proposal,
             actor: request.by.clone(),
             action,
-            detail: format!("{word}, {place} at {head}"),
+            detail: match (&request.origin, answers.get(at)) {
+                // Nobody answers it elsewhere.
+                (Origin::Page(_), Some(answer)) => {
+                    let said = in_one_line(std::slice::from_ref(answer), MOST_SAID);
+                    format!("{word}, {place}: {said}")
+                }
+                _ => format!("{word}, {place} at {head}"),
+            },
         };
         let entries = if about.is_empty() {
             vec![entry(None)]

@@ -390,6 +390,7 @@ fn an_order_is_carried_out_by_the_campaigns_that_it_names() {
         campaigns: campaigns.iter().map(|name| (*name).to_owned()).collect(),
         what,
         by: "ada".to_owned(),
+        at: now(),
     };
     let after = |order: &GivenOrder, stopped: Option<Stop>| {
         let mut note = note("prod", V22, stopped);

@@ -659,6 +659,18 @@ fn an_order_is_to_campaigns_of_the_settings_and_is_noted_in_the_dashboard() {
     let note = Note { campaign: "prod".to_owned(), memory, ..Note::default() };
     let record = DashboardRecord { campaigns: vec![note], ..DashboardRecord::default() };
     let stopped = Case { record, ..case };
+    // Of two the later one holds, in whatever order they were found.
+    let earlier = comment(1, "ada", None, "/capstan campaign resume");
+    let later = Request {
+        given_at: earlier.given_at + SignedDuration::from_secs(60),
+        ..comment(2, "eve", None, "/capstan campaign stop")
+    };
+    for both in [[earlier.clone(), later.clone()], [later, earlier]] {
+        stopped.heard(&both, |planned| {
+            let by: Vec<&str> = planned.decided.orders().iter().map(|order| order.by.as_str()).collect();
+            assert_eq!(by, ["ada", "eve"]);
+        });
+    }
     for (text, orders) in [("/capstan campaign resume", 1), ("/capstan campaign resume of test", 0)] {
         stopped.heard(&[comment(1, "ada", None, text)], |planned| {
             assert_eq!(planned.decided.orders().len(), orders, "{text}");

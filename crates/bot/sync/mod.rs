@@ -272,6 +272,7 @@ pub async fn sync_and_consumers(
     let pauses_end = || ports.planner.pauses().into_iter().chain(pauses.first()).min();
     if settings_file(facts.base.tree.as_ref()).is_none() {
         // Without settings nothing is written but the pull request that adds some.
+        run.refuse_orders("the default branch has no settings").await?;
         let ending = run.onboard().await?;
         let afterwards = Afterwards { consumers: None, look_again: pauses_end() };
         return Ok((loaded.and(ending).synced(), afterwards));
@@ -408,6 +409,7 @@ impl Run<'_> {
         later.isolate(self.repository, "reporting stopped campaigns", told)?;
         let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await;
         let kept = later.isolate(self.repository, "keeping the dashboard", kept)?.unwrap_or(Kept::Later);
+        self.answer_orders(planned, &commands, &outcome, &kept).await?;
         let open = match outcome.wrote {
             Wrote::PullRequests => &self.ports.host.open_pull_requests(self.repository).await?,
             Wrote::Nothing => &self.facts.open,
@@ -469,13 +471,18 @@ impl Run<'_> {
             .perform(tree_status_without_settings(&self.facts.base.commit, &problem.to_string()))
             .await;
         ending.isolate(self.repository, "reporting what cannot be planned", told)?;
-        for order in &self.hints.orders {
-            let detail = format!("campaign, {}: the settings on the default branch are invalid", order.id);
-            self.performer.audit_by(&order.by, "command-not-possible", detail).await?;
-        }
+        self.refuse_orders(&format!("nothing can be planned: {problem}")).await?;
         let told = self.tell_dashboard(&problem.to_string()).await;
         ending.isolate(self.repository, "keeping the dashboard", told)?;
         Ok(ending)
+    }
+
+    /// Says of all orders on the page why none is carried out.
+    async fn refuse_orders(self, why: &str) -> Result<(), SyncError> {
+        for order in &self.hints.orders {
+            self.end_order(order, "command-not-possible", why).await?;
+        }
+        Ok(())
     }
 
     async fn remember(self, planned: Planned<'_>, outcome: &Outcome) -> Result<(), SyncError> {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capstan_bot_core::answers::Kept;
 use capstan_bot_core::commands::{
     DealtWith, Origin, Overlooked, Request, address, branches_to_see, meant_by, open_subject, readers_of,
     rewritten_by, right_of,
@@ -12,18 +13,22 @@ use capstan_bot_core::commands::{
 use capstan_bot_core::dashboard::hearing_of;
 use capstan_bot_core::effects::Effect;
 use capstan_bot_core::facts::{Scopes, Write};
+use capstan_bot_core::planned::Planned;
+use capstan_bot_core::proposals::Outcome;
 use capstan_model::tree::CommitId;
 use capstan_plan::command::{self, CommandError, CommentId, Hearing, Readers, Right, Unseen, hear, unseen};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::settings::CommandSettings;
 use capstan_plan::verbs::{Command, Verb};
 use capstan_report::answered_comment;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::checks::Comparisons;
 use super::rights::Rights;
 use super::{Ending, Run, SyncError};
-use capstan_ports::{CodeHostError, Comment, Hints, Permission, PlacedComment, Press, PullRequest, Reaction};
+use capstan_ports::{
+    CodeHostError, Comment, Hints, PageOrder, Permission, PlacedComment, Press, PullRequest, Reaction,
+};
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
 const DAYS_BACK: i64 = 3;
@@ -32,8 +37,8 @@ const DAYS_BACK: i64 = 3;
 const MOST_ASKED: usize = 200;
 /// Issues that are read one by one; of more, all recent ones are listed.
 const ISSUES_ONE_BY_ONE: usize = 5;
-/// Orders on the page that one run carries out: more are made by no person.
-const MOST_ORDERS: usize = 100;
+/// How long an order on the page holds. What waited for longer, since runs failed, was given to another state of things.
+const ORDER_HOLDS: SignedDuration = SignedDuration::from_hours(1);
 
 /// Whether it can be told what a request's author had seen.
 enum Bound {
@@ -51,7 +56,7 @@ impl Run<'_> {
     ) -> Result<Vec<Request>, SyncError> {
         let login = self.ports.host.bot_login().await?;
         let address = address(settings, &login);
-        let since = self.ports.clock.now() - jiff::SignedDuration::from_hours(24 * DAYS_BACK);
+        let since = self.ports.clock.now() - SignedDuration::from_hours(24 * DAYS_BACK);
         let mut recent = match self.ports.host.recent_comments(self.repository, since).await {
             Ok(recent) => recent,
             Err(error @ CodeHostError::RateLimited { .. }) => return Err(error.into()),
@@ -260,19 +265,56 @@ impl Run<'_> {
         settings: &CommandSettings,
         dashboard: Option<u64>,
     ) -> Result<Vec<Request>, SyncError> {
-        let (mut requests, mut permissions) = (Vec::new(), BTreeMap::new());
-        for order in self.hints.orders.iter().take(MOST_ORDERS) {
-            let Ok(command) = Verb::Campaign.with(&order.given) else { continue };
-            let right = match self.permission_of(&order.by, &mut permissions).await {
-                Ok(permission) => right_of(permission),
-                Err(SyncError::Host(error)) if error.is_refusal() => Right::None,
-                Err(error) => return Err(error),
+        let mut requests = Vec::new();
+        for order in &self.hints.orders {
+            if self.began.duration_since(order.at) > ORDER_HOLDS {
+                self.end_order(order, "command-overtaken", "it waited for too long: give it again").await?;
+                continue;
+            }
+            let Ok(command) = Verb::Campaign.with(&order.given) else {
+                let why = "this version of Capstan cannot read it: give it again";
+                self.end_order(order, "command-not-possible", why).await?;
+                continue;
             };
+            let right = self.right_now(&order.by).await?;
             let (origin, place) = (Origin::Page(order.clone()), (dashboard.unwrap_or_default(), None));
             let (by, said) = ((order.by.as_str(), order.at), (right, hearing_of(right, settings)));
             requests.push(Request::new(origin, place, by, vec![Ok(command)], said));
         }
         Ok(requests)
+    }
+
+    /// Says in the audit trail why an order on the page is not carried out, which ends it.
+    pub(super) async fn end_order(
+        &self,
+        order: &PageOrder,
+        action: &'static str,
+        why: &str,
+    ) -> Result<(), SyncError> {
+        let detail = format!("{}, {} on Capstan's page: {why}", Verb::Campaign.word(), order.id);
+        self.performer.audit_by(&order.by, action, detail).await?;
+        Ok(self.ports.records.save_order_answered(&order.id).await?)
+    }
+
+    /// Answers orders on the page in the audit trail. That ends them: a run that fails later is followed by one that does
+    /// not carry them out again.
+    pub(super) async fn answer_orders(
+        self,
+        planned: Planned<'_>,
+        requests: &[Request],
+        outcome: &Outcome,
+        kept: &Kept,
+    ) -> Result<(), SyncError> {
+        if *kept == Kept::Later {
+            return Ok(());
+        }
+        for request in requests {
+            let Origin::Page(order) = &request.origin else { continue };
+            let parts = self.parts(request, planned, outcome, kept).await?;
+            self.audit_commands(request, &parts, planned.scopes).await?;
+            self.ports.records.save_order_answered(&order.id).await?;
+        }
+        Ok(())
     }
 
     /// What whoever pressed a button may do in the repository, and whether they are heard.
@@ -281,11 +323,7 @@ impl Run<'_> {
         press: &Press,
         settings: &CommandSettings,
     ) -> Result<(Right, Hearing), SyncError> {
-        let right = match self.ports.host.permission(self.repository, &press.by).await {
-            Ok(permission) => right_of(permission),
-            Err(error) if error.is_refusal() => Right::None,
-            Err(error) => return Err(error.into()),
-        };
+        let right = self.right_now(&press.by).await?;
         Ok((right, hear(right, readers_of(settings), press.at, None)))
     }
 

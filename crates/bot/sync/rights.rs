@@ -60,6 +60,15 @@ impl Run<'_> {
         Ok(found)
     }
 
+    /// What somebody may do in the repository now; nothing where GitHub refuses to say.
+    pub(super) async fn right_now(self, login: &str) -> Result<Right, SyncError> {
+        match self.ports.host.permission(self.repository, login).await {
+            Ok(permission) => Ok(right_of(permission)),
+            Err(error) if error.is_refusal() => Ok(Right::None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Notes which commands of a request its author may not use.
     pub(super) async fn judge_rights(
         self,
@@ -124,11 +133,7 @@ impl Run<'_> {
         let right = match rights.people.get(login) {
             Some(known) => *known,
             None => {
-                let right = match self.ports.host.permission(self.repository, login).await {
-                    Ok(permission) => right_of(permission),
-                    Err(error) if error.is_refusal() => Right::None,
-                    Err(error) => return Err(error.into()),
-                };
+                let right = self.right_now(login).await?;
                 rights.people.insert(login.to_owned(), right);
                 right
             }

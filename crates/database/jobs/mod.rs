@@ -452,12 +452,12 @@ fn collect_hints(rows: Vec<HintRow>) -> Hints {
         hints.ticks.extend(ticks_of(at_ms, ticked_by, ticks));
         let at = timestamp(at_ms);
         match (by, pressed, head.clone()) {
-            (Some(by), Some(button), Some(head)) => {
-                hints.presses.push(Press { at, delivery, by, button, head });
+            (Some(by), Some(given), _) if delivery.starts_with(PageOrder::ID_PREFIX) => {
+                hints.orders.push(PageOrder { at, id: delivery, by, given });
                 continue;
             }
-            (Some(by), Some(given), None) => {
-                hints.orders.push(PageOrder { at, id: delivery, by, given });
+            (Some(by), Some(button), Some(head)) => {
+                hints.presses.push(Press { at, delivery, by, button, head });
                 continue;
             }
             _ => {}

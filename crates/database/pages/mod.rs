@@ -14,8 +14,8 @@ use super::preflights::from_json;
 use super::{Database, audit, corrupt, enqueue, failed, read, timestamp, transaction};
 use capstan_ports::{
     Again, Agent, AuditFilter, ClusterFilter, DeliveryFilter, DeliveryOutcome, Enrolment, Extent, FleetJob,
-    JobState, PageRecords, Part, RecordsError, ShownAudit, ShownCampaign, ShownDelivery, ShownMerge,
-    ShownRepository, ShownRolling, ShownTarget, Sight, VersionShare,
+    JobState, MOST_ORDERS, Ordered, PageOrder, PageRecords, Part, RecordsError, ShownAudit, ShownCampaign,
+    ShownDelivery, ShownMerge, ShownRepository, ShownRolling, ShownTarget, Sight, VersionShare,
 };
 
 type RepositoryRow =
@@ -369,7 +369,7 @@ impl PageRecords for Database {
         Ok(again)
     }
 
-    async fn order(&self, repository: u64, by: &str, given: &str) -> Result<Option<String>, RecordsError> {
+    async fn order(&self, repository: u64, by: &str, given: &str) -> Result<Ordered, RecordsError> {
         let order = self
             .order_rows(repository.cast_signed(), by, given)
             .await
@@ -420,20 +420,26 @@ impl Database {
         Ok(again)
     }
 
-    async fn order_rows(
-        &self,
-        repository: i64,
-        by: &str,
-        given: &str,
-    ) -> Result<Option<String>, sqlx::Error> {
-        let (now_ms, id) = (self.now_ms(), format!("page-{}", ulid::Ulid::generate()));
+    async fn order_rows(&self, repository: i64, by: &str, given: &str) -> Result<Ordered, sqlx::Error> {
+        let (now_ms, id) = (self.now_ms(), format!("{}{}", PageOrder::ID_PREFIX, ulid::Ulid::generate()));
         let order = transaction!(self, tx => {
             let found: Option<(i64, String)> =
                 sqlx::query_as("SELECT installation, name FROM jobs WHERE repository = $1")
                     .bind(repository)
                     .fetch_optional(&mut *tx)
                     .await?;
-            let Some((installation, name)) = found else { return Ok(None) };
+            let Some((installation, name)) = found else { return Ok(Ordered::NotThere) };
+            let waiting: i64 = sqlx::query_scalar(
+                "SELECT COUNT(*) FROM deliveries
+                 WHERE repository = $1 AND state = 'waiting' AND event = 'page' AND pressed_by = $2",
+            )
+            .bind(repository)
+            .bind(by)
+            .fetch_one(&mut *tx)
+            .await?;
+            if waiting >= i64::from(MOST_ORDERS) {
+                return Ok(Ordered::TooMany);
+            }
             enqueue!(tx, now_ms, repository, installation, name);
             // As a button of a check that GitHub reports; this one is of no commit.
             sqlx::query(
@@ -450,7 +456,7 @@ impl Database {
             .await?;
             let detail = format!("{}, {id} on Capstan's page", storable(given));
             audit!(tx, now_ms, repository, by, "campaign-ordered", detail);
-            Some(id)
+            Ordered::Recorded(id)
         });
         Ok(order)
     }

@@ -103,7 +103,10 @@ impl Visitor {
     pub(super) fn may_order(&self, campaign: &ShownCampaign) -> bool {
         match self {
             Self::Local { .. } => false,
-            Self::Person(person) => may_order(person, campaign.repository, &campaign.progress),
+            // An order is noted in the dashboard issue.
+            Self::Person(person) => {
+                campaign.dashboard.is_some() && may_order(person, campaign.repository, &campaign.progress)
+            }
         }
     }
 

@@ -14,7 +14,8 @@ use capstan_campaign::simulation::{Event, Happening, History, Sample, TimeLine, 
 use capstan_campaign::time::{Calendar, open_times};
 use capstan_listener::answer::Refusal;
 use capstan_ports::{
-    AuditFilter, CampaignProgress, MovingCluster, MovingStage, RecordsError, ShownCampaign, WaveProgress,
+    AuditFilter, CampaignProgress, MovingCluster, MovingStage, Ordered, PageOrder, RecordsError, ShownAudit,
+    ShownCampaign, WaveProgress,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -230,9 +231,9 @@ async fn shown(
     let repository_url = site.repository_url(&first.repository_name);
     let release =
         |one: &ShownCampaign| release(&one.progress, &one.repository_name, &repository_url, site.clock.now());
-    let may_order = first.dashboard.is_some() && visitor.may_order(first);
+    let may_order = visitor.may_order(first);
     let command = |button: CampaignButton, is_wanted: bool| {
-        is_wanted.then(|| format!("{} campaign {} of {campaign}", first.progress.prefix, button.as_str()))
+        button.command(&first.progress.prefix, campaign).filter(|_| is_wanted)
     };
     let is_stopped = |one: &ShownCampaign| one.progress.stopped.is_some();
     let content = CampaignContent {
@@ -285,13 +286,19 @@ async fn ordered(
         return Ok(refusal.because(&format_args!("{} may not", visitor.name())).into_response());
     }
     let button = CampaignButton::parse(&fields.text("do"));
-    let Some(given) = button.and_then(|button| button.given(campaign, &fields.text("reason"))) else {
+    let Some(given) = button.and_then(|button| button.given(campaign, fields.whole("reason"))) else {
         let sentence = "The form must ask for `stop` or `resume`, with a reason of at most 200 characters";
         let refusal = Refusal::new(StatusCode::BAD_REQUEST, sentence);
         return Ok(refusal.because(&"the form asks for no command").into_response());
     };
-    let Some(id) = site.records.order(first.repository, visitor.name(), &given).await? else {
-        return Ok(not_there());
+    let id = match site.records.order(first.repository, visitor.name(), &given).await? {
+        Ordered::Recorded(id) => id,
+        Ordered::NotThere => return Ok(not_there()),
+        Ordered::TooMany => {
+            let sentence = "Too many of your orders wait in this repository: order again when they are carried out, or comment on the dashboard issue";
+            let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, sentence);
+            return Ok(refusal.because(&"too many orders wait").into_response());
+        }
     };
     tracing::info!(repository = %first.repository_name, actor = visitor.name(), command = %given, order = %id, "ordered on the page");
     let page = path(&["campaigns", &first.repository_name, campaign]);
@@ -321,35 +328,39 @@ async fn answer(
     repository: &str,
     order: &str,
 ) -> Result<Option<OrderAnswer>, RecordsError> {
-    if !order.starts_with("page-") {
+    let is_id = |id: &str| id.len() == 26 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !order.strip_prefix(PageOrder::ID_PREFIX).is_some_and(is_id) {
         return Ok(None);
     }
     let filter =
         AuditFilter { text: order.to_owned(), repository: repository.to_owned(), ..AuditFilter::default() };
     let found = site.records.audit_trail(&visitor.sight(), &filter, extent(1, 10)).await?.items;
-    let action =
-        found.iter().map(|entry| entry.action.as_str()).find(|action| action.starts_with("command-"));
-    Ok(found.first().map(|entry| order_answer(&entry.actor, action)))
+    // The newest says what became of it; others may only name it.
+    let is_of_order =
+        |entry: &&ShownAudit| entry.action == "campaign-ordered" || entry.action.starts_with("command-");
+    Ok(found.iter().find(is_of_order).map(order_answer))
 }
 
-fn order_answer(by: &str, action: Option<&str>) -> OrderAnswer {
-    let (word, mood, sentence) = match action {
-        None => (
+fn order_answer(entry: &ShownAudit) -> OrderAnswer {
+    let by = &entry.actor;
+    let (word, mood, sentence) = match entry.action.as_str() {
+        "campaign-ordered" => (
             "recorded",
             "waits",
             format!(
                 "Capstan carries out the order of {by} when it next looks at the repository, usually within seconds."
             ),
         ),
-        Some("command-carried-out") => {
+        "command-carried-out" => {
             ("done", "good", format!("The order of {by} was carried out. Its effect is shown below."))
         }
-        Some("command-refused") => {
+        "command-refused" => {
             ("refused", "bad", format!("GitHub or the settings do not allow {by} to do this."))
         }
-        Some(_) => {
-            let why = "The dashboard issue or the audit trail says why";
-            ("not possible", "bad", format!("The order of {by} was not carried out. {why}."))
+        _ => {
+            let sentence =
+                format!("The order of {by} was not carried out. The audit trail says why: {}", entry.detail);
+            ("not possible", "bad", sentence)
         }
     };
     OrderAnswer { word, mood, sentence }

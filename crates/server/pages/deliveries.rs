@@ -1,4 +1,4 @@
-//! `GET /deliveries`: what GitHub sent and what became of it; a button has what a delivery named looked at again.
+//! `GET /deliveries`: what GitHub sent, and orders on the page, and what became of it; a button has what a delivery named looked at again.
 //!
 //! No payload is kept, so a replay sends nothing again: the delivery counts as just arrived, its repository's job is
 //! queued, and the job looks at the present state, as it always does.
@@ -15,7 +15,7 @@ use super::frame::{Titled, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{Fields, Paged, Pager, address, extent, page_address};
 use super::queue::allowed;
-use capstan_ports::{Again, DeliveryFilter, DeliveryOutcome, RecordsError, ShownDelivery};
+use capstan_ports::{Again, DeliveryFilter, DeliveryOutcome, PageOrder, RecordsError, ShownDelivery};
 
 const PER_PAGE: u32 = 50;
 
@@ -47,7 +47,7 @@ const PER_PAGE: u32 = 50;
       <td role="cell" data-label="Event">{{ row.event }}</td>
       <td role="cell" data-label="Repository">{% if let Some(repository) = row.repository %}<a href="{{ repository.1 }}">{{ repository.0 }}</a>{% if let Some(pull) = row.pull %} <a href="{{ pull.0 }}">#{{ pull.1 }}</a>{% endif %}{% else %}<span class="quiet">several, or none</span>{% endif %}</td>
       <td role="cell" data-label="Outcome"><span class="badge mood-{{ row.mood }}">{{ row.outcome }}</span>{% if let Some(why) = row.why %}<span class="reason">{{ why }}</span>{% endif %}</td>
-      <td role="cell" data-label="Do">{% if row.may_replay %}<form method="post" action="/deliveries/{{ row.guid }}/replay"><input type="hidden" name="token" value="{{ form_token }}"><button aria-label="Replay {{ row.event }}, {{ row.guid }}">Replay</button></form>{% else if row.repository.is_some() %}<span class="quiet">needs write access</span>{% else %}<span class="quiet">nothing</span>{% endif %}</td>
+      <td role="cell" data-label="Do">{% if row.may_replay %}<form method="post" action="/deliveries/{{ row.guid }}/replay"><input type="hidden" name="token" value="{{ form_token }}"><button aria-label="Replay {{ row.event }}, {{ row.guid }}">Replay</button></form>{% else if row.repository.is_some() && !row.is_order %}<span class="quiet">needs write access</span>{% else %}<span class="quiet">nothing</span>{% endif %}</td>
     </tr>
     {% endfor %}
   </tbody>
@@ -79,6 +79,8 @@ struct Row<'a> {
     outcome: &'static str,
     mood: &'static str,
     why: Option<Html>,
+    /// Whether it is an order that somebody gave on the page: there is nothing to look at again.
+    is_order: bool,
     may_replay: bool,
 }
 
@@ -129,10 +131,16 @@ const fn words(outcome: DeliveryOutcome) -> (&'static str, &'static str) {
 fn row<'a>(site: &Site, visitor: &Visitor, delivery: &'a ShownDelivery) -> Row<'a> {
     let url = delivery.repository.as_ref().map(|(_, name)| site.repository_url(name));
     let (mood, outcome) = words(delivery.outcome);
+    let is_order = delivery.guid.starts_with(PageOrder::ID_PREFIX);
+    let event = if is_order {
+        "order on the page".to_owned()
+    } else {
+        format!("{} {}", delivery.event, delivery.action).trim_end().to_owned()
+    };
     Row {
         guid: &delivery.guid,
         at: minute(delivery.received_at),
-        event: format!("{} {}", delivery.event, delivery.action).trim_end().to_owned(),
+        event,
         pull: url
             .as_deref()
             .zip(delivery.pull_request)
@@ -140,7 +148,8 @@ fn row<'a>(site: &Site, visitor: &Visitor, delivery: &'a ShownDelivery) -> Row<'
         outcome,
         mood,
         why: delivery.reason.as_deref().map(|reason| prose(reason, url.as_deref())),
-        may_replay: delivery.repository.as_ref().is_some_and(|(id, _)| visitor.may_write(*id)),
+        is_order,
+        may_replay: !is_order && delivery.repository.as_ref().is_some_and(|(id, _)| visitor.may_write(*id)),
         repository: delivery.repository.as_ref().map(|(_, name)| name.as_str()).zip(url),
     }
 }

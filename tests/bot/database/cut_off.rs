@@ -168,6 +168,15 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
     let (through, wire) = wired(&url, folder.path());
     let bot = Database::open(&through, Arc::new(SystemClock)).await.unwrap();
     let pool = sqlx::PgPool::connect(&url).await.unwrap();
+    // The server goes on with what it was sent before the cut: only after that it is known what stands.
+    let has_settled = async || {
+        let sql = "SELECT COUNT(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND pid <> pg_backend_pid()
+                     AND state IN ('active', 'idle in transaction', 'idle in transaction (aborted)')";
+        while sqlx::query_scalar::<_, i64>(sql).fetch_one(&pool).await.unwrap() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
     // What is seen of both tables is one state.
     let stored = async |repository: i64| -> (i64, i64) {
         let sql = "SELECT (SELECT COUNT(*) FROM deliveries WHERE repository = $1),
@@ -198,6 +207,7 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
             let said = bot.store(&batch).await;
             let is_whole = wire.is_whole();
             failures += usize::from(said.is_err());
+            has_settled().await;
             let there = stored(row).await;
             assert!(
                 there == (3, 1) || (there == (0, 0) && said.is_err()),
@@ -215,6 +225,7 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
             let said = bot.save_campaigns(repository, &[campaign("proposed")]).await;
             let is_whole = wire.is_whole() && is_whole;
             failures += usize::from(said.is_err());
+            has_settled().await;
             let there = states(row).await;
             assert!(
                 there == kept("proposed") || (there == kept("waiting") && said.is_err()),
@@ -231,6 +242,7 @@ async fn a_connection_that_is_cut_in_a_write_leaves_nothing_half_written_and_it_
             let said = bot.complete(&job, None).await;
             let is_whole = wire.is_whole() && is_whole;
             failures += usize::from(said.is_err());
+            has_settled().await;
             let there = standing(row).await;
             let (ended, goes_on) = (("idle".to_owned(), 0), ("running".to_owned(), 3));
             assert!(

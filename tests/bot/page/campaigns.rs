@@ -97,7 +97,6 @@ async fn a_campaign_has_a_page_with_its_waves_and_what_waits() {
         "<h1>fleet &#60;1&#62;</h1>",
         "since 2026-11-21 11:00 UTC: of <code>gauss/peu02</code> its rollout is stuck.",
         "Administrators of the repository may stop and resume it. The buttons are shown to people who sign in through GitHub.",
-        "A comment <code>/capstan campaign resume of fleet &#60;1&#62;</code> on the dashboard issue resumes it.",
         r#"It continues without <a href="/clusters/acme/gitops/gauss/lab">gauss/lab</a>."#,
         "<span>2 of 2 done</span>",
         "<span>0 of 3 done, 1 failed, 1 open</span>",
@@ -262,12 +261,15 @@ async fn nobody_else_orders_a_campaign() {
         (
             "a reason that is too long for one",
             Some(ada),
-            format!("token={of_ada}&do=stop&reason={}", "x".repeat(9_000)),
+            format!("token={of_ada}&do=stop&reason={}", "x".repeat(201)),
             400,
         ),
     ] {
         let answer = world.order(session.map(String::as_str), &form).await;
         assert_eq!(answer.status, expected, "{what}: {answer:?}");
+        if expected == 400 {
+            answer.has("The form must ask for `stop` or `resume`, with a reason of at most 200 characters");
+        }
     }
     // A link does nothing, and neither does another site's form, or one on a campaign that the visitor cannot see.
     assert_eq!(world.page(ORDER, ada).await.status, 405);
@@ -288,4 +290,38 @@ async fn nobody_else_orders_a_campaign() {
     page.has("You may not stop or resume this campaign: its page says who may.");
     page.has("<nav aria-label=\"Pages\">");
     assert_eq!(world.orders().await, [], "nothing of that is an order");
+}
+
+/// Nobody crowds out another one's order, and one that was answered is given to no later run.
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_orders_of_a_person_wait_and_each_is_given_until_it_is_answered() {
+    let world = World::start(SigningIn::Configured).await.with_a_fleet().await.with_campaigns().await;
+    world.orders().await;
+    let [ada, wim] = [world.sign_in("ada").await, world.sign_in("wim").await];
+    let token = world.page("/", &ada).await.form_token();
+    for nth in 0..11 {
+        let answer = world.order(Some(&ada), &format!("token={token}&do=stop&reason=no{nth}")).await;
+        assert_eq!(answer.status, if nth < 10 { 303 } else { 429 }, "{answer:?}");
+    }
+    let token = world.page("/", &wim).await.form_token();
+    let last = world.order(Some(&wim), &format!("token={token}&do=resume")).await;
+    assert_eq!(last.status, 303);
+
+    let database = &world.bench.database;
+    let claim = || database.claim("worker", Duration::from_secs(30), 8);
+    let job = claim().await.unwrap().unwrap();
+    let given: Vec<&str> = job.hints.orders.iter().map(|order| order.given.as_str()).collect();
+    assert_eq!((given.len(), given[0], given[10]), (11, "stop no0 of fleet", "resume of fleet"));
+    let (_, id) = last.location.split_once("?order=").unwrap();
+    database.save_order_answered(id).await.unwrap();
+    database.fail(&job, "GitHub does not answer", Some(Duration::from_secs(1))).await.unwrap();
+    world.bench.clock.advance(Duration::from_secs(600));
+    let job = claim().await.unwrap().unwrap();
+    assert_eq!(job.hints.orders.len(), 10, "the one that was answered is not among them");
+    assert!(job.hints.orders.iter().all(|order| order.by == "ada"));
+
+    // They are no deliveries that could be looked at again.
+    let deliveries = world.page("/deliveries?q=page", &ada).await;
+    deliveries.has("order on the page");
+    deliveries.lacks("<button aria-label=\"Replay order");
 }

@@ -23,8 +23,8 @@ use capstan_github::{AppCredentials, GitHub, GitHubLimits};
 use capstan_plan::settings::OperatorHost;
 use capstan_planner_process::{ProcessPlanner, Processes, STACK};
 use capstan_ports::{
-    AuditFilter, Cause, Clock, ClusterFilter, CodeHost, Extent, FetchLimits, Hints, Jobs, PageRecords as _,
-    RepositoryName, Sight,
+    AuditFilter, Cause, Clock, ClusterFilter, CodeHost, Extent, FetchLimits, Hints, Jobs, Ordered,
+    PageRecords as _, RepositoryName, Sight,
 };
 use capstan_registries::{CacheLimits, Fetcher, FolderCache};
 use capstan_report::BlockKey;
@@ -394,7 +394,9 @@ impl Town {
     pub(crate) async fn press_on_page(&self, by: &str, given: &str) -> String {
         let database = &self.bot.database;
         let repository = database.shown_repositories(&Sight::Everything).await.unwrap()[0].id;
-        let id = database.order(repository, by, given).await.unwrap().unwrap();
+        let Ordered::Recorded(id) = database.order(repository, by, given).await.unwrap() else {
+            panic!("the repository is known");
+        };
         self.settle().await;
         let filter = AuditFilter { text: id, actor: by.to_owned(), ..AuditFilter::default() };
         let all = Extent { skip: 0, take: 10 };

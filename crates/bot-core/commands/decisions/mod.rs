@@ -140,7 +140,7 @@ impl Decided {
                     continue;
                 }
                 if let Command::Campaign(order) = command {
-                    let answer = self.hear_order(ground, &key, (order, &request.by), plans);
+                    let answer = self.hear_order(ground, &key, (order, request), plans);
                     self.answers.insert(key, answer);
                     continue;
                 }
@@ -176,6 +176,8 @@ impl Decided {
                 self.answers.insert(key, answer);
             }
         }
+        // Of two orders the later one holds, wherever people gave them.
+        self.orders.sort_by_key(|order| order.at);
         settled
     }
 

@@ -5,9 +5,10 @@ use capstan_plan::verbs::{Order, OrderWhat, Verb};
 use capstan_report::markdown::{code, prose};
 use capstan_report::{Answer, Refusal, not_noted};
 
-use super::super::request::RequestId;
+use super::super::request::{Request, RequestId};
 use super::{Decided, Ground, instead_of};
 use crate::facts::{Plans, proposal_for};
+use jiff::Timestamp;
 
 /// What somebody says to campaigns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct GivenOrder {
     pub what: OrderWhat,
     /// Who: a login.
     pub by: String,
+    /// When, in UTC.
+    pub at: Timestamp,
 }
 
 impl Decided {
@@ -26,7 +29,7 @@ impl Decided {
         &mut self,
         ground: Ground<'_>,
         key: &(RequestId, usize),
-        (order, by): (&Order, &str),
+        (order, request): (&Order, &Request),
         plans: &Plans,
     ) -> Answer {
         let settings = ground.settings;
@@ -78,7 +81,12 @@ impl Decided {
                 )
             }
         };
-        self.orders.push(GivenOrder { campaigns, what: order.what.clone(), by: by.to_owned() });
+        self.orders.push(GivenOrder {
+            campaigns,
+            what: order.what.clone(),
+            by: request.by.clone(),
+            at: request.given_at,
+        });
         self.in_dashboard.insert(key.clone());
         Answer::told(answer)
     }

@@ -80,7 +80,6 @@ impl Run<'_> {
             }
         };
         if kept == Kept::Done {
-            // What is said to an order on the page goes into the audit trail with all other answers.
             for (tick, answers) in answered.into_iter().filter(|(request, _)| request.is_tick()) {
                 self.audit_commands(tick, &answers, planned.scopes).await?;
             }
