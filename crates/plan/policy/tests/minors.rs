@@ -101,8 +101,15 @@ fn each_row_counts_from_its_minor_on() {
     }
 }
 
-/// The gates of Kubernetes v1.36.3: the names that its sources have, and of each gate the lines that lock it.
-fn gates_of_1_36() -> Option<(HashSet<String>, HashMap<String, Vec<String>>)> {
+/// The gates of Kubernetes v1.36.3.
+struct Gates {
+    /// The constants of its sources, and their values.
+    names: HashSet<String>,
+    /// Of each gate the lines that lock it.
+    locks: HashMap<String, Vec<String>>,
+}
+
+fn gates_of_1_36() -> Option<Gates> {
     let (mut names, mut locks) = (HashMap::new(), HashMap::<String, Vec<String>>::new());
     let mut texts = Vec::new();
     for folder in [
@@ -138,7 +145,8 @@ fn gates_of_1_36() -> Option<(HashSet<String>, HashMap<String, Vec<String>>)> {
             }
         }
     }
-    Some((names.into_iter().flat_map(|(constant, name)| [constant, name]).collect(), locks))
+    let names = names.into_iter().flat_map(|(constant, name)| [constant, name]).collect();
+    Some(Gates { names, locks })
 }
 
 /// Rows up to 1.36, as far as one version of the sources can tell.
@@ -168,7 +176,7 @@ fn the_sources_of_kubernetes_1_36_say_what_the_rows_say() {
         }
         Some(lines)
     };
-    let Some((names, locks)) = gates_of_1_36() else { return };
+    let Some(Gates { names, locks }) = gates_of_1_36() else { return };
     let Some(kubeadm) = go_modules::folder("k8s.io/kubernetes@v1.36.3/cmd/kubeadm/app/features") else {
         return;
     };
