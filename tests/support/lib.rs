@@ -4,6 +4,7 @@
 #![expect(clippy::panic, clippy::print_stdout, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod files;
+pub mod go_modules;
 pub mod random;
 pub mod serving;
 pub mod shared_data;

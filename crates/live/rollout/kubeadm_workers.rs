@@ -1,21 +1,17 @@
 //! Workers that kubeadm joins: Cluster API makes no machine of them unless their minor is their control plane's.
 
-use super::by_id::{ById, find_value_in, key};
+use super::by_id::{ById, key};
 use super::cluster_change::ClusterChange;
-use super::owner::annotation;
 use super::pointer::At;
 use super::references::target;
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::kinds::preflight::{KUBEADM_TEMPLATE, PreflightCheck, SKIP_PREFLIGHT};
-use capstan_model::kinds::{
-    KindRole, VersionRole, Workers, is_cluster, is_control_plane, pointer, role_of, version_fields,
-};
+use capstan_model::kinds::preflight::PreflightCheck;
+use capstan_model::kinds::{VersionRole, is_cluster, is_control_plane, pointer, version_fields};
 use capstan_model::object::ObjectId;
 use capstan_model::version::KubernetesVersion;
+use capstan_plan::templates::{checked_kubeadm_template, checked_template, skips_check};
 use capstan_plan::upgrade::Rollout;
 use capstan_yaml::Value;
-
-const BOOTSTRAP: &str = "/spec/template/spec/bootstrap/configRef";
 
 /// Says of workers that are left at an older minor than their control plane's that no machine of them is made.
 pub(super) fn wait_for_minor(found: &mut [Rollout], change: &ClusterChange<'_>) {
@@ -25,10 +21,10 @@ pub(super) fn wait_for_minor(found: &mut [Rollout], change: &ClusterChange<'_>) 
     for Lagging { workers, version, control_plane, wanted } in lagging {
         let minor = wanted.minor();
         let own = found.iter_mut().find(|rollout| rollout.object == *workers);
-        let is_deleted_alone =
+        let makes_none =
             |rollout: &Rollout| rollout.course.replaced == Some(0) && rollout.course.created == Some(0);
         if let Some(own) = own {
-            if !is_deleted_alone(own) {
+            if !makes_none(own) {
                 own.course.notes.push(format!(
                     "kubeadm joins machines to a control plane of their own minor alone. Cluster API makes no machine of these until they ask for Kubernetes {minor}."
                 ));
@@ -49,15 +45,14 @@ pub(super) fn wait_for_minor(found: &mut [Rollout], change: &ClusterChange<'_>) 
     }
 }
 
-/// Whether workers skip a check, by their annotation or by that of their bootstrap template.
+/// Whether workers skip a check.
 pub(super) fn skips(objects: &ById<'_>, workers: &ObjectId, check: PreflightCheck) -> bool {
     let Some(workers) = objects.get(&key(workers)) else { return false };
-    let template =
-        target(workers.value.at(BOOTSTRAP)).and_then(|(_, kind, name)| find_value_in(objects, kind, name));
-    check.is_skipped(
-        annotation(&workers.value, SKIP_PREFLIGHT),
-        template.and_then(|template| annotation(template, SKIP_PREFLIGHT)),
-    )
+    let template = checked_template(&workers.id, &workers.value).and_then(|reference| {
+        let means = |object: &&&RenderedObject| reference.means(workers.id.namespace.as_deref(), &object.id);
+        objects.values().find(means)
+    });
+    skips_check(check, &workers.value, template.map(|template| &template.value))
 }
 
 struct Lagging<'a> {
@@ -69,9 +64,7 @@ struct Lagging<'a> {
 
 impl<'a> Lagging<'a> {
     fn of(objects: &ById<'a>, workers: &'a RenderedObject) -> Option<Self> {
-        if !is_checked(&workers.id, &workers.value) {
-            return None;
-        }
+        checked_kubeadm_template(&workers.id, &workers.value)?;
         let version = asked(workers, VersionRole::Workers)?;
         let control_plane = control_plane_of(objects, &workers.value)?;
         let wanted = asked(control_plane, VersionRole::ControlPlane)?;
@@ -83,12 +76,6 @@ impl<'a> Lagging<'a> {
             wanted,
         })
     }
-}
-
-/// Whether kubeadm joins these workers, and a MachineSet makes them: nobody checks the machines of a pool.
-pub(crate) fn is_checked(id: &ObjectId, value: &Value) -> bool {
-    let makes = matches!(role_of(id), Some(KindRole::Workers(Workers::Deployment | Workers::Set)));
-    makes && target(value.at(BOOTSTRAP)).is_some_and(|(_, kind, _)| kind == KUBEADM_TEMPLATE)
 }
 
 fn asked(object: &RenderedObject, role: VersionRole) -> Option<KubernetesVersion> {

@@ -53,7 +53,7 @@ pub(crate) mod facts;
 mod groups;
 mod held_back;
 mod kubeadm;
-pub(crate) mod kubeadm_workers;
+mod kubeadm_workers;
 mod live;
 mod numbers;
 pub mod observed;
@@ -65,7 +65,6 @@ mod pool;
 pub(crate) mod pools;
 mod predict;
 mod references;
-mod sequence;
 #[cfg(test)]
 mod tests;
 mod topology;

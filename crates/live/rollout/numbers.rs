@@ -3,7 +3,6 @@
 use super::course::Verdict;
 use super::owner::{Replacing, replacing, replicas};
 use super::pair::Pair;
-use super::sequence::{Deployment, Strategy};
 
 /// The machines that one owner wants, or one group of a topology, before and after; `None` where Git does not
 /// say.
@@ -52,11 +51,9 @@ impl Numbers {
         Some(match self.scale() {
             None => format!("At most {surge} more and {unavailable} fewer than wanted at a time."),
             Some((before, after)) => {
-                let strategy = match replacing.strategy.as_str() {
-                    "OnDelete" => Strategy::OnDelete,
-                    _ => Strategy::RollingUpdate { surge, unavailable },
-                };
-                let (most, least) = Deployment { replicas: after, strategy }.bounds(before)?;
+                let on_delete = replacing.strategy == "OnDelete";
+                let (surge, unavailable) = if on_delete { (0, 0) } else { (surge, unavailable) };
+                let (most, least) = while_rolling(before, after, surge, unavailable);
                 bounds(most, least)
             }
         })
@@ -82,6 +79,13 @@ impl Numbers {
             }
         })
     }
+}
+
+/// How many machines of a MachineDeployment there are at most and at least while it replaces and scales them, if each new
+/// one becomes available. Tests hold it against each look of Cluster API's planner.
+pub(super) fn while_rolling(before: u32, after: u32, surge: u32, unavailable: u32) -> (u32, u32) {
+    let most = after.saturating_add(surge.min(before));
+    (before.max(most), before.min(after.saturating_sub(unavailable)))
 }
 
 fn bounds(most: u32, least: u32) -> String {

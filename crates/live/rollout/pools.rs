@@ -5,7 +5,8 @@
 //! differs) and `scope/machinepool.go`; GCP `instancegroupmanagers_reconcile.go` (a new template without an update
 //! policy); OCI `exp/controllers/machine_pool.go` of v0.24.0; Docker `dockermachinepool_backend.go` of test v1.14.0.
 
-use capstan_model::kinds::{Reader, is_managed_pool, version_fields};
+use capstan_model::kinds::{Reader, is_managed_pool, version_fields_of_fragment};
+use capstan_model::object::api_group;
 use capstan_yaml::Value;
 
 use super::pointer::{At, is_below};
@@ -201,9 +202,8 @@ impl<'v> PoolFacts<'v> {
     /// What another version of Kubernetes in the MachinePool does.
     pub(super) fn version(&self) -> PoolEffect {
         // Some providers read the version of their own object alone.
-        let api_version = self.object.and_then(|object| text(object, "apiVersion"));
-        let group = api_version.and_then(|version| version.split_once('/')).map(|(group, _)| group);
-        if group.is_some_and(|group| version_fields(group, self.kind).next().is_some()) {
+        let group = self.object.and_then(|object| text(object, "apiVersion")).map(api_group);
+        if version_fields_of_fragment(group, Some(self.kind)).next().is_some() {
             return InPlace;
         }
         let is_set = self.object.is_some_and(|object| object.at(self.row.but_for).is_some());

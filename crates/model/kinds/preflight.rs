@@ -20,7 +20,8 @@ pub enum PreflightCheck {
 }
 
 impl PreflightCheck {
-    const fn name(self) -> &'static str {
+    /// What the annotation calls it.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::ControlPlaneIsStable => "ControlPlaneIsStable",
             Self::KubeadmVersionSkew => "KubeadmVersionSkew",

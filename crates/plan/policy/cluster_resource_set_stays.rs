@@ -1,6 +1,12 @@
 //! `cluster-resource-set-stays`
 
-use super::evidence::Evidence;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::evidence::{Evidence, Survey};
 use super::rule::{About, Rule};
 use capstan_kustomize::render::{Placed, RenderedObject, diff_placed};
 use capstan_model::finding::{Finding, rules};
@@ -37,22 +43,22 @@ impl Rule for ClusterResourceSetStays {
                 );
                 continue;
             };
-            no_longer_listed(old, new, verdicts);
-            let is_reconciled = new.placed.text_at(&["spec", "strategy"]) == Some("Reconcile");
-            let told = if is_reconciled { dropped } else { applied_once };
-            verdicts.extend(resources(new).iter().filter_map(|listed| told(change, new, listed)));
+            let kept = kept(&change.after, new);
+            no_longer_listed(change, old, new, kept.as_ref(), verdicts);
+            if new.placed.text_at(&["spec", "strategy"]) == Some("Reconcile") {
+                let kept = kept.as_ref();
+                verdicts.extend(kept.into_iter().flat_map(|kept| dropped(change, new, kept)));
+            } else {
+                verdicts.extend(resources(new).iter().filter_map(|listed| applied_once(change, new, listed)));
+            }
         }
     }
 }
 
 /// A resource that changes, though the set applies what it lists once.
-fn applied_once(
-    change: &Evidence<'_>,
-    set: &RenderedObject,
-    (kind, name): &(String, String),
-) -> Option<Finding> {
-    let of_set = |object: &&RenderedObject| object.id.namespace == set.id.namespace;
-    let new = change.after.named(kind, name).find(of_set)?;
+fn applied_once(change: &Evidence<'_>, set: &RenderedObject, listed: &(String, String)) -> Option<Finding> {
+    let (kind, name) = listed;
+    let new = resource(&change.after, set, listed)?;
     let old = change.old(new)?;
     let is_content = |path: &FieldPath| {
         matches!(path.to_string().split('/').nth(1), Some("data" | "binaryData" | "stringData"))
@@ -69,47 +75,95 @@ fn applied_once(
     Some(verdict.place(place))
 }
 
-/// A resource that loses a document, though the set deletes nothing.
-fn dropped(change: &Evidence<'_>, set: &RenderedObject, (kind, name): &(String, String)) -> Option<Finding> {
-    let of_set = |object: &&RenderedObject| object.id.namespace == set.id.namespace;
-    let new = change.after.named(kind, name).find(of_set)?;
-    let old = change.old(new)?;
-    let kept = documents(new);
-    let (path, gone) =
-        documents(old).into_iter().find(|(_, id)| !kept.iter().any(|(_, other)| other == id))?;
-    let message = format!(
-        "{} brings {kind} {name}, which no longer has {gone}. `strategy: Reconcile` updates what is in it and deletes nothing: delete that there by hand",
-        set.id
-    );
-    let place = change.nearest_place(old, new, &path);
-    let verdict = Finding::new(rules::CLUSTER_RESOURCE_SET_STAYS, message).object(&new.id).path(&path);
-    Some(verdict.place(place))
+/// Resources that lose a document which no resource of the set has any more, though the set deletes nothing.
+fn dropped(change: &Evidence<'_>, set: &RenderedObject, kept: &HashSet<ObjectId>) -> Vec<Finding> {
+    let each = resources(set).into_iter().filter_map(|listed| {
+        let new = resource(&change.after, set, &listed)?;
+        let old = change.old(new)?;
+        let (path, gone) = documents(old).into_iter().flatten().find(|(_, id)| !kept.contains(id))?;
+        let message = format!(
+            "{} brings {} {}, which no longer has {gone}. `strategy: Reconcile` updates what is in it and deletes nothing: delete that there by hand",
+            set.id, new.id.kind, new.id.name
+        );
+        let place = change.nearest_place(old, new, &path);
+        let verdict = Finding::new(rules::CLUSTER_RESOURCE_SET_STAYS, message).object(&new.id).path(&path);
+        Some(verdict.place(place))
+    });
+    each.collect()
 }
 
-/// The objects in a resource, each with its field.
-fn documents(resource: &RenderedObject) -> Vec<(FieldPath, ObjectId)> {
+/// What all resources of a set bring; `None` where one of them is not known, or not readable: anything may be in there.
+fn kept(cluster: &Survey<'_>, set: &RenderedObject) -> Option<HashSet<ObjectId>> {
+    let mut found = HashSet::new();
+    for listed in resources(set) {
+        for document in documents(resource(cluster, set, &listed)?) {
+            found.insert(document?.1);
+        }
+    }
+    Some(found)
+}
+
+/// A resource that a set lists.
+fn resource<'a>(
+    cluster: &Survey<'a>,
+    set: &RenderedObject,
+    (kind, name): &(String, String),
+) -> Option<&'a RenderedObject> {
+    cluster.named(kind, name).find(|object| object.id.namespace == set.id.namespace)
+}
+
+/// The objects in a resource, each with its field; `None` for what cannot be read, or is no object.
+fn documents(resource: &RenderedObject) -> Vec<Option<(FieldPath, ObjectId)>> {
     let mut found = Vec::new();
     for field in ["data", "stringData"] {
+        let is_encoded = field == "data" && resource.id.kind == "Secret";
         for (key, value) in resource.placed.field(field).map(Placed::entries).unwrap_or_default() {
-            let Some(file) = value.as_str().and_then(|text| YamlFile::read(text).ok()) else { continue };
-            let ids = file.documents().iter().filter_map(|document| identity(&document.root));
-            found.extend(ids.map(|id| (FieldPath::of_keys([field, key]), id)));
+            let text =
+                value.as_str().and_then(|text| if is_encoded { decoded(text) } else { Some(text.into()) });
+            let Some(file) = text.and_then(|text| YamlFile::read(&text).ok()) else {
+                found.push(None);
+                continue;
+            };
+            let objects = file.documents().iter().filter(|document| !document.root.value().is_null());
+            let path = FieldPath::of_keys([field, key]);
+            found.extend(objects.map(|document| Some((path.clone(), identity(&document.root)?))));
         }
     }
     found
 }
 
-/// Kinds and names of what a set lists.
+fn decoded(text: &str) -> Option<Cow<'_, str>> {
+    let letters: String = text.split_whitespace().collect();
+    String::from_utf8(STANDARD.decode(letters).ok()?).ok().map(Cow::Owned)
+}
+
+/// Kinds and names of what a set lists, each once.
 fn resources(set: &RenderedObject) -> Vec<(String, String)> {
     let list = set.placed.at(&["spec", "resources"]).map(Placed::items).unwrap_or_default();
     let text = |item: &Placed, key: &str| item.text_at(&[key]).map(str::to_owned).unwrap_or_default();
-    list.iter().map(|item| (text(item, "kind"), text(item, "name"))).collect()
+    let mut seen = HashSet::new();
+    let each = list.iter().map(|item| (text(item, "kind"), text(item, "name")));
+    each.filter(|resource| seen.insert(resource.clone())).collect()
 }
 
-/// Resources that a set applied and lists no more.
-fn no_longer_listed(old: &RenderedObject, new: &RenderedObject, verdicts: &mut Vec<Finding>) {
+/// Resources that a set applied and lists no more, unless others of the set bring all that is in them.
+fn no_longer_listed(
+    change: &Evidence<'_>,
+    old: &RenderedObject,
+    new: &RenderedObject,
+    kept: Option<&HashSet<ObjectId>>,
+    verdicts: &mut Vec<Finding>,
+) {
     let left = resources(new);
-    for (kind, name) in resources(old).iter().filter(|resource| !left.contains(resource)) {
+    for listed in resources(old).iter().filter(|resource| !left.contains(resource)) {
+        let content = resource(&change.before, old, listed).map(documents).unwrap_or_default();
+        let is_kept = |document: &Option<(FieldPath, ObjectId)>| {
+            document.as_ref().zip(kept).is_some_and(|((_, id), kept)| kept.contains(id))
+        };
+        if !content.is_empty() && content.iter().all(is_kept) {
+            continue;
+        }
+        let (kind, name) = listed;
         let path = FieldPath::of_keys(["spec", "resources"]);
         let message = format!(
             "{} lists {kind} {name} no longer, and nothing deletes what it applied from there inside the cluster: delete that there by hand",

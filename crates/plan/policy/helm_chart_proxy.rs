@@ -51,11 +51,7 @@ impl Rule for HelmChartProxy {
             uninstalls(change, proxy, verdicts);
         }
         for (old, new) in change.pairs().filter(|(_, new)| is_chart_proxy(&new.id)) {
-            let found = if new.placed.text_at(&["spec", "reconcileStrategy"]) == Some("InstallOnce") {
-                stays(old, new)
-            } else {
-                moves(old, new)
-            };
+            let found = if is_installed_once(new) { stays(old, new) } else { moves(old, new) };
             let Some((path, message)) = found else { continue };
             let place = change.nearest_place(old, new, &path);
             verdicts.push(
@@ -91,13 +87,17 @@ fn uninstalls(change: &Evidence<'_>, old: &RenderedObject, verdicts: &mut Vec<Fi
                 "{} selects {} no longer, and the add-on provider uninstalls its Helm release there: everything that it brought into the cluster goes, for example the network",
                 new.id, after.id
             );
-            let (blamed, path) = match changed.first() {
+            let label = blamed_label(old, before, after, &changed).filter(|_| !selects(old, after));
+            let (blamed, path) = match label {
                 Some(path) => ((before, after), path.clone()),
                 None => ((old, new), FieldPath::of_keys(["spec", "clusterSelector"])),
             };
             let place = change.nearest_place(blamed.0, blamed.1, &path);
             let verdict = Finding::new(rules::HELM_CHART_PROXY, message).object(&blamed.1.id);
             verdicts.push(verdict.path(&path).place(place));
+            continue;
+        }
+        if is_installed_once(new) {
             continue;
         }
         let template = new.placed.text_at(&["spec", "valuesTemplate"]).unwrap_or_default();
@@ -113,6 +113,29 @@ fn uninstalls(change: &Evidence<'_>, old: &RenderedObject, verdicts: &mut Vec<Fi
     }
 }
 
+fn is_installed_once(proxy: &RenderedObject) -> bool {
+    proxy.placed.text_at(&["spec", "reconcileStrategy"]) == Some("InstallOnce")
+}
+
+/// The changed label without whose change a proxy would still select the Cluster, else the first.
+fn blamed_label<'p>(
+    proxy: &RenderedObject,
+    before: &RenderedObject,
+    after: &RenderedObject,
+    changed: &'p [FieldPath],
+) -> Option<&'p FieldPath> {
+    let decides = |path: &&FieldPath| {
+        let Some(Step::Key(key)) = path.steps().last() else { return false };
+        let mut restored = labels(after);
+        match labels(before).remove(key) {
+            Some(value) => restored.insert(key.clone(), value),
+            None => restored.remove(key),
+        };
+        selects_labels(proxy, &after.id, &restored)
+    };
+    changed.iter().find(decides).or(changed.first())
+}
+
 /// Whether a template of values names a label: by a path, or by `index` with its name.
 fn names_label(template: &str, path: &FieldPath) -> bool {
     let Some(Step::Key(key)) = path.steps().last() else { return false };
@@ -125,11 +148,14 @@ fn names_label(template: &str, path: &FieldPath) -> bool {
 
 /// Whether a proxy selects a Cluster.
 fn selects(proxy: &RenderedObject, target: &RenderedObject) -> bool {
-    proxy.id.namespace == target.id.namespace
-        && selectors(&proxy.id, &proxy.value).iter().any(|selected| {
-            let labels = labels(target);
-            selected.selector.selects(target.id.namespace.as_deref(), &target.id.name, &labels)
-        })
+    selects_labels(proxy, &target.id, &labels(target))
+}
+
+fn selects_labels(proxy: &RenderedObject, target: &ObjectId, labels: &Labels) -> bool {
+    proxy.id.namespace == target.namespace
+        && selectors(&proxy.id, &proxy.value)
+            .iter()
+            .any(|selected| selected.selector.selects(target.namespace.as_deref(), &target.name, labels))
 }
 
 /// What makes the add-on provider uninstall the release.

@@ -28,7 +28,12 @@ impl<'a> KubeadmField<'a> {
     /// A field of it.
     pub(super) fn at(&self, keys: &[&str]) -> Option<Self> {
         let placed = self.placed.at(keys)?;
-        Some(Self { path: keys.iter().fold(self.path.clone(), |path, key| path.key(key)), placed })
+        Some(Self { path: self.path_of(keys), placed })
+    }
+
+    /// The path of a field, whether it is there or not.
+    pub(super) fn path_of(&self, keys: &[&str]) -> FieldPath {
+        keys.iter().fold(self.path.clone(), |path, key| path.key(key))
     }
 
     /// Its items.

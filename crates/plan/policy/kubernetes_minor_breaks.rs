@@ -7,10 +7,11 @@ use super::evidence::{Evidence, Survey};
 use super::kubeadm::{KubeadmField, kubeadm_config};
 use super::minors::{ETCD_BEFORE_3_6, ETCD_MINORS, KubernetesProcess, Minor, up_to};
 use super::rule::{About, Rule};
-use capstan_kustomize::render::{Content, RenderedObject, SourceOffset};
+use crate::templates::references;
+use capstan_kustomize::render::{RenderedObject, SourceOffset};
 use capstan_model::finding::{Finding, rules};
-use capstan_model::kinds::is_cluster;
-use capstan_model::object::FieldPath;
+use capstan_model::kinds::{is_class, is_cluster, is_template};
+use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::KubernetesMinor;
 use capstan_yaml::YamlFile;
 
@@ -30,9 +31,11 @@ const ARGUMENTS: [(KubernetesProcess, &[&str]); 5] = [
     (KubernetesProcess::Kubelet, &["joinConfiguration", "nodeRegistration", "kubeletExtraArgs"]),
 ];
 
+const ETCD_TAG: [&str; 4] = ["clusterConfiguration", "etcd", "local", "imageTag"];
+const CORE_DNS_TAG: [&str; 3] = ["clusterConfiguration", "dns", "imageTag"];
 const PLUGINS: [&str; 2] = ["enable-admission-plugins", "disable-admission-plugins"];
-/// A kernel argument that gives machines cgroup v1.
-const CGROUP_V1: [&str; 2] = ["systemd.unified_cgroup_hierarchy=0", "systemd.unified_cgroup_hierarchy=false"];
+/// With it on a control plane, Cluster API leaves CoreDNS alone.
+const SKIP_CORE_DNS: &str = "controlplane.cluster.x-k8s.io/skip-coredns";
 
 impl KubernetesProcess {
     const fn name(self) -> &'static str {
@@ -65,48 +68,76 @@ impl Rule for KubernetesMinorBreaks {
     fn compare(&self, change: &Evidence<'_>, verdicts: &mut Vec<Finding>) {
         for (old, new) in change.pairs() {
             let (Some(before), Some(after)) = (kubeadm_config(old), kubeadm_config(new)) else { continue };
-            let mut say = |path: &FieldPath, message: String| {
-                let place = change.nearest_place(old, new, path);
+            let steps = [
+                etcd_step(&change.after, new, &before, &after),
+                core_dns_step(&change.after, new, &before, &after),
+            ];
+            for (path, message) in steps.into_iter().flatten() {
+                let place = change.nearest_place(old, new, &path);
                 let verdict = Finding::new(rules::KUBERNETES_MINOR_BREAKS, message);
-                verdicts.push(verdict.object(&new.id).path(path).place(place));
-            };
-            let keys = ["clusterConfiguration", "etcd", "local", "imageTag"];
-            let path = keys.iter().fold(after.path.clone(), |path, key| path.key(key));
-            let was = before.placed.text_at(&keys).and_then(numbers);
-            let is = etcd_of(&after, minor_of(&change.after, new));
-            if let (Some(was), Some(is)) = (was, is)
-                && was < ETCD_BEFORE_3_6
-                && is >= [3, 6, 0]
-            {
-                say(
-                    &path,
-                    format!(
-                        "{} goes from etcd {} to {}, but every member must be {} or newer before one of 3.6 joins: first set `etcd.local.imageTag` to such a version",
-                        new.id,
-                        words(was),
-                        words(is),
-                        words(ETCD_BEFORE_3_6)
-                    ),
-                );
-            }
-            let keys = ["clusterConfiguration", "dns", "imageTag"];
-            let tag = |config: &KubeadmField<'_>| config.placed.text_at(&keys).and_then(numbers);
-            if let (Some(was), Some(is)) = (tag(&before), tag(&after))
-                && is < was
-            {
-                let path = keys.iter().fold(after.path.clone(), |path, key| path.key(key));
-                say(
-                    &path,
-                    format!(
-                        "{} goes back from CoreDNS {} to {}, which Cluster API refuses, and its control plane stops there: keep {} or newer",
-                        new.id,
-                        words(was),
-                        words(is),
-                        words(was)
-                    ),
-                );
+                verdicts.push(verdict.object(&new.id).path(&path).place(place));
             }
         }
+    }
+}
+
+/// What keeps a control plane from a newer etcd.
+fn etcd_step(
+    cluster: &Survey<'_>,
+    object: &RenderedObject,
+    before: &KubeadmField<'_>,
+    after: &KubeadmField<'_>,
+) -> Option<(FieldPath, String)> {
+    let was = before.placed.text_at(&ETCD_TAG).and_then(numbers)?;
+    let is = etcd_of(after, minor_of(cluster, object))?;
+    (was < ETCD_BEFORE_3_6 && is >= [3, 6, 0]).then(|| {
+        let message = format!(
+            "{} goes from etcd {} to {}, but every member must be {} or newer before one of 3.6 joins: first set `etcd.local.imageTag` to such a version",
+            object.id,
+            words(was),
+            words(is),
+            words(ETCD_BEFORE_3_6)
+        );
+        (after.path_of(&ETCD_TAG), message)
+    })
+}
+
+/// An older CoreDNS than before.
+fn core_dns_step(
+    cluster: &Survey<'_>,
+    object: &RenderedObject,
+    before: &KubeadmField<'_>,
+    after: &KubeadmField<'_>,
+) -> Option<(FieldPath, String)> {
+    let tag = |config: &KubeadmField<'_>| config.placed.text_at(&CORE_DNS_TAG).and_then(numbers);
+    let (was, is) = (tag(before)?, tag(after)?);
+    (is < was && !skips_core_dns(cluster, object)).then(|| {
+        let message = format!(
+            "{} goes back from CoreDNS {} to {}, which Cluster API refuses, and its control plane stops there: keep {} or newer",
+            object.id,
+            words(was),
+            words(is),
+            words(was)
+        );
+        (after.path_of(&CORE_DNS_TAG), message)
+    })
+}
+
+/// Whether Cluster API leaves CoreDNS alone: by an annotation of the control plane. That of a topology gets the
+/// annotations of its template, of its class, and of its Cluster; any of them is enough here.
+fn skips_core_dns(cluster: &Survey<'_>, object: &RenderedObject) -> bool {
+    let has = |object: &RenderedObject, keys: &[&str]| {
+        let annotations = object.placed.at(keys).and_then(|metadata| metadata.field("annotations"));
+        annotations.is_some_and(|annotations| annotations.field(SKIP_CORE_DNS).is_some())
+    };
+    let of_topology = |object: &RenderedObject| {
+        is_cluster(&object.id) && has(object, &["spec", "topology", "controlPlane", "metadata"])
+            || is_class(&object.id) && has(object, &["spec", "controlPlane", "metadata"])
+    };
+    if is_template(&object.id) {
+        has(object, &["spec", "template", "metadata"]) || cluster.objects.iter().any(of_topology)
+    } else {
+        has(object, &["metadata"])
     }
 }
 
@@ -144,7 +175,7 @@ impl JudgedConfig<'_> {
                 let only = up_to(self.minor.minor).find_map(|row| {
                     let (_, _, only) =
                         row.only.iter().find(|(of, name, _)| *of == process && *name == flag)?;
-                    (*only != value && !value.contains("${")).then_some((row, only))
+                    (!takes(only, value)).then_some((row, only))
                 });
                 if let Some((row, only)) = only {
                     let what =
@@ -152,7 +183,7 @@ impl JudgedConfig<'_> {
                     self.say(&what, row, "change or remove it", &field.path, place);
                 } else if flag == "feature-gates" {
                     for (gate, value) in value.split(',').filter_map(|gate| gate.split_once('=')) {
-                        self.gate(process, gate.trim(), value.trim() == "true", &field.path, place);
+                        self.gate(process, gate.trim(), parse_bool(value.trim()), &field.path, place);
                     }
                 } else if process == KubernetesProcess::ApiServer && PLUGINS.contains(&flag.as_str()) {
                     for plugin in value.split(',').map(str::trim) {
@@ -168,12 +199,12 @@ impl JudgedConfig<'_> {
         }
     }
 
-    /// A feature gate of Kubernetes that is set.
+    /// A feature gate of Kubernetes that is set; `None` where its value is not known.
     fn gate(
         &mut self,
         process: KubernetesProcess,
         gate: &str,
-        is_on: bool,
+        is_on: Option<bool>,
         path: &FieldPath,
         place: &SourceOffset,
     ) {
@@ -182,6 +213,7 @@ impl JudgedConfig<'_> {
             let what = format!("gives {process} the feature gate `{gate}`, which it no longer has");
             return self.say(&what, row, "remove it", path, place);
         }
+        let Some(is_on) = is_on else { return };
         let locked = |row: &&Minor| if is_on { row.locked_off } else { row.locked_on }.contains(&gate);
         if let Some(row) = up_to(self.minor.minor).find(locked) {
             let what =
@@ -224,9 +256,8 @@ impl JudgedConfig<'_> {
         }
     }
 
-    /// The kubelet's configuration in files, and machines with cgroup v1.
+    /// The kubelet's configuration in files.
     fn kubelet_files(&mut self, config: &KubeadmField<'_>) {
-        let mut takes_cgroup_v1 = false;
         for file in config.files() {
             let Some(text) = file.placed.as_str().filter(|text| text.contains("KubeletConfiguration")) else {
                 continue;
@@ -237,63 +268,52 @@ impl JudgedConfig<'_> {
                 if root.text_at("kind") != Some("KubeletConfiguration") {
                     continue;
                 }
-                takes_cgroup_v1 |= root.get("failCgroupV1").is_some_and(|node| node.value() == false);
                 let gates = root.get("featureGates").and_then(|gates| gates.as_mapping());
                 for gate in gates.unwrap_or_default() {
                     let place = file.placed.place.inside(read.clone(), gate.key_span.start);
-                    let is_on = gate.value.value() == true;
+                    let is_on = gate.value.value().as_bool();
                     self.gate(KubernetesProcess::Kubelet, &gate.key, is_on, &file.path, &place);
                 }
-            }
-        }
-        let Some(row) = up_to(self.minor.minor).find(|row| row.refuses_cgroup_v1) else { return };
-        let is_ignored = ["initConfiguration", "joinConfiguration"].iter().any(|part| {
-            let ignored = config.placed.at(&[part, "nodeRegistration", "ignorePreflightErrors"]);
-            let mut names =
-                ignored.into_iter().flat_map(|list| list.items()).filter_map(|item| item.as_str());
-            names.any(|name| ["SystemVerification", "all"].contains(&name))
-        });
-        if takes_cgroup_v1 && is_ignored {
-            return;
-        }
-        let mut texts = config.files();
-        for list in ["preKubeadmCommands", "postKubeadmCommands"] {
-            texts.extend(config.at(&[list]).iter().flat_map(KubeadmField::items));
-        }
-        for field in texts {
-            let Content::Scalar(_) = &field.placed.content else { continue };
-            let text = field.placed.as_str().unwrap_or_default();
-            if CGROUP_V1.iter().any(|argument| text.contains(argument)) {
-                self.say(
-                    "gives its machines cgroup v1, which kubeadm and the kubelet refuse",
-                    row,
-                    "move the machines to cgroup v2",
-                    &field.path,
-                    &field.placed.place,
-                );
             }
         }
     }
 }
 
-/// The minor that an object's machines are to run: its own, that of the workers that name it, else the newest of the
-/// folder's topologies.
+/// Whether a flag that takes one value alone takes this one. An empty one is as good as no flag, and that of a variable is
+/// not known.
+fn takes(only: &str, value: &str) -> bool {
+    let is_same = |other: bool| parse_bool(value) == Some(other);
+    value.is_empty() || value.contains("${") || value == only || parse_bool(only).is_some_and(is_same)
+}
+
+/// As Kubernetes reads a bool, with Go's `strconv.ParseBool`.
+fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// The minor that an object's machines are to run: its own, that of what names it, else that of the topologies whose
+/// class names it. Where the class is not among the objects, nobody can say.
 fn minor_of(cluster: &Survey<'_>, object: &RenderedObject) -> Option<KubernetesMinor> {
     let newest = |counts: &dyn Fn(&RenderedObject) -> bool| {
         let asked =
             cluster.versions.iter().filter(|wanted| cluster.object(wanted.object).is_some_and(counts));
         asked.map(|wanted| wanted.version.minor()).max()
     };
-    let names = |owner: &RenderedObject| {
-        let reference = owner.placed.at(&["spec", "template", "spec", "bootstrap", "configRef"]);
-        reference.is_some_and(|reference| {
-            reference.text_at(&["kind"]) == Some(object.id.kind.as_str())
-                && reference.text_at(&["name"]) == Some(object.id.name.as_str())
-        })
+    let names = |owner: &RenderedObject, named: &ObjectId| {
+        let references = references(&owner.id.group, &owner.id.kind, &owner.value);
+        references.iter().any(|reference| reference.means(owner.id.namespace.as_deref(), named))
     };
-    newest(&|owner| owner.id == object.id)
-        .or_else(|| newest(&names))
-        .or_else(|| newest(&|owner| is_cluster(&owner.id)))
+    newest(&|owner| owner.id == object.id).or_else(|| newest(&|owner| names(owner, &object.id))).or_else(
+        || {
+            let is_its = |class: &&RenderedObject| is_class(&class.id) && names(class, &object.id);
+            let classes: Vec<&RenderedObject> = cluster.objects.iter().filter(is_its).collect();
+            newest(&|owner| classes.iter().any(|class| names(owner, &class.id)))
+        },
+    )
 }
 
 /// The etcd that a configuration asks for, else kubeadm's own; `None` where it is another's, or unknown.
@@ -302,7 +322,7 @@ fn etcd_of(config: &KubeadmField<'_>, minor: Option<KubernetesMinor>) -> Option<
     if config.at(&etcd).is_some_and(|etcd| etcd.at(&["external"]).is_some()) {
         return None;
     }
-    match config.placed.at(&["clusterConfiguration", "etcd", "local", "imageTag"]) {
+    match config.placed.at(&ETCD_TAG) {
         Some(tag) => numbers(tag.as_str()?),
         None => up_to(minor?.minor).next().map(|row| row.etcd),
     }

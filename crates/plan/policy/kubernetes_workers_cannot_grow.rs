@@ -3,10 +3,10 @@
 use super::evidence::Survey;
 use super::kubernetes_steps::workers_and_planes;
 use super::rule::{About, Rule};
+use crate::templates::{checked_kubeadm_template, skips_check};
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::finding::{Finding, rules};
-use capstan_model::kinds::preflight::{KUBEADM_TEMPLATE, PreflightCheck, SKIP_PREFLIGHT};
-use capstan_model::kinds::{KindRole, Workers, role_of};
+use capstan_model::kinds::preflight::PreflightCheck;
 
 pub(super) struct KubernetesWorkersCannotGrow;
 
@@ -22,24 +22,17 @@ impl Rule for KubernetesWorkersCannotGrow {
 
     fn inspect(&self, cluster: &Survey<'_>, verdicts: &mut Vec<Finding>) {
         for (worker, plane) in workers_and_planes(cluster) {
-            if role_of(worker.object) == Some(KindRole::Workers(Workers::Pool)) {
-                continue;
-            }
             let Some(object) = cluster.object(worker.object) else { continue };
-            let config = object.placed.at(&["spec", "template", "spec", "bootstrap", "configRef"]);
-            let Some(config) = config.filter(|config| config.text_at(&["kind"]) == Some(KUBEADM_TEMPLATE))
-            else {
-                continue;
-            };
+            let Some(template) = checked_kubeadm_template(&object.id, &object.placed) else { continue };
             let (kubelet, server) = (worker.version.minor(), plane.version.minor());
             // Newer workers are another rule's.
             if kubelet.major != server.major || kubelet.minor >= server.minor {
                 continue;
             }
-            let template =
-                config.text_at(&["name"]).and_then(|name| cluster.named(KUBEADM_TEMPLATE, name).next());
-            let template = template.and_then(skipped);
-            if PreflightCheck::KubeadmVersionSkew.is_skipped(skipped(object), template) {
+            let means = |other: &&RenderedObject| template.means(object.id.namespace.as_deref(), &other.id);
+            let template = cluster.named(template.kind, template.name).find(means);
+            let template = template.map(|template| &template.placed);
+            if skips_check(PreflightCheck::KubeadmVersionSkew, &object.placed, template) {
                 continue;
             }
             let message = format!(
@@ -49,9 +42,4 @@ impl Rule for KubernetesWorkersCannotGrow {
             verdicts.push(worker.finding(rules::KUBERNETES_WORKERS_CANNOT_GROW, message));
         }
     }
-}
-
-/// The checks that an object skips, where it says any.
-fn skipped(object: &RenderedObject) -> Option<&str> {
-    object.placed.text_at(&["metadata", "annotations", SKIP_PREFLIGHT])
 }

@@ -22,7 +22,7 @@ pub(super) struct Minor {
     pub(super) minor: u64,
     /// Flags that it no longer has.
     pub(super) flags: &'static [(KubernetesProcess, &'static [&'static str])],
-    /// Flags of which it takes one value alone.
+    /// Flags of which it takes one value alone, or none.
     pub(super) only: &'static [(KubernetesProcess, &'static str, &'static str)],
     /// Admission plugins that it no longer has.
     pub(super) plugins: &'static [&'static str],
@@ -34,8 +34,6 @@ pub(super) struct Minor {
     pub(super) locked_off: &'static [&'static str],
     /// Feature gates that kubeadm no longer has.
     pub(super) kubeadm_gates: &'static [&'static str],
-    /// Whether machines with cgroup v1 are refused from here on.
-    pub(super) refuses_cgroup_v1: bool,
     /// The etcd that kubeadm takes unless the cluster names one.
     pub(super) etcd: [u64; 3],
     /// Where it is written.
@@ -51,7 +49,6 @@ const NOTHING: Minor = Minor {
     locked_on: &[],
     locked_off: &[],
     kubeadm_gates: &[],
-    refuses_cgroup_v1: false,
     etcd: [3, 5, 12],
     source: "",
 };
@@ -107,8 +104,7 @@ pub(super) const MINORS: &[Minor] = &[
     },
     Minor {
         minor: 32,
-        flags: &[(Kubelet, &["runonce"])],
-        only: &[(ControllerManager, "cloud-provider", "external")],
+        only: &[(ControllerManager, "cloud-provider", "external"), (Kubelet, "runonce", "false")],
         gates: &[
             "CloudDualStackNodeIPs",
             "DRAControlPlaneController",
@@ -249,7 +245,6 @@ pub(super) const MINORS: &[Minor] = &[
         ],
         locked_off: &["AllowOverwriteTerminationGracePeriodSeconds"],
         kubeadm_gates: &["WaitForAllControlPlaneComponents"],
-        refuses_cgroup_v1: true,
         etcd: [3, 6, 6],
         source: "https://github.com/kubernetes/kubernetes/blob/master/CHANGELOG/CHANGELOG-1.35.md",
         ..NOTHING
@@ -257,13 +252,11 @@ pub(super) const MINORS: &[Minor] = &[
     Minor {
         minor: 36,
         gates: &[
-            "CPUCFSQuotaPeriod",
             "CSIMigrationPortworx",
             "HonorPVReclaimPolicy",
             "InPlacePodVerticalScalingAllocatedStatus",
             "InTreePluginPortworxUnregister",
             "MemoryManager",
-            "RuntimeClassInImageCriAPI",
             "ServiceTrafficDistribution",
             "StructuredAuthorizationConfiguration",
             "TopologyAwareHints",

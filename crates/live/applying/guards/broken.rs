@@ -3,6 +3,7 @@
 use std::fmt;
 
 use capstan_model::finding::Place;
+use capstan_model::kinds::preflight::{PreflightCheck, SKIP_PREFLIGHT};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::KubernetesVersion;
 
@@ -170,8 +171,9 @@ impl fmt::Display for GuardBroken {
             ),
             Broken::CannotJoin { wanted, control_plane } => write!(
                 f,
-                "{object} would go to Kubernetes {wanted}, but kubeadm joins no machine of that minor to a control plane of {control_plane}: ask for a version of {}",
-                control_plane.minor()
+                "{object} would go to Kubernetes {wanted}, but kubeadm joins no machine of that minor to a control plane of {control_plane}: ask for a version of {}, or skip that check with the annotation `{SKIP_PREFLIGHT}: {}`",
+                control_plane.minor(),
+                PreflightCheck::KubeadmVersionSkew.name()
             ),
             Broken::MissingReference { kind, name } => write!(
                 f,

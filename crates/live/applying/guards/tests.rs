@@ -122,7 +122,7 @@ fn workers_that_kubeadm_joins_get_the_minor_of_their_control_plane_alone() {
         )
     };
     let skip = "machineset.cluster.x-k8s.io/skip-preflight-checks: KubeadmVersionSkew";
-    let said = "/spec/template/spec/version CannotJoin MachineDeployment org/md would go to Kubernetes v1.34.0, but kubeadm joins no machine of that minor to a control plane of v1.35.1: ask for a version of 1.35";
+    let said = "/spec/template/spec/version CannotJoin MachineDeployment org/md would go to Kubernetes v1.34.0, but kubeadm joins no machine of that minor to a control plane of v1.35.1: ask for a version of 1.35, or skip that check with the annotation `machineset.cluster.x-k8s.io/skip-preflight-checks: KubeadmVersionSkew`";
     let kubeadm = "KubeadmConfigTemplate";
     for (wanted, kind, own, of_template, running, rendered, expected) in [
         ("v1.34.0", kubeadm, "", "", "v1.35.1", "v1.35.1", vec![said]),
@@ -151,6 +151,10 @@ fn workers_that_kubeadm_joins_get_the_minor_of_their_control_plane_alone() {
         let found: Vec<&str> =
             found.iter().map(String::as_str).filter(|line| !line.contains("MissingReference")).collect();
         assert_eq!(found, expected, "{wanted} {kind} {own} {of_template} {running}");
+        // Workers that want no machine lack none.
+        let none = base.replacen("clusterName: c,", "clusterName: c, replicas: 0,", 1);
+        let found = verdicts(&none, &alive);
+        assert!(found.iter().all(|line| line.contains("MissingReference")), "{found:?}");
     }
 }
 

@@ -6,13 +6,15 @@ use serde_json::Value;
 
 use super::broken::Broken;
 use crate::live_objects::{CLUSTER_NAME_LABEL, LiveObjects, label, text};
-use crate::rollout::kubeadm_workers::is_checked;
+use crate::rollout::replicas;
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::kinds::preflight::{KUBEADM_TEMPLATE, PreflightCheck, SKIP_PREFLIGHT};
+use capstan_model::kinds::preflight::PreflightCheck;
 use capstan_model::kinds::{VersionRole, is_cluster, version_fields};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::version::KubernetesVersion;
-use capstan_plan::templates::{ClassUpgrade, Reference, Role, references};
+use capstan_plan::templates::{
+    ClassUpgrade, Reference, Role, checked_kubeadm_template, references, skips_check,
+};
 
 /// Where live objects say what really runs: one version, or a list of versions.
 pub(super) const RUNNING: &[&str] = &["/status/version", "/status/currentVersion", "/status/versions"];
@@ -57,18 +59,18 @@ pub(super) fn check(
         if spec.as_ref().is_some_and(|spec| spec.compare(&wanted) == Some(Ordering::Equal)) {
             continue;
         }
-        let may_skip = match role {
-            VersionRole::ControlPlane => {
-                goes_through(object, spec.as_ref().unwrap_or(highest), &wanted, rendered, live)
-            }
-            VersionRole::Workers => catches_up(object, &wanted, live),
-        };
         if role == VersionRole::Workers
             && let Some(control_plane) = joined_to_newer(object, &wanted, rendered, live)
         {
             broken(field, Broken::CannotJoin { wanted, control_plane });
             continue;
         }
+        let may_skip = match role {
+            VersionRole::ControlPlane => {
+                goes_through(object, spec.as_ref().unwrap_or(highest), &wanted, rendered, live)
+            }
+            VersionRole::Workers => catches_up(object, &wanted, live),
+        };
         if may_skip {
             continue;
         }
@@ -118,24 +120,17 @@ fn catches_up(workers: &RenderedObject, wanted: &KubernetesVersion, live: &LiveO
 }
 
 /// What the control plane of these workers runs, or is to run, where that is a newer minor and kubeadm joins them: no
-/// machine of them would be made.
+/// machine of them would be made. Workers that want none need none.
 fn joined_to_newer(
     workers: &RenderedObject,
     wanted: &KubernetesVersion,
     rendered: &[RenderedObject],
     live: &LiveObjects,
 ) -> Option<KubernetesVersion> {
-    if !is_checked(&workers.id, &workers.value) {
-        return None;
-    }
-    let named = references(&workers.id.group, &workers.id.kind, &workers.value);
-    let bootstrap = named.into_iter().find(|reference| reference.kind == KUBEADM_TEMPLATE)?;
-    let template = meant(&bootstrap, workers.id.namespace.as_deref(), rendered, live);
-    let skipped = |object: &Value| {
-        object.get("metadata")?.get("annotations")?.get(SKIP_PREFLIGHT)?.as_str().map(str::to_owned)
-    };
-    let (own, of_template) = (skipped(&workers.value), template.and_then(skipped));
-    if PreflightCheck::KubeadmVersionSkew.is_skipped(own.as_deref(), of_template.as_deref()) {
+    let template = checked_kubeadm_template(&workers.id, &workers.value)?;
+    let template = meant(&template, workers.id.namespace.as_deref(), rendered, live);
+    let is_skipped = skips_check(PreflightCheck::KubeadmVersionSkew, &workers.value, template);
+    if is_skipped || replicas(&workers.value) == Some(0) {
         return None;
     }
     let mut found = Vec::new();

@@ -8,6 +8,7 @@ mod control_planes;
 mod elsewhere;
 mod page;
 mod pools;
+mod sequence;
 mod together;
 mod topologies;
 mod workers;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::rollout::facts;
-use crate::rollout::pools::{Keeping, PoolEffect, PoolRow, SHARED, TABLE};
+use crate::rollout::pools::{Keeping, PoolEffect, PoolFacts, PoolRow, SHARED, TABLE};
 
 #[test]
 fn the_page_on_machines_has_the_tables() {
@@ -56,12 +56,12 @@ fn row(row: &PoolRow) -> String {
     };
     let word = |effect| match effect {
         PoolEffect::Replaces => "replaces",
-        PoolEffect::OnlyNew => "new instances",
+        PoolEffect::OnlyNew => "only new",
         PoolEffect::NotYet => "later",
-        PoolEffect::InPlace => "nothing",
+        PoolEffect::InPlace => "in place",
         PoolEffect::ProviderDecides => "provider",
     };
-    let mut version = word(row.version).to_owned();
+    let mut version = word(PoolFacts::of(row.kind, None).version()).to_owned();
     if !row.but_for.is_empty() {
         version = format!("{version}, unless {} is set", name(row.but_for));
     }

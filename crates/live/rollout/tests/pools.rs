@@ -205,6 +205,22 @@ fn versions_and_bootstrap_secrets_replace_instances_only_where_the_provider_look
     }
 }
 
+/// An object that is not in the folder says nothing, but its kind does.
+#[test]
+fn a_pool_with_a_version_of_its_own_keeps_its_instances_whoever_has_its_object() {
+    for (kind, expected) in [
+        ("OCIManagedMachinePool", "nothing"),
+        ("AROMachinePool", "nothing"),
+        ("ROSAMachinePool", "nothing"),
+        ("AWSManagedMachinePool", "4 offline [/spec/template/spec/version] 4/0/0"),
+    ] {
+        let tree =
+            |version: &str| rendered(&POOL.replace("AWSMachinePool", kind).replace("v1.30.2", version));
+        let found = rollouts(&tree("v1.30.2"), &tree("v1.31.1"), AppliedBy::Others);
+        assert_eq!(told(&found), expected, "{kind}");
+    }
+}
+
 /// Tags of an AWSCluster are those of each launch template as well.
 #[test]
 fn tags_of_the_cluster_replace_the_instances_of_its_pools() {

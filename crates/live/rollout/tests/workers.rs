@@ -121,6 +121,8 @@ fn strategies_and_pauses_are_told() {
     // Where the number changes too, what is wanted is not what is there.
     let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/replicas", json!(8))]);
     assert_eq!(course.notes, ["At most 9 machines at a time, and at least 5."]);
+    let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/replicas", json!(20_000))]);
+    assert_eq!(course.notes, ["At most 20001 machines at a time, and at least 5."]);
     let course = notes(DEPLOYMENT, &[version.clone(), ("/spec/replicas", json!(3))]);
     assert_eq!(course.notes, ["At most 5 machines at a time, and at least 3."]);
     let scaled = |replicas: u32| [("/spec/version", json!("v1.31.1")), ("/spec/replicas", json!(replicas))];

@@ -158,6 +158,17 @@ fn a_cluster_that_is_selected_no_longer_loses_the_helm_release() {
         ),
         (tree("net: one", of_net), cluster("net: one"), vec!["helm-chart-proxy "]),
         (tree("net: one", of_net), tree("net: one, a: b", of_net), vec![]),
+        // Another label than that which the selector asks for is not why.
+        (
+            tree("net: one, a: b", of_net),
+            tree("net: one, a: c", "clusterSelector: {matchLabels: {net: two}}"),
+            vec!["helm-chart-proxy /spec/clusterSelector"],
+        ),
+        (
+            tree("a: b, net: one", of_net),
+            tree("a: c, net: two", of_net),
+            vec!["helm-chart-proxy /metadata/labels/net"],
+        ),
         (tree("net: two", of_net), tree("net: one", of_net), vec![]),
         (tree("net: two", of_net), cluster("net: two"), vec![]),
         (tree("zone: a", by_path), tree("zone: b", by_path), vec!["helm-chart-proxy /metadata/labels/zone"]),
@@ -165,6 +176,12 @@ fn a_cluster_that_is_selected_no_longer_loses_the_helm_release() {
             tree("zone: a", by_index),
             tree("zone: b", by_index),
             vec!["helm-chart-proxy /metadata/labels/zone"],
+        ),
+        // No upgrade reaches it.
+        (
+            tree("zone: a", &format!("{by_path}, reconcileStrategy: InstallOnce")),
+            tree("zone: b", &format!("{by_path}, reconcileStrategy: InstallOnce")),
+            vec![],
         ),
         (tree("zones: a", by_path), tree("zones: b", by_path), vec![]),
         (tree("zon: a", by_path), tree("zon: b", by_path), vec![]),
@@ -201,6 +218,72 @@ data:
     assert_eq!(told(&tree(&["a", "b"]), &tree(&["a"])), ["cluster-resource-set-stays /data/net.yaml"]);
     assert_eq!(told(&tree(&["a"]), &tree(&["a", "b"])), [""; 0]);
     assert_eq!(told(&tree(&["a", "b"]), &tree(&["b", "a"])), [""; 0]);
+}
+
+/// Each resource is its kind, its name and a field: `data` of a Secret is in base64.
+#[test]
+fn what_a_set_brings_from_another_resource_is_not_gone() {
+    let object = |name: &str| {
+        format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: net}}}}")
+    };
+    let [a, b] = ["a", "b"].map(|name| format!("data: {{net.yaml: '{}'}}", object(name)));
+    let both = format!("data: {{a.yaml: '{}', b.yaml: '{}'}}", object("a"), object("b"));
+    let tree = |resources: &[(&str, &str, &str)]| {
+        let listed: Vec<String> =
+            resources.iter().map(|(kind, name, _)| format!("{{kind: {kind}, name: {name}}}")).collect();
+        let brought: String = resources
+            .iter()
+            .filter(|(_, _, field)| !field.is_empty())
+            .map(|(kind, name, field)| {
+                format!("---\napiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}}}\n{field}\n")
+            })
+            .collect();
+        format!(
+            "apiVersion: addons.cluster.x-k8s.io/v1beta2\nkind: ClusterResourceSet\nmetadata: {{name: net}}\nspec: {{strategy: Reconcile, clusterSelector: {{matchLabels: {{a: b}}}}, resources: [{}]}}\n{brought}",
+            listed.join(", ")
+        )
+    };
+    let in_base64 = |text: &str| format!("data: {{net.yaml: {text}}}");
+    // The object `a`, then `b`.
+    let [secret_a, secret_b] = [
+        "e2FwaVZlcnNpb246IHYxLCBraW5kOiBDb25maWdNYXAsIG1ldGFkYXRhOiB7bmFtZTogYSwgbmFtZXNwYWNlOiBuZXR9fQ==",
+        "e2FwaVZlcnNpb246IHYxLCBraW5kOiBDb25maWdNYXAsIG1ldGFkYXRhOiB7bmFtZTogYiwgbmFtZXNwYWNlOiBuZXR9fQ==",
+    ]
+    .map(in_base64);
+    let in_clear = a.replace("data", "stringData");
+    let unreadable = "data: {net.yaml: '{apiVersion: [v1'}";
+    let stays = "cluster-resource-set-stays";
+    let (map, secret) = ("ConfigMap", "Secret");
+    for (before, after, expected) in [
+        // It moves from one ConfigMap to another.
+        (vec![(map, "one", &*both), (map, "two", &*b)], vec![(map, "one", &*b), (map, "two", &*a)], None),
+        (
+            vec![(map, "one", &*both), (map, "two", &*a)],
+            vec![(map, "one", &*b), (map, "two", &*b)],
+            Some("/data/a.yaml"),
+        ),
+        // All of it moves to one of another name.
+        (vec![(map, "one", &*a)], vec![(map, "two", &*both)], None),
+        (vec![(map, "one", &*a)], vec![(map, "two", &*b)], Some("/spec/resources")),
+        // A resource that cannot be read, or is not here, may have it.
+        (vec![(map, "one", &*a)], vec![(map, "one", unreadable)], None),
+        (vec![(map, "one", &*both), (map, "two", "")], vec![(map, "one", &*b), (map, "two", "")], None),
+        (vec![(map, "one", &*both)], vec![(map, "one", "data: {net.yaml: text}")], None),
+        // A Secret keeps it, in another form.
+        (vec![(secret, "one", &*in_clear)], vec![(secret, "one", &*secret_a)], None),
+        (vec![(secret, "one", &*in_clear)], vec![(secret, "one", &*secret_b)], Some("/stringData/net.yaml")),
+        // One that is listed twice is told once.
+        (
+            vec![(map, "one", &*both), (map, "one", "")],
+            vec![(map, "one", &*a), (map, "one", "")],
+            Some("/data/b.yaml"),
+        ),
+    ] {
+        let mut found = told(&tree(&before), &tree(&after));
+        found.retain(|one| one.starts_with(stays));
+        let expected: Vec<String> = expected.into_iter().map(|path| format!("{stays} {path}")).collect();
+        assert_eq!(found, expected, "{before:?} {after:?}");
+    }
 }
 
 #[test]
