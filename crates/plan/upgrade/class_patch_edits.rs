@@ -8,7 +8,7 @@
 //!
 //! [U7a]: crate::merge::converted#u7a
 
-use super::class_patches::{Named, list, named, own_list, successor, templates_of};
+use super::class_patches::{LeftDefinition, Named, left_definitions, own_list};
 use super::class_variables::{samples, scalars};
 use super::context::Context;
 use super::draft::Draft;
@@ -33,24 +33,11 @@ pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said
         }
         let Some(new) = draft.object_after(base, class) else { continue };
         let old = base.node(class);
-        let (before, after) = (templates_of(old), templates_of(&new));
-        let spec = FieldPath::root().key("spec").key("patches");
         let mut edits = Vec::new();
-        for (at, patch) in list(old, "spec", "patches").iter().enumerate() {
-            if !list(&new, "spec", "patches").iter().any(|other| same_meaning(other, patch)) {
-                continue;
-            }
-            for (index, definition) in own_list(patch, "definitions").iter().enumerate() {
-                let Some(selected) = definition.get("selector").and_then(named) else { continue };
-                let Some(now) = successor(selected, &after).filter(|_| before.contains(&selected)) else {
-                    continue;
-                };
-                let path = spec.index(at).key("definitions").index(index);
-                let templates = ClassTemplates::of(base, class, selected, now.0);
-                let following =
-                    Following { class: old, templates, version: now.0, schemas: context.request.schemas };
-                edits.extend(following.definition(definition, &path).unwrap_or_default());
-            }
+        for LeftDefinition { definition, path, selected, version, .. } in left_definitions(old, &new) {
+            let templates = ClassTemplates::of(base, class, selected, version);
+            let following = Following { class: old, templates, version, schemas: context.request.schemas };
+            edits.extend(following.definition(definition, &path).unwrap_or_default());
         }
         let is_edited = |path: &FieldPath| {
             draft.edits_of(class).iter().any(|edit| match edit {
