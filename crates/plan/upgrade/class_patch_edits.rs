@@ -18,7 +18,7 @@ use super::said::Said;
 use crate::merge::cluster_objects::Base;
 use crate::merge::converted::steps_to;
 use crate::templates::references;
-use capstan_kustomize::conversion::{AtHand, apply};
+use capstan_kustomize::conversion::{AtHand, Conversion, ConversionStep, apply};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::is_class;
 use capstan_model::object::{FieldPath, Step};
@@ -151,11 +151,7 @@ impl Following<'_> {
     ) -> Option<FollowedOperation> {
         let place = |value: Node| self.place(field, value, was);
         let followed = match (operation.text_at("op")?, operation.get("value"), operation.get("valueFrom")) {
-            ("remove", ..) => match was.at(field) {
-                Some(own) => FollowedOperation { value: None, ..place(own.clone())? },
-                // As without effect as before.
-                None => return None,
-            },
+            ("remove", ..) => self.removal(field, was)?,
             ("add", Some(value), _) => match self.item(field, value, (was, now)) {
                 Some(item) => item,
                 None => place(value.clone())?,
@@ -180,7 +176,30 @@ impl Following<'_> {
         is_new.then(|| FollowedOperation { field: list.join(Step::New), value: Some(item.clone()) })
     }
 
-    /// Where a value of a field comes to, and what it is there.
+    /// Where a field of the template is that a patch removes. A field that the template does not have comes from another
+    /// patch, and its value is not known.
+    fn removal(&self, field: &FieldPath, was: &Node) -> Option<FollowedOperation> {
+        let followed = self.place(field, was.at(field)?.clone(), was)?;
+        let without = |template: Node, at: &FieldPath| {
+            let steps = vec![ConversionStep::Remove { at: at.clone() }];
+            let mut template = template;
+            apply(&mut template, &Conversion { steps, notes: Vec::new() });
+            template
+        };
+        let left = self.converted(without(was.clone(), field))?;
+        let is_alone = same_meaning(&left, &without(self.converted(was.clone())?, &followed.field));
+        is_alone.then_some(FollowedOperation { value: None, ..followed })
+    }
+
+    /// A template as it is in the newer version.
+    fn converted(&self, mut template: Node) -> Option<Node> {
+        let (conversion, _) = steps_to(&template, self.version, AtHand::Part, self.schemas)?;
+        apply(&mut template, &conversion);
+        Some(template)
+    }
+
+    /// Where a value of a field comes to, and what it is there. The newer template must differ in that field alone: a patch
+    /// changes no other one.
     fn place(&self, field: &FieldPath, value: Node, was: &Node) -> Option<FollowedOperation> {
         let mut template = was.clone();
         put(&mut template, field.steps(), value.clone());
@@ -203,6 +222,11 @@ impl Following<'_> {
         }
         apply(&mut template, &conversion);
         let there = template.at(&to)?;
+        let mut patched = self.converted(was.clone())?;
+        put(&mut patched, to.steps(), there.clone());
+        if !same_meaning(&patched, &template) {
+            return None;
+        }
         let value = (!same_meaning(there, &value)).then(|| there.clone());
         Some(FollowedOperation { field: to, value })
     }
