@@ -242,12 +242,18 @@ impl Following<'_> {
         let mut found = samples.into_iter().map(|sample| self.place(field, sample, was));
         let first = found.next()??;
         if let (true, Some(value), Some(name)) = (is_boolean, &first.value, name) {
-            let is_inverted = value.value() == false;
+            let is_inverted = value.value() == false && name.split('.').all(is_identifier);
             let not = Node::mapping([("template", Node::string(format!("{{{{ not .{name} }}}}")))]);
             return is_inverted.then_some(FollowedOperation { value: Some(not), ..first });
         }
         (first.value.is_none() && found.all(|other| other.as_ref() == Some(&first))).then_some(first)
     }
+}
+
+/// Whether a Go template can name a variable as `.name`: it reads a hyphen as a minus sign.
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 fn may_be_collection(template: &str) -> bool {
