@@ -256,9 +256,35 @@ fn is_identifier(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
+/// Whether the YAML that a Go template gives may be a list or a mapping.
 fn may_be_collection(template: &str) -> bool {
+    let mut literals = template.split("}}").filter_map(|text| text.split("{{").next());
     template.contains('\n')
-        || template.contains(": ")
-        || template.contains("Yaml")
-        || template.contains("Json")
+        || [": ", "Yaml", "Json"].iter().any(|part| template.contains(part))
+        || literals.any(|text| ["[", "{", "- "].iter().any(|start| text.trim_start().starts_with(start)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_is_a_collection_in_each_style_of_yaml() {
+        for (template, expected) in [
+            ("{{ .flavor }}", false),
+            ("http://[{{ .address }}]:{{ .port }}/{{ .path }}", false),
+            ("{{ if .small }}m1.small{{ else }}m1-large{{ end }}", false),
+            ("{{ .name }}-{{ .zone }}", false),
+            (r#"[{"a":{{ .x }}}]"#, true),
+            (r#" {"a":"{{ .x }}"}"#, true),
+            ("- {{ .x }}", true),
+            ("{{ if .x }}[{{ .x }}]{{ else }}none{{ end }}", true),
+            ("a: {{ .x }}", true),
+            ("{{ .x }}\n", true),
+            ("{{ .x | toJson }}", true),
+            ("{{ .x | toYaml }}", true),
+        ] {
+            assert_eq!(may_be_collection(template), expected, "{template}");
+        }
+    }
 }
