@@ -38,6 +38,19 @@ pub fn api_version(group: &str, version: &str) -> String {
     if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
 
+/// How new a version of an API is, as Kubernetes orders names: `v1alpha1`, `v1beta1`, `v2beta1`, `v1`, `v2`; `None` for
+/// other names, which come first.
+/// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#version-priority>
+pub fn version_age(version: &str) -> Option<(u8, u64, u64)> {
+    let numbers = version.strip_prefix('v').filter(|rest| !rest.contains('+'))?;
+    for (stage, word) in [(0, "alpha"), (1, "beta")] {
+        if let Some((major, minor)) = numbers.split_once(word) {
+            return Some((stage, major.parse().ok()?, minor.parse().ok()?));
+        }
+    }
+    Some((2, numbers.parse().ok()?, 0))
+}
+
 /// One step of a [`FieldPath`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
@@ -154,5 +167,24 @@ impl<'de> Deserialize<'de> for FieldPath {
 impl Serialize for FieldPath {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_ordered_as_kubernetes_orders_them() {
+        let mut versions =
+            ["v1", "v1alpha4", "v2beta1", "v10", "v1beta2", "foo1", "v2", "v1beta10", "v12alpha1", "v1alpha10"];
+        versions.sort_by_key(|version| version_age(version));
+        assert_eq!(
+            versions,
+            ["foo1", "v1alpha4", "v1alpha10", "v12alpha1", "v1beta2", "v1beta10", "v2beta1", "v1", "v2", "v10"]
+        );
+        for none in ["latest", "1", "v", "v1junk", "v1beta", "vbeta1", "v1beta1alpha1", "v+1", "v1beta+2", "v1gamma1"] {
+            assert_eq!(version_age(none), None, "{none}");
+        }
     }
 }

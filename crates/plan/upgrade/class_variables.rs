@@ -5,7 +5,7 @@ use capstan_yaml::Node;
 
 /// Values of the type that a variable of a class has.
 pub(super) fn samples(class: &Node, variable: &str) -> Option<Vec<Node>> {
-    // Cluster API reserves this one name (`internal/webhooks`), not names that begin with it.
+    // `validateClusterClassVariableName` of Cluster API reserves this one name, not names that begin with it.
     if variable.split('.').next() == Some("builtin") {
         return Some(scalars());
     }

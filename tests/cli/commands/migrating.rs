@@ -236,13 +236,12 @@ spec:
 #[test]
 fn a_version_that_is_none_is_wrong_usage() {
     let sandbox = sandbox();
-    let said = sandbox.capstan(&["migrate", "acme/peu01", "--to", "newest"]);
-    said.ended(2);
-    assert!(
-        said.err.contains("`newest` is not an API version: write `v1beta2` or `GROUP/v1beta2`"),
-        "{}",
-        said.err
-    );
+    for none in ["newest", "v1junk", "v1beta", "/v1beta2", "a/b/v1beta2"] {
+        let said = sandbox.capstan(&["migrate", "acme/peu01", "--to", none]);
+        said.ended(2);
+        let why = format!("`{none}` is not an API version: write `v1beta2` or `GROUP/v1beta2`");
+        assert!(said.err.contains(&why), "{}", said.err);
+    }
     sandbox.capstan(&["migrate"]).ended(2);
     sandbox.capstan(&["migrate", "acme/peu01", "--all"]).ended(2);
 }
