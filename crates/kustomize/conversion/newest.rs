@@ -4,13 +4,12 @@ use super::convert::version;
 use super::providers;
 use crate::schema::{Fields, Schemas};
 use capstan_model::kinds::is_provider;
-use capstan_model::object::{api_group, version_age};
+use capstan_model::object::{api_group, api_version, version_age};
 
 /// The versions (`group/version`) that objects of a kind can come to from this one, older ones first. Where the kind's
 /// definition is at hand, those alone that it serves.
-pub fn versions_after(kind: &str, api_version: &str, schemas: &Schemas) -> Vec<String> {
-    let group = api_group(api_version);
-    let own = version(api_version);
+pub fn versions_after(kind: &str, from: &str, schemas: &Schemas) -> Vec<String> {
+    let (group, own) = (api_group(from), version(from));
     let served = schemas.served(kind, group);
     let mut found = built_in(group, kind, own);
     if found.is_empty() {
@@ -18,11 +17,11 @@ pub fn versions_after(kind: &str, api_version: &str, schemas: &Schemas) -> Vec<S
         found.sort_by_key(|version| version_age(version));
     }
     found.retain(|version| served.is_empty() || served.contains(version));
-    found.into_iter().map(|version| format!("{group}/{version}")).collect()
+    found.into_iter().map(|version| api_version(group, version)).collect()
 }
 
 fn built_in<'v>(group: &str, kind: &str, own: &str) -> Vec<&'v str> {
-    let has = |version: &str| Fields::of(kind, &format!("{group}/{version}")).is_some();
+    let has = |version: &str| Fields::of(kind, &api_version(group, version)).is_some();
     if is_provider(group, kind) {
         return if own == "v1alpha1" { vec!["v1alpha2"] } else { Vec::new() };
     }
