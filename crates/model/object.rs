@@ -62,6 +62,9 @@ pub enum Step {
     New,
 }
 
+/// Steps that a path of others may have. No field of a Kubernetes object is nearly as deep.
+const DEEPEST: usize = 200;
+
 /// The way from an object's root to a field; written as a JSON Pointer (RFC 6901), `""` is the object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldPath(Vec<Step>);
@@ -72,10 +75,14 @@ impl FieldPath {
         Self(Vec::new())
     }
 
-    /// Reads a JSON Pointer: digits alone become indexes, `-` a new item.
+    /// Reads a JSON Pointer: digits alone become indexes, `-` a new item. `None` also where it has more than 200 steps:
+    /// what walks along a path may recurse, and a stranger may have written it.
     pub fn parse(pointer: &str) -> Option<Self> {
         if pointer.is_empty() {
             return Some(Self::root());
+        }
+        if pointer.split('/').nth(DEEPEST + 1).is_some() {
+            return None;
         }
         let steps = pointer.strip_prefix('/')?.split('/').map(|raw| {
             if raw == "-" {
@@ -173,6 +180,12 @@ impl Serialize for FieldPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_has_200_steps_at_most() {
+        assert_eq!(FieldPath::parse(&"/a".repeat(200)).map(|path| path.steps().len()), Some(200));
+        assert_eq!(FieldPath::parse(&"/a".repeat(201)), None);
+    }
 
     #[test]
     fn versions_are_ordered_as_kubernetes_orders_them() {

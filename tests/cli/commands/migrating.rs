@@ -233,6 +233,38 @@ spec:
     assert_eq!(sandbox.read("acme/peu02/base/cluster.yaml"), OPENSTACK_AFTER.replace("peu01", "peu02"));
 }
 
+/// The path is a stranger's, and a value in so deep a place is made step by step.
+#[test]
+fn a_patch_of_a_class_with_an_endless_path_is_named() {
+    let class = format!(
+        "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {{name: quick}}
+spec:
+  infrastructure:
+    templateRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackClusterTemplate, name: quick}}
+  patches:
+  - name: deep
+    definitions:
+    - selector: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackClusterTemplate, matchResources: {{}}}}
+      jsonPatches:
+      - {{op: add, path: {path}, value: 1}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackClusterTemplate
+metadata: {{name: quick}}
+spec: {{template: {{spec: {{networkMTU: 1450}}}}}}
+",
+        path = "/a".repeat(10_000)
+    );
+    let sandbox = Sandbox::with(&[("acme/peu01/base/class.yaml", &class)]);
+    let plan = sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(3);
+    assert_eq!(plan[0]["findings"][0]["rule"], "api-version-leaves-field");
+    assert_eq!(plan[0]["findings"][0]["path"], "/spec/patches/0/definitions/0/selector/apiVersion");
+    assert_eq!(plan[0]["findings"][0]["line"], 10);
+}
+
 #[test]
 fn a_version_that_is_none_is_wrong_usage() {
     let sandbox = sandbox();
