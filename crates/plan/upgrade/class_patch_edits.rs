@@ -39,13 +39,7 @@ pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said
             let following = Following { class: old, templates, version, schemas: context.request.schemas };
             edits.extend(following.definition(definition, &path).unwrap_or_default());
         }
-        let is_edited = |path: &FieldPath| {
-            draft.edits_of(class).iter().any(|edit| match edit {
-                Edit::Set { path: other, .. } | Edit::Remove { path: other } => path.starts_with(other),
-                _ => false,
-            })
-        };
-        edits.retain(|(path, _)| !is_edited(path));
+        edits.retain(|(path, _)| !draft.replaces(class, path));
         for (path, node) in &edits {
             let own = old.at(path);
             said.changes.push(Change {
