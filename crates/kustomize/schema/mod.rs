@@ -202,11 +202,10 @@ impl Schemas {
     pub fn not_served(&self, kind: &str, api_version: &str) -> Option<(&Origin, Vec<&str>)> {
         let (group, version) = api_version.split_once('/')?;
         let served = self.served(kind, group);
-        let is_it = |(definition, name, _): &(&Definition, &Box<str>, &Origin)| {
-            *definition.group == *group && ***name == *version
-        };
-        let (_, _, origin) = self.of_kind(kind).find(is_it).filter(|_| !served.contains(&version))?;
-        Some((origin, served))
+        let mut of_kind = self.of_kind(kind);
+        let (_, _, origin) =
+            of_kind.find(|(known, name, _)| *known.group == *group && ***name == *version)?;
+        (!served.contains(&version)).then_some((origin, served))
     }
 
     /// The versions of a kind that its definitions serve, each once; none where no definition is at hand.

@@ -8,7 +8,7 @@
 //!
 //! [U7a]: crate::merge::converted#u7a
 
-use super::class_patches::{LeftDefinition, Named, left_definitions, own_list};
+use super::class_patches::{LeftDefinition, Named, definitions_of, left_definitions, named, own_list};
 use super::class_variables::{samples, scalars};
 use super::context::Context;
 use super::draft::Draft;
@@ -33,10 +33,12 @@ pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said
         }
         let Some(new) = draft.object_after(base, class) else { continue };
         let old = base.node(class);
+        let (patched, schemas) = (patched_fields(old), context.request.schemas);
         let mut edits = Vec::new();
         for LeftDefinition { definition, path, selected, version, .. } in left_definitions(old, &new) {
             let templates = ClassTemplates::of(base, class, selected, version);
-            let following = Following { class: old, templates, version, schemas: context.request.schemas };
+            let patched = patched.iter().filter(|(of, _)| *of == selected).map(|(_, field)| field).collect();
+            let following = Following { class: old, patched, templates, version, schemas };
             edits.extend(following.definition(definition, &path).unwrap_or_default());
         }
         edits.retain(|(path, _)| !draft.replaces(class, path));
@@ -54,6 +56,17 @@ pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said
         }
         draft.edit_object(class, edits.into_iter().map(|(path, node)| Edit::Set { path, node }));
     }
+}
+
+/// The fields that the patches of a class name, with the templates that are selected there.
+fn patched_fields(class: &Node) -> Vec<(Named<'_>, FieldPath)> {
+    let definitions = definitions_of(class).map(|(.., definition)| definition);
+    let fields = definitions.filter_map(|definition| {
+        let selected = definition.get("selector").and_then(named)?;
+        let paths = own_list(definition, "jsonPatches").iter().filter_map(|one| one.text_at("path"));
+        Some(paths.filter_map(FieldPath::parse).map(move |field| (selected, field)))
+    });
+    fields.flatten().collect()
 }
 
 /// The templates of one kind and version that a class names: as they are, and as they come to the newer version.
@@ -88,6 +101,8 @@ impl<'b> ClassTemplates<'b> {
 /// What the patches of one definition follow.
 struct Following<'b> {
     class: &'b Node,
+    /// The fields that operations of the class name in the same templates, one for each operation.
+    patched: Vec<&'b FieldPath>,
     templates: ClassTemplates<'b>,
     version: &'b str,
     schemas: &'b Schemas,
@@ -159,14 +174,16 @@ impl Following<'_> {
         (!needs_parent || has_parent()).then_some(followed)
     }
 
-    /// An argument that is added by its name is an item of a list there, if none has that name yet.
+    /// An argument that is added by its name is an item of a list there, if none has that name yet: neither in the template,
+    /// nor from another operation.
     fn item(&self, field: &FieldPath, value: &Node, (was, now): (&Node, &Node)) -> Option<FollowedOperation> {
         let mut template = was.clone();
         put(&mut template, field.steps(), value.clone());
         let fate = fate_of(field, &template, self.version, self.schemas);
         let [Moved { there: There::ItemOf { list, key, item }, .. }] = fate.as_slice() else { return None };
         let items = now.at(list)?.as_sequence()?;
-        let is_new = !items.iter().any(|other| other.text_at(key) == item.text_at(key));
+        let is_new = !items.iter().any(|other| other.text_at(key) == item.text_at(key))
+            && self.patched.iter().filter(|other| field.starts_with(other)).count() == 1;
         is_new.then(|| FollowedOperation { field: list.join(Step::New), value: Some(item.clone()) })
     }
 

@@ -76,23 +76,23 @@ pub(super) struct LeftDefinition<'n> {
 /// A definition that goes, or that the release has rewritten, is as the release has it.
 pub(super) fn left_definitions<'n>(old: &'n Node, new: &'n Node) -> Vec<LeftDefinition<'n>> {
     let (before, after) = (templates_of(old), templates_of(new));
-    let kept = |patch: &'n Node| own_list(patch, "definitions").iter();
-    let stays = |definition: &Node| {
-        list(new, "spec", "patches").iter().flat_map(kept).any(|other| same_meaning(other, definition))
-    };
-    let spec = FieldPath::root().key("spec").key("patches");
-    let mut left = Vec::new();
-    for (at, patch) in list(old, "spec", "patches").iter().enumerate() {
-        for (index, definition) in own_list(patch, "definitions").iter().enumerate() {
-            let Some(selected) = definition.get("selector").and_then(named) else { continue };
-            let now = successor(selected, &after).filter(|_| before.contains(&selected));
-            if let Some((version, _)) = now.filter(|_| stays(definition)) {
-                let path = spec.index(at).key("definitions").index(index);
-                left.push(LeftDefinition { patch, definition, path, selected, version });
-            }
-        }
-    }
-    left
+    let stays = |definition: &Node| definitions_of(new).any(|(_, _, other)| same_meaning(other, definition));
+    let left = definitions_of(old).filter_map(|((at, index), patch, definition)| {
+        let selected = definition.get("selector").and_then(named)?;
+        let (version, _) = successor(selected, &after)
+            .filter(|_| before.contains(&selected) && stays(definition))?;
+        let path = FieldPath::of_keys(["spec", "patches"]).index(at).key("definitions").index(index);
+        Some(LeftDefinition { patch, definition, path, selected, version })
+    });
+    left.collect()
+}
+
+/// The definitions of a class, each after the indexes of its patch and of itself, and its patch.
+pub(super) fn definitions_of(class: &Node) -> impl Iterator<Item = ((usize, usize), &Node, &Node)> {
+    list(class, "spec", "patches").iter().enumerate().flat_map(|(at, patch)| {
+        let definitions = own_list(patch, "definitions").iter().enumerate();
+        definitions.map(move |(index, definition)| ((at, index), patch, definition))
+    })
 }
 
 fn of_definition(base: &Base, object: usize, left: LeftDefinition<'_>, schemas: &Schemas) -> Vec<Finding> {
@@ -200,7 +200,7 @@ pub(super) fn named(node: &Node) -> Option<Named<'_>> {
     Some((node.get("apiVersion")?.as_str()?, node.get("kind")?.as_str()?))
 }
 
-pub(super) fn list<'n>(node: &'n Node, above: &str, key: &str) -> &'n [Node] {
+fn list<'n>(node: &'n Node, above: &str, key: &str) -> &'n [Node] {
     node.get(above).map(|above| own_list(above, key)).unwrap_or_default()
 }
 
