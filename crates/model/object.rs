@@ -189,14 +189,37 @@ mod tests {
 
     #[test]
     fn versions_are_ordered_as_kubernetes_orders_them() {
-        let mut versions =
-            ["v1", "v1alpha4", "v2beta1", "v10", "v1beta2", "foo1", "v2", "v1beta10", "v12alpha1", "v1alpha10"];
+        let mut versions = [
+            "v1",
+            "v1alpha4",
+            "v2beta1",
+            "v10",
+            "v1beta2",
+            "foo1",
+            "v2",
+            "v1beta10",
+            "v12alpha1",
+            "v1alpha10",
+        ];
         versions.sort_by_key(|version| version_age(version));
         assert_eq!(
             versions,
-            ["foo1", "v1alpha4", "v1alpha10", "v12alpha1", "v1beta2", "v1beta10", "v2beta1", "v1", "v2", "v10"]
+            [
+                "foo1",
+                "v1alpha4",
+                "v1alpha10",
+                "v12alpha1",
+                "v1beta2",
+                "v1beta10",
+                "v2beta1",
+                "v1",
+                "v2",
+                "v10"
+            ]
         );
-        for none in ["latest", "1", "v", "v1junk", "v1beta", "vbeta1", "v1beta1alpha1", "v+1", "v1beta+2", "v1gamma1"] {
+        for none in
+            ["latest", "1", "v", "v1junk", "v1beta", "vbeta1", "v1beta1alpha1", "v+1", "v1beta+2", "v1gamma1"]
+        {
             assert_eq!(version_age(none), None, "{none}");
         }
     }

@@ -79,8 +79,8 @@ pub(super) fn left_definitions<'n>(old: &'n Node, new: &'n Node) -> Vec<LeftDefi
     let stays = |definition: &Node| definitions_of(new).any(|(_, _, other)| same_meaning(other, definition));
     let left = definitions_of(old).filter_map(|((at, index), patch, definition)| {
         let selected = definition.get("selector").and_then(named)?;
-        let (version, _) = successor(selected, &after)
-            .filter(|_| before.contains(&selected) && stays(definition))?;
+        let (version, _) =
+            successor(selected, &after).filter(|_| before.contains(&selected) && stays(definition))?;
         let path = FieldPath::of_keys(["spec", "patches"]).index(at).key("definitions").index(index);
         Some(LeftDefinition { patch, definition, path, selected, version })
     });

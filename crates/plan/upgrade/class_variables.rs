@@ -58,7 +58,10 @@ mod tests {
             ("{type: number}", Some("[1]")),
             ("{type: boolean}", Some("[true]")),
             ("{type: array, items: {type: integer}}", Some("[[1]]")),
-            ("{type: object, properties: {a: {type: string}, b: {type: boolean}}}", Some("[{a: text, b: true}]")),
+            (
+                "{type: object, properties: {a: {type: string}, b: {type: boolean}}}",
+                Some("[{a: text, b: true}]"),
+            ),
             ("{type: object, properties: {a: {type: array, items: {type: boolean}}}}", Some("[{a: [true]}]")),
             // Nothing is known of the fields.
             ("{type: object, additionalProperties: {type: string}}", None),
@@ -67,8 +70,9 @@ mod tests {
         ];
         for name in ["ours", "builtinImage"] {
             for (schema, expected) in table {
-                let class =
-                    read(&format!("{{spec: {{variables: [{{name: {name}, schema: {{openAPIV3Schema: {schema}}}}}]}}}}"));
+                let class = read(&format!(
+                    "{{spec: {{variables: [{{name: {name}, schema: {{openAPIV3Schema: {schema}}}}}]}}}}"
+                ));
                 let found = samples(&class, name).map(|samples| Node::sequence(samples).value());
                 assert_eq!(found, expected.map(|text| read(text).value()), "{name}: {schema}");
             }

@@ -193,7 +193,9 @@ pub(crate) fn difference(before: &Definition<'_>, after: &Definition<'_>) -> Dif
             narrowing::compare(old, new, &mut found);
         }
     }
-    found.versions.sort_by(|a, b| version_age(&a.name).cmp(&version_age(&b.name)).then_with(|| a.name.cmp(&b.name)));
+    found
+        .versions
+        .sort_by(|a, b| version_age(&a.name).cmp(&version_age(&b.name)).then_with(|| a.name.cmp(&b.name)));
     found.gone.sort();
     found.narrowed.sort();
     found
