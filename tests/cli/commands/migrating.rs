@@ -280,7 +280,7 @@ kind: OpenStackClusterTemplate
 metadata: {{name: quick}}
 spec: {{template: {{spec: {{networkMTU: 1450}}}}}}
 ",
-        path = "/a".repeat(10_000)
+        path = "/a".repeat(100_000)
     );
     let sandbox = Sandbox::with(&[("acme/peu01/base/class.yaml", &class)]);
     let plan = sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(3);
