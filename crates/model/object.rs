@@ -38,6 +38,19 @@ pub fn api_version(group: &str, version: &str) -> String {
     if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
 
+/// How new a version of an API is, as Kubernetes orders names: `v1alpha1`, `v1beta1`, `v2beta1`, `v1`, `v2`; `None` for
+/// other names, which come first.
+/// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#version-priority>
+pub fn version_age(version: &str) -> Option<(u8, u64, u64)> {
+    let numbers = version.strip_prefix('v').filter(|rest| !rest.contains('+'))?;
+    for (stage, word) in [(0, "alpha"), (1, "beta")] {
+        if let Some((major, minor)) = numbers.split_once(word) {
+            return Some((stage, major.parse().ok()?, minor.parse().ok()?));
+        }
+    }
+    Some((2, numbers.parse().ok()?, 0))
+}
+
 /// One step of a [`FieldPath`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
@@ -49,6 +62,9 @@ pub enum Step {
     New,
 }
 
+/// Steps that a path of others may have. No field of a Kubernetes object is nearly as deep.
+const DEEPEST: usize = 200;
+
 /// The way from an object's root to a field; written as a JSON Pointer (RFC 6901), `""` is the object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldPath(Vec<Step>);
@@ -59,10 +75,14 @@ impl FieldPath {
         Self(Vec::new())
     }
 
-    /// Reads a JSON Pointer: digits alone become indexes, `-` a new item.
+    /// Reads a JSON Pointer: digits alone become indexes, `-` a new item. `None` also where it has more than 200 steps:
+    /// what walks along a path may recurse, and a stranger may have written it.
     pub fn parse(pointer: &str) -> Option<Self> {
         if pointer.is_empty() {
             return Some(Self::root());
+        }
+        if pointer.split('/').nth(DEEPEST + 1).is_some() {
+            return None;
         }
         let steps = pointer.strip_prefix('/')?.split('/').map(|raw| {
             if raw == "-" {
@@ -154,5 +174,53 @@ impl<'de> Deserialize<'de> for FieldPath {
 impl Serialize for FieldPath {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_has_200_steps_at_most() {
+        assert_eq!(FieldPath::parse(&"/a".repeat(200)).map(|path| path.steps().len()), Some(200));
+        assert_eq!(FieldPath::parse(&"/a".repeat(201)), None);
+    }
+
+    #[test]
+    fn versions_are_ordered_as_kubernetes_orders_them() {
+        let mut versions = [
+            "v1",
+            "v1alpha4",
+            "v2beta1",
+            "v10",
+            "v1beta2",
+            "foo1",
+            "v2",
+            "v1beta10",
+            "v12alpha1",
+            "v1alpha10",
+        ];
+        versions.sort_by_key(|version| version_age(version));
+        assert_eq!(
+            versions,
+            [
+                "foo1",
+                "v1alpha4",
+                "v1alpha10",
+                "v12alpha1",
+                "v1beta2",
+                "v1beta10",
+                "v2beta1",
+                "v1",
+                "v2",
+                "v10"
+            ]
+        );
+        for none in
+            ["latest", "1", "v", "v1junk", "v1beta", "vbeta1", "v1beta1alpha1", "v+1", "v1beta+2", "v1gamma1"]
+        {
+            assert_eq!(version_age(none), None, "{none}");
+        }
     }
 }

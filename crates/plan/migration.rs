@@ -13,7 +13,7 @@ use crate::merge::{ClusterFacts, Source, SourceFacts, SourceFile};
 use capstan_kustomize::conversion::versions_after;
 use capstan_kustomize::schema::Schemas;
 use capstan_model::finding::FileError;
-use capstan_model::object::ObjectId;
+use capstan_model::object::{ObjectId, version_age};
 use capstan_model::source::{SourceId, SourceKind};
 use capstan_model::wording::list;
 
@@ -33,9 +33,7 @@ impl FromStr for WantedVersion {
             Some((group, version)) => (Some(group.to_owned()), version),
             None => (None, text),
         };
-        let is_version =
-            version.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        if !is_version || version.contains('/') || group.as_deref() == Some("") {
+        if version_age(version).is_none() || group.as_deref() == Some("") {
             return Err(format!("`{text}` is not an API version: write `v1beta2` or `GROUP/v1beta2`"));
         }
         Ok(Self { group, version: version.to_owned() })

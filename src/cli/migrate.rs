@@ -1,11 +1,13 @@
 //! `capstan migrate CLUSTER… [--to VERSIONS] [--write]`
 
+use std::convert::Infallible;
+
 use capstan_fleet::generator::Planned;
 use capstan_model::file_change::FileChange;
-use capstan_model::ids::ClusterId;
 
 use super::arguments::Migrate;
 use super::output::Elements;
+use super::plan::Said;
 use super::{Context, Failure, Outcome, plan, progress, text};
 
 pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, Failure> {
@@ -14,25 +16,25 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, F
     // No name means all of them, which the arguments let through with `--all` alone.
     let clusters = context.clusters(workspace.as_ref(), &fleet, &command.clusters)?;
     progress::count_clusters(clusters.len());
-    let planned: Vec<(ClusterId, Planned)> = clusters
-        .into_iter()
-        .map(|cluster| {
-            let planned = fleet.plan_migration(&cluster, &command.to);
-            progress::cluster_done();
-            (cluster, planned)
-        })
-        .collect();
+    let mut all: Vec<Planned> = Vec::with_capacity(clusters.len());
+    let Ok(()) = fleet.migrate_each(&clusters, &command.to, |planned| {
+        progress::cluster_done();
+        all.push(planned);
+        Ok::<(), Infallible>(())
+    });
     if command.write {
-        let files = planned.iter().filter_map(|(_, planned)| planned.as_ref().ok());
-        let changes: Vec<FileChange> = files.flat_map(|upgrade| upgrade.files.iter().cloned()).collect();
+        let changes: Vec<FileChange> =
+            all.iter().flatten().flat_map(|upgrade| upgrade.files.iter().cloned()).collect();
         workspace.write(&changes)?;
     }
     let mut output = Elements::new(command.output);
     let mut outcome = Outcome::Done;
-    for (cluster, planned) in &planned {
+    for (cluster, planned) in clusters.iter().zip(&all) {
         outcome = outcome.max(plan::outcome_of(planned));
-        plan::print(&mut output, plan::said(command.output, cluster, planned, None, None))?;
-        if let (true, Ok(upgrade)) = (command.write, planned) {
+        let said = plan::said(command.output, cluster, planned, None, None);
+        let is_remarked = matches!(said, Said::Blocked(..));
+        plan::print(&mut output, said)?;
+        if let (true, Ok(upgrade)) = (command.write && !is_remarked, planned) {
             text::remark(upgrade, true);
         }
     }

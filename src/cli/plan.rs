@@ -3,7 +3,7 @@
 use capstan_model::ids::ClusterId;
 use capstan_plan::patch;
 use capstan_plan::settings::TitleTemplate;
-use capstan_plan::upgrade::{self, Explanation};
+use capstan_plan::upgrade::{self, Explanation, Upgrade};
 use serde_json::Value;
 
 use super::arguments::Plan;
@@ -70,6 +70,11 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
 pub(super) fn print(output: &mut Elements, said: Said) -> Result<(), Failure> {
     match said {
         Said::Printed(text) => output.print(&text),
+        Said::Blocked(diff, upgrade) => {
+            output.print(&diff)?;
+            text::remark(&upgrade, false);
+            Ok(())
+        }
         Said::Complained(cluster, refused) => {
             text::complain(&cluster, &refused);
             Ok(())
@@ -86,6 +91,8 @@ pub(super) fn explained(planned: PlannedWithReasons, wanted: bool) -> (Planned, 
 /// What is printed of one cluster, or complained of.
 pub(super) enum Said {
     Printed(String),
+    /// A diff does not say that nothing may be written, and why.
+    Blocked(String, Box<Upgrade>),
     Complained(ClusterId, Refused),
 }
 
@@ -96,6 +103,11 @@ pub(super) fn said(
     explained: Option<&Explanation>,
     title: Option<&TitleTemplate>,
 ) -> Said {
+    if let (PlanFormat::Diff, Ok(upgrade)) = (format, planned)
+        && !upgrade.blocked.is_empty()
+    {
+        return Said::Blocked(patch::unified(&upgrade.files), Box::new(upgrade.clone()));
+    }
     Said::Printed(match (format, planned) {
         (PlanFormat::Json | PlanFormat::Yaml, _) => {
             Elements::written(format, element(cluster, planned, explained))

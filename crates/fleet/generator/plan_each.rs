@@ -11,8 +11,9 @@ use std::sync::mpsc;
 use std::thread;
 
 use capstan_model::ids::{ClusterId, ReleaseName};
+use capstan_plan::migration::WantedVersion;
 
-use super::{Fleet, PlannedWithReasons};
+use super::{Fleet, Planned, PlannedWithReasons};
 
 /// How many shares of the work may wait to be taken, besides those that come before an earlier one.
 const WAITING: usize = 16;
@@ -43,6 +44,20 @@ impl Fleet {
         take: impl FnMut(T) -> Result<(), E>,
     ) -> Result<(), E> {
         in_order(clusters, |id| make(id, self.plan_with_reasons(id, asked)), take)
+    }
+
+    /// Plans newer API versions for several targets: those asked for, or the newest. `take` is called on this thread, in
+    /// the order of the ids.
+    ///
+    /// # Errors
+    /// The first of `take`; nothing more is planned then.
+    pub fn migrate_each<E>(
+        &self,
+        targets: &[ClusterId],
+        wanted: &[WantedVersion],
+        take: impl FnMut(Planned) -> Result<(), E>,
+    ) -> Result<(), E> {
+        in_order(targets, |id| self.plan_migration(id, wanted), take)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::filled_in::is_template;
+use super::has_variables::has_variables;
 use super::refusal::{Refusal, Refusals};
 use super::rules::{self, Rule};
 use super::step::ConversionStep::{self, Add, Itemize, Move, Remove, Replace};
@@ -344,8 +344,8 @@ pub(super) fn reference_steps(
                 let text = text.unwrap_or_default();
                 let group = api_group(text);
                 if text.split('/').count() > 2
-                    || (is_template(text) && group.is_empty())
-                    || is_template(group)
+                    || (has_variables(text) && group.is_empty())
+                    || has_variables(group)
                 {
                     return Err(wanted(
                         "the API group must be known to convert this reference".to_owned(),
@@ -393,7 +393,7 @@ fn is_false_or_zero(node: &Node) -> bool {
 fn fits(of: &Of, scalar: &Scalar) -> bool {
     let reading = scalar.reading();
     match of {
-        _ if is_template(&scalar.text) => !matches!(of, Of::Struct(_) | Of::List(_) | Of::Map(_)),
+        _ if has_variables(&scalar.text) => !matches!(of, Of::Struct(_) | Of::List(_) | Of::Map(_)),
         Of::Text | Of::Time | Of::Duration => matches!(reading, Reading::String(_)),
         Of::Integer => matches!(reading, Reading::Integer(_) | Reading::Unsigned(_)),
         Of::Number => matches!(reading, Reading::Integer(_) | Reading::Unsigned(_) | Reading::Float(_)),
@@ -416,7 +416,7 @@ pub(super) fn seconds_of(path: &FieldPath, node: &Node) -> Result<i128, Box<Refu
     };
     match nanoseconds(text).map(|nanoseconds| nanoseconds / 1_000_000_000) {
         Some(value) if value >= -MOST_SECONDS => Ok(value.min(MOST_SECONDS)),
-        None if is_template(text) => refused(
+        None if has_variables(text) => refused(
             "a duration becomes a number of seconds, but the value of the variable is unknown here",
             "write the duration itself, or convert the object to the newer version by hand, with a variable \
              that holds seconds",

@@ -14,7 +14,7 @@
 //! | one of these that `machineTemplate` has too | what `machineTemplate` has becomes; it counts where that says nothing |
 
 use super::cluster_api::{Version, number, reference_steps, seconds_of};
-use super::filled_in::is_template;
+use super::has_variables::has_variables;
 use super::refusal::{Refusal, Refusals};
 use super::step::ConversionStep;
 use crate::schema::{Schema, Schemas, Type, Unlisted};
@@ -185,8 +185,8 @@ fn value(path: &FieldPath, node: &Node, (older, newer): (&Schema, &Schema), foun
     if older.kind != newer.kind || is_other_list || older.value != newer.value {
         return refused.push(by_hand(path, node, differs(older, newer)));
     }
-    let is_filled_in = node.as_scalar().is_some_and(|scalar| is_template(&scalar.text));
-    if !newer.choices.is_empty() && !is_filled_in && !newer.choices.contains(&node.value()) {
+    let has_variables = node.as_scalar().is_some_and(|scalar| has_variables(&scalar.text));
+    if !newer.choices.is_empty() && !has_variables && !newer.choices.contains(&node.value()) {
         return refused.push(by_hand(path, node, "the newer version does not accept this value"));
     }
     match &node.kind {

@@ -7,7 +7,7 @@
 //!
 //! Deliberately absent: rules by expressions (`x-kubernetes-validations`), which the server asks.
 
-use super::filled_in::is_template;
+use super::has_variables::has_variables;
 use super::paths::before;
 use super::refusal::{Refusal, Refusals};
 use super::step::{AtHand, ConversionNote, ConversionStep};
@@ -112,11 +112,11 @@ impl DefinitionJudge<'_> {
             return;
         }
         let older = self.older.and_then(|older| older.at(&self.origin(path)));
-        let is_filled_in = node.as_scalar().is_some_and(|scalar| is_template(&scalar.text));
+        let has_variables = node.as_scalar().is_some_and(|scalar| has_variables(&scalar.text));
         let fits = match &node.kind {
             NodeKind::Mapping(_) => matches!(newer.kind, Type::Object | Type::Any),
             NodeKind::Sequence(_) => matches!(newer.kind, Type::Array | Type::Any),
-            NodeKind::Scalar(_) => is_filled_in || newer.kind.takes(&node.value()),
+            NodeKind::Scalar(_) => has_variables || newer.kind.takes(&node.value()),
         };
         if !fits {
             if older.is_none_or(|older| older.kind != newer.kind) {
@@ -128,7 +128,7 @@ impl DefinitionJudge<'_> {
         let is_new_choice = older.is_none_or(|older| older.choices != newer.choices);
         if is_new_choice
             && !newer.choices.is_empty()
-            && !is_filled_in
+            && !has_variables
             && !newer.choices.contains(&node.value())
         {
             return self.refuse(path, "the newer version does not take this value", BY_HAND);
@@ -186,7 +186,7 @@ impl DefinitionJudge<'_> {
                     self.refuse(path, why, "write so many, or take the list out");
                 }
             }
-            NodeKind::Scalar(scalar) if !is_template(&scalar.text) => {
+            NodeKind::Scalar(scalar) if !has_variables(&scalar.text) => {
                 let value = node.value();
                 if let Some(text) = value.as_str() {
                     if !limits.length.holds(count(text.chars().count())) {

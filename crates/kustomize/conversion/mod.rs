@@ -9,7 +9,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `step`, `refusal` | a conversion as a list of steps; why there is none |
-//! | `filled_in` | texts that are filled in before a server reads them |
+//! | `has_variables` | texts that are filled in before a server reads them |
 //! | `apply` | steps, replayed on a value |
 //! | `paths` | where fields stand before and after |
 //! | `text` | steps, replayed on the text of a document |
@@ -34,7 +34,7 @@ mod apply;
 mod cluster_api;
 mod convert;
 mod definitions;
-mod filled_in;
+mod has_variables;
 mod judge;
 mod newest;
 mod older;
@@ -51,7 +51,7 @@ mod text;
 
 pub use self::apply::apply;
 pub use self::convert::{convert, convert_or_all, is_known};
-pub use self::filled_in::is_template;
+pub use self::has_variables::has_variables;
 pub use self::newest::versions_after;
 pub use self::refusal::Unconvertible;
 pub use self::step::{AtHand, Conversion, ConversionNote, ConversionStep, ItemFields};

@@ -4,52 +4,38 @@ use super::convert::version;
 use super::providers;
 use crate::schema::{Fields, Schemas};
 use capstan_model::kinds::is_provider;
-use capstan_model::object::api_group;
+use capstan_model::object::{api_group, api_version, version_age};
 
 /// The versions (`group/version`) that objects of a kind can come to from this one, older ones first. Where the kind's
 /// definition is at hand, those alone that it serves.
-pub fn versions_after(kind: &str, api_version: &str, schemas: &Schemas) -> Vec<String> {
-    let group = api_group(api_version);
-    let own = version(api_version);
+pub fn versions_after(kind: &str, from: &str, schemas: &Schemas) -> Vec<String> {
+    let (group, own) = (api_group(from), version(from));
     let served = schemas.served(kind, group);
     let mut found = built_in(group, kind, own);
     if found.is_empty() {
-        found = served.iter().copied().filter(|other| rank(other) > rank(own)).collect();
-        found.sort_by_key(|version| rank(version));
+        found = served.iter().copied().filter(|other| version_age(other) > version_age(own)).collect();
+        found.sort_by_key(|version| version_age(version));
     }
     found.retain(|version| served.is_empty() || served.contains(version));
-    found.into_iter().map(|version| format!("{group}/{version}")).collect()
+    found.into_iter().map(|version| api_version(group, version)).collect()
 }
 
 fn built_in<'v>(group: &str, kind: &str, own: &str) -> Vec<&'v str> {
-    let has = |version: &str| Fields::of(kind, &format!("{group}/{version}")).is_some();
+    let has = |version: &str| Fields::of(kind, &api_version(group, version)).is_some();
     if is_provider(group, kind) {
         return if own == "v1alpha1" { vec!["v1alpha2"] } else { Vec::new() };
     }
     if has("v1beta1") && has("v1beta2") {
-        return if rank(own) < rank("v1beta2") { vec!["v1beta2"] } else { Vec::new() };
+        return if version_age(own) < version_age("v1beta2") { vec!["v1beta2"] } else { Vec::new() };
     }
     providers::versions_after(group, kind, own)
-}
-
-/// How new a version is: `v2` after `v1`, which comes after `v1beta2`, `v1beta1` and `v1alpha4`.
-fn rank(version: &str) -> Option<(u32, u8, u32)> {
-    let rest = version.strip_prefix('v')?;
-    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    let (major, rest) = rest.split_at(end);
-    let (stage, minor) = match rest {
-        "" => (2, "0"),
-        _ => rest
-            .strip_prefix("beta")
-            .map(|minor| (1, minor))
-            .or_else(|| Some((0, rest.strip_prefix("alpha")?)))?,
-    };
-    Some((major.parse().ok()?, stage, minor.parse().ok()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::SchemaFile;
+    use capstan_model::tree::RepoPath;
 
     #[test]
     fn built_in_conversions_say_how_far_a_kind_goes() {
@@ -68,11 +54,29 @@ mod tests {
         assert_eq!(after("Deployment", "apps/v1beta1"), [""; 0]);
     }
 
+    /// A definition of racks in these versions.
+    fn racks(path: &str, versions: &[&str]) -> SchemaFile {
+        let versions = versions.iter().map(|version| {
+            format!("  - {{name: {version}, served: true, storage: false, schema: {{openAPIV3Schema: {{type: object}}}}}}\n")
+        });
+        let text = format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: racks.metal.example.org}}\nspec:\n  group: metal.example.org\n  names: {{kind: Rack, plural: racks}}\n  scope: Namespaced\n  versions:\n{}",
+            versions.collect::<String>()
+        );
+        SchemaFile { path: RepoPath::parse(path).unwrap(), bytes: Ok(text.into_bytes().into()) }
+    }
+
+    /// Two management clusters bring the definition; their versions count once.
     #[test]
-    fn versions_are_ordered_as_kubernetes_orders_them() {
-        let mut versions = ["v1", "v1alpha4", "v2beta1", "v1beta2", "v1beta10", "v1alpha10"];
-        versions.sort_by_key(|version| rank(version));
-        assert_eq!(versions, ["v1alpha4", "v1alpha10", "v1beta2", "v1beta10", "v1", "v2beta1"]);
-        assert_eq!(rank("latest"), None);
+    fn of_definitions_every_newer_version_counts_and_a_stable_one_is_newer_than_any_beta() {
+        let all = ["v2", "v2beta1", "v1", "v1beta1"];
+        let schemas = Schemas::read([racks("a/racks.yaml", &all), racks("b/racks.yaml", &all)]);
+        let of_group = |version: &str| format!("metal.example.org/{version}");
+        let cases: [(&str, &[&str]); 4] =
+            [("v1beta1", &["v2beta1", "v1", "v2"]), ("v2beta1", &["v1", "v2"]), ("v1", &["v2"]), ("v2", &[])];
+        for (own, expected) in cases {
+            let expected: Vec<String> = expected.iter().map(|version| of_group(version)).collect();
+            assert_eq!(versions_after("Rack", &of_group(own), &schemas), expected, "{own}");
+        }
     }
 }

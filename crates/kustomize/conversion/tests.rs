@@ -536,7 +536,7 @@ fn what_a_provider_object_says_twice_or_elsewhere_is_refused_by_name() {
 
 /// What a variable of any of the tools stands for is not known before it is filled in, so no type is asked of it.
 #[test]
-fn a_text_with_a_variable_is_a_template_everywhere() {
+fn a_text_with_a_variable_has_no_type_anywhere() {
     for (text, is_one) in [
         ("${N}", true),
         ("{{ .Values.n }}", true),
@@ -545,7 +545,7 @@ fn a_text_with_a_variable_is_a_template_everywhere() {
         ("{n}", false),
         ("three", false),
     ] {
-        assert_eq!(super::is_template(text), is_one, "{text}");
+        assert_eq!(super::has_variables(text), is_one, "{text}");
         let spec = format!("{{replicas: '{text}', version: v1.33.0}}");
         let converted = to_beta2(&object("KubeadmControlPlane", "v1beta1", &spec));
         assert_eq!(converted.is_ok(), is_one, "{text}: {converted:?}");

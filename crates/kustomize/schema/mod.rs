@@ -201,25 +201,22 @@ impl Schemas {
     /// versions it is; `None` where no definition has that version, or one serves it.
     pub fn not_served(&self, kind: &str, api_version: &str) -> Option<(&Origin, Vec<&str>)> {
         let (group, version) = api_version.split_once('/')?;
-        let mut origin = None;
-        let mut served = Vec::new();
-        for (definition, name, place) in self.of_kind(kind).filter(|(known, ..)| *known.group == *group) {
-            let is_served = !definition.unserved.contains(name);
-            match (**name == *version, is_served) {
-                (true, true) => return None,
-                (true, false) => origin = origin.or(Some(place)),
-                (false, true) if !served.contains(&&**name) => served.push(&**name),
-                (false, _) => {}
-            }
-        }
-        origin.map(|origin| (origin, served))
+        let served = self.served(kind, group);
+        let mut of_kind = self.of_kind(kind);
+        let (_, _, origin) =
+            of_kind.find(|(known, name, _)| *known.group == *group && ***name == *version)?;
+        (!served.contains(&version)).then_some((origin, served))
     }
 
-    /// The versions of a kind that its definitions serve; none where no definition is at hand.
+    /// The versions of a kind that its definitions serve, each once; none where no definition is at hand.
     pub fn served(&self, kind: &str, group: &str) -> Vec<&str> {
-        let of_group = self.of_kind(kind).filter(|(definition, ..)| *definition.group == *group);
-        let served = of_group.filter(|(definition, name, _)| !definition.unserved.contains(name));
-        served.map(|(_, name, _)| &**name).collect()
+        let mut served = Vec::new();
+        for (definition, name, _) in self.of_kind(kind).filter(|(known, ..)| *known.group == *group) {
+            if !definition.unserved.contains(name) && !served.contains(&&**name) {
+                served.push(&**name);
+            }
+        }
+        served
     }
 
     /// Every version of a kind that a file defines.

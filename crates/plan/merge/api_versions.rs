@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cluster_merge::Sides;
 use super::nodes::text;
 use crate::substitution::{Token, tokens};
-use capstan_kustomize::conversion::is_template;
+use capstan_kustomize::conversion::has_variables;
 use capstan_kustomize::schema::{self, Schema, Schemas, Unlisted};
 use capstan_model::object::{FieldPath, Step};
 use capstan_yaml::{Edit, Node, NodeKind, Value};
@@ -181,14 +181,14 @@ fn told(mut schema: &Schema, path: &FieldPath, node: &Node) -> Told {
             (None, _) => return Told::Nothing,
         };
     }
-    let is_filled_in = node.as_scalar().is_some_and(|scalar| is_template(&scalar.text));
+    let has_variables = node.as_scalar().is_some_and(|scalar| has_variables(&scalar.text));
     let fits = match (schema.kind, type_of(node)) {
         (schema::Type::Any, _) => return Told::Nothing,
         (_, None | Some(Type::Any)) => true,
         (schema::Type::Object, Some(own)) => own == Type::Mapping,
         (schema::Type::Array, Some(own)) => own == Type::Sequence,
         (_, Some(Type::Mapping | Type::Sequence)) => false,
-        _ if is_filled_in => true,
+        _ if has_variables => true,
         (schema::Type::String, Some(own)) => own == Type::String,
         (schema::Type::Integer | schema::Type::Number, Some(own)) => own == Type::Number,
         (schema::Type::Boolean, Some(own)) => own == Type::Boolean,

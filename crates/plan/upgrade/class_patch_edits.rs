@@ -8,7 +8,7 @@
 //!
 //! [U7a]: crate::merge::converted#u7a
 
-use super::class_patches::{Named, list, named, own_list, successor, templates_of};
+use super::class_patches::{LeftDefinition, Named, definitions_of, left_definitions, named, own_list};
 use super::class_variables::{samples, scalars};
 use super::context::Context;
 use super::draft::Draft;
@@ -18,7 +18,7 @@ use super::said::Said;
 use crate::merge::cluster_objects::Base;
 use crate::merge::converted::steps_to;
 use crate::templates::references;
-use capstan_kustomize::conversion::{AtHand, apply};
+use capstan_kustomize::conversion::{AtHand, Conversion, ConversionStep, apply};
 use capstan_kustomize::schema::Schemas;
 use capstan_model::kinds::is_class;
 use capstan_model::object::{FieldPath, Step};
@@ -33,32 +33,15 @@ pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said
         }
         let Some(new) = draft.object_after(base, class) else { continue };
         let old = base.node(class);
-        let (before, after) = (templates_of(old), templates_of(&new));
-        let spec = FieldPath::root().key("spec").key("patches");
+        let (patched, schemas) = (patched_fields(old), context.request.schemas);
         let mut edits = Vec::new();
-        for (at, patch) in list(old, "spec", "patches").iter().enumerate() {
-            if !list(&new, "spec", "patches").iter().any(|other| same_meaning(other, patch)) {
-                continue;
-            }
-            for (index, definition) in own_list(patch, "definitions").iter().enumerate() {
-                let Some(selected) = definition.get("selector").and_then(named) else { continue };
-                let Some(now) = successor(selected, &after).filter(|_| before.contains(&selected)) else {
-                    continue;
-                };
-                let path = spec.index(at).key("definitions").index(index);
-                let templates = ClassTemplates::of(base, class, selected, now.0);
-                let following =
-                    Following { class: old, templates, version: now.0, schemas: context.request.schemas };
-                edits.extend(following.definition(definition, &path).unwrap_or_default());
-            }
+        for LeftDefinition { definition, path, selected, version, .. } in left_definitions(old, &new) {
+            let templates = ClassTemplates::of(base, class, selected, version);
+            let patched = patched.iter().filter(|(of, _)| *of == selected).map(|(_, field)| field).collect();
+            let following = Following { class: old, patched, templates, version, schemas };
+            edits.extend(following.definition(definition, &path).unwrap_or_default());
         }
-        let is_edited = |path: &FieldPath| {
-            draft.edits_of(class).iter().any(|edit| match edit {
-                Edit::Set { path: other, .. } | Edit::Remove { path: other } => path.starts_with(other),
-                _ => false,
-            })
-        };
-        edits.retain(|(path, _)| !is_edited(path));
+        edits.retain(|(path, _)| !draft.replaces(class, path));
         for (path, node) in &edits {
             let own = old.at(path);
             said.changes.push(Change {
@@ -73,6 +56,17 @@ pub(super) fn follow_class_patches(context: Context<'_>, draft: &mut Draft, said
         }
         draft.edit_object(class, edits.into_iter().map(|(path, node)| Edit::Set { path, node }));
     }
+}
+
+/// The fields that the patches of a class name, with the templates that are selected there.
+fn patched_fields(class: &Node) -> Vec<(Named<'_>, FieldPath)> {
+    let definitions = definitions_of(class).map(|(.., definition)| definition);
+    let fields = definitions.filter_map(|definition| {
+        let selected = definition.get("selector").and_then(named)?;
+        let paths = own_list(definition, "jsonPatches").iter().filter_map(|one| one.text_at("path"));
+        Some(paths.filter_map(FieldPath::parse).map(move |field| (selected, field)))
+    });
+    fields.flatten().collect()
 }
 
 /// The templates of one kind and version that a class names: as they are, and as they come to the newer version.
@@ -107,6 +101,8 @@ impl<'b> ClassTemplates<'b> {
 /// What the patches of one definition follow.
 struct Following<'b> {
     class: &'b Node,
+    /// The fields that operations of the class name in the same templates, one for each operation.
+    patched: Vec<&'b FieldPath>,
     templates: ClassTemplates<'b>,
     version: &'b str,
     schemas: &'b Schemas,
@@ -164,11 +160,7 @@ impl Following<'_> {
     ) -> Option<FollowedOperation> {
         let place = |value: Node| self.place(field, value, was);
         let followed = match (operation.text_at("op")?, operation.get("value"), operation.get("valueFrom")) {
-            ("remove", ..) => match was.at(field) {
-                Some(own) => FollowedOperation { value: None, ..place(own.clone())? },
-                // As without effect as before.
-                None => return None,
-            },
+            ("remove", ..) => self.removal(field, was)?,
             ("add", Some(value), _) => match self.item(field, value, (was, now)) {
                 Some(item) => item,
                 None => place(value.clone())?,
@@ -182,18 +174,43 @@ impl Following<'_> {
         (!needs_parent || has_parent()).then_some(followed)
     }
 
-    /// An argument that is added by its name is an item of a list there, if none has that name yet.
+    /// An argument that is added by its name is an item of a list there, if none has that name yet: neither in the template,
+    /// nor from another operation.
     fn item(&self, field: &FieldPath, value: &Node, (was, now): (&Node, &Node)) -> Option<FollowedOperation> {
         let mut template = was.clone();
         put(&mut template, field.steps(), value.clone());
         let fate = fate_of(field, &template, self.version, self.schemas);
         let [Moved { there: There::ItemOf { list, key, item }, .. }] = fate.as_slice() else { return None };
         let items = now.at(list)?.as_sequence()?;
-        let is_new = !items.iter().any(|other| other.text_at(key) == item.text_at(key));
+        let is_new = !items.iter().any(|other| other.text_at(key) == item.text_at(key))
+            && self.patched.iter().filter(|other| field.starts_with(other)).count() == 1;
         is_new.then(|| FollowedOperation { field: list.join(Step::New), value: Some(item.clone()) })
     }
 
-    /// Where a value of a field comes to, and what it is there.
+    /// Where a field of the template is that a patch removes. A field that the template does not have comes from another
+    /// patch, and its value is not known.
+    fn removal(&self, field: &FieldPath, was: &Node) -> Option<FollowedOperation> {
+        let followed = self.place(field, was.at(field)?.clone(), was)?;
+        let without = |template: Node, at: &FieldPath| {
+            let steps = vec![ConversionStep::Remove { at: at.clone() }];
+            let mut template = template;
+            apply(&mut template, &Conversion { steps, notes: Vec::new() });
+            template
+        };
+        let left = self.converted(without(was.clone(), field))?;
+        let is_alone = same_meaning(&left, &without(self.converted(was.clone())?, &followed.field));
+        is_alone.then_some(FollowedOperation { value: None, ..followed })
+    }
+
+    /// A template as it is in the newer version.
+    fn converted(&self, mut template: Node) -> Option<Node> {
+        let (conversion, _) = steps_to(&template, self.version, AtHand::Part, self.schemas)?;
+        apply(&mut template, &conversion);
+        Some(template)
+    }
+
+    /// Where a value of a field comes to, and what it is there. The newer template must differ in that field alone: a patch
+    /// changes no other one.
     fn place(&self, field: &FieldPath, value: Node, was: &Node) -> Option<FollowedOperation> {
         let mut template = was.clone();
         put(&mut template, field.steps(), value.clone());
@@ -216,6 +233,11 @@ impl Following<'_> {
         }
         apply(&mut template, &conversion);
         let there = template.at(&to)?;
+        let mut patched = self.converted(was.clone())?;
+        put(&mut patched, to.steps(), there.clone());
+        if !same_meaning(&patched, &template) {
+            return None;
+        }
         let value = (!same_meaning(there, &value)).then(|| there.clone());
         Some(FollowedOperation { field: to, value })
     }
@@ -231,7 +253,7 @@ impl Following<'_> {
         let mut found = samples.into_iter().map(|sample| self.place(field, sample, was));
         let first = found.next()??;
         if let (true, Some(value), Some(name)) = (is_boolean, &first.value, name) {
-            let is_inverted = value.value() == false;
+            let is_inverted = value.value() == false && name.split('.').all(is_identifier);
             let not = Node::mapping([("template", Node::string(format!("{{{{ not .{name} }}}}")))]);
             return is_inverted.then_some(FollowedOperation { value: Some(not), ..first });
         }
@@ -239,9 +261,41 @@ impl Following<'_> {
     }
 }
 
+/// Whether a Go template can name a variable as `.name`: it reads a hyphen as a minus sign.
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Whether the YAML that a Go template gives may be a list or a mapping.
 fn may_be_collection(template: &str) -> bool {
+    let mut literals = template.split("}}").filter_map(|text| text.split("{{").next());
     template.contains('\n')
-        || template.contains(": ")
-        || template.contains("Yaml")
-        || template.contains("Json")
+        || [": ", "Yaml", "Json"].iter().any(|part| template.contains(part))
+        || literals.any(|text| ["[", "{", "- "].iter().any(|start| text.trim_start().starts_with(start)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_is_a_collection_in_each_style_of_yaml() {
+        for (template, expected) in [
+            ("{{ .flavor }}", false),
+            ("http://[{{ .address }}]:{{ .port }}/{{ .path }}", false),
+            ("{{ if .small }}m1.small{{ else }}m1-large{{ end }}", false),
+            ("{{ .name }}-{{ .zone }}", false),
+            (r#"[{"a":{{ .x }}}]"#, true),
+            (r#" {"a":"{{ .x }}"}"#, true),
+            ("- {{ .x }}", true),
+            ("{{ if .x }}[{{ .x }}]{{ else }}none{{ end }}", true),
+            ("a: {{ .x }}", true),
+            ("{{ .x }}\n", true),
+            ("{{ .x | toJson }}", true),
+            ("{{ .x | toYaml }}", true),
+        ] {
+            assert_eq!(may_be_collection(template), expected, "{template}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
-//! Patches inside a ClusterClass that are for another API version of a template than the class names after
-//! the upgrade ([U7a]), and that cannot follow ([`super::class_patch_edits`]). Cluster API applies a patch to templates of exactly the version that its selector says,
-//! and its webhook refuses a class with a selector that fits none (`validateSelectors` in
+//! Patches inside a ClusterClass that are for another API version of a template than the class names after the upgrade
+//! ([U7a]), and that cannot follow ([`super::class_patch_edits`]). Cluster API applies a patch to templates of exactly the
+//! version that its selector says. Its webhook refuses a class with a selector that fits none (`validateSelectors` in
 //! `internal/webhooks/patch_validation.go`).
 //!
 //! [U7a]: crate::merge::converted#u7a
@@ -40,7 +40,8 @@ pub(super) fn stale_class_patches(
         let name = new_name.unwrap_or(&id.name);
         let is_it = |other: &ObjectId| other.name == *name && other.namespace == id.namespace;
         if let Some((_, new)) = after.iter().find(|(other, _)| is_it(other)) {
-            found.extend(of_class(base, object, new, schemas));
+            let left = left_definitions(base.node(object), new).into_iter();
+            found.extend(left.flat_map(|left| of_definition(base, object, left, schemas)));
         }
     }
     found
@@ -59,41 +60,45 @@ fn classes_after(intended: &[FileChange], is_class: impl Fn(&ObjectId) -> bool) 
     found
 }
 
-fn of_class(base: &Base, object: usize, new: &Node, schemas: &Schemas) -> Vec<Finding> {
-    let mut found = Vec::new();
-    let old = base.node(object);
-    let (before, after) = (templates_of(old), templates_of(new));
-    let spec = FieldPath::root().key("spec").key("patches");
-    for (at, patch) in list(old, "spec", "patches").iter().enumerate() {
-        // One that goes, or that the release has rewritten, is as the release has it.
-        let stays = list(new, "spec", "patches").iter().find(|other| same_meaning(other, patch));
-        for (definition, of) in own_list(patch, "definitions").iter().enumerate() {
-            let Some(selected) = of.get("selector").and_then(named) else { continue };
-            let Some(now) = successor(selected, &after).filter(|_| before.contains(&selected)) else {
-                continue;
-            };
-            if stays.is_none() {
-                continue;
-            }
-            let path = spec.index(at).key("definitions").index(definition);
-            found.extend(of_definition(base, object, (patch, of), &path, now, schemas));
-        }
-    }
-    found
+/// A definition of a patch for a version that the class names no longer.
+pub(super) struct LeftDefinition<'n> {
+    patch: &'n Node,
+    pub(super) definition: &'n Node,
+    /// Where the definition is in the class before the upgrade.
+    pub(super) path: FieldPath,
+    /// What its selector names.
+    pub(super) selected: Named<'n>,
+    /// The version in which the class names that kind now.
+    pub(super) version: &'n str,
 }
 
-/// A definition of a patch for a version that the class names no longer.
-fn of_definition(
-    base: &Base,
-    object: usize,
-    (patch, definition): (&Node, &Node),
-    path: &FieldPath,
-    (version, kind): Named<'_>,
-    schemas: &Schemas,
-) -> Vec<Finding> {
+/// The definitions of a class that are the same in its new text, and that select a version which only the old text names.
+/// A definition that goes, or that the release has rewritten, is as the release has it.
+pub(super) fn left_definitions<'n>(old: &'n Node, new: &'n Node) -> Vec<LeftDefinition<'n>> {
+    let (before, after) = (templates_of(old), templates_of(new));
+    let stays = |definition: &Node| definitions_of(new).any(|(_, _, other)| same_meaning(other, definition));
+    let left = definitions_of(old).filter_map(|((at, index), patch, definition)| {
+        let selected = definition.get("selector").and_then(named)?;
+        let (version, _) =
+            successor(selected, &after).filter(|_| before.contains(&selected) && stays(definition))?;
+        let path = FieldPath::of_keys(["spec", "patches"]).index(at).key("definitions").index(index);
+        Some(LeftDefinition { patch, definition, path, selected, version })
+    });
+    left.collect()
+}
+
+/// The definitions of a class, each after the indexes of its patch and of itself, and its patch.
+pub(super) fn definitions_of(class: &Node) -> impl Iterator<Item = ((usize, usize), &Node, &Node)> {
+    list(class, "spec", "patches").iter().enumerate().flat_map(|(at, patch)| {
+        let definitions = own_list(patch, "definitions").iter().enumerate();
+        definitions.map(move |(index, definition)| ((at, index), patch, definition))
+    })
+}
+
+fn of_definition(base: &Base, object: usize, left: LeftDefinition<'_>, schemas: &Schemas) -> Vec<Finding> {
+    let LeftDefinition { patch, definition, path, selected: (was, kind), version } = left;
     let id = &base.objects[object].id;
     let name = patch.text_at("name").unwrap_or_default();
-    let Some((was, _)) = definition.get("selector").and_then(named) else { return Vec::new() };
     let finding = |node: &Node, path: FieldPath, fields: &str| {
         let message = format!(
             "Patch {name} of {id} selects {kind} in {was}, and after the upgrade the class names it in {version}: Cluster API refuses the class. {fields}Set the selector's apiVersion to {version} in the same change."
@@ -162,7 +167,7 @@ fn moved(
 
 /// The version in which a class names a template now that a selector knows in another one, where it does not
 /// name it in that one too.
-pub(super) fn successor<'n>((version, kind): Named<'_>, templates: &[Named<'n>]) -> Option<Named<'n>> {
+fn successor<'n>((version, kind): Named<'_>, templates: &[Named<'n>]) -> Option<Named<'n>> {
     let mut of_kind =
         templates.iter().filter(|(other, same)| *same == kind && api_group(other) == api_group(version));
     let first = *of_kind.clone().next()?;
@@ -170,7 +175,7 @@ pub(super) fn successor<'n>((version, kind): Named<'_>, templates: &[Named<'n>])
 }
 
 /// The templates that a class names.
-pub(super) fn templates_of(class: &Node) -> Vec<Named<'_>> {
+fn templates_of(class: &Node) -> Vec<Named<'_>> {
     fn look<'n>(node: &'n Node, found: &mut Vec<Named<'n>>) {
         match &node.kind {
             NodeKind::Mapping(entries) => {
@@ -195,7 +200,7 @@ pub(super) fn named(node: &Node) -> Option<Named<'_>> {
     Some((node.get("apiVersion")?.as_str()?, node.get("kind")?.as_str()?))
 }
 
-pub(super) fn list<'n>(node: &'n Node, above: &str, key: &str) -> &'n [Node] {
+fn list<'n>(node: &'n Node, above: &str, key: &str) -> &'n [Node] {
     node.get(above).map(|above| own_list(above, key)).unwrap_or_default()
 }
 

@@ -164,10 +164,7 @@ pub(super) fn follow_versions(context: Context<'_>, new: &Matched<'_>, draft: &m
                 continue;
             };
             let Some(own) = base.node(owner).at(&field) else { continue };
-            let is_set = |edit: &Edit| matches!(edit, Edit::Set { path, .. } | Edit::Remove { path } if field.starts_with(path));
-            if pieces.iter().any(|piece| piece.root.at(&field).is_some())
-                || draft.edits_of(owner).iter().any(is_set)
-            {
+            if pieces.iter().any(|piece| piece.root.at(&field).is_some()) || draft.replaces(owner, &field) {
                 continue;
             }
             let text = own.as_scalar().map(|scalar| scalar.text.as_str());

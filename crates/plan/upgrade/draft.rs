@@ -60,6 +60,14 @@ impl Draft {
         self.edits.get_mut(&object).map(Vec::as_mut_slice).unwrap_or_default()
     }
 
+    /// Whether an edit puts something else in the place of a field, or takes it away.
+    pub(super) fn replaces(&self, object: usize, field: &FieldPath) -> bool {
+        self.edits_of(object).iter().any(|edit| match edit {
+            Edit::Set { path, .. } | Edit::Remove { path } => field.starts_with(path),
+            Edit::Insert { .. } | Edit::InsertItem { .. } | Edit::Within { .. } => false,
+        })
+    }
+
     /// An object with its edits so far; `None` where they cannot be done.
     pub(super) fn object_after(&self, base: &Base, object: usize) -> Option<Node> {
         let BaseObject { file, document, path, .. } = &base.objects[object];

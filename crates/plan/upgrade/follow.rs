@@ -33,9 +33,8 @@ pub(super) fn follow(
     };
     let mut changes = Vec::new();
     for value in naming_values(&id.group, &id.kind, node).into_iter().filter(|value| value.means(named)) {
-        let goes = |edit: &Edit| replaces(edit, &value.path);
         let Some(text) = renamed(value.text, &named.name, new) else { continue };
-        if draft.edits_of(owner).iter().any(goes) {
+        if draft.replaces(owner, &value.path) {
             continue;
         }
         let at = node.at(&value.path).map_or(0, |node| node.span.start);
@@ -48,8 +47,7 @@ pub(super) fn follow(
         draft.edit_object(owner, [Edit::Set { path: value.path, node: Node::string(&text) }]);
     }
     for reference in references(&id.group, &id.kind, node) {
-        let goes = |edit: &Edit| replaces(edit, &reference.path);
-        if !reference.means(id.namespace.as_deref(), named) || draft.edits_of(owner).iter().any(goes) {
+        if !reference.means(id.namespace.as_deref(), named) || draft.replaces(owner, &reference.path) {
             continue;
         }
         let at = node.at(&reference.path).map_or(0, |node| node.span.start);
@@ -90,14 +88,6 @@ pub(super) fn follow(
         }
     }
     changes
-}
-
-/// Whether an edit puts something else in the place of a field, or takes it away.
-fn replaces(edit: &Edit, field: &FieldPath) -> bool {
-    match edit {
-        Edit::Set { path, .. } | Edit::Remove { path } => field.starts_with(path),
-        Edit::Insert { .. } | Edit::InsertItem { .. } | Edit::Within { .. } => false,
-    }
 }
 
 /// An object that has nothing but a value at a path, items of lists counted from 0.

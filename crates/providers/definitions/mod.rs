@@ -11,6 +11,7 @@ mod fitting;
 mod narrowing;
 mod path;
 
+use capstan_model::object::version_age;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -192,28 +193,18 @@ pub(crate) fn difference(before: &Definition<'_>, after: &Definition<'_>) -> Dif
             narrowing::compare(old, new, &mut found);
         }
     }
-    found.versions.sort_by(|a, b| age(&a.name).cmp(&age(&b.name)).then_with(|| a.name.cmp(&b.name)));
+    found
+        .versions
+        .sort_by(|a, b| version_age(&a.name).cmp(&version_age(&b.name)).then_with(|| a.name.cmp(&b.name)));
     found.gone.sort();
     found.narrowed.sort();
     found
 }
 
-/// How old a version of an API is, as Kubernetes ranks names: `v1alpha1`, `v1beta1`, `v1beta2`, `v1`; other names first.
-/// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#version-priority>
-fn age(version: &str) -> Option<(u8, u64, u64)> {
-    let number = version.strip_prefix('v')?;
-    for (stage, word) in [(0, "alpha"), (1, "beta")] {
-        if let Some((major, minor)) = number.split_once(word) {
-            return Some((stage, major.parse().ok()?, minor.parse().ok()?));
-        }
-    }
-    Some((2, number.parse().ok()?, 0))
-}
-
 /// The served versions, in words, the newest first.
 pub(crate) fn served(definition: &Definition<'_>) -> String {
     let mut all: Vec<&str> = definition.served().collect();
-    all.sort_by_key(|version| std::cmp::Reverse(age(version)));
+    all.sort_by_key(|version| std::cmp::Reverse(version_age(version)));
     if all.is_empty() { "no version".to_owned() } else { all.join(" or ") }
 }
 

@@ -71,6 +71,11 @@ fn sandbox() -> Sandbox {
     Sandbox::with(&[("acme/peu01/base/cluster.yaml", OPENSTACK), ("acme/peu01/base/machines.yaml", MACHINES)])
 }
 
+/// What `migrate` plans of the only cluster, without writing.
+fn plan(sandbox: &Sandbox) -> Value {
+    sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(0)
+}
+
 #[test]
 fn every_kind_goes_to_the_newest_version_and_what_names_it_follows() {
     let sandbox = sandbox();
@@ -123,7 +128,7 @@ spec:
 "
     );
     // Nothing is left to do.
-    let plan = sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(0);
+    let plan = plan(&sandbox);
     assert_eq!(plan[0]["changes"], json!([]));
     assert_eq!(plan[0]["files"], json!([]));
 }
@@ -132,7 +137,7 @@ spec:
 fn the_plan_says_what_moves_and_that_no_machine_is_replaced() {
     let sandbox = sandbox();
     let before = sandbox.files();
-    let plan = sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(0);
+    let plan = plan(&sandbox);
     assert_eq!(sandbox.files(), before, "without --write nothing changes");
     assert_eq!(plan[0]["to"], "migration://v1beta2");
     assert_eq!(plan[0]["rollouts"], json!([]));
@@ -203,7 +208,7 @@ spec:
 ",
         ),
     ]);
-    let plan = sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(0);
+    let plan = plan(&sandbox);
     assert_eq!(plan[0]["changes"], json!([]));
     let none = "No object has a newer API version that is asked for and that Capstan converts to.";
     assert_eq!(plan[0]["notes"], json!([none]));
@@ -225,24 +230,74 @@ spec:
         ("acme/peu01/base/plane.yaml", plane),
         ("acme/peu02/base/cluster.yaml", &other),
     ]);
+    let blocked = "blocked: acme/peu01: nothing is written; the findings say why\n";
+    let diff = sandbox.capstan(&["migrate", "--all", "-o", "diff"]);
+    diff.ended(3);
+    assert_eq!(diff.err.matches(blocked).count(), 1, "{}", diff.err);
+    assert!(diff.err.contains("/spec/service/loadBalancerClass"), "{}", diff.err);
     let said = sandbox.capstan(&["migrate", "--all", "--write"]);
     said.ended(3);
     assert!(said.out.contains("/spec/service/loadBalancerClass"), "{}", said.out);
+    assert_eq!(said.err.matches(blocked).count(), 1, "{}", said.err);
     assert_eq!(sandbox.read("acme/peu01/base/cluster.yaml"), OPENSTACK);
     assert_eq!(sandbox.read("acme/peu01/base/plane.yaml"), plane);
     assert_eq!(sandbox.read("acme/peu02/base/cluster.yaml"), OPENSTACK_AFTER.replace("peu01", "peu02"));
 }
 
 #[test]
+fn a_cluster_that_cannot_be_read_keeps_no_other_from_being_written() {
+    let sandbox = Sandbox::with(&[
+        ("acme/peu01/base/cluster.yaml", "a: [\n"),
+        ("acme/peu02/base/cluster.yaml", OPENSTACK),
+    ]);
+    let said = sandbox.capstan(&["migrate", "--all", "--write"]);
+    said.ended(1);
+    assert!(said.out.contains("acme/peu01/base/cluster.yaml:2:1"), "{}", said.out);
+    assert_eq!(sandbox.read("acme/peu01/base/cluster.yaml"), "a: [\n");
+    assert_eq!(sandbox.read("acme/peu02/base/cluster.yaml"), OPENSTACK_AFTER);
+}
+
+/// The path is a stranger's, and a value in so deep a place is made step by step.
+#[test]
+fn a_patch_of_a_class_with_an_endless_path_is_named() {
+    let class = format!(
+        "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {{name: quick}}
+spec:
+  infrastructure:
+    templateRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackClusterTemplate, name: quick}}
+  patches:
+  - name: deep
+    definitions:
+    - selector: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackClusterTemplate, matchResources: {{}}}}
+      jsonPatches:
+      - {{op: add, path: {path}, value: 1}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackClusterTemplate
+metadata: {{name: quick}}
+spec: {{template: {{spec: {{networkMTU: 1450}}}}}}
+",
+        path = "/a".repeat(100_000)
+    );
+    let sandbox = Sandbox::with(&[("acme/peu01/base/class.yaml", &class)]);
+    let plan = sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(3);
+    assert_eq!(plan[0]["findings"][0]["rule"], "api-version-leaves-field");
+    assert_eq!(plan[0]["findings"][0]["path"], "/spec/patches/0/definitions/0/selector/apiVersion");
+    assert_eq!(plan[0]["findings"][0]["line"], 10);
+}
+
+#[test]
 fn a_version_that_is_none_is_wrong_usage() {
     let sandbox = sandbox();
-    let said = sandbox.capstan(&["migrate", "acme/peu01", "--to", "newest"]);
-    said.ended(2);
-    assert!(
-        said.err.contains("`newest` is not an API version: write `v1beta2` or `GROUP/v1beta2`"),
-        "{}",
-        said.err
-    );
+    for none in ["newest", "v1junk", "v1beta", "/v1beta2", "a/b/v1beta2"] {
+        let said = sandbox.capstan(&["migrate", "acme/peu01", "--to", none]);
+        said.ended(2);
+        let why = format!("`{none}` is not an API version: write `v1beta2` or `GROUP/v1beta2`");
+        assert!(said.err.contains(&why), "{}", said.err);
+    }
     sandbox.capstan(&["migrate"]).ended(2);
     sandbox.capstan(&["migrate", "acme/peu01", "--all"]).ended(2);
 }

@@ -3,7 +3,7 @@
 use super::rule::{ShortDuration, TablePart, TableRule};
 use super::run::{TableRun, below, is_empty, own, says_something};
 use crate::conversion::cluster_api::{Version, number, reference_steps, seconds_of};
-use crate::conversion::filled_in::is_template;
+use crate::conversion::has_variables::has_variables;
 use crate::conversion::refusal::Refusal;
 use crate::conversion::step::ConversionStep::{Itemize, Remove, Replace};
 use crate::conversion::step::ItemFields;
@@ -232,7 +232,7 @@ impl TableRun<'_> {
             TableRule::Choices(field, choices) => {
                 let place = at(field);
                 let is_other = |node: &Node| {
-                    node.as_str().is_some_and(|text| !is_template(text) && !choices.contains(&text))
+                    node.as_str().is_some_and(|text| !has_variables(text) && !choices.contains(&text))
                 };
                 if self.object.at(&place).is_some_and(is_other) {
                     let choices = choices.join(", ");
@@ -243,7 +243,7 @@ impl TableRun<'_> {
             TableRule::Uuid(field) => {
                 let place = at(field);
                 let is_other =
-                    |node: &Node| node.as_str().is_some_and(|text| !is_template(text) && !is_uuid(text));
+                    |node: &Node| node.as_str().is_some_and(|text| !has_variables(text) && !is_uuid(text));
                 if self.object.at(&place).is_some_and(is_other) {
                     let why = "the newer version takes a UUID here, and this is not one";
                     self.refuse(&place, why, "write the UUID of the object, or name it with a filter");
@@ -370,7 +370,7 @@ impl TableRun<'_> {
         let items: Vec<Node> = parts.map(Node::string).collect();
         if items.is_empty() {
             self.step(Remove { at: place.clone() });
-        } else if is_template(text) {
+        } else if has_variables(text) {
             let why = "the newer version has a list here, and what the variable holds is not known";
             self.refuse(place, why, "write the values as a list");
         } else {

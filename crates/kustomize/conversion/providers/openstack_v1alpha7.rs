@@ -8,7 +8,7 @@ use super::rule::TableRule::{
 };
 use super::rule::{ConversionTable, TablePart};
 use super::run::{TableRun, below, own, says_something, written};
-use crate::conversion::filled_in::is_template;
+use crate::conversion::has_variables::has_variables;
 use crate::conversion::step::ConversionStep::{Add, Move as Go, Remove, Replace};
 use capstan_model::object::FieldPath;
 use capstan_yaml::{Node, NodeKind};
@@ -209,7 +209,7 @@ fn metadata(run: &mut TableRun<'_>, base: &FieldPath) {
     let place = base.key("serverMetadata");
     let entries = run.object.at(&place).and_then(Node::as_mapping).unwrap_or_default().to_vec();
     for entry in entries {
-        let is_long = |text: &str| text.len() > 255 && !is_template(text);
+        let is_long = |text: &str| text.len() > 255 && !has_variables(text);
         if is_long(&entry.key) || entry.value.as_str().is_some_and(is_long) {
             let why = "v1beta1 takes 255 bytes of a name and of a value";
             run.refuse(&place.key(&entry.key), why, "shorten it");

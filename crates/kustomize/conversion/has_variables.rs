@@ -1,6 +1,6 @@
 //! Texts that are filled in before a server reads them.
 
 /// Whether a text becomes a value only when its variables are filled in.
-pub fn is_template(text: &str) -> bool {
+pub fn has_variables(text: &str) -> bool {
     text.contains("${") || text.contains("{{")
 }
