@@ -1,4 +1,4 @@
-//! Keys of clusters' owners that are to be in Git: the pull request that brings the encrypted file of one.
+//! Kubeconfigs of clusters' owners in Git: the pull request with one encrypted file.
 
 use capstan_facts::{EarlierPullRequest, PullRequest, PullRequestState};
 use capstan_live::agent::Kubeconfig;
@@ -13,18 +13,18 @@ use capstan_report::{kubeconfig_body, kubeconfig_title};
 use crate::effects::{Audited, BranchThere, CommitFiles, Desired, DesiredBranch, TextStep, branch_step};
 use crate::facts::Facts;
 
-/// The word for it in branches and trailers.
+/// Its word in branches and trailers.
 const KIND: &str = "kubeconfig";
-/// Where the file stands in a cluster's folder.
+/// The file's folder in a cluster's folder.
 const FOLDER: &str = "credentials";
 
-/// A file, and where it is to stand.
+/// A file that belongs into Git, and its path.
 pub struct WantedFile {
-    /// Whose it is.
+    /// Its cluster.
     pub cluster: ClusterId,
-    /// What was said of it.
+    /// What the reconciler reported about it.
     pub said: Kubeconfig,
-    /// Where it is to stand.
+    /// Its path.
     pub path: RepoPath,
     /// Its content.
     pub text: String,
@@ -34,7 +34,7 @@ fn kind() -> SourceKind {
     SourceKind::parse(KIND).unwrap_or(SourceKind::RELEASE)
 }
 
-/// Where the file that was said is to stand; `None` where the default branch has it already.
+/// The path of a reported file; `None` where the default branch has it already.
 pub fn path_of(facts: &Facts, cluster: &ClusterId, said: &Kubeconfig) -> Option<RepoPath> {
     let path = cluster.folder().join(&format!("{FOLDER}/{}", said.form.file_name())).ok()?;
     (digest_at(facts.base.tree.as_ref(), &path).as_ref() != Some(&said.sha256)).then_some(path)
@@ -52,7 +52,7 @@ impl WantedFile {
         ProposalId { target: self.cluster.clone().into(), kind: kind() }.branch()
     }
 
-    /// The open pull request that brings it.
+    /// Its open pull request.
     pub fn open_pull<'a>(&self, facts: &'a Facts) -> Option<&'a PullRequest> {
         let (branch, default) = (self.branch(), &facts.repository.default_branch);
         let is_it = |pull: &&PullRequest| {
@@ -61,19 +61,19 @@ impl WantedFile {
         facts.open.iter().rev().find(is_it)
     }
 
-    /// Whether somebody closed the pull request that brought just this file.
+    /// Whether a person closed the pull request with exactly this file.
     pub fn was_declined(&self, newest: Option<&EarlierPullRequest>) -> bool {
         newest.is_some_and(|pull| {
             pull.state == PullRequestState::Closed && pull.body.contains(&self.said.sha256)
         })
     }
 
-    /// Whether a tree has just this file.
+    /// Whether a tree has exactly this file.
     pub fn is_in(&self, tree: &dyn Tree) -> bool {
         digest_at(tree, &self.path).as_ref() == Some(&self.said.sha256)
     }
 
-    /// Its pull request as it should be, with a branch that stands so; `None` where that is a person's.
+    /// The desired pull request, with its branch; `None` where the branch is a person's.
     pub fn desired<'a>(&'a self, facts: &'a Facts, there: Option<&BranchThere>) -> Option<Desired<'a>> {
         let open = self.open_pull(facts);
         let body = kubeconfig_body(&self.cluster, &self.said, &self.path);

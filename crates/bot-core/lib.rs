@@ -1,25 +1,25 @@
 //! What the bot decides: facts in, effects or a question out.
 //!
-//! The shell (`capstan_bot`) gathers facts of GitHub, Git and the records, asks here, and performs what was decided. What a
-//! decision has to know besides it asks for one question at a time, so that nothing is read that decides nothing.
+//! The shell (`capstan_bot`) gathers facts from GitHub, Git and the records, asks here, and performs the
+//! decisions. A decision asks for further facts one question at a time, so that nothing is read without need.
 //!
-//! Deliberately absent: calls, clocks, randomness, logs. The time is a value that is handed in.
+//! Deliberately absent: calls, clocks, randomness, logs. The time is a parameter.
 //!
 //! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
-//! |---|---|---|
-//! | [`effects`] | what is to be done, as whole intentions | nothing |
-//! | [`facts`] | what a run starts from, and which writes are left alone because they were refused | nothing |
-//! | [`commands`] | what people ask for: requests, whom each is about, what they decide | `effects`, `facts` |
-//! | [`planned`] | what is planned, and for whom | `commands`, `facts` |
-//! | [`proposals`] | what becomes of proposals: who carries which, what is done about each, approvals, merges | `commands`, `effects`, `facts`, `planned` |
-//! | [`campaigns`] | how far each cluster is with a release, and who waits | `commands`, `effects`, `facts`, `planned`, `proposals` |
-//! | [`checks`] | what awaits a check, what a report is made from, what it says | `effects`, `facts`, `proposals` |
-//! | [`answers`] | what is said to each command, and when | `commands`, `effects`, `facts`, `planned`, `proposals` |
-//! | [`dashboard`] | the dashboard issue: whose word a tick is, what it tells, what is noted in it | `answers`, `commands`, `facts`, `planned`, `proposals` |
-//! | [`kubeconfigs`] | keys of clusters' owners that are to be in Git | `effects`, `facts` |
-//! | [`onboarding`] | first contact with a repository | `effects`, `facts` |
+//! | room | owns | may import |
+//! | [`effects`] | what to do, as whole intentions | nothing |
+//! | [`facts`] | the inputs of a run, and which writes are not repeated because they were refused | nothing |
+//! | [`commands`] | people's requests: which proposals each is about, and their decisions | `effects`, `facts` |
+//! | [`planned`] | the plans of a run with their inputs | `commands`, `facts` |
+//! | [`proposals`] | proposals: which pull request carries which, the decision about each, approvals, merges | `commands`, `effects`, `facts`, `planned` |
+//! | [`campaigns`] | progress of each cluster with a release, and which clusters wait | `commands`, `effects`, `facts`, `planned`, `proposals` |
+//! | [`checks`] | what needs a check, the inputs of a report, and its content | `effects`, `facts`, `proposals` |
+//! | [`answers`] | the answer to each command, and when it is written | `commands`, `effects`, `facts`, `planned`, `proposals` |
+//! | [`dashboard`] | the dashboard issue: who ticked, its text, its record | `answers`, `commands`, `facts`, `planned`, `proposals` |
+//! | [`kubeconfigs`] | kubeconfigs of clusters' owners in Git | `effects`, `facts` |
+//! | [`onboarding`] | the onboarding pull request of a repository | `effects`, `facts` |
 
 pub mod answers;
 pub mod campaigns;

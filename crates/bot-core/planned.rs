@@ -1,4 +1,4 @@
-//! What is planned at the tip of the base branch, and for whom.
+//! The plans at the tip of the base branch, with their inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,28 +12,28 @@ use capstan_report::{Missing, missing_in_words};
 use crate::commands::{AskedClusters, Decided, Ground};
 use crate::facts::{Facts, Plans, Reporters, Scopes};
 
-/// What is planned, and for whom.
+/// The plans, with their inputs.
 #[derive(Clone, Copy)]
 pub struct Planned<'a> {
-    /// What the run started from.
+    /// The facts of the run.
     pub facts: &'a Facts,
     /// The settings of the base branch.
     pub settings: &'a RepositorySettings,
     /// The targets of the base branch.
     pub scopes: &'a Scopes,
-    /// What is planned for them.
+    /// Their plans.
     pub plans: &'a Plans,
     /// Proposals that may edit names of templates in their cluster's overlay.
     pub retargeted: &'a BTreeSet<ProposalId>,
-    /// Where the releases come from, where that is another repository.
+    /// The repository that the releases come from, if it is another one.
     pub origin: Option<&'a ReleasesOrigin>,
-    /// The reconcilers, and what they reported.
+    /// The reconcilers, and their reports.
     pub reporters: &'a Reporters,
-    /// What people decided by command.
+    /// Decisions made by command.
     pub decided: &'a Decided,
-    /// What was made of commands about clusters as a whole.
+    /// Results of commands that create or destroy clusters.
     pub clusters: &'a AskedClusters,
-    /// What the waves of campaigns tell clusters apart by, beside their folders.
+    /// What selectors of waves need besides folders.
     pub candidates: &'a BTreeMap<ClusterId, Candidate>,
 }
 
@@ -43,18 +43,18 @@ impl<'a> Planned<'a> {
         if self.retargeted.contains(proposal) { Retarget::Allowed } else { Retarget::Refused }
     }
 
-    /// What is said of a proposal of which nothing is planned.
+    /// Why a proposal has no plan, as a sentence.
     pub fn missing(&self, proposal: &ProposalId) -> String {
         let is_there = self.scopes.contains_key(&proposal.target);
         missing_in_words(proposal, if is_there { Missing::Source } else { Missing::Target })
     }
 
-    /// The upgrade of a proposal, where there is one.
+    /// The upgrade of a proposal, if there is one.
     pub fn plan_of(&self, proposal: &ProposalId) -> Option<&'a Upgrade> {
         self.plans.get(proposal).and_then(|plan| plan.as_ref().ok()).map(AsRef::as_ref)
     }
 
-    /// What commands are judged by.
+    /// What commands are judged with.
     pub const fn ground(&self) -> Ground<'a> {
         Ground { facts: self.facts, scopes: self.scopes, settings: self.settings }
     }

@@ -1,4 +1,4 @@
-//! A repository for tests: what GitHub, Git and the records show of it, and what is planned, written down in a line each.
+//! A repository for tests: the facts from GitHub, Git and the records, and its plans, each in one line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -159,7 +159,7 @@ pub(crate) fn snapshot(commit: CommitId, files: &[(&str, &str)]) -> Snapshot {
     }
 }
 
-/// What a comment with these lines asks for, on a pull request where there is one.
+/// The request of a comment with these lines, on a pull request if there is one.
 pub(crate) fn comment(comment: u64, by: &str, on: Option<&PullRequest>, text: &str) -> Request {
     let prefix = CommandPrefix::default();
     let commands = parse(Address { prefix: &prefix, app: None }, text);
@@ -177,7 +177,7 @@ pub(crate) fn comment(comment: u64, by: &str, on: Option<&PullRequest>, text: &s
     Request::new(origin, place, (by, now()), commands, (Right::Write, Hearing::Obeyed))
 }
 
-/// What a box of the dashboard asks for that somebody ticked.
+/// The request of a ticked box of the dashboard.
 pub(crate) fn tick(
     at: usize,
     by: &str,
@@ -189,10 +189,10 @@ pub(crate) fn tick(
     Request { origin: Origin::Tick { at, about: Some(about.clone()) }, ..asked }
 }
 
-/// What a command that rolls back comes to.
+/// The result of a command that rolls back.
 pub(crate) type FoundRollBack = Result<(ProposalId, RollBack), String>;
 
-/// A repository with what is planned in it.
+/// A repository with its plans.
 #[derive(Clone, Default)]
 pub(crate) struct Case {
     pub(crate) open: Vec<PullRequest>,
@@ -242,13 +242,13 @@ impl Case {
         self.plan(target, Ok(upgrade(target, V21, V22)))
     }
 
-    /// A cluster that has v22, of which nothing is newer.
+    /// A cluster at v22, with no newer release.
     pub(crate) fn current(self, target: &str) -> Self {
         let nothing = Upgrade::nothing(Target::parse(target).unwrap());
         self.plan(target, Ok(Upgrade { from: Some(release(V22)), ..nothing }))
     }
 
-    /// The open pull request of a proposal, which offers v22.
+    /// The open pull request of a proposal that offers v22.
     pub(crate) fn proposed(self, number: u64, target: &str, head: char) -> Self {
         let block = block(number, &id(target), V22);
         self.proposed_with(number, target, head, block)
@@ -298,7 +298,7 @@ impl Case {
         })
     }
 
-    /// What people decided before, and with these requests.
+    /// Earlier decisions, with those of these requests.
     pub(crate) fn decided(&self, facts: &Facts, requests: &[Request]) -> Decided {
         let ground = Ground { facts, scopes: &self.scopes, settings: &self.settings };
         let mut decided = Decided::before(facts, &self.record, self.no_dashboard.clone());
@@ -311,7 +311,7 @@ impl Case {
         decided
     }
 
-    /// Looks at what is planned once these requests were heard.
+    /// Calls `look` with the plans after these requests.
     pub(crate) fn heard<T>(&self, requests: &[Request], look: impl FnOnce(Planned<'_>) -> T) -> T {
         let facts = self.facts();
         let decided = self.decided(&facts, requests);
@@ -334,7 +334,8 @@ impl Case {
     }
 }
 
-/// Two campaigns: `prod` of releases for AWS, in a first wave with one cluster and one with the rest, and `test`.
+/// Two campaigns: `prod` of releases for AWS, in a first wave with one cluster and one with the others, and
+/// `test`.
 pub(crate) fn campaigns() -> Vec<CampaignSettings> {
     read_campaigns(
         "campaigns:
@@ -355,7 +356,7 @@ pub(crate) fn campaigns() -> Vec<CampaignSettings> {
     .unwrap()
 }
 
-/// The newest report on a cluster, of a reconciler that applies it.
+/// The newest report on a cluster, from a reconciler that applies it.
 pub(crate) fn report(cluster: &str, state: &str, applied: char, wanted: u32) -> RolloutReport {
     serde_json::from_value(serde_json::json!({
         "id": "01JQ0000000000000000000000",

@@ -1,7 +1,7 @@
-//! Orders to campaigns on the page: who is shown the buttons, and the command that a button gives.
+//! Orders to campaigns on the page: who sees the buttons, and the command of each.
 //!
-//! The page decides with what GitHub said within the last minutes. The run that carries an order out asks GitHub again, and
-//! asks for the members of teams too: who is shown a button here is refused there where that changed.
+//! The page decides with GitHub's answers of the last minutes. The run that carries an order out asks GitHub
+//! again, for team members too. So it may refuse a person who still saw the button.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub enum CampaignButton {
 }
 
 impl CampaignButton {
-    /// The word for it in a form and in a command.
+    /// Its word in a form and in a command.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stop => "stop",
@@ -36,12 +36,12 @@ impl CampaignButton {
         [Self::Stop, Self::Resume].into_iter().find(|button| button.as_str() == word)
     }
 
-    /// The comment that asks for the same.
+    /// The equivalent comment.
     pub fn command(self, prefix: &str, campaign: &str) -> Option<String> {
         Some(format!("{prefix} {} {}", Verb::Campaign.word(), self.given(campaign, "")?))
     }
 
-    /// What follows the command's word in a comment that asks for the same; `None` where the reason cannot be in a command.
+    /// The arguments of the equivalent comment; `None` where a command cannot contain the reason.
     pub fn given(self, campaign: &str, reason: &str) -> Option<String> {
         let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
         let given = match self {
@@ -57,8 +57,8 @@ impl CampaignButton {
     }
 }
 
-/// Whether somebody may stop and resume a campaign of a repository, by their login and their right there. Nobody counts as
-/// a member of a team here: their own token does not say so.
+/// Whether a person may stop and resume a campaign of a repository, by their login and their right there.
+/// Team membership does not count here: a person's token does not show it.
 pub fn may_order(person: &Person, repository: u64, campaign: &CampaignProgress) -> bool {
     let permission = person.rights.get(&repository).copied().unwrap_or(Permission::None);
     let allowed =
@@ -83,7 +83,7 @@ mod tests {
             (stop, "fleet", "  wrong\r\n image ", Some("stop wrong image of fleet")),
             (stop, "fleet", "the rest of other", Some("stop the rest of other of fleet")),
             (resume, "fleet", "is not said", Some("resume of fleet")),
-            // A name that no settings can give a campaign.
+            // A name that settings cannot give a campaign.
             (stop, "fleet <1>", "", None),
             (resume, "a b", "", None),
         ] {

@@ -1,11 +1,12 @@
-//! Makes room: what a repository left that the App is no longer installed on, and what is too old to matter.
+//! Deletes the records of repositories that the App is no longer installed on, and records that are too old.
 //!
-//! *Expected flow.* Once in a while GitHub is asked where the App is installed. A repository of which something is
-//! kept and that is nowhere among them is absent; one that has been absent for [`ABSENT`] is forgotten, rows and
-//! mirror. One that cannot be forgotten now is tried again the next time, and stops no other.
+//! *Expected flow.* GitHub is asked from time to time where the App is installed. A repository with records
+//! that GitHub does not list is absent. After [`ABSENT`] its rows and its mirror are deleted. If that fails
+//! it is tried again the next time, and does not stop the others.
 //!
-//! *Guarantees.* A repository whose owner's list could not be read, or who suspended the App, is not absent. One
-//! that comes back in time loses nothing; one that comes back later is found again in GitHub and Git.
+//! *Guarantees.* A repository is not absent if its owner's list could not be read, or its owner suspended the
+//! App. A repository that returns in time loses nothing; one that returns later is read again from GitHub and
+//! Git.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,10 +19,10 @@ use capstan_ports::{
     Clock, CodeHostError, Installations, KeptRepository, MirrorError, MirrorShelf, RecordsError, Retention,
 };
 
-/// How long what belongs to a repository is kept once it is absent.
+/// How long the records of an absent repository are kept.
 const ABSENT: SignedDuration = SignedDuration::from_hours(12);
 
-/// Makes room.
+/// Deletes what is no longer needed.
 pub struct Housekeeping {
     /// Where the App is installed.
     pub host: Arc<dyn Installations>,
@@ -31,11 +32,11 @@ pub struct Housekeeping {
     pub mirrors: Arc<dyn MirrorShelf>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// How long records are kept that are only looked up.
+    /// How long records are kept that only serve look-ups.
     pub keep: SignedDuration,
 }
 
-/// What went.
+/// What was deleted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Forgotten {
     /// Repositories, by GitHub's id.
@@ -44,10 +45,10 @@ pub struct Forgotten {
     pub rows: u64,
 }
 
-/// Why nothing, or not everything, went.
+/// Why nothing, or only a part, was deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum HousekeepingError {
-    /// GitHub does not say where the App is installed.
+    /// GitHub does not list the installations.
     #[error(transparent)]
     Host(#[from] CodeHostError),
     /// The records fail.
@@ -59,7 +60,7 @@ pub enum HousekeepingError {
 }
 
 impl Housekeeping {
-    /// Makes room every `every`, until cancelled.
+    /// Deletes every `every`, until cancelled.
     pub async fn run(&self, every: Duration, stop: &CancellationToken) {
         loop {
             if let Err(error) = self.make_room().await {
@@ -75,10 +76,10 @@ impl Housekeeping {
         }
     }
 
-    /// Forgets what may go now.
+    /// Deletes what may be deleted now.
     ///
     /// # Errors
-    /// GitHub does not answer, or the records fail; what went before that is gone.
+    /// GitHub does not answer, or the records fail; what was deleted before that stays deleted.
     pub async fn make_room(&self) -> Result<Forgotten, HousekeepingError> {
         let now = self.clock.now();
         let rows = self.records.forget_before(now - self.keep).await?;
@@ -106,7 +107,7 @@ impl Housekeeping {
         Ok(Forgotten { repositories, rows })
     }
 
-    /// The rows last: they are what is found absent again where the mirror cannot go.
+    /// The rows last: if the mirror cannot be deleted, they show the repository as absent the next time.
     async fn forget(&self, repository: u64) -> Result<(), HousekeepingError> {
         self.mirrors.remove(repository).await?;
         Ok(self.records.forget_repository(repository).await?)
@@ -149,11 +150,11 @@ impl Housekeeping {
 #[derive(Debug, Default)]
 struct Installed {
     repositories: BTreeSet<u64>,
-    /// Installations whose repositories could not be asked for.
+    /// Installations whose repositories GitHub did not list.
     unreadable: BTreeSet<u64>,
 }
 
-/// What is kept of repositories that the App is certainly not installed on.
+/// The records of repositories that the App is certainly not installed on.
 fn absent(kept: &[KeptRepository], installed: &Installed) -> BTreeSet<u64> {
     kept.iter()
         .filter(|repository| !installed.repositories.contains(&repository.id))

@@ -1,15 +1,16 @@
-//! People who sign in to look at the pages.
+//! People who sign in to see the pages.
 //!
-//! *Expected flow.* [`Visitors::begin`] sends somebody to GitHub with a state and a proof key, which they carry in a
-//! sealed cookie; [`Visitors::finish`] believes them when they come back with the same state, and gives them a
-//! session; [`Visitors::recognise`] says for each request who they are and what they may do.
+//! *Expected flow.* [`Visitors::begin`] redirects a person to GitHub with a state and a proof key (PKCE),
+//! which a sealed cookie keeps. [`Visitors::finish`] checks that they return with the same state, and gives
+//! them a session. [`Visitors::recognise`] says for each request who they are and what they may do.
 //!
-//! *Guarantees.* What a person may see is what GitHub says that their own token may see, asked anew every few minutes.
-//! The token is nowhere but in the sealed cookie and in memory. A session ends after eight hours, when GitHub takes the
-//! token back, and when they sign out of this process; where GitHub does not answer, nobody sees anything.
+//! *Guarantees.* A person sees what their own GitHub token may see, which is checked again every few minutes.
+//! The token is only in the sealed cookie and in memory. A session ends after eight hours, when GitHub
+//! revokes the token, or when they sign out of this process. While GitHub does not answer, nobody sees
+//! anything.
 //!
-//! *Why not in the database?* A cookie that only the bot can open needs no table, no housekeeping and no second place
-//! where tokens lie. What it cannot do is end on other processes of the same bot before its time.
+//! *Why not in the database?* A cookie that only the bot can open needs no table, no housekeeping and no
+//! second place for tokens. Its limit: signing out does not reach other processes of the same bot.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -31,34 +32,34 @@ use capstan_ports::{Clock, Permission, Sight, SignIn, SignInError};
 
 /// How long a session lasts.
 pub const SESSION: SignedDuration = SignedDuration::from_hours(8);
-/// How long somebody may take at GitHub.
+/// How long a sign-in at GitHub may take.
 pub const BEGINNING: SignedDuration = SignedDuration::from_mins(10);
-/// How long an answer of GitHub's about somebody's rights is believed.
+/// How long GitHub's answer about a person's rights is used.
 const BELIEVED: SignedDuration = SignedDuration::from_mins(3);
-/// Codes that GitHub is asked about at once for one address: strangers can begin a sign-in and make codes up, and each
-/// costs a call.
+/// Codes of one address that are exchanged at GitHub at the same time: strangers can begin a sign-in and
+/// invent codes, and each costs a call.
 const EXCHANGES_OF_ONE: usize = 4;
-/// And for all.
+/// The same for all addresses.
 const EXCHANGES: usize = 64;
-/// Sign-ins that are remembered as answered. Of one that is forgotten before its time GitHub is asked once more.
+/// Finished sign-ins that are remembered. If one is forgotten too early, GitHub is asked once more.
 const SPENT: usize = 10_000;
-/// People whose rights are remembered at once.
+/// People whose rights are cached.
 const REMEMBERED: usize = 10_000;
-/// Sessions that are remembered as ended before their time. Where there are more, those that are as old as the first of them
-/// end too: whoever holds such a one signs in once more.
+/// Sessions that ended early and are remembered. With more, all sessions that expire as early as the first of
+/// them end too, and their owners sign in again.
 const ENDED: usize = 10_000;
 
 const BEGUN: &str = "page-sign-in";
 const HELD: &str = "page-session";
 
-/// Somebody who has signed in.
+/// A person who has signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     /// Their login.
     pub login: String,
     /// What they may do, by GitHub's id of the repository.
     pub rights: BTreeMap<u64, Permission>,
-    /// What the forms that they are shown carry.
+    /// The token in the forms that they are shown.
     pub form_token: String,
     session: String,
 }
@@ -69,7 +70,7 @@ impl Person {
         Sight::Repositories(self.rights.keys().copied().collect())
     }
 
-    /// Whether they may have things done in a repository.
+    /// Whether they have write permission for a repository.
     pub fn may_write(&self, repository: u64) -> bool {
         self.rights.get(&repository).is_some_and(|right| *right >= Permission::Write)
     }
@@ -78,18 +79,18 @@ impl Person {
 /// A sign-in that has begun.
 #[derive(Debug)]
 pub struct Begun {
-    /// Where to go.
+    /// The address to go to.
     pub url: Url,
-    /// What to carry there and back, sealed.
+    /// The sealed cookie of the sign-in.
     pub cookie: String,
 }
 
 /// A sign-in that has ended well.
 #[derive(Debug)]
 pub struct Finished {
-    /// The session, sealed.
+    /// The sealed cookie of the session.
     pub cookie: String,
-    /// Where they wanted to go.
+    /// The page that they wanted to see.
     pub next: String,
     /// Who they are.
     pub login: String,
@@ -98,10 +99,10 @@ pub struct Finished {
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
 pub enum NotSignedIn {
-    /// The cookie of the beginning is missing, old or not ours, or the state is another.
+    /// The cookie of the beginning is missing, expired or not ours, or the state differs.
     #[error("the sign-in did not start here, or started too long ago")]
     NotBegun,
-    /// GitHub is being asked about others from the same address, or about very many.
+    /// Too many codes are being exchanged, from the same address or in total.
     #[error("too many people are signing in at once")]
     Crowded,
     /// GitHub.
@@ -146,25 +147,25 @@ pub struct Visitors {
 }
 
 impl Visitors {
-    /// Nobody is known yet.
+    /// Starts without any known person.
     ///
-    /// `public` is any address under which browsers reach the pages: what forms say of where they come from is held
-    /// against it, because a proxy may call this server otherwise.
+    /// `public` is any address under which browsers reach the pages. Forms must come from there; it is a
+    /// parameter because a proxy may use another address for this server.
     pub fn new(sign_in: Arc<dyn SignIn>, key: SealingKey, clock: Arc<dyn Clock>, public: &Url) -> Self {
         let origin = public.origin().ascii_serialization();
         let (exchanges, known, ended) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self { sign_in, key, clock, origin, exchanges, known, ended }
     }
 
-    /// Where pages are shown from, as browsers say it: `https://capstan.example`.
+    /// The origin of the pages, as browsers send it: `https://capstan.example`.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Sends somebody to GitHub; `next` is where they want to go afterwards.
+    /// Redirects a person to GitHub; `next` is the page that they wanted to see.
     ///
     /// # Errors
-    /// Without randomness there is no state that nobody guesses.
+    /// Without randomness there is no unguessable state.
     pub fn begin(&self, next: &str) -> Result<Begun, NotSignedIn> {
         let (state, proof_key) = (random_text()?, random_text()?);
         let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, proof_key.as_bytes()));
@@ -174,11 +175,11 @@ impl Visitors {
         Ok(Begun { url, cookie: self.seal(BEGUN, &beginning)? })
     }
 
-    /// Believes somebody who comes back from GitHub; `from` is the address that they come from. GitHub is asked once for
-    /// what was begun once: whoever makes codes up has to begin anew for each.
+    /// Finishes the sign-in of a person who returns from GitHub; `from` is their address. GitHub is asked
+    /// only once for each sign-in: whoever guesses codes has to begin a new one for each.
     ///
     /// # Errors
-    /// Where they did not begin here, too many come back at once, or GitHub does not know the code.
+    /// They did not begin here, too many return at once, or GitHub does not know the code.
     pub async fn finish(
         &self,
         from: IpAddr,
@@ -191,7 +192,7 @@ impl Visitors {
         if !same || beginning.until < self.clock.now() {
             return Err(NotSignedIn::NotBegun);
         }
-        // Nobody waits in a line here: a line is as long as strangers make it.
+        // There is no queue here: strangers could make it any length.
         let mut place = self.place(from, state, beginning.until)?;
         let token = match self.sign_in.exchange(code, &SecretString::from(beginning.proof_key)).await {
             Err(error) if !error.is_over() => return Err(error.into()),
@@ -228,7 +229,7 @@ impl Visitors {
         Ok(Place { exchanges: &self.exchanges, state: state.to_owned(), until, is_spent: false })
     }
 
-    /// Who a session's cookie belongs to; `None` where they have to sign in.
+    /// The person of a session's cookie; `None` where they have to sign in.
     ///
     /// # Errors
     /// GitHub does not answer.
@@ -249,8 +250,8 @@ impl Visitors {
         Ok(Some(person))
     }
 
-    /// Who a session's cookie belongs to, without asking GitHub anything: nothing is known of what they may see, but
-    /// whoever holds a session can end it, whether GitHub answers or not.
+    /// The person of a session's cookie, without asking GitHub. What they may see is unknown, but they can
+    /// always end their session.
     pub fn holder(&self, cookie: &str) -> Option<Person> {
         let Session { id, login, form_token, .. } = self.held(cookie, self.clock.now())?;
         Some(Person { login, rights: BTreeMap::new(), form_token, session: id })
@@ -263,7 +264,7 @@ impl Visitors {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).note(until, person.session.clone());
     }
 
-    /// A session that goes on.
+    /// A session that has not ended.
     fn held(&self, cookie: &str, now: Timestamp) -> Option<Session> {
         let session: Session = self.open(HELD, cookie)?;
         (session.until >= now && !self.has_ended(&session, now)).then_some(session)
@@ -303,18 +304,18 @@ impl Visitors {
     }
 }
 
-/// Sessions that were ended before their time.
+/// Sessions that ended early.
 #[derive(Default)]
 struct EndedSessions {
-    /// Until when each would go on at most, and its id.
+    /// When each would have expired, and its id.
     sessions: BTreeSet<(Timestamp, String)>,
-    /// All that would go on until then at most have ended: so many were ended that they are no longer told apart.
+    /// All sessions that expire by then have ended: too many to remember each.
     all_until: Option<Timestamp>,
 }
 
 impl EndedSessions {
     fn note(&mut self, until: Timestamp, session: String) {
-        // Sign-outs of one session at once take one place.
+        // Repeated sign-outs of one session take one place.
         if self.sessions.iter().any(|(_, id)| *id == session) {
             return;
         }
@@ -336,15 +337,15 @@ impl EndedSessions {
     }
 }
 
-/// The codes that GitHub is asked about, by the state of their sign-in.
+/// The codes that are exchanged, by the state of their sign-in.
 #[derive(Default)]
 struct Exchanges {
     going_on: HashMap<String, IpAddr>,
-    /// Sign-ins that GitHub has answered, and until when they would be good.
+    /// Sign-ins that GitHub has answered, and when they expire.
     spent: HashMap<String, Timestamp>,
 }
 
-/// A code that GitHub is asked about now.
+/// A code that is exchanged now.
 struct Place<'a> {
     exchanges: &'a Mutex<Exchanges>,
     state: String,
@@ -368,7 +369,8 @@ impl Drop for Place<'_> {
     }
 }
 
-/// What one party has of addresses: of IPv6 64 bits tell networks apart, and the rest is anybody's choice there.
+/// The part of an address that identifies one party: of IPv6 the 64 bits of the network, since the rest can
+/// be chosen freely.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
@@ -376,7 +378,7 @@ fn network_of(address: IpAddr) -> IpAddr {
     }
 }
 
-/// 32 random bytes in base64url: what nobody guesses.
+/// 32 random bytes in base64url, which cannot be guessed.
 pub fn random_text() -> Result<String, NotSignedIn> {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).map_err(|_| NotSignedIn::NoRandomness)?;
@@ -437,7 +439,7 @@ mod tests {
             let (cookie, state) = (cookie.clone(), state.clone());
             Box::pin(async move { visitors.finish(from, &cookie, &state, "made-up").await })
         };
-        // One that was begun once is asked about once, whoever brings it.
+        // A sign-in is asked about once, from any address.
         let mut first = come_back("192.0.2.1", &begun[0]);
         assert!(first.as_mut().now_or_never().is_none());
         assert!(matches!(come_back("192.0.2.9", &begun[0]).await, Err(NotSignedIn::Crowded)));
@@ -450,10 +452,10 @@ mod tests {
         }
         let mut honest = come_back("192.0.2.2", &begun[4]);
         assert!(honest.as_mut().now_or_never().is_none(), "it is asked about");
-        // A state that was not given to that browser costs nothing.
+        // A state of another browser costs no call.
         let stolen = (begun[5].0.clone(), begun[4].1.clone());
         assert!(matches!(come_back("192.0.2.3", &stolen).await, Err(NotSignedIn::NotBegun)));
-        // Whoever goes away makes room.
+        // A request that is dropped makes room.
         drop(waiting);
         assert!(come_back("192.0.2.1", &begun[5]).now_or_never().is_none());
     }
@@ -491,7 +493,7 @@ mod tests {
         assert!(matches!(second, Err(NotSignedIn::NotBegun)), "{second:?}");
     }
 
-    /// Whoever signs in and out again and again makes nobody's ended session good again, and takes no more memory.
+    /// Repeated sign-ins and sign-outs neither revive an ended session nor take more memory.
     #[test]
     fn sessions_that_ended_are_remembered_up_to_a_bound_and_none_of_them_comes_back() {
         let session = |until: i64| Session {
@@ -502,7 +504,7 @@ mod tests {
             until: Timestamp::from_second(until).unwrap(),
         };
         let mut ended = EndedSessions::default();
-        // Each would have gone on for another hour at most.
+        // Each would have lasted another hour at most.
         let end = |ended: &mut EndedSessions, until: i64| {
             ended.note(Timestamp::from_second(until + 3_600).unwrap(), session(until).id);
         };

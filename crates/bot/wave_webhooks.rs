@@ -1,11 +1,12 @@
-//! Webhooks that say whether a wave of a campaign is well: who may be asked, when, and what came of it.
+//! Webhooks that say whether a wave of a campaign is healthy: which may be asked, when, and their answers.
 //!
-//! *Expected flow*: a run finds a wave that waits for its webhook alone ([`WaveWebhooks::heard`]); the question is put
-//! outside of the run ([`WaveWebhooks::ask`]), and the repository's job is asked for again once there is an answer. The
-//! next run takes it, and notes it where campaigns are noted. *Guarantees*: nobody is asked but hosts that whoever runs
-//! Capstan names, for the sake of the repositories that are named with them; silence, trouble and words that nobody
-//! understands count as nothing, and are asked about again, ever more seldom; an answer is taken once. *Assumption*:
-//! what is known here goes with the process, so that a webhook may be asked twice: `question` is the same then.
+//! *Expected flow*: a run finds a wave that waits only for its webhook ([`WaveWebhooks::heard`]). The
+//! question is sent outside of the run ([`WaveWebhooks::ask`]), and the repository's job is queued again once
+//! there is an answer. The next run takes the answer and records it with the campaign. *Guarantees*: only
+//! hosts that the operator of Capstan lists are asked, for the repositories listed with them. No answer, an
+//! error or an unknown answer counts as nothing, and the webhook is asked again at growing intervals. An
+//! answer is used once. *Assumption*: this state ends with the process, so a webhook may be asked twice, with
+//! the same `question`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,16 +28,16 @@ use capstan_ports::{
     WebhookCall, WebhookResult,
 };
 
-/// So many are asked at once.
+/// Questions at the same time.
 const AT_ONCE: usize = 16;
 /// The wait before the second question.
 const FIRST_WAIT: Duration = Duration::from_mins(1);
-/// The waits for one that answers `pending`, and for one that does not answer.
+/// The waits after `pending`, and after no answer.
 const PENDING: Doubling = Doubling::new(FIRST_WAIT, Duration::from_mins(5));
 const SILENCE: Doubling = Doubling::new(FIRST_WAIT, Duration::from_mins(30));
-/// What nobody asked about for so long is forgotten.
+/// A question that nobody asked about for so long is forgotten.
 const FORGOTTEN: SignedDuration = SignedDuration::from_hours(2);
-/// So many characters of a message are kept.
+/// Characters kept of a message.
 const LONGEST_MESSAGE: usize = 200;
 
 /// A host that may be asked.
@@ -44,9 +45,9 @@ const LONGEST_MESSAGE: usize = 200;
 pub struct WebhookHost {
     /// The host, with its port where that is not the scheme's own.
     pub host: String,
-    /// The repositories for whose sake.
+    /// The repositories that may use it.
     pub repositories: Vec<Glob>,
-    /// What signs questions to it.
+    /// The secret that signs questions to it.
     pub secret: SecretString,
 }
 
@@ -56,7 +57,7 @@ pub struct WebhookParts {
     pub port: Arc<dyn WaveWebhook>,
     /// Who may be asked.
     pub hosts: Vec<WebhookHost>,
-    /// Whom to tell that a repository is worth another look.
+    /// Queues a repository's job.
     pub jobs: Arc<dyn Jobs>,
     /// The time.
     pub clock: Arc<dyn Clock>,
@@ -72,7 +73,7 @@ struct Shared {
     entries: Mutex<HashMap<Wave, Entry>>,
 }
 
-/// A wave as it stands: one that is another one is asked about anew.
+/// The state of a wave: a wave with another state is asked about again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Wave {
     /// The repository's id.
@@ -83,14 +84,14 @@ pub struct Wave {
     pub release: String,
     /// The wave's name.
     pub wave: String,
-    /// A fingerprint of its clusters, and of whom is asked.
+    /// A fingerprint of its clusters, and of the webhook.
     pub state: String,
 }
 
-/// What is asked; the JSON that webhooks get, with the id and the time of each call.
+/// The question: the JSON that webhooks get, besides the id and the time of each call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// The same for as long as the wave stands as it does.
+    /// Identifies the question; the same as long as the wave's state is the same.
     pub question: String,
     /// `owner/name`
     pub repository: String,
@@ -109,7 +110,7 @@ pub struct Question {
 pub struct AskedCluster {
     /// Its folder.
     pub cluster: String,
-    /// The pull request of Capstan's that brought the release; `null` where none did.
+    /// The pull request of Capstan's that upgraded it; `null` where there is none.
     pub pull_request: Option<u64>,
     /// The commit of its merge.
     pub merge_commit: Option<String>,
@@ -126,11 +127,11 @@ struct Call<'a> {
 /// What is known of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// Nothing: it is to be asked now. With the question, where it was asked before.
+    /// No answer: ask now. With the question, if it was asked before.
     Due(Option<Arc<Question>>),
     /// It answered.
     Said(WebhookWord),
-    /// It has said nothing that counts.
+    /// It gave no answer that counts.
     Silent {
         /// Why, as a part of a sentence.
         why: String,
@@ -153,7 +154,7 @@ enum Last {
 }
 
 impl WaveWebhooks {
-    /// Asks these.
+    /// Asks these hosts.
     pub fn new(parts: WebhookParts) -> Self {
         for result in ["pass", "fail", "pending", "none"] {
             count(result, 0);
@@ -161,7 +162,7 @@ impl WaveWebhooks {
         Self(Arc::new(Shared { parts, slots: Semaphore::new(AT_ONCE), entries: Mutex::default() }))
     }
 
-    /// Whether a repository may have that webhook asked; with what the question is signed then.
+    /// Whether a repository may ask that webhook; the secret that signs its questions.
     ///
     /// # Errors
     /// Why not, as a part of a sentence.
@@ -178,7 +179,7 @@ impl WaveWebhooks {
         found.map(|found| &found.secret).ok_or_else(|| refused(url))
     }
 
-    /// What is known of a wave's webhook; an answer is given once.
+    /// What is known of a wave's webhook; an answer is returned once.
     pub fn heard(&self, wave: &Wave, url: &WebhookUrl) -> Heard {
         let now = self.0.parts.clock.now();
         let mut entries = self.0.lock();
@@ -202,7 +203,7 @@ impl WaveWebhooks {
         }
     }
 
-    /// Puts a question; says what stands meanwhile.
+    /// Sends a question; returns the state until its answer.
     pub fn ask(
         &self,
         wave: Wave,
@@ -311,7 +312,7 @@ impl Errand {
     }
 }
 
-/// What stands of an answer.
+/// The state after an answer.
 fn last(answer: Result<WebhookAnswer, String>, tries: u32, now: Timestamp) -> Last {
     let said = |message: &str| match in_a_line(message) {
         message if message.is_empty() => String::new(),
@@ -333,7 +334,7 @@ fn last(answer: Result<WebhookAnswer, String>, tries: u32, now: Timestamp) -> La
     Last::Silent { why: format!("{why}; Capstan asks again at {shown}"), next }
 }
 
-/// A stranger's text, on one line, without what would end the code or the sentence that it stands in.
+/// An untrusted text on one line, without characters that would end its code span or sentence.
 fn in_a_line(message: &str) -> String {
     let mut line = String::new();
     for word in message.split(|letter: char| letter.is_whitespace() || letter.is_control()) {

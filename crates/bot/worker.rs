@@ -1,8 +1,8 @@
 //! The workers: each takes a job from the queue, brings its repository up to date, keeps its claim alive.
 //!
-//! *Guarantees*: one repository never stops another: a job has a deadline, a panic ends its job and nothing else, a
-//! worker that ends is replaced, and one installation never has all workers of a process for long: of two workers, the
-//! second may be its guest while nobody else waits, and is taken away from a job that stays for longer than a guest may.
+//! *Guarantees*: one repository never stops another. A job has a deadline, a panic ends only its job, and a
+//! worker that ends is replaced. One installation never occupies all workers of a process for long: the last
+//! worker serves it as a guest only while no other waits, and a guest's job has a shorter deadline.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,38 +23,38 @@ const LEASE: Duration = Duration::from_secs(60);
 const IDLE: Duration = Duration::from_secs(5);
 /// How long it takes to replace a worker: one that ends at once should not fill the log.
 const PAUSE: Duration = Duration::from_secs(1);
-/// What waits for the budget comes back after this at the soonest: a run reads before it writes, and several writes
-/// should be due by then.
+/// A job that waits for the budget is due after this at the soonest: a run reads before it writes, and
+/// several writes should be possible by then.
 const SHORTEST_PUT_OFF: Duration = Duration::from_secs(20);
-/// How long deliveries are known by their id: GitHub redelivers for three days.
+/// How long ids of deliveries are kept: GitHub redelivers for three days.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// How long a job may take that is the guest of the last worker.
+/// Deadline of a guest's job.
 const GUEST: Duration = Duration::from_secs(10);
 
-/// How many work, and how long a job may take.
+/// The number of workers, and how long a job may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Workforce {
     /// Workers of this process, at least one.
     pub workers: usize,
-    /// The deadline of a job: what it did stays, and it is put back.
+    /// The deadline of a job: its results stay, and it is queued again.
     pub deadline: Duration,
 }
 
 impl Workforce {
-    /// So many jobs of one installation are worked on at once: one worker is left for the others.
+    /// Jobs of one installation at the same time: one worker is left for the others.
     const fn per_installation(self) -> usize {
         if self.workers < 2 { 1 } else { self.workers - 1 }
     }
 
-    /// Whether the last worker takes guests of an installation that has its share: where the share is a single job, one
-    /// repository whose work takes long would hold up all others of its installation.
+    /// Whether the last worker takes guests of an installation that has its share. Where the share is a
+    /// single job, one slow repository would hold up all others of its installation.
     const fn takes_guests(self) -> bool {
         self.workers == 2
     }
 }
 
-/// The repositories whose work took longer than it may: no guests until it ends in time once.
+/// The repositories whose last job exceeded its deadline: no guests until one is in time.
 #[derive(Debug, Clone, Default)]
 struct Overlong(Arc<Mutex<BTreeSet<u64>>>);
 
@@ -73,12 +73,12 @@ impl Overlong {
     }
 }
 
-/// By when a job has to end.
+/// When a job has to end.
 #[derive(Debug, Clone, Copy)]
 pub enum Deadline {
-    /// What is not done then is a failure.
+    /// What is unfinished then is a failure.
     Job(Duration),
-    /// It has the worker as a guest: what is not done then waits for its installation's share.
+    /// The job is a guest: what is unfinished then waits for its installation's share.
     Guest(Duration),
 }
 
@@ -96,7 +96,7 @@ impl Deadline {
     }
 }
 
-/// When each worker was last seen to go on.
+/// When each worker last showed progress.
 #[derive(Clone)]
 pub struct Heartbeats {
     seen: Arc<Mutex<BTreeMap<usize, Instant>>>,
@@ -110,15 +110,16 @@ impl Default for Heartbeats {
 }
 
 impl Heartbeats {
-    /// A worker is dead or stuck that has not been seen for so long: it is seen every few seconds, at work or idle.
+    /// A worker without progress for so long is dead or stuck: a live one reports every few seconds, at work
+    /// or idle.
     const SILENCE: Duration = Duration::from_secs(90);
 
-    /// Of workers whose time is told by that.
+    /// Measures time with that clock.
     pub fn timed_by(now: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
         Self { seen: Arc::default(), now: Arc::new(now) }
     }
 
-    /// A worker goes on.
+    /// Records progress of a worker.
     pub fn beat(&self, worker: usize) {
         let now = (self.now)();
         self.seen().insert(worker, now);
@@ -128,10 +129,10 @@ impl Heartbeats {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether every worker goes on.
+    /// Whether every worker makes progress.
     ///
     /// # Errors
-    /// How many do not, and for how long the one that was silent longest, as a sentence without a full stop.
+    /// How many do not, and the longest silence, as a sentence without a full stop.
     pub fn check(&self) -> Result<(), String> {
         let now = (self.now)();
         let silent: Vec<Duration> = self
@@ -151,8 +152,8 @@ impl Heartbeats {
     }
 }
 
-/// Works until cancelled; a job in hand is finished as far as the caller lets it, and taken again by
-/// the next process otherwise. A worker that panics is replaced, and its job fails.
+/// Works until cancelled. The current job is finished if the caller waits for it; otherwise the next process
+/// repeats it. A worker that panics is replaced, and its job fails.
 pub async fn work(
     ports: &Ports,
     jobs: &Arc<dyn Jobs>,
@@ -200,11 +201,11 @@ pub async fn work(
     }
 }
 
-/// One of those that take jobs.
+/// One worker.
 struct Worker {
     ports: Ports,
     jobs: Arc<dyn Jobs>,
-    /// What records call its process.
+    /// The name of its process in the records.
     name: String,
     number: usize,
     workforce: Workforce,
@@ -240,7 +241,7 @@ impl Worker {
         }
     }
 
-    /// A job within its installation's share; where there is none, a guest.
+    /// A job within its installation's share; if there is none, a guest.
     async fn claim(&self) -> Result<Option<(ClaimedJob, Deadline)>, RecordsError> {
         let (most, deadline) = (self.workforce.per_installation(), self.workforce.deadline);
         if let Some(job) = self.jobs.claim(&self.name, LEASE, most).await? {
@@ -253,7 +254,7 @@ impl Worker {
         Ok(guest.map(|job| (job, Deadline::Guest(GUEST.min(deadline)))))
     }
 
-    /// [`perform`], in a task of its own, so that a panic is the job's and not the worker's.
+    /// [`perform`] in a task of its own, so that a panic ends the job and not the worker.
     async fn perform(&self, job: &ClaimedJob, deadline: Deadline) -> Result<(), RecordsError> {
         let (ports, jobs, claimed) = (self.ports.clone(), Arc::clone(&self.jobs), job.clone());
         let mut task = tokio::spawn(async move { perform(&ports, &jobs, &claimed, deadline).await });
@@ -279,19 +280,19 @@ impl Worker {
     }
 }
 
-/// Whether a job ended by its deadline.
+/// Whether a job met its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timely {
     /// It did, well or not.
     Yes,
-    /// It was ended.
+    /// It was cancelled.
     No,
 }
 
-/// Does one job and records how it ended.
+/// Does one job and records its result.
 ///
 /// # Errors
-/// The queue could not record it; the lease runs out and the job is taken again.
+/// The queue could not record it; the lease expires and the job is taken again.
 pub async fn perform(
     ports: &Ports,
     jobs: &Arc<dyn Jobs>,
@@ -303,7 +304,7 @@ pub async fn perform(
     let span = tracing::info_span!("job", repository = %job.name, outcome = tracing::field::Empty);
     let ended = CancellationToken::new();
     let (in_time, guard) = (ports.for_job(&ended), ended.drop_guard());
-    // All of a job is one large future: on the heap, so that nobody who awaits it needs as much stack.
+    // A job's future is large: on the heap it does not grow the stack of those that await it.
     let running = Box::pin(run(&in_time, jobs, job));
     let result = tokio::select! {
         result = tokio::time::timeout(deadline.length(), running).instrument(span.clone()) => result,
@@ -329,13 +330,14 @@ pub async fn perform(
             tracing::info!(repository = %job.name, duration_ms, "repository is checked again soon");
             jobs.put_off(job, "GitHub is still computing, or another write came first").await?;
         }
-        // Nothing failed: there is no more to be asked just now. A person's word begins the job again before.
+        // Nothing failed: the budget is used up for now. A person's request starts the job earlier.
         Ok(Ok(Synced::Partly(error)) | Err(error)) if error.budget().is_some() => {
             let wait = error.budget().unwrap_or_default().max(SHORTEST_PUT_OFF);
             tracing::info!(repository = %job.name, duration_ms, wait_ms = wait.as_millis(), error = %error, "repository waits for the budget of GitHub requests");
             jobs.put_off_for(job, &error.to_string(), wait).await?;
         }
-        // What is wrong with one must not make the others wait: any event begins the job again, as if it had been done.
+        // A problem with one item must not delay the others: any event starts the job again, as if it had
+        // succeeded.
         Ok(Ok(Synced::Partly(error))) => {
             tracing::warn!(repository = %job.name, duration_ms, error.kind = error.kind(), error = %error, "part of a repository could not be brought up to date");
             jobs.put_off(job, &error.to_string()).await?;
@@ -364,7 +366,7 @@ pub async fn perform(
     Ok(Timely::Yes)
 }
 
-/// How a job ended, in a word.
+/// A job's result, in a word.
 const fn outcome<T>(result: &Result<Result<Synced, SyncError>, T>) -> &'static str {
     match result {
         Ok(Ok(Synced::Done)) => "done",
@@ -375,7 +377,7 @@ const fn outcome<T>(result: &Result<Result<Synced, SyncError>, T>) -> &'static s
     }
 }
 
-/// Tells on the pull requests of a job that ended without a word that it did, as far as GitHub can be asked.
+/// Reports on the pull requests of a job that ended without any report, as far as GitHub answers.
 async fn tell(ports: &Ports, job: &ClaimedJob, reason: &str) {
     let telling = async {
         match ports.host.repository(job.installation, &job.name).await {
@@ -393,15 +395,15 @@ async fn tell(ports: &Ports, job: &ClaimedJob, reason: &str) {
     }
 }
 
-/// Also, when time alone changes something.
+/// Runs the job; also returns when it must run again without an event.
 async fn run(
     ports: &Ports,
     jobs: &Arc<dyn Jobs>,
     job: &ClaimedJob,
 ) -> Result<(Synced, Option<Timestamp>), SyncError> {
     match ports.host.repository(job.installation, &job.name).await {
-        // Its name was given to another repository, which has a job of its own: this one is found again
-        // under its new name by the next event or resync.
+        // Its name now belongs to another repository, which has a job of its own. The next event or resync
+        // finds this one under its new name.
         Ok(repository) if repository.id != job.repository => {
             tracing::warn!(repository = %job.name, id = job.repository, "the name belongs to another repository now");
             Ok((Synced::Done, None))
@@ -415,7 +417,7 @@ async fn run(
             }
             Ok((synced, afterwards.look_again))
         }
-        // Removed from the installation, or deleted: nothing is left to do.
+        // Removed from the installation, or deleted: there is nothing to do.
         Err(CodeHostError::NotFound { .. }) => Ok((Synced::Done, None)),
         Err(error) => Err(error.into()),
     }
@@ -435,10 +437,10 @@ async fn keep_alive(jobs: &Arc<dyn Jobs>, job: &ClaimedJob) {
     }
 }
 
-/// Asks that every repository of every installation be looked at: what webhooks did not bring is found.
+/// Queues a job for every repository of every installation: it finds what webhooks missed.
 ///
 /// # Errors
-/// GitHub does not list them, or the queue does not take them.
+/// GitHub does not list them, or the queue fails.
 pub async fn resync(ports: &Ports, jobs: &Arc<dyn Jobs>, cause: Cause) -> Result<usize, SyncError> {
     let mut asked = 0;
     let mut failure = None;
@@ -448,7 +450,8 @@ pub async fn resync(ports: &Ports, jobs: &Arc<dyn Jobs>, cause: Cause) -> Result
         }
         let repositories = match ports.host.repositories(installation.id).await {
             Ok(repositories) => repositories,
-            // One owner's trouble (suspended just now, an address that may not call) is not the others'.
+            // A problem of one owner (suspended just now, an address that is not allowed) does not affect the
+            // others.
             Err(
                 error @ (CodeHostError::Forbidden { .. }
                 | CodeHostError::NotFound { .. }

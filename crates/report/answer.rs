@@ -17,7 +17,7 @@ use super::standing::{hold_in_words, override_in_words};
 use super::state::{Mood, ProposalState};
 use super::{headline, tables};
 
-/// For somebody who may not.
+/// For a person who may not use commands here.
 pub fn refusal(command: &str) -> Answer {
     let text = format!(
         "{} was not carried out: it needs write permission in this repository. Ask somebody with that permission to comment it.\n",
@@ -26,7 +26,7 @@ pub fn refusal(command: &str) -> Answer {
     Answer::refused(Refusal::MayNot, &text)
 }
 
-/// For somebody who may not use that command there.
+/// For a person who may not use that command there.
 pub fn denied(command: &str, why: &Denied) -> Answer {
     let command = code(command, 200);
     let text = match why {
@@ -42,7 +42,7 @@ pub fn denied(command: &str, why: &Denied) -> Answer {
     Answer::refused(Refusal::MayNot, &text)
 }
 
-/// For a decision that has no place to stand in; `why` and `instead` are parts of a sentence.
+/// For a decision that cannot be stored anywhere; `why` and `instead` are parts of a sentence.
 pub fn not_noted(command: &str, why: &str, instead: &str) -> Answer {
     let text = format!(
         "{} was not carried out: Capstan would record it in the dashboard issue, and {}. Instead: {}.\n",
@@ -53,7 +53,7 @@ pub fn not_noted(command: &str, why: &str, instead: &str) -> Answer {
     Answer::refused(Refusal::NotNoted, &text)
 }
 
-/// For somebody whose comment was edited, by themselves or by others.
+/// For a comment that its author or another person edited.
 pub fn edited_refusal(prefix: &str) -> Answer {
     let text = format!(
         "This comment was not carried out: it was edited later, so its text may not be its author's. Write {} in a new comment.\n",
@@ -62,7 +62,7 @@ pub fn edited_refusal(prefix: &str) -> Answer {
     Answer::refused(Refusal::NotObeyed, &text)
 }
 
-/// For somebody who asked for a branch to be written anew and had not seen what came to it since.
+/// For a `retarget` by a person who has not seen the newest pushes to the branch.
 pub fn unseen_refusal(command: &str, branch: &str, pushes: &[Push]) -> Answer {
     const NAMED: usize = 5;
     let who =
@@ -85,7 +85,7 @@ pub fn unseen_refusal(command: &str, branch: &str, pushes: &[Push]) -> Answer {
     Answer::refused(Refusal::NotObeyed, &text)
 }
 
-/// The same where GitHub does not tell what came to the branch.
+/// The same where GitHub does not list the pushes to the branch.
 pub fn untold_refusal(command: &str, branch: &str) -> Answer {
     let command = code(command, 200);
     let branch = code(branch, 300);
@@ -95,7 +95,7 @@ pub fn untold_refusal(command: &str, branch: &str) -> Answer {
     Answer::refused(Refusal::NotObeyed, &text)
 }
 
-/// What stands above a check while a run is at work: a button of it was pressed, by a person of that login.
+/// The note above a check while its run is in progress: the person of that login pressed a button of it.
 pub fn pressed_meanwhile(button: &str, by: &str) -> String {
     format!(
         "> {}, pressed by {}, is queued: it starts when the current run ends.",
@@ -104,13 +104,13 @@ pub fn pressed_meanwhile(button: &str, by: &str) -> String {
     )
 }
 
-/// The plan of one cluster, at length, where an answer shows so many.
+/// The full plan of one cluster, in an answer that shows `plans` of them.
 pub fn plan_answer(proposal: &Proposal<'_>, plans: usize) -> Answer {
-    // Something else may have been asked for in the same comment.
+    // The same comment may ask for something else too.
     Answer::told(visible_plan(proposal, (MAX_BODY - 5_000) / plans.max(1)))
 }
 
-/// A rule, explained: what it finds, why, how bad that is here.
+/// Explains a rule: what it finds, why, and its severity here.
 pub fn rule_answer(rule: &About, severities: &Severities) -> Answer {
     let id = rule.entry.id();
     let severity = match severities.of(rule.entry) {
@@ -128,22 +128,22 @@ pub fn rule_answer(rule: &About, severities: &Severities) -> Answer {
     ))
 }
 
-/// How one cluster stands.
+/// The state of one cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Status<'a> {
     /// The cluster.
     pub target: &'a str,
-    /// What kind of source it is told of.
+    /// The kind of source that the state is about.
     pub kind: &'a SourceKind,
     /// The state of its proposal.
     pub state: ProposalState,
-    /// Why it stands so, in sentences.
+    /// The reason for its state, in sentences.
     pub why: &'a str,
     /// Its upgrade, or why it has none.
     pub upgrade: Result<&'a Upgrade, &'a str>,
-    /// The pull request that carries it.
+    /// Its pull request.
     pub pull: Option<u64>,
-    /// What people decided by command.
+    /// Decisions made by command.
     pub decisions: &'a Decisions,
     /// Who approved, and what is missing: a sentence each.
     pub approvals: &'a [String],
@@ -210,7 +210,7 @@ fn conflict_at(kind: &str, name: &str, path: &FieldPath) -> String {
     code(&format!("{kind}/{name} {path}"), 300)
 }
 
-/// That conflicts with what that kind of source brings were settled.
+/// Says that conflicts with changes of that kind of source were settled.
 pub fn settled(target: &str, kind: &SourceKind, all: &[SettledConflict]) -> Answer {
     const NAMED: usize = 20;
     let target = code(target, 200);
@@ -232,7 +232,7 @@ pub fn settled(target: &str, kind: &SourceKind, all: &[SettledConflict]) -> Answ
     ))
 }
 
-/// That a conflict was not settled, and which there are.
+/// Says that a conflict was not settled, and lists those that exist.
 pub fn not_settled(command: &str, target: &str, why: &Unsettled<'_>) -> Answer {
     const NAMED: usize = 20;
     let (what, conflicts) = match why {
@@ -269,7 +269,8 @@ pub fn refused(cluster: &str, sentence: &str, refusal: Refusal) -> Answer {
     Answer::refused(refusal, &sentence_about(cluster, sentence))
 }
 
-/// How one cluster stands: why, a sentence, with the way to what its state means where nothing can be looked at.
+/// The state of one cluster and its reason, with the page that explains the state where there is no pull
+/// request to open.
 pub fn standing_answer(cluster: &str, state: ProposalState, why: &str) -> Answer {
     match state.mood() {
         Mood::Open | Mood::Good => about(cluster, why),
@@ -277,7 +278,7 @@ pub fn standing_answer(cluster: &str, state: ProposalState, why: &str) -> Answer
     }
 }
 
-/// A sentence about one cluster, which its pull request shows.
+/// A sentence about one cluster that its pull request shows too.
 pub fn shown(cluster: &str, sentence: &str) -> Answer {
     Answer::shown(sentence_about(cluster, sentence))
 }

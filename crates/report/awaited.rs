@@ -4,7 +4,8 @@ use super::preflight::not_enrolled;
 use super::rollout::as_wished;
 use capstan_live::agent::{Awaited, RolloutState};
 
-/// Why a cluster that the management cluster of that name and UID claims is not offered its next step yet, as sentences.
+/// Why a cluster is not offered its next step yet, as sentences; `name` and `uid` are its management
+/// cluster's.
 pub fn awaited_in_words(awaited: Awaited<'_>, name: &str, uid: &str) -> String {
     let report = match awaited {
         Awaited::Enrolment => {

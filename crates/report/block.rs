@@ -3,9 +3,9 @@
 //! Anyone with write access can edit a body. A block counts only if its code matches, and only for the
 //! repository and proposal it was made for; otherwise the proposal is read from its commits.
 //!
-//! A proposal's branch may have one pull request after the other, so a block names its own as soon as that has a number,
-//! and counts for no other. What is written when the pull request is opened cannot name it: such a block tells what is
-//! offered, and holds no decision.
+//! A branch can have several pull requests, one after the other. So a block names its own pull request and
+//! counts for no other. The block of a pull request that is being opened cannot name a number yet: it says
+//! what is offered, and holds no decision.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -19,11 +19,11 @@ use capstan_plan::upgrade::Retarget;
 const HEAD: &str = "<details><summary>Capstan's record</summary>";
 pub(super) const FENCE: &str = "```capstan-record";
 const EXPLAINED: &str = "Written and read by Capstan; an edit here is ignored.";
-/// Codes of a block that are looked at.
+/// Codes of a block that are compared.
 const CODES: usize = 4;
 
-/// Capstan's own keys for blocks, derived from secrets that outlive the database. Each block is authenticated
-/// with all of them and believed for any one: so one secret may change, or be lost, and no decision with it.
+/// Capstan's own keys for blocks, derived from secrets that outlive the database. Each block carries a code
+/// for each key, and one match is enough. So one secret may change or be lost without losing a decision.
 #[derive(Clone)]
 pub struct BlockKey(Vec<[u8; 32]>);
 
@@ -68,17 +68,17 @@ fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
     Sha256::new().chain_update(block.map(|b| b ^ 0x5c)).chain_update(inner).finalize().into()
 }
 
-/// Who closed the proposal, where Capstan did.
+/// Who closed the proposal, if Capstan did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClosedBy {
     /// Capstan: nothing was left to do.
     Capstan,
-    /// Capstan, because a person asked for it: what was offered is declined.
+    /// Capstan, because a person asked for it: the offer is declined.
     Person,
 }
 
-/// One of the clusters that share a pull request, as its block tells of it.
+/// One of the clusters that share a pull request, as its block records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockPart {
     /// The cluster.
@@ -87,12 +87,12 @@ pub struct BlockPart {
     pub place: BlockPlace,
     /// Whether somebody asked for `retarget`.
     pub retarget: Retarget,
-    /// What people decided about it by command.
+    /// Decisions about it made by command.
     pub decisions: Decisions,
 }
 
 impl BlockPart {
-    /// What is noted of a cluster that stays out.
+    /// The record of a cluster that the pull request leaves out.
     pub fn left_out(target: Target, decisions: Decisions) -> Self {
         Self { target, place: BlockPlace::LeftOut, retarget: Retarget::default(), decisions }
     }
@@ -101,25 +101,25 @@ impl BlockPart {
 /// Whether a shared pull request brings a cluster's changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockPlace {
-    /// It does.
+    /// The pull request brings its changes.
     Carried,
-    /// It stays out, and what was decided about it has no other place to stand in.
+    /// The pull request leaves it out, and its decisions have no other place.
     LeftOut,
 }
 
-/// What a pull request offered before something newer took its place in it.
+/// What a pull request offered before a newer offer replaced it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviousOffer {
     /// What was offered.
     pub source: SourceState,
-    /// When something else took its place.
+    /// When the newer offer replaced it.
     pub until: jiff::Timestamp,
 }
 
-/// So many of them are told; the oldest are forgotten first.
+/// Previous offers kept in a block; the oldest are dropped first.
 const MOST_PREVIOUS: usize = 10;
 
-/// What a pull request whose block is `known` has offered before `next`, the oldest first.
+/// What the pull request with block `known` offered before `next`, the oldest first.
 pub fn previous_offers(
     known: Option<&Block>,
     next: &SourceState,
@@ -128,7 +128,7 @@ pub fn previous_offers(
     let Some(block) = known else { return Vec::new() };
     let mut previous = block.previous.clone();
     if block.source.source() != next.source() {
-        // To the second: a text's length must not hang on the moment that it was written.
+        // To the second: the length of a text must not depend on the moment it was written.
         let until = jiff::Timestamp::from_second(now.as_second()).unwrap_or(now);
         previous.push(PreviousOffer { source: block.source.clone(), until });
     }
@@ -149,25 +149,25 @@ pub struct Block {
     pub source: SourceState,
     /// What was written.
     pub plan: PlanDigest,
-    /// Digest of the body's visible text as Capstan wrote it, so that a person's additions stay until
-    /// there is something new to say.
+    /// Digest of the visible text as Capstan wrote it. While it is the same, the body and a person's
+    /// additions are not touched.
     pub text: String,
     /// Whether somebody asked for `retarget`: it holds as long as the proposal does.
     pub retarget: Retarget,
-    /// What people decided by command.
+    /// Decisions made by command.
     pub decisions: Decisions,
     /// Whether Capstan made it a draft.
     pub drafted: Drafted,
-    /// The title that Capstan wrote last; `None` in what an earlier Capstan wrote.
+    /// The title that Capstan wrote last; `None` in a block of an earlier version of Capstan.
     pub title: Option<TitleDigest>,
-    /// What was done for the settings beside the pull request.
+    /// What Capstan did in the sidebar, as the settings ask.
     pub sidebar: Sidebar,
     /// Set when Capstan closes the pull request.
     pub closed_by: Option<ClosedBy>,
     /// The clusters of a group that share the pull request; empty where it is one cluster's own.
     pub parts: Vec<BlockPart>,
-    /// In the body that a group's is opened with: the pull request before it, which tells what was declined until this
-    /// one does.
+    /// In the body that a group's pull request is opened with: the previous pull request, whose block holds
+    /// the declined offers until this one has a number.
     pub after: Option<u64>,
     /// What it offered before, the oldest first.
     pub previous: Vec<PreviousOffer>,
@@ -250,7 +250,7 @@ struct Payload {
 }
 
 impl Block {
-    /// The block as Markdown, to stand at the end of a body.
+    /// The block as Markdown, for the end of a body.
     pub fn render(&self, key: &BlockKey) -> String {
         let payload = Payload {
             repository: self.repository,
@@ -272,9 +272,9 @@ impl Block {
         seal(&serde_json::to_string(&payload).unwrap_or_default(), key)
     }
 
-    /// Reads the block in the body of the pull request `number`; `None` where there is none, it was tampered with, or it
-    /// was made for another repository, pull request, target or kind of source. Without the number in it, it holds no
-    /// decision.
+    /// Reads the block in the body of the pull request `number`. `None` if there is no block, it was changed,
+    /// or it is for another repository, pull request, target or kind of source. A block without a number
+    /// holds no decision.
     pub fn read(
         body: &str,
         key: &BlockKey,
@@ -301,10 +301,10 @@ impl Block {
             text: payload.text,
             retarget: if payload.retarget && is_bound { Retarget::Allowed } else { Retarget::Refused },
             decisions: if is_bound { payload.decisions } else { Decisions::default() },
-            // What is opened as a draft is so by Capstan.
+            // Capstan made every draft that it opened.
             drafted: if payload.drafted { Drafted::ByCapstan } else { Drafted::No },
             title: TitleDigest::noted(&payload.title),
-            // What it is opened with is written before anything stands beside it.
+            // The first body is written before the sidebar is filled.
             sidebar: if is_bound { payload.sidebar } else { Sidebar::default() },
             closed_by: payload.closed_by.filter(|_| is_bound),
             parts: payload.parts.into_iter().map(|part| part.read(is_bound)).collect::<Option<_>>()?,
@@ -314,15 +314,15 @@ impl Block {
     }
 }
 
-/// What Capstan noted, as Markdown to stand at the end of a body: folded, with a code for each key.
+/// What Capstan recorded, as Markdown for the end of a body: folded, with a code for each key.
 pub(super) fn seal(json: &str, key: &BlockKey) -> String {
-    // One line of ASCII: what is not, and the backtick that could end the fence, is escaped.
+    // One line of ASCII: other characters are escaped, and so is the backtick, which could end the fence.
     let json = ascii(json);
     let codes = key.codes(json.as_bytes()).collect::<Vec<_>>().join("\n");
     format!("\n{HEAD}\n\n{EXPLAINED}\n\n{FENCE}\n{json}\n{codes}\n```\n\n</details>\n")
 }
 
-/// What was noted in a body; `None` where it has no such note, or somebody changed it.
+/// The record in a body; `None` if there is none or somebody changed it.
 pub(super) fn unseal<'b>(body: &'b str, key: &BlockKey) -> Option<&'b str> {
     let (_, after) = body.rsplit_once(FENCE)?;
     let mut lines = after.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -332,7 +332,7 @@ pub(super) fn unseal<'b>(body: &'b str, key: &BlockKey) -> Option<&'b str> {
     codes.any(|code| own.iter().any(|own| equal(code.as_bytes(), own.as_bytes()))).then_some(json)
 }
 
-/// Whether a body ends with such a note, and nothing was written into it or below it.
+/// Whether a body ends with such a record, and nothing was written into it or below it.
 pub(super) fn ends_sealed(body: &str) -> bool {
     let Some((_, after)) = body.rsplit_once(HEAD) else { return false };
     let lines: Vec<&str> = after.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -340,12 +340,12 @@ pub(super) fn ends_sealed(body: &str) -> bool {
     codes.len() <= CODES && codes.iter().all(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The body without what was noted at its end.
+/// The body without the record at its end.
 pub(super) fn strip(body: &str) -> &str {
     body.rsplit_once(HEAD).map_or(body, |(visible, _)| visible)
 }
 
-/// How much room decisions take in a block, in bytes: all of the block has to fit into a body.
+/// Bytes that decisions take in a block: the whole block has to fit into a body.
 pub fn room_for(decisions: &Decisions) -> usize {
     if decisions.is_empty() {
         return 0;
@@ -353,17 +353,17 @@ pub fn room_for(decisions: &Decisions) -> usize {
     ascii(&serde_json::to_string(decisions).unwrap_or_default()).len() + 20
 }
 
-/// The same of one of the clusters that share a pull request, with what was decided about it.
+/// The same for one of the clusters that share a pull request, with its decisions.
 pub fn room_for_part(part: &BlockPart) -> usize {
     ascii(&serde_json::to_string(&PartPayload::of(part)).unwrap_or_default()).len() + 1
 }
 
-/// The same of all of them.
+/// The same for all of them.
 pub(super) fn room_for_parts(parts: &[BlockPart]) -> usize {
     parts.iter().map(room_for_part).sum::<usize>() + 20
 }
 
-/// The same of what was offered before.
+/// The same for previous offers.
 pub(super) fn room_for_previous(previous: &[PreviousOffer]) -> usize {
     let room = |one: &PreviousOffer| {
         ascii(&serde_json::to_string(&PreviousPayload::of(one)).unwrap_or_default()).len() + 1
@@ -371,7 +371,7 @@ pub(super) fn room_for_previous(previous: &[PreviousOffer]) -> usize {
     previous.iter().map(room).sum::<usize>() + 20
 }
 
-/// The same of what was done for the settings.
+/// The same for the sidebar.
 pub(super) fn room_for_sidebar(sidebar: &Sidebar) -> usize {
     if sidebar.is_empty() {
         return 0;
@@ -379,12 +379,12 @@ pub(super) fn room_for_sidebar(sidebar: &Sidebar) -> usize {
     ascii(&serde_json::to_string(sidebar).unwrap_or_default()).len() + 20
 }
 
-/// Compares without telling by its time where the first difference is.
+/// Compares in constant time.
 pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |different, (x, y)| different | (x ^ y)) == 0
 }
 
-/// JSON in letters that end neither a fence nor a tag, and mention nobody.
+/// JSON in characters that end neither a fence nor a tag, and mention nobody.
 pub(super) fn ascii(json: &str) -> String {
     use std::fmt::Write as _;
 
@@ -534,7 +534,7 @@ pub(super) mod tests {
         let group = Block { parts, ..block("group://gauss") };
         let read = |block: &Block| Block::read(&block.render(&key), &key, 7, 12, &id("group://gauss"));
         assert_eq!(read(&group), Some(group.clone()));
-        // One that names no pull request tells who shares it, and holds no decision.
+        // A block without a pull request number names the clusters that share it, and holds no decision.
         let opened = Block { pull_request: None, after: Some(9), ..group };
         let told = read(&opened).unwrap();
         assert_eq!(told.after, Some(9));
@@ -563,7 +563,7 @@ pub(super) mod tests {
         assert_eq!(Block::read(&body.replace("v22", "v23"), &before, 7, 12, &id("gauss/peu01")), None);
     }
 
-    /// What a pull request is opened with can be copied into the next one of the same branch.
+    /// The text that a pull request is opened with can be copied into the next one of the same branch.
     #[test]
     fn a_block_that_names_no_pull_request_decides_nothing() {
         let key = BlockKey::derive(b"secret");

@@ -14,7 +14,7 @@ use capstan_plan::proposal::{
 };
 use capstan_plan::upgrade::{Basis, MachineCount, Retarget, Upgrade};
 
-/// What a proposal's text is made from.
+/// The content of a proposal's text.
 #[derive(Debug, Clone, Copy)]
 pub struct Proposal<'a> {
     /// The upgrade.
@@ -23,26 +23,26 @@ pub struct Proposal<'a> {
     pub source: &'a SourceState,
     /// What was written.
     pub plan: &'a PlanDigest,
-    /// Where a release comes from, where that is another repository.
+    /// The repository that the release comes from, if it is another one.
     pub origin: Option<&'a ReleasesOrigin>,
-    /// What slash-commands begin with: `/capstan`.
+    /// The prefix of slash-commands: `/capstan`.
     pub command_prefix: &'a str,
-    /// Whether it was made under `retarget`.
+    /// Whether somebody asked for `retarget`.
     pub retarget: Retarget,
-    /// What people decided by command.
+    /// Decisions made by command.
     pub decisions: &'a Decisions,
     /// Whether Capstan made it a draft.
     pub drafted: Drafted,
-    /// The management cluster whose reconciler reports on this cluster, by its name.
+    /// The name of the management cluster whose reconciler reports on this cluster.
     pub reporter: Option<&'a str>,
-    /// How it stands with what the settings ask for beside it.
+    /// State of the sidebar that the settings ask for.
     pub sidebar: &'a SidebarStanding,
     /// What the pull request offered before, the oldest first.
     pub previous: &'a [PreviousOffer],
 }
 
-/// The whole body: visible text and folded block, within GitHub's limit. `pull_request` is its number, where it has
-/// one yet; `title` is that which Capstan wrote last.
+/// The whole body, within GitHub's limit: visible text and folded block. `pull_request` is its number, if it
+/// has one yet; `title` is the title that Capstan wrote last.
 pub fn proposal_body(
     proposal: &Proposal<'_>,
     repository: u64,
@@ -71,7 +71,7 @@ pub fn proposal_body(
     approvals_above(proposal.decisions) + &visible + &origin(proposal.origin) + &block.render(key)
 }
 
-/// Where the release comes from. It is no part of the text that decides whether a body is up to date: the
+/// Where the release comes from. This is not part of the text that decides whether a body is up to date: the
 /// other repository moves without the release changing.
 pub(super) fn origin(origin: Option<&ReleasesOrigin>) -> String {
     origin.map_or_else(String::new, |origin| {
@@ -87,7 +87,7 @@ pub fn text_digest(visible: &str) -> String {
 
 /// What people see. The block needs room of its own, so this is kept well below the limit.
 pub fn visible_text(proposal: &Proposal<'_>) -> String {
-    // A target's id may be 4,096 bytes long, and six times that once escaped in the block.
+    // A target's id has up to 4,096 bytes, and six times as many when it is escaped in the block.
     let block = 4_096
         + 6 * proposal.upgrade.target.path().len().min(4_096)
         + room_for(proposal.decisions)
@@ -118,10 +118,10 @@ pub(super) fn offered_before(previous: &[PreviousOffer]) -> String {
     format!("\n### Offered here before\n\n{rows}")
 }
 
-/// So many names are told of what GitHub does not take.
+/// Names listed of those that GitHub rejected.
 const MOST_REFUSED: usize = 10;
 
-/// What GitHub does not take of what the settings ask for beside the pull request.
+/// What GitHub rejected of the sidebar that the settings ask for.
 pub(super) fn refused(sidebar: &SidebarStanding) -> String {
     let refused = &sidebar.refused;
     let named = |what: &'static str, names: &[String]| -> Vec<String> {
@@ -149,7 +149,7 @@ pub(super) fn refused(sidebar: &SidebarStanding) -> String {
     )
 }
 
-/// The same without what to do next, for an answer to a comment.
+/// The same without the next steps, for an answer to a comment.
 pub(super) fn visible_plan(proposal: &Proposal<'_>, limit: usize) -> String {
     let mut page = Page::new(limit);
     page.push(&summary(proposal));
@@ -236,7 +236,7 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
     text
 }
 
-/// How many machines are replaced, and where some go for good how many those are.
+/// How many machines are replaced, and how many are deleted, if any are.
 pub(super) fn machine_rows(upgrade: &Upgrade) -> String {
     let (replaced, lost) = (MachineCount::replaced(&upgrade.rollouts), MachineCount::lost(&upgrade.rollouts));
     let row = |what: &str, number| format!("| Will be {what} | {} |\n", tables::machines(number));
@@ -248,7 +248,7 @@ pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
     let upgrade = proposal.upgrade;
     let source = proposal.source.source();
     let kind = &upgrade.brought_by();
-    // Only releases can be asked for by name.
+    // Only releases can be named in a command.
     let asked = match source.release() {
         Some(_) if values::brought(upgrade).is_some() => String::new(),
         Some(release) => format!(" --to {}", shell_word(release.as_str())),

@@ -160,7 +160,7 @@ fn a_body_keeps_githubs_limit_and_says_what_it_left_out() {
     big.findings.truncate(500);
     big.rollouts.truncate(500);
     big.notes.truncate(500);
-    // As much as the settings may ask for, in letters that take most room in the record.
+    // The longest values that the settings allow, in the characters that take most room in the record.
     let labels: Vec<String> =
         (0..20).map(|number| format!("{number:02}{}", "\u{1f600}".repeat(48))).collect();
     let people: Vec<String> = (0..15).map(|number| format!("{number:02}{}", "x".repeat(198))).collect();
@@ -219,7 +219,7 @@ fn a_release_that_was_inferred_is_not_called_recorded() {
         "{body}"
     );
 
-    // The cluster is at the release that is offered: there is nothing to do but to write that down.
+    // The cluster is at the offered release already: the upgrade only records it.
     let found = Upgrade { from: inferred.to.clone(), changes: vec![], ..inferred };
     assert_eq!(title_of(&found), "Record gauss/peu01 at aws/v22.0.0");
     let body = body_of(&found);

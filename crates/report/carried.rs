@@ -1,5 +1,5 @@
-//! What the check of a proposal says of the upgrade that it carries, and that the difference of two trees cannot tell:
-//! how conflicts were settled, and what Capstan would have changed where people went on with the branch.
+//! What a proposal's check says of the upgrade itself and the difference of two trees cannot show: how
+//! conflicts were settled, and what people's commits on the branch changed.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use super::markdown::{Page, code, more, more_below};
 use super::step::step_in_words;
 use super::tables;
 
-/// The upgrades that a proposal carries, as they are planned now.
+/// The upgrades of a proposal, as they are planned now.
 #[derive(Debug, Clone, Default)]
 pub struct Carried {
-    /// One of each cluster of which there is something to say.
+    /// One for each cluster with something to report.
     pub upgrades: Vec<Arc<Upgrade>>,
-    /// Where people went on with the branch: the files that are something else than Capstan would make them.
+    /// Where people pushed to the branch: the files that differ from Capstan's.
     pub edited: Option<Vec<RepoPath>>,
 }
 
-/// Appends what is to be said, in at most `room` bytes.
+/// Appends these sections, in at most `room` bytes.
 pub(super) fn sections(page: &mut Page, carried: &Carried, room: usize) {
     let end = page.free().saturating_sub(room);
     for (at, upgrade) in carried.upgrades.iter().enumerate() {

@@ -3,10 +3,10 @@
 //! | concludes, first that fits | |
 //! |---|---|
 //! | failure | error findings that the base branch does not have (by rule, severity, object and path), or a live cluster rejects the change |
-//! | action required | the upgrade that it carries blocks, approvals of it are missing, Capstan itself failed or cannot read the settings, or a required preflight has no answer |
+//! | action required | the proposal's upgrade blocks, approvals of it are missing, Capstan itself failed or cannot read the settings, or a required preflight has no answer |
 //! | pending | a live cluster is being asked |
 //! | neutral | an advisory preflight has no answer; GitHub lets it pass |
-//! | success | else, also where nothing is touched |
+//! | success | otherwise, also if no cluster is touched |
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -29,7 +29,7 @@ use capstan_plan::verbs::Verb;
 use capstan_providers::Wanted;
 use serde::{Deserialize, Serialize};
 
-/// Annotations sent at most: four calls. The summary names all findings that fit, and counts the rest.
+/// Annotations sent at most: four calls. The summary names all findings that fit, and counts the others.
 const MAX_ANNOTATIONS: usize = 200;
 
 /// What one pull request does, judged.
@@ -41,52 +41,52 @@ pub struct Judged {
     pub findings: Vec<Finding>,
     /// What was judged.
     pub basis: MergeBasis,
-    /// Why the upgrade that it carries blocks now, a sentence each.
+    /// Why the proposal's upgrade blocks now, a sentence each.
     pub blocked: Vec<String>,
     /// What Capstan could not do, with an id to look it up.
     pub failed: Option<String>,
-    /// What has to be done by people before it may be merged.
+    /// What people have to do before the merge.
     pub gates: Vec<Gate>,
-    /// What a person should know: that the branch was edited, that a newer release waits.
+    /// What a person should know: the branch was edited, a newer release waits.
     pub notes: Vec<String>,
-    /// What the live clusters say, where there are reconcilers.
+    /// What the live clusters answer, where there are reconcilers.
     pub preflights: Vec<Preflight>,
-    /// What their silence counts for.
+    /// How missing answers count.
     pub preflight_mode: PreflightMode,
-    /// What the rules say of releases, where any differs.
+    /// What the rules find in releases, if any release differs.
     pub releases: JudgedReleases,
-    /// Which clusters they would be offered to.
+    /// Which clusters the releases would be offered to.
     pub outlook: Option<ReleaseOutlook>,
-    /// What it does through the inventory, schemas and templates.
+    /// What the pull request changes through the inventory, schemas and templates.
     pub inventory: Option<InventoryOutlook>,
-    /// Findings on the inventory, on the base branch and on what a merge would give.
+    /// Findings on the inventory: on the base branch, and on the merge result.
     pub inventory_findings: [Vec<Finding>; 2],
-    /// The upgrade that it carries, where it is a proposal and that tells something besides.
+    /// The proposal's upgrade, if the check has something to add about it.
     pub carried: Carried,
     /// What changed settings would change.
     pub settings: Option<SettingsOutlook>,
-    /// The head's files that differ from those that were judged, of [`annotated_files`].
+    /// Files of the head that differ from the judged ones, of [`annotated_files`].
     pub head_files: BTreeMap<RepoPath, HeadFile>,
 }
 
-/// Something that people have to do before a pull request may be merged: approve it, say.
+/// What people have to do before a pull request may be merged: approve it, for example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
     /// A few words that begin with a small letter or a number.
     pub title: String,
-    /// What is to be done, in sentences.
+    /// What to do, in sentences.
     pub why: String,
 }
 
 /// What was judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MergeBasis {
-    /// What a merge would give.
+    /// The merge result.
     #[default]
     Merge,
-    /// The head alone, because it conflicts with its base.
+    /// The head alone, because it conflicts with its base branch.
     HeadAlone,
-    /// All that a stack brings up to its head, which does not stand on the tip of the branch that the stack is for.
+    /// All changes of a stack up to this head, which is behind the tip of the branch that the stack is for.
     BehindTip,
 }
 
@@ -97,7 +97,7 @@ pub struct JudgedCluster {
     pub cluster: ClusterId,
     /// The verdict.
     pub judgement: Judgement,
-    /// Components of a provider set that are not at hand, and that nobody asked for yet.
+    /// Components of a provider set that are not fetched, and that no job asked for yet.
     pub unasked: Vec<Wanted>,
 }
 
@@ -108,16 +108,16 @@ pub struct Judgement {
     pub changes: Vec<Change>,
     /// Machines that will be replaced.
     pub rollouts: Vec<Rollout>,
-    /// What becomes of the services inside it.
+    /// Changes of the services inside it.
     #[serde(default)]
     pub services: Vec<JudgedService>,
     /// Findings on the base branch.
     pub before: Vec<Finding>,
-    /// Findings on what a merge would give.
+    /// Findings on the merge result.
     pub after: Vec<Finding>,
 }
 
-/// What is reported.
+/// The content of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
     /// The conclusion.
@@ -128,18 +128,18 @@ pub struct CheckReport {
     pub summary: String,
     /// Places in files.
     pub annotations: Vec<Annotation>,
-    /// Verbs that have a button.
+    /// Commands that have a button.
     pub buttons: Vec<Verb>,
 }
 
 /// Conclusion of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Conclusion {
-    /// Nothing stands against it.
+    /// Nothing prevents the merge.
     Success,
-    /// Nothing stands against it, but a live cluster has not said so. GitHub lets it pass.
+    /// Nothing prevents the merge, but a live cluster has not confirmed it. GitHub allows the merge.
     Neutral,
-    /// None yet: a live cluster is being asked.
+    /// No conclusion yet: a live cluster is being asked.
     Pending,
     /// It brings errors.
     Failure,
@@ -184,7 +184,7 @@ pub fn untouched() -> CheckReport {
     }
 }
 
-/// The report where the base branch's settings cannot be read, or the whole branch is beyond the limits.
+/// The report where the base branch's settings cannot be read, or the branch exceeds the limits.
 pub fn check_without_settings(problem: &FileError) -> CheckReport {
     let (title, trouble, cure, refusal) = if is_beyond_limits(problem) {
         (
@@ -215,7 +215,7 @@ pub fn check_without_settings(problem: &FileError) -> CheckReport {
     }
 }
 
-/// What the report on a pull request says that is judged by itself, because of what is wrong with the base branch.
+/// The note on a pull request that is judged by itself, because the base branch has this problem.
 pub fn judged_by_itself(problem: &FileError) -> String {
     if is_beyond_limits(problem) {
         return format!(
@@ -233,7 +233,7 @@ fn is_beyond_limits(problem: &FileError) -> bool {
     problem.rule == rules::TOO_LARGE
 }
 
-/// The findings that a change brings, and how many stood there before.
+/// The findings that a change brings, and how many the base branch has already.
 struct Brought {
     new: Vec<Finding>,
     older: usize,
@@ -250,7 +250,7 @@ impl Brought {
         brought.sort_out(before, after);
         brought.new.extend(judged.findings.iter().cloned());
         brought.new.extend(preflight::findings(&judged.preflights));
-        // What stands in a file that several clusters are made of is found with each of them.
+        // A finding in a file that several clusters use is found with each of them.
         let mut said = HashSet::new();
         brought.new.retain(|finding| {
             let place = finding.place.as_ref().map(ToString::to_string);
@@ -275,7 +275,7 @@ impl Brought {
     }
 }
 
-/// The files in which something will be annotated: what they are in the head decides on which line.
+/// The files that get annotations: their content in the head decides the lines.
 pub fn annotated_files(judged: &Judged) -> BTreeSet<RepoPath> {
     to_annotate(&Brought::by(judged).new).filter_map(|finding| finding.file().cloned()).collect()
 }
@@ -372,7 +372,7 @@ fn summary(judged: &Judged, brought: &Brought, annotated: usize) -> String {
     for note in judged.notes.iter().take(20) {
         page.push(&format!("> {}\n\n", prose(note, 900)));
     }
-    // What a finding says with its place is not said twice.
+    // A sentence that is a finding with its place already is not repeated.
     let beside = judged.blocked.iter().filter(|why| !new.iter().any(|finding| finding.says(why)));
     let rows: Vec<String> = beside.map(|why| format!("- {}\n", prose(why, 900))).collect();
     page.section(&blocked_head(), &rows, 8_000, |left| more_items(left, "reason", "reasons"));
@@ -439,7 +439,7 @@ fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
     judged_services::sections(page, &judgement.services, share.saturating_sub(used));
 }
 
-/// What is said of findings in files that are not annotated there.
+/// The note on findings in files that are not annotated.
 fn not_annotated(new: &[Finding], annotated: usize) -> String {
     let with_file = new.iter().filter(|finding| finding.file().is_some()).count();
     let left = with_file.saturating_sub(annotated);
@@ -457,7 +457,7 @@ fn not_annotated(new: &[Finding], annotated: usize) -> String {
     }
 }
 
-/// The findings that have a place in a file, errors first, as many as are annotated.
+/// Findings with a place in a file, errors first, up to the limit of annotations.
 fn to_annotate(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
     let mut errors_first: Vec<&Finding> =
         findings.iter().filter(|finding| finding.file().is_some()).collect();

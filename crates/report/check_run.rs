@@ -1,23 +1,23 @@
-//! Which check run carries a report: the one that is there, one that is gone on with or updated, or another one.
+//! Which check run carries a report: the existing one as it is, the existing one updated, or a new one.
 //!
-//! *Guarantees.* A run with a conclusion has all of its annotations, each once, also where a process was killed between
-//! two calls. Nothing is sent that stands there already, but where somebody wants it anew.
+//! *Guarantees.* A run with a conclusion has all of its annotations, each once, even if a process was killed
+//! between two calls. A report that GitHub has is not sent again, unless somebody asks for it.
 
 use super::fingerprint::ReportId;
 
 /// GitHub's id of a check run.
 pub type RunId = u64;
 
-/// What is known of the check runs on a head.
+/// What is known about the check runs on a head.
 #[derive(Debug, Clone, Copy)]
 pub struct RunFacts<'a> {
-    /// What is to be said.
+    /// The report.
     pub report: &'a ReportId,
-    /// In how many calls.
+    /// How many calls it takes.
     pub calls: Calls,
-    /// Whether somebody wants it said anew.
+    /// Whether somebody asked to report again.
     pub wish: RunWish,
-    /// The run that the records know: its id, and what it says.
+    /// The recorded run: its id, and its report.
     pub noted: Option<(RunId, &'a ReportId)>,
     /// The newest run that GitHub has.
     pub newest: Newest<'a>,
@@ -26,18 +26,18 @@ pub struct RunFacts<'a> {
 /// How many calls a report takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calls {
-    /// It is written whole or not at all.
+    /// The report is written whole or not at all.
     One,
     /// Its annotations come in parts.
     Several,
 }
 
-/// Whether somebody wants a report anew: a button, or GitHub's *re-run*.
+/// Whether somebody asked to report again, by a button or GitHub's *re-run*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunWish {
-    /// Nobody does.
+    /// Nobody did.
     AsItIs,
-    /// Somebody does.
+    /// Somebody did.
     Anew,
 }
 
@@ -48,24 +48,24 @@ pub enum Newest<'a> {
     NotAsked,
     /// There is none.
     Absent,
-    /// One that is still at work.
+    /// A run that is in progress.
     Running(RunId, &'a ReportId),
-    /// One with a conclusion.
+    /// A run with a conclusion.
     Concluded(RunId, &'a ReportId),
 }
 
-/// What becomes of a report.
+/// What to do with a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunDecision {
-    /// It depends on what GitHub has.
+    /// Ask GitHub first: it depends on the runs there.
     Ask,
-    /// That run says it.
+    /// That run has the report already.
     Keep(RunId),
-    /// A run that has some of its annotations gets the others.
+    /// Send the missing annotations to that run.
     Finish(RunId),
-    /// That run says it from now on.
+    /// Update that run.
     Update(RunId),
-    /// Another run says it.
+    /// Create a new run.
     Create,
 }
 
@@ -78,8 +78,7 @@ pub fn place(facts: &RunFacts<'_>) -> RunDecision {
     {
         return RunDecision::Keep(run);
     }
-    // What is sent once for each annotation is not sent before GitHub was asked what it has: of a process that was killed
-    // the records know less.
+    // Annotations must not be sent twice. After a kill the records may be behind, so GitHub is asked first.
     if newest == Newest::NotAsked && (noted.is_none() || report.is_annotated()) {
         return RunDecision::Ask;
     }
@@ -88,7 +87,7 @@ pub fn place(facts: &RunFacts<'_>) -> RunDecision {
             return RunDecision::Finish(run);
         }
         Newest::Concluded(run, says) if says == report => {
-            // One that somebody wants anew counts only where it was made since: it is not the one that is noted.
+            // With a request to report again, only a run created since then counts: not the recorded one.
             let is_since = noted.is_some_and(|(noted, says)| noted != run && *says == report.unfinished());
             if wish == RunWish::AsItIs || is_since {
                 return RunDecision::Keep(run);
@@ -96,7 +95,7 @@ pub fn place(facts: &RunFacts<'_>) -> RunDecision {
         }
         _ => {}
     }
-    // A run with a conclusion does not go back to work, which one that is sent in parts would have to.
+    // A completed run does not go back to work, which a report in several calls would require.
     let may_replace =
         |says: &ReportId| report.may_replace(says) && (calls == Calls::One || says.is_pending());
     match (noted, newest) {
@@ -119,7 +118,7 @@ pub fn place(facts: &RunFacts<'_>) -> RunDecision {
 mod tests {
     use super::*;
 
-    /// Reports, with one call or several, on a head with one noted run and one that GitHub has.
+    /// Reports, with one call or several, on a head with one recorded run and one on GitHub.
     #[test]
     fn a_report_is_said_once() {
         let id = |text: &str| ReportId::read(text);
@@ -131,29 +130,29 @@ mod tests {
         use RunDecision::{Ask, Create, Finish, Keep, Update};
         use RunWish::{Anew, AsItIs};
         for (at, (report, calls, wish, noted, newest, decision)) in [
-            // Nothing is known: GitHub is asked, and what stands there already is kept.
+            // Nothing is recorded: GitHub is asked, and a report that it has is kept.
             (&plain, One, AsItIs, None, NotAsked, Ask),
             (&plain, One, AsItIs, None, Absent, Create),
             (&plain, One, AsItIs, None, Concluded(7, &plain), Keep(7)),
             (&pending, One, AsItIs, None, Running(7, &pending), Keep(7)),
             (&plain, One, AsItIs, None, Running(7, &pending), Update(7)),
             (&plain, One, AsItIs, None, Concluded(7, &other_annotated), Create),
-            // What is noted is believed where no annotation could be sent twice.
+            // The record is enough where no annotation could be sent twice.
             (&plain, One, AsItIs, Some((7, &plain)), NotAsked, Keep(7)),
             (&plain, One, AsItIs, Some((7, &other)), NotAsked, Update(7)),
             (&pending, One, AsItIs, Some((7, &other)), NotAsked, Create),
             (&plain, One, AsItIs, Some((7, &annotated)), NotAsked, Create),
             (&annotated, One, AsItIs, Some((7, &plain)), NotAsked, Ask),
             (&annotated, One, AsItIs, Some((7, &plain)), Concluded(7, &plain), Update(7)),
-            // A process was killed after GitHub had it all, or a part.
+            // A process was killed after it sent all or a part.
             (&annotated, One, AsItIs, Some((7, &plain)), Concluded(8, &annotated), Keep(8)),
             (&annotated, Several, AsItIs, Some((7, &unfinished)), Running(8, &unfinished), Finish(8)),
             (&annotated, Several, AsItIs, Some((7, &unfinished)), Concluded(8, &annotated), Keep(8)),
             (&annotated, Several, AsItIs, None, Running(8, &unfinished), Finish(8)),
-            // In parts, only a run that is still at work can take them.
+            // In parts, only a run that is in progress can take them.
             (&annotated, Several, AsItIs, Some((7, &pending)), Running(7, &pending), Update(7)),
             (&annotated, Several, AsItIs, Some((7, &plain)), Concluded(7, &plain), Create),
-            // Somebody wants it anew.
+            // Somebody asked to report again.
             (&plain, One, Anew, Some((7, &plain)), NotAsked, Update(7)),
             (&plain, One, Anew, None, Concluded(7, &plain), Update(7)),
             (&annotated, One, Anew, Some((7, &annotated)), Concluded(7, &annotated), Create),

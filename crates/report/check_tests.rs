@@ -142,14 +142,14 @@ fn annotations_stand_where_the_head_has_the_line_and_each_once() {
     };
     let gone = Finding::new(rules::RENDER_FAILED, "It is the base branch's.")
         .place(Place::line_of(RepoPath::parse("shared/gone.yaml").unwrap(), 2));
-    // What two clusters share is found with both of them.
+    // A finding in a file that two clusters share is found with both.
     let clusters =
         vec![cluster("gauss/peu01", vec![at(3), at(2)]), cluster("gauss/peu02", vec![at(3), gone])];
     let mut judged = Judged { clusters, ..Judged::default() };
     let files: Vec<String> = annotated_files(&judged).iter().map(ToString::to_string).collect();
     assert_eq!(files, ["gauss/peu01/base/a.yaml", "shared/gone.yaml"]);
 
-    // The base branch brings a line above, and the second.
+    // The base branch adds a line above, and the second line.
     let head_files = [
         (
             "gauss/peu01/base/a.yaml",

@@ -1,4 +1,4 @@
-//! The body of a proposal that Capstan closes, or of which people decided something while it is left as it is.
+//! The body of a proposal that Capstan closes, or that has a new decision while the proposal is not updated.
 
 use super::block::strip;
 use super::markdown::{MAX_BODY_CHARACTERS, prose};
@@ -6,12 +6,12 @@ use super::merging::{APPROVAL_BY, APPROVED_BY, approvals_above};
 use super::standing::hold_in_words;
 use super::{Block, BlockKey, BlockPart};
 
-/// How much is told of the reason, in characters.
+/// Characters shown of the reason.
 const LONGEST_REASON: usize = 900;
 const CUT: &str = "\n\n… the rest does not fit here.\n";
 
-/// What stood there before, below the reason and above Capstan's record: at most GitHub's 65,536 characters.
-/// What does not fit of the old text goes, since people may have filled it to the limit; the reason and the
+/// The previous text, below the reason and above Capstan's record: at most GitHub's 65,536 characters. The
+/// old text is cut where it does not fit, since people may have filled it to the limit; the reason and the
 /// record stay.
 pub fn closed_body(before: &str, why: &str, record: Option<(&Block, &BlockKey)>) -> String {
     let reason = format!("> Closed by Capstan: {}\n\n", prose(why, LONGEST_REASON));
@@ -23,12 +23,12 @@ pub fn closed_body(before: &str, why: &str, record: Option<(&Block, &BlockKey)>)
     reason + &cut_to(visible, room) + "\n" + &record
 }
 
-/// What begins the line of a hold.
+/// The beginning of a hold's line.
 const ON_HOLD: &str = "> On hold by ";
 
-/// The same of one of several clusters, after its name.
+/// The same for one of several clusters, after its name.
 const ITS_HOLD: &str = "`: On hold by ";
-/// So many of them are told.
+/// Holds listed at most.
 const MOST_HOLDS: usize = 20;
 
 /// Who holds which of the clusters that share a pull request, a line each.
@@ -41,7 +41,7 @@ fn holds_above(parts: &[BlockPart]) -> String {
     held.take(MOST_HOLDS).collect()
 }
 
-/// What stood there before with another record, below who holds it and who approved it, where somebody does.
+/// The previous text with another record, below its holds and approvals, if any.
 pub fn decided_body(before: &str, record: (&Block, &BlockKey)) -> String {
     let (block, key) = record;
     let mut visible = strip(before);

@@ -1,4 +1,4 @@
-//! The pull requests that create and destroy clusters, as somebody asked for by command: title, body, commit.
+//! The pull requests that a command opens to create or destroy a cluster: title, body, commit.
 
 use capstan_model::ids::ClusterId;
 use capstan_model::object::ObjectId;
@@ -16,9 +16,9 @@ use super::markdown::{Page, code, code_cell, plain, prose};
 use super::pages::Refusal;
 use super::tables::finding_rows;
 
-/// Where the comment stands by which it was asked for: so that it is opened once for it.
+/// Marks the comment that asked for a pull request, so that it is opened once.
 const MARK: &str = "<!-- capstan-asked ";
-/// Well below GitHub's limit, so that people may add something.
+/// Well below GitHub's limit, so that people may add text.
 const LONGEST: usize = 60_000;
 
 /// Who asked for a pull request, and where.
@@ -28,13 +28,13 @@ pub struct AskedFor<'a> {
     pub by: &'a str,
     /// The issue or pull request.
     pub number: u64,
-    /// What it was asked for by, in a few letters: the comment's id.
+    /// Identifies the request, in a few letters: the comment's id.
     pub key: &'a str,
     /// Why, in their words.
     pub reason: Option<&'a str>,
 }
 
-/// What a pull request says.
+/// The text of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterPull {
     /// Its title.
@@ -45,7 +45,7 @@ pub struct ClusterPull {
     pub commit: String,
 }
 
-/// Whether a body is that of the pull request that was asked for by this.
+/// Whether a body is that of the pull request with this key.
 pub fn is_asked_for_by(body: &str, key: &str) -> bool {
     body.contains(&mark(key))
 }
@@ -95,7 +95,7 @@ pub fn creation_pull(
     ClusterPull { title, body: page.finish() + "\n" + &mark(asked.key), commit }
 }
 
-/// The pull request that has a cluster deleted.
+/// The pull request that deletes a cluster.
 pub fn retirement_pull(retired: &RetiredCluster, asked: AskedFor<'_>) -> ClusterPull {
     let title = format!("Destroy {}", plain(retired.cluster.as_str(), 120));
     let mut page = Page::new(LONGEST);
@@ -131,7 +131,7 @@ pub fn retirement_pull(retired: &RetiredCluster, asked: AskedFor<'_>) -> Cluster
     ClusterPull { title, body: page.finish() + "\n" + &mark(asked.key), commit }
 }
 
-/// The answer where a pull request was opened, or is there.
+/// The answer where a pull request was opened, or exists already.
 pub fn cluster_pull_answer(cluster: &ClusterId, number: u64, is_new: IsNew) -> Answer {
     let cluster = code(cluster.as_str(), 300);
     match is_new {
@@ -142,16 +142,16 @@ pub fn cluster_pull_answer(cluster: &ClusterId, number: u64, is_new: IsNew) -> A
     }
 }
 
-/// Whether a pull request was opened for who asks.
+/// Whether the pull request was opened by this command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IsNew {
     /// It was.
     Yes,
-    /// One was there.
+    /// It existed already.
     No,
 }
 
-/// The answer where nothing is done about a cluster; the reason may have several lines.
+/// The answer where a cluster is left as it is; the reason may have several lines.
 pub fn not_done(cluster: &ClusterId, why: &str, refusal: Refusal) -> Answer {
     let lines: Vec<&str> = why.lines().filter(|line| !line.is_empty()).collect();
     let cluster = code(cluster.as_str(), 300);
@@ -190,7 +190,7 @@ fn section(page: &mut Page, head: &str, rows: &[String]) {
     page.section(head, rows, budget, |left| format!("\n… and {left} more.\n"));
 }
 
-/// `3 machines`; as far as Git tells.
+/// `3 machines`, as far as Git shows.
 fn machines(pools: &[Rollout]) -> String {
     let known: u64 = pools.iter().filter_map(|pool| pool.machines.map(u64::from)).sum();
     let unknown = pools.iter().any(|pool| pool.machines.is_none());

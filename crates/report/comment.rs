@@ -1,7 +1,8 @@
-//! The comment that answers commands: an answer a command, folded where it is long, cut where GitHub's limit ends it.
+//! The comment that answers commands: one answer a command, folded where it is long, cut at GitHub's limit.
 //!
-//! GitHub refuses a body of more than 65,536 characters, and whoever asked would hear nothing at all. So each answer has
-//! its fair share of the room, and what is cut ends at the end of a line, with every fence and fold closed that it opened.
+//! GitHub refuses a body of more than 65,536 characters, and the author would get no answer at all. So each
+//! answer has its fair share of the room. A cut is at the end of a line, and closes the fences and folds that
+//! are open there.
 
 use capstan_model::wording::count;
 use capstan_plan::command::CommentId;
@@ -12,14 +13,14 @@ use super::pages::Refusal;
 const MARKER: &str = "<!-- capstan-answer:";
 const BETWEEN: &str = "\n---\n\n";
 
-/// So many lines of a comment are read without a press; what is beyond is folded.
+/// Lines of a comment that are visible without a click; the following ones are folded.
 const OPEN_LINES: usize = 40;
-/// A paragraph that stays outside of a fold has at most so many.
+/// Lines of a paragraph that stays outside of a fold.
 const LEAD_LINES: usize = 8;
-/// What is said of what was cut takes at most so many bytes.
+/// Bytes of the note about what was cut.
 const ROOM_TO_SAY: usize = 64;
 
-/// What is said to one command: a piece for each cluster that it was about, or one.
+/// The answer to one command: one piece for each cluster that the command is about, or a single one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer(Vec<Piece>);
 
@@ -32,26 +33,26 @@ struct Piece {
 /// What a piece says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
-    /// Something that stands nowhere else.
+    /// Information that is shown nowhere else.
     This,
-    /// Something that the pull request shows by itself, in its check or in its description.
+    /// Information that the pull request shows too, in its check or in its description.
     WhatShows,
     /// Why something was not done.
     Refusal,
 }
 
 impl Answer {
-    /// Says this Markdown, which ends a line, of something that was done or told.
+    /// A piece of Markdown, which ends a line, about something that was done or found.
     pub fn told(text: impl Into<String>) -> Self {
         Self::piece(text.into(), Says::This)
     }
 
-    /// The same of something that the pull request which it is about shows, in its check or in its description.
+    /// The same, where the pull request shows it too, in its check or in its description.
     pub fn shown(text: impl Into<String>) -> Self {
         Self::piece(text.into(), Says::WhatShows)
     }
 
-    /// Says why something was not done, with the way to the page that explains it.
+    /// Why something was not done, with the page that explains it.
     pub fn refused(refusal: Refusal, text: &str) -> Self {
         Self::piece(refusal.after(text), Says::Refusal)
     }
@@ -61,7 +62,7 @@ impl Answer {
         if is_nothing { Self::default() } else { Self(vec![Piece { text, says }]) }
     }
 
-    /// The same, told where it is not refused: nothing else shows it.
+    /// The same, as information that is shown nowhere else, if it is not a refusal.
     #[must_use]
     pub fn nowhere_else(mut self) -> Self {
         let shown = self.0.iter_mut().filter(|piece| piece.says == Says::WhatShows);
@@ -76,7 +77,7 @@ impl Answer {
         self
     }
 
-    /// The same with a text behind it, which is part of the last piece.
+    /// The same with a text after its last piece.
     #[must_use]
     pub fn with(mut self, text: &str) -> Self {
         match self.0.last_mut() {
@@ -86,22 +87,22 @@ impl Answer {
         self
     }
 
-    /// Whether nothing is said.
+    /// Whether there is no piece.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether nothing was done of what was asked for.
+    /// Whether everything that was asked for was refused.
     pub fn is_refusal(&self) -> bool {
         !self.0.is_empty() && self.0.iter().all(|piece| piece.says == Says::Refusal)
     }
 
-    /// Whether all of it is what the pull request shows.
+    /// Whether the pull request shows all of it.
     pub fn is_shown(&self) -> bool {
         self.0.iter().all(|piece| piece.says == Says::WhatShows)
     }
 
-    /// All of it, however long.
+    /// All of it, whatever its length.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.0.iter().map(|piece| piece.text.as_str()).collect();
         texts.join("\n")
@@ -114,8 +115,8 @@ impl FromIterator<Self> for Answer {
     }
 }
 
-/// A comment that answers `comment`: the answers one below the other, and a hidden marker by which it is found again
-/// when the database is lost. It is never longer than GitHub takes.
+/// A comment that answers `comment`: the answers one below the other, and a hidden marker that finds it after
+/// the database was lost. It never exceeds GitHub's limit.
 pub fn answer_comment(comment: CommentId, answers: &[Answer]) -> String {
     let marked = match comment {
         CommentId::Comment(id) => id.to_string(),
@@ -145,14 +146,14 @@ pub fn answer_comment(comment: CommentId, answers: &[Answer]) -> String {
     text + &marker
 }
 
-/// Which comment an answer of Capstan's answers. Only to be asked of comments that Capstan wrote.
+/// Which comment this answers. Only for comments that Capstan wrote.
 pub fn answered_comment(body: &str) -> Option<CommentId> {
     let (_, rest) = body.rsplit_once(MARKER)?;
     CommentId::parse(rest.split_once(" -->")?.0)
 }
 
-/// The most bytes that each of several texts may have so that all of them fit into `room`: what short ones leave is for
-/// the long.
+/// The most bytes that each of several texts may have so that all of them fit into `room`: short texts leave
+/// their rest to long ones.
 fn fair_share(lengths: &[usize], room: usize) -> usize {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable();
@@ -167,7 +168,7 @@ fn fair_share(lengths: &[usize], room: usize) -> usize {
     room
 }
 
-/// A text as it is where it fits into the lines that are still open, else its first paragraph and a fold.
+/// The text as it is where it fits into the visible lines left, else its first paragraph and a fold.
 fn folded(text: &str, open: &mut usize) -> String {
     let lines = open_lines(text);
     if lines <= *open {
@@ -189,13 +190,13 @@ fn folded(text: &str, open: &mut usize) -> String {
     )
 }
 
-/// The first paragraph, and what is behind it; where that is long, all is behind it.
+/// The first paragraph, and the rest; all is the rest if the paragraph is long.
 fn first_paragraph(text: &str) -> (&str, &str) {
     let (lead, rest) = match text.split_once("\n\n") {
         Some((lead, _)) => text.split_at(lead.len() + 1),
         None => (text, ""),
     };
-    // Of a fence no part stands alone.
+    // A fence cannot be split.
     if lead.lines().count() > LEAD_LINES || lead.lines().any(|line| fence(line).is_some()) {
         return ("", text);
     }
@@ -214,7 +215,7 @@ fn open_lines(text: &str) -> usize {
     lines
 }
 
-/// A text of at most `most` bytes: whole lines, with what they opened closed behind them, and how much was left out.
+/// A text of at most `most` bytes: whole lines, with open fences and folds closed, and how much was left out.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -243,7 +244,7 @@ fn cut(text: &str, most: usize) -> String {
 struct Place {
     /// The character and the length of the fence of a block of code.
     fence: Option<(char, usize)>,
-    /// So many folds.
+    /// Open folds.
     folds: usize,
 }
 
@@ -257,7 +258,7 @@ impl Place {
                 }
             }
             (Some(_), None) => {}
-            // Capstan's own stand at the beginning of a line, and a stranger's text never begins one bare.
+            // Capstan's own folds begin a line, and a stranger's text never begins a line unescaped.
             (None, None) if line.starts_with("<details") && !line.contains("</details>") => self.folds += 1,
             (None, None) if line.starts_with("</details>") => self.folds = self.folds.saturating_sub(1),
             (None, None) => {}
@@ -272,7 +273,7 @@ impl Place {
     }
 }
 
-/// The fence that a line is, and whether nothing stands behind it, as a closing one has to.
+/// The fence on a line, and whether nothing follows it, as a closing fence requires.
 fn fence(line: &str) -> Option<((char, usize), bool)> {
     let line = line.trim_end();
     let bare = line.trim_start_matches(' ');
@@ -319,7 +320,7 @@ mod tests {
         assert_eq!(text.matches("more lines do not fit into a comment").count(), 3);
         assert_eq!(text.matches("<details>").count(), 3);
         assert_eq!(text.matches("</details>").count(), 3);
-        // What was short is not cut for the long.
+        // Short texts are not cut in favour of long ones.
         assert_eq!(fair_share(&[10, 500, 500], 610), 300);
         assert_eq!(fair_share(&[10, 20], 610), 610);
         assert_eq!(fair_share(&[700, 700], 610), 305);
@@ -356,7 +357,7 @@ mod tests {
         assert!(short.len() <= 150, "{}", short.len());
         let expected = "<details><summary>Diff</summary>\n\n````yaml\na: 1\n```\nb: 2\nb: 2\nb: 2\n````\n\n</details>\n\n… 100 more lines do not fit into a comment.\n";
         assert_eq!(short, expected);
-        // A line that is too long by itself is left out whole, and a short text is the same.
+        // A line that is too long by itself is left out whole, and a short text does not change.
         assert_eq!(cut(&"x".repeat(600), 500), "\n… 1 more line does not fit into a comment.\n");
         assert_eq!(cut("a\n", 500), "a\n");
     }

@@ -11,8 +11,8 @@ use capstan_plan::proposal::{
 use capstan_plan::settings::TitleTemplate;
 use capstan_plan::upgrade::{Basis, MachineCount, Upgrade, Versions};
 
-/// The message: what (as the settings' title says it, where there is one), from where, how much, and the trailers by
-/// which the commit is found again. Where versions stay it is a rollback.
+/// The message: what changes (as the settings' title has it, if there is one), from where, how much, and the
+/// trailers that find the commit again. It is a rollback where versions do not change.
 pub fn commit_message(
     upgrade: &Upgrade,
     source: &SourceState,

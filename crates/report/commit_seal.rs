@@ -1,8 +1,8 @@
-//! The seal of a commit: Capstan's own word that it wrote it.
+//! The seal of a commit: proof that Capstan wrote it.
 //!
-//! What a commit says of itself is anybody's word: trailers can be copied, and a digest of what a commit changes can be
-//! made by whoever changes it. The seal is a code under Capstan's key over all that must not be another: the repository,
-//! the branch, the parent, the tree, and what the trailers say. So it is good for one commit at one place.
+//! Anybody can copy trailers, and anybody who changes a commit can compute a digest of its changes. The seal
+//! is a code under Capstan's key over everything that must not differ: repository, branch, parent, tree and
+//! trailers. So it is valid for one commit at one place.
 
 use capstan_model::tree::{CommitId, TreeId};
 use capstan_plan::proposal::{TRAILER_PLAN, TRAILER_SEAL, TRAILER_SOURCE, trailer_value};
@@ -10,7 +10,7 @@ use capstan_plan::proposal::{TRAILER_PLAN, TRAILER_SEAL, TRAILER_SOURCE, trailer
 use crate::BlockKey;
 use crate::block::equal;
 
-/// A commit of Capstan's, as its seal names it.
+/// A commit of Capstan's, as its seal identifies it.
 #[derive(Debug, Clone, Copy)]
 pub struct SealedCommit<'c> {
     /// GitHub's id of the repository.
@@ -28,7 +28,7 @@ pub struct SealedCommit<'c> {
 }
 
 impl SealedCommit<'_> {
-    /// Whether a seal is of this commit.
+    /// Whether a seal belongs to this commit.
     pub fn has_seal(&self, key: &BlockKey, seal: &str) -> bool {
         let own: Vec<String> = key.codes(self.payload().as_bytes()).collect();
         seal.split(' ').any(|code| own.iter().any(|own| equal(code.as_bytes(), own.as_bytes())))
@@ -39,15 +39,16 @@ impl SealedCommit<'_> {
         key.codes(self.payload().as_bytes()).collect::<Vec<_>>().join(" ")
     }
 
-    /// What the code is of. A folded block begins with a brace, so a code of one is never a code of the other. No value
-    /// holds a line break: ids are hexadecimal, Git allows none in a branch, and a trailer is one line.
+    /// The text that is authenticated. A folded block begins with a brace, so a code of one is never a code
+    /// of the other. No value holds a line break: ids are hexadecimal, Git allows none in a branch, and a
+    /// trailer is one line.
     fn payload(&self) -> String {
         let Self { repository, branch, parent, tree, source, plan } = self;
         format!("capstan commit v1\n{repository}\n{branch}\n{parent}\n{tree}\n{source}\n{plan}\n")
     }
 }
 
-/// A commit's message, with the seal below its other trailers. One without them is left as it is.
+/// A commit's message, with the seal below its other trailers. A message without trailers does not change.
 pub fn sealed_message(
     message: String,
     (repository, branch): (u64, &str),

@@ -1,16 +1,16 @@
-//! Where long values differ: of texts that begin alike, the part that is not alike, with a little around it. What is
-//! hidden for secrecy is said in words.
+//! Where long values differ: of texts with the same beginning, the part that differs, with some context.
+//! Secret values are described in words.
 
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::upgrade::Shown;
 use capstan_yaml::Value;
 
-/// What of a value is shown.
+/// The part of a value that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// It.
+    /// The text of it.
     pub text: String,
-    /// What that is.
+    /// Its form.
     pub form: ExcerptForm,
 }
 
@@ -21,15 +21,16 @@ pub enum ExcerptForm {
     Text,
     /// JSON.
     Json,
-    /// Nothing of the value: words that say how long it is.
+    /// No part of the value: words that give its length.
     Words,
 }
 
-/// How much is shown around what differs.
+/// Characters shown around a difference.
 const AROUND: usize = 12;
 const GAP: &str = "…";
 
-/// Several sides of one value, without secrets, each in about `max` characters; `None` where there is none.
+/// Several sides of one value, without secrets, each in about `max` characters; `None` for a side that is
+/// absent.
 pub fn excerpts(
     object: &ObjectId,
     path: &FieldPath,
@@ -66,7 +67,7 @@ fn is_longer(text: &str, max: usize) -> bool {
     text.chars().nth(max).is_some()
 }
 
-/// Of texts of several lines, the lines that not all of them have.
+/// Of texts of several lines, the lines that are not in all of them.
 fn lines_that_differ(texts: &mut [&mut String]) {
     let all: Vec<String> = texts.iter().map(|text| (**text).clone()).collect();
     let is_common = |line: &str| all.iter().all(|text| text.lines().any(|other| other == line));
@@ -90,7 +91,7 @@ fn lines_that_differ(texts: &mut [&mut String]) {
     }
 }
 
-/// What lies between the beginning and the end that all of them share.
+/// What is between the beginning and the end that all of them share.
 fn differing_part(texts: &mut [&mut String], max: usize) {
     let all: Vec<Vec<char>> = texts.iter().map(|text| text.chars().collect()).collect();
     let Some((first, others)) = all.split_first() else { return };

@@ -1,5 +1,5 @@
-//! Changes of fields as a diff: what goes, what comes, and from where. Values are those of the plan, in which secrets are
-//! hidden already.
+//! Changes of fields as a diff: removed and added values, and their origin. Values are those of the plan, in
+//! which secrets are redacted already.
 
 use capstan_model::wording::count;
 use capstan_plan::upgrade::{Change, Upgrade, ValueOrigin, is_hidden};

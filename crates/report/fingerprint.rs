@@ -1,8 +1,8 @@
-//! Digests of named values, for whatever is stored or sent and compared later, maybe by another release.
+//! Digests of named values that are stored or sent and compared later, maybe by another release of Capstan.
 //!
-//! A value is told with its name, so that two values in each other's place are not the same, and a new one does
-//! not change what the others mean. What a type's `Debug` prints is no value: a compiler's or a library's new
-//! spelling of it would have every report sent again.
+//! Each value is hashed with its name. So two values that change places give another digest, and a new value
+//! does not change what the others mean. The output of a type's `Debug` is not used: a new compiler or
+//! library may spell it otherwise, and every report would be sent again.
 
 use std::fmt::Display;
 
@@ -20,12 +20,12 @@ use capstan_plan::proposal::Decisions;
 pub struct Fingerprint(Sha256);
 
 impl Fingerprint {
-    /// Begins the digest of a thing of that kind; things of two kinds are never the same.
+    /// Begins the digest of an item of that kind; items of two kinds never have the same digest.
     pub fn of(kind: &'static str) -> Self {
         Self(Sha256::new()).field("kind", kind)
     }
 
-    /// One value. Several of one name are a list, in their order.
+    /// One value. Several values with one name are a list, in their order.
     #[must_use]
     pub fn field(mut self, name: &'static str, value: impl Display) -> Self {
         let value = value.to_string();
@@ -37,7 +37,7 @@ impl Fingerprint {
         self
     }
 
-    /// One value that may be absent, which is another thing than empty.
+    /// One value that may be absent, which is different from empty.
     #[must_use]
     pub fn maybe(self, name: &'static str, value: Option<impl Display>) -> Self {
         match value {
@@ -52,7 +52,7 @@ impl Fingerprint {
         values.into_iter().fold(self, |digest, value| digest.field(name, value))
     }
 
-    /// A value whose type says the names of its fields: one that travels, or is stored.
+    /// A value whose type names its fields: one that is sent, or stored.
     #[must_use]
     fn json(self, name: &'static str, value: &impl Serialize) -> Self {
         self.maybe(name, serde_json::to_string(value).ok())
@@ -66,7 +66,7 @@ impl Fingerprint {
     }
 }
 
-/// A finding with all that is shown of it.
+/// A finding with everything that is shown of it.
 pub fn finding_fingerprint(finding: &Finding) -> String {
     let object = finding.object.as_ref();
     Fingerprint::of("finding")
@@ -82,12 +82,12 @@ pub fn finding_fingerprint(finding: &Finding) -> String {
         .finish()
 }
 
-/// What was decided about a proposal.
+/// Decisions about a proposal.
 pub fn decisions_fingerprint(decisions: &Decisions) -> String {
     Fingerprint::of("decisions").json("decisions", decisions).finish()
 }
 
-/// How one management cluster's answer to a head stands.
+/// The state of one management cluster's answer about a head.
 pub fn preflight_fingerprint(preflight: &Preflight) -> String {
     let digest = Fingerprint::of("preflight")
         .field("management-cluster", &preflight.management_cluster)
@@ -112,10 +112,10 @@ fn annotation_fingerprint(annotation: &Annotation) -> String {
         .finish()
 }
 
-/// What identifies a report on GitHub (`external_id` of its check run) and in the records.
+/// Identifies a report on GitHub (`external_id` of its check run) and in the records.
 ///
-/// GitHub adds to a run's annotations and never takes one away, and a completed run does not go back to work:
-/// in both cases another run of the same name takes its place. So the id tells the run's [`Shape`] too.
+/// GitHub adds to a run's annotations and never removes one, and a completed run does not go back to work. In
+/// both cases another run of the same name replaces it. So the id contains the run's [`Shape`] too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportId {
     says: String,
@@ -127,13 +127,13 @@ pub struct ReportId {
 enum Shape {
     Plain,
     Annotated,
-    /// One whose annotations are not all there yet.
+    /// A run that misses some of its annotations.
     Unfinished,
     Pending,
 }
 
 impl Shape {
-    /// The word behind the digest; none for a plain one.
+    /// The word after the digest; none for a plain run.
     const fn word(self) -> Option<&'static str> {
         match self {
             Self::Plain => None,
@@ -145,7 +145,7 @@ impl Shape {
 }
 
 impl ReportId {
-    /// The id of a report as it is sent. `edition` changes with what reports say, so that a newer Capstan
+    /// The id of a report as it is sent. `edition` changes with the texts of reports, so that a newer Capstan
     /// reports again.
     pub fn of(edition: &str, report: &CheckReport) -> Self {
         let says = Fingerprint::of("report")
@@ -164,7 +164,7 @@ impl ReportId {
         Self { says, shape }
     }
 
-    /// Reads what [`Display`] writes. Whatever else a run carries is the id of a plain one.
+    /// Reads what [`Display`] writes. Any other text is the id of a plain run.
     pub fn read(text: &str) -> Self {
         let shaped = [Shape::Annotated, Shape::Unfinished, Shape::Pending].into_iter().find_map(|shape| {
             let (says, word) = text.rsplit_once('-')?;
@@ -252,8 +252,8 @@ mod tests {
         }
     }
 
-    /// Stored and sent: a change here has every report sent again once, and belongs into the release's notes.
-    /// The digests are those of `sha256sum` over lengths, names and values.
+    /// Stored and sent: a change here sends every report again once, and is for the release's notes. The
+    /// digests are those of `sha256sum` over lengths, names and values.
     #[test]
     fn digests_are_the_same_in_every_release() {
         assert_eq!(Fingerprint::of("turn").finish(), "61d18ba516166098878eecb2");
@@ -329,7 +329,7 @@ mod tests {
         );
         assert!(!pending.may_replace(&plain), "a completed run does not go back to work");
         assert!(!plain.may_replace(&annotated), "its annotations would stay");
-        // As earlier releases wrote them, and what is no id of Capstan's.
+        // As earlier releases wrote them, and texts that are not Capstan's.
         assert!(ReportId::read("0123456789abcdef01234567-annotated").is_annotated());
         assert!(ReportId::read("0123456789abcdef01234567-pending").is_pending());
         for other in ["", "0123456789abcdef01234567", "somebody-else"] {

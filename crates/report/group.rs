@@ -21,48 +21,48 @@ use super::merging::approvals_above;
 use super::title::{UNKNOWN, cut};
 use super::{Block, BlockKey, headline, tables};
 
-/// What the text of a shared pull request is made from.
+/// The content of a shared pull request's text.
 #[derive(Debug, Clone, Copy)]
 pub struct GroupProposal<'a> {
     /// The group, as a target.
     pub target: &'a Target,
     /// Its name.
     pub group: &'a GroupName,
-    /// What becomes of each cluster, the worst in front.
+    /// The proposal of each cluster, the worst first.
     pub parts: &'a [Proposal<'a>],
-    /// Who stays out, and why: a sentence.
+    /// Clusters that are left out, and why: a sentence.
     pub left_out: &'a [(Target, String)],
     /// What is offered.
     pub source: &'a SourceState,
-    /// What was written, of all of them together.
+    /// What was written, for all of them together.
     pub plan: &'a PlanDigest,
-    /// Where a release comes from, where that is another repository.
+    /// The repository that the release comes from, if it is another one.
     pub origin: Option<&'a ReleasesOrigin>,
-    /// What slash-commands begin with: `/capstan`.
+    /// The prefix of slash-commands: `/capstan`.
     pub command_prefix: &'a str,
-    /// What people decided about the pull request as a whole.
+    /// Decisions about the pull request as a whole.
     pub decisions: &'a Decisions,
-    /// What is noted of each cluster.
+    /// The record of each cluster.
     pub noted: &'a [BlockPart],
     /// Whether Capstan made it a draft.
     pub drafted: Drafted,
-    /// How it stands with what the settings ask for beside it.
+    /// State of the sidebar that the settings ask for.
     pub sidebar: &'a SidebarStanding,
-    /// The pull request of its branch before it.
+    /// The previous pull request of its branch.
     pub after: Option<u64>,
     /// What it offered before, the oldest first.
     pub previous: &'a [PreviousOffer],
 }
 
-/// So many clusters that stay out are told one by one.
+/// Left out clusters that are listed one by one.
 const MOST_LEFT_OUT: usize = 40;
-/// What one cluster's part takes at least; where there is less room it is named alone.
+/// Bytes that a cluster's part needs; with less room only its name is shown.
 const LEAST_OF_A_PART: usize = 1_200;
-/// What people are told of where several things stand.
+/// Shown where the clusters differ.
 const SEVERAL: &str = "several";
 
-/// The whole body: visible text and folded block, within GitHub's limit. `pull_request` is its number, where it has
-/// one yet; `title` is that which Capstan wrote last.
+/// The whole body, within GitHub's limit: visible text and folded block. `pull_request` is its number, if it
+/// has one yet; `title` is the title that Capstan wrote last.
 pub fn group_body(
     group: &GroupProposal<'_>,
     repository: u64,
@@ -183,7 +183,7 @@ fn left_out_row((target, why): &(Target, String)) -> String {
     format!("- {}: {}\n", code(target.path(), 200), prose_cell(why, 500))
 }
 
-/// One cluster's part, folded: within its budget, whatever it holds.
+/// One cluster's part, folded, within its budget.
 fn folded(part: &Proposal<'_>, budget: usize) -> String {
     const END: &str = "\n</details>\n";
     let head = format!(
@@ -238,8 +238,8 @@ fn next_steps(group: &GroupProposal<'_>) -> String {
     )
 }
 
-/// The title, at most 256 characters: as the settings write it, with the group's name for that of the cluster, else
-/// Capstan's own.
+/// The title, at most 256 characters: as the settings write it, with the group's name instead of the
+/// cluster's, else Capstan's own.
 pub fn group_title(
     template: Option<&TitleTemplate>,
     group: &GroupName,
@@ -284,8 +284,8 @@ pub fn group_title(
     template.map_or_else(own, |template| cut(template.fill(value).trim()))
 }
 
-/// The message of the commit with the files of all of them: what, a line for each, and the trailers by which it is
-/// found again.
+/// The message of the commit with the files of all clusters: what changes, a line for each, and the trailers
+/// that find it again.
 pub fn group_commit_message(
     group: &GroupProposal<'_>,
     origin: Option<&ReleasesOrigin>,

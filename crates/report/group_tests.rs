@@ -4,7 +4,7 @@ use crate::body::tests::upgrade;
 use capstan_plan::proposal::{ProposalId, trailer_value};
 use capstan_plan::upgrade::Upgrade;
 
-/// One cluster's, as parts are made from it.
+/// One cluster's upgrade, which makes a part.
 struct One {
     upgrade: Upgrade,
     source: SourceState,
@@ -171,12 +171,12 @@ fn the_commit_tells_each_cluster_and_has_the_trailers_of_all_of_them() {
     assert_eq!(message, expected);
 }
 
-/// What groups are called as nobody would call one who means well: in texts, each is a name and nothing else.
+/// Group names that an attacker could choose: each is shown as a name and nothing else.
 #[test]
 fn a_groups_name_is_a_name_and_nothing_else() {
     let template = TitleTemplate::parse("{cluster}: {release}").unwrap();
     let long = "ö".repeat(300);
-    // The name, how a title shows it, and how a body does.
+    // The name, as a title shows it, and as a body does.
     for (name, title, shown) in [
         ("a\u{1b}[31mb", "a\u{fffd}[31mb", "`a\u{fffd}[31mb`"),
         ("a\u{202e}b", "a\u{fffd}b", "`a\u{fffd}b`"),

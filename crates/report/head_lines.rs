@@ -1,26 +1,27 @@
-//! Where a line of what a merge would give stands in the head itself: GitHub annotates the head's files, and what the
-//! base branch brings moves lines.
+//! Maps a line of the merge result to a line of the head: GitHub annotates the head's files, and changes of
+//! the base branch move lines.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// So many lines between what both texts begin and end with are compared; in more, the place is where they begin.
+/// Lines compared between the common beginning and the common end; if there are more, the place is their
+/// beginning.
 const MOST_LINES: usize = 5_000;
 
-/// A file of the head, where it differs from the one that was judged.
+/// A file of the head that differs from the judged one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeadFile {
     /// The head has no such file, or none that can be read.
     Absent,
-    /// It has one with these lines.
+    /// The head's file has these lines.
     Differs(HeadLines),
 }
 
-/// The head's line for each line that was judged, from 1; `None` where the head has no such line.
+/// The head's line for each judged line, from 1; `None` where the head has no such line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeadLines(Vec<Option<u32>>);
 
 impl HeadLines {
-    /// Compares the text that was judged with that of the head.
+    /// Compares the judged text with the head's.
     pub fn between(judged: &str, head: &str) -> Self {
         let (judged, head): (Vec<&str>, Vec<&str>) = (judged.lines().collect(), head.lines().collect());
         let same = judged.iter().zip(&head).take_while(|(one, other)| one == other).count();
@@ -49,7 +50,7 @@ impl HeadLines {
         Self(lines)
     }
 
-    /// The head's line for one that was judged; of one that it has not, the nearest above.
+    /// The head's line for a judged one; if the head lacks it, the nearest above.
     pub(super) fn of(&self, line: u32) -> HeadLine {
         let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1).min(self.0.len());
         if let Some(Some(line)) = self.0.get(at) {
@@ -63,7 +64,7 @@ impl HeadLines {
 /// A line of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeadLine {
-    /// That one.
+    /// The same line.
     Same(u32),
     /// The head has no such line: the nearest above.
     Near(u32),

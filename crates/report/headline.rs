@@ -1,4 +1,5 @@
-//! The first line of a pull request's text: which Kubernetes, how many machines and what they are for, in which order.
+//! The first line of a pull request's text: the Kubernetes versions, how many machines of which role, and the
+//! order.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +11,20 @@ use capstan_model::target::Target;
 use capstan_model::wording::list;
 use capstan_plan::upgrade::{Change, Effect, MachineCount, Rollout, Upgrade, ValuesCourse};
 
-/// How a topology names its control plane among its groups.
+/// The name of the control plane among the groups of a topology.
 const CONTROL_PLANE: &str = "controlPlane";
 
-/// Machines that are replaced, by what they are for.
+/// Replaced machines, by role.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Replaced {
     control_plane: MachineCount,
     workers: MachineCount,
-    /// Machines of which only the sum is known.
+    /// Machines of rollouts with only a sum.
     others: MachineCount,
 }
 
 impl Replaced {
-    /// Those of these rollouts, without those that go with their owner.
+    /// The machines of these rollouts, without those that are deleted with their owner.
     pub(super) fn of<'r>(rollouts: impl IntoIterator<Item = &'r Rollout>) -> Self {
         let mut replaced = Self::default();
         for rollout in rollouts {
@@ -66,7 +67,8 @@ impl Replaced {
     }
 }
 
-/// The machines of a topology's groups, the control plane's first; `None` where they are not the rollout's sum.
+/// The machines of a topology's groups, the control plane's first; `None` where they differ from the
+/// rollout's sum.
 fn groups(rollout: &Rollout) -> Option<[u32; 2]> {
     let mut sums = [0_u32; 2];
     for part in &rollout.course.parts {
@@ -92,7 +94,8 @@ fn machines(count: MachineCount, what: &str) -> String {
     format!("{} {} {what}", number(count), if is_one { "machine is" } else { "machines are" })
 }
 
-/// What becomes of machines: `3 + 5 machines are replaced and 2 machines are deleted`; `None` where nothing does.
+/// What happens to machines: `3 + 5 machines are replaced and 2 machines are deleted`; `None` where nothing
+/// does.
 pub(super) fn what_becomes<'r>(
     rollouts: impl IntoIterator<Item = &'r Rollout, IntoIter: Clone>,
 ) -> Option<String> {
@@ -104,13 +107,13 @@ pub(super) fn what_becomes<'r>(
     (!parts.is_empty()).then(|| list(&parts))
 }
 
-/// That no machine is replaced.
+/// Says that no machine is replaced.
 pub(super) fn none_replaced() -> String {
     Replaced::default().in_words()
 }
 
-/// `Kubernetes v1.31.9 → v1.32.7 · 3 + 5 machines are replaced · control plane first`; `None` where there are no
-/// machines to count: of a provider set, or of a cluster that comes or goes.
+/// `Kubernetes v1.31.9 → v1.32.7 · 3 + 5 machines are replaced · control plane first`; `None` where there are
+/// no machines to count: for a provider set, or for a cluster that is created or deleted.
 pub(super) fn first_line<'u>(
     upgrades: impl IntoIterator<Item = &'u Upgrade, IntoIter: Clone>,
 ) -> Option<String> {
@@ -135,7 +138,8 @@ pub(super) fn first_line<'u>(
     Some(parts.join(" · "))
 }
 
-/// The versions of Kubernetes before and after, where they change: those of control planes, else those of workers.
+/// The versions of Kubernetes before and after, if they change: those of control planes, else those of
+/// workers.
 fn kubernetes<'u>(upgrades: impl Iterator<Item = &'u Upgrade> + Clone) -> Option<String> {
     let steps = |wanted: fn(&ObjectId) -> bool| -> BTreeSet<[&'u str; 2]> {
         let changes = upgrades.clone().flat_map(|upgrade| &upgrade.changes);
@@ -158,7 +162,8 @@ fn step(change: &Change) -> Option<[&str; 2]> {
     (is_version(&change.object, &change.path) && step[0] != step[1]).then_some(step)
 }
 
-/// Whether the control plane's machines are replaced before the workers'; `None` where not both are, or nothing says so.
+/// Whether the control plane's machines are replaced before the workers'; `None` where one of them is not
+/// replaced, or the order is unknown.
 fn is_control_plane_first(rollouts: &[Rollout]) -> Option<bool> {
     let mut planes = Vec::new();
     let mut workers = Vec::new();

@@ -1,4 +1,4 @@
-//! What the check says of a change of the inventory: whom it reaches, level by level, and what it does there.
+//! What the check says of a change of the inventory: which clusters it affects, level by level, and how.
 
 use capstan_model::ids::ClusterId;
 use capstan_model::wording::{few, fitting, list, sentence};
@@ -51,8 +51,8 @@ pub fn reach(level: &LevelReach) -> String {
     text
 }
 
-/// The same of all of it, of which not everything was planned where it is too much. Where nothing is left for proposals,
-/// and clusters change here all the same, *0 of 2 clusters change* would be said beside what changes of them.
+/// The same for the whole change, of which only a part is planned if it is too large. Where no proposals
+/// remain to be made but the pull request itself changes clusters, it does not say *0 of 2 clusters change*.
 fn whole(outlook: &InventoryOutlook, changes_here: bool) -> String {
     if changes_here && outlook.whole.changed == 0 && outlook.unplanned == 0 {
         return "no proposal follows".to_owned();
@@ -66,7 +66,7 @@ pub(super) fn title(outlook: &InventoryOutlook, changes_here: bool) -> String {
     format!("the inventory: {}", whole(outlook, changes_here))
 }
 
-/// What follows a merge, as a paragraph: only who does not block gets a proposal.
+/// What follows a merge, as a paragraph: a cluster that blocks gets no proposal.
 fn proposals(outlook: &InventoryOutlook) -> String {
     let LevelReach { changed, blocked, .. } = outlook.whole;
     let proposed = changed.saturating_sub(blocked);

@@ -1,4 +1,4 @@
-//! What the check says of services inside a cluster: which are switched, and what changes of each.
+//! What the check says of services inside a cluster: which are switched on or off, and what changes in each.
 
 use super::markdown::{Page, code, code_cell, more, more_items, prose};
 use super::tables;
@@ -7,27 +7,27 @@ use capstan_plan::settings::ServiceRole;
 use capstan_plan::upgrade::Change;
 use serde::{Deserialize, Serialize};
 
-/// The longest of what is told of one besides, in characters.
+/// Characters of each note.
 const TOLD: usize = 1_200;
 
-/// What becomes of one service between two trees.
+/// Changes of one service between two trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgedService {
     /// Its name.
     pub name: String,
     /// What it is for.
     pub role: ServiceRole,
-    /// Whether it is there now, where that changes.
+    /// Whether it is on after the change, if that differs.
     pub is_on: Option<bool>,
     /// Difference of its rendered objects.
     pub changes: Vec<Change>,
-    /// What whoever merges that should know besides, in sentences.
+    /// Notes for the person who merges, in sentences.
     #[serde(default)]
     pub told: Vec<String>,
 }
 
 impl JudgedService {
-    /// How many changes it counts for.
+    /// How many changes it counts as.
     pub(super) fn count(&self) -> usize {
         self.changes.len() + usize::from(self.is_on.is_some())
     }
@@ -50,7 +50,7 @@ impl JudgedService {
     }
 }
 
-/// Appends what is to be said, in at most `room` bytes.
+/// Appends these sections, in at most `room` bytes.
 pub(super) fn sections(page: &mut Page, services: &[JudgedService], room: usize) {
     if services.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The pull request that brings the key of a cluster's owners into Git.
+//! The pull request that puts the kubeconfig of a cluster's owners into Git.
 
 use super::markdown::code;
 use capstan_live::agent::{Kubeconfig, KubeconfigForm};
@@ -10,7 +10,7 @@ pub fn kubeconfig_title(cluster: &ClusterId) -> String {
     format!("Key of {cluster} for its owners")
 }
 
-/// The whole body. It holds the SHA-256, by which it is known again what was declined.
+/// The whole body. It holds the SHA-256, which identifies a declined file.
 pub fn kubeconfig_body(cluster: &ClusterId, said: &Kubeconfig, path: &RepoPath) -> String {
     let what = match said.form {
         KubeconfigForm::Age => {

@@ -1,10 +1,10 @@
 //! What people read: pull-request bodies, check summaries, annotations, answers, commit messages.
 //!
-//! Whatever comes from a repository is shown as code or escaped, so that it can neither mention
-//! people, nor forge Markdown or HTML; secret values are redacted before they are shown; every text
-//! keeps GitHub's limits, and says what it left out and where that is to be seen.
+//! Texts from a repository are shown as code or escaped, so that they can neither mention people, nor forge
+//! Markdown or HTML. Secret values are redacted before they are shown. Every text keeps GitHub's limits, and
+//! says what it left out and where to find that.
 //!
-//! Deliberately absent: decisions. These texts say what was decided elsewhere.
+//! Deliberately absent: decisions. These texts report what other packages decided.
 //!
 //! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
@@ -16,42 +16,42 @@
 //! | [`markdown`] | texts of strangers in Markdown | `pages` |
 //! | [`comment`] | the comment that answers commands, within GitHub's limit | `markdown`, `pages` |
 //! | [`sarif`] | findings for code scanning | `pages` |
-//! | [`state`] | how a target stands: each state, its word, what it means and asks | nothing |
-//! | [`standing`] | why a proposal is left as it is, or has nothing to offer any more | `state` |
+//! | [`state`] | states of a target: each with its word, what it means and what people have to do | nothing |
+//! | [`standing`] | why a proposal is not updated, or has nothing to offer any more | `state` |
 //! | [`workflow_command`] | findings in a workflow's log | nothing |
-//! | [`dashboard`] | the dashboard issue: its text, its boxes, what is noted in it | `block`, `markdown`, `pages`, `standing`, `state` |
-//! | [`preflight`] | what reconcilers answered before the merge | `comment`, `markdown`, `pages` |
+//! | [`dashboard`] | the dashboard issue: its text, its boxes, its record | `block`, `markdown`, `pages`, `standing`, `state` |
+//! | [`preflight`] | what reconcilers answer before the merge | `comment`, `markdown`, `pages` |
 //! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
-//! | [`provider_changes`] | what becomes of the providers of a set | `markdown` |
-//! | [`service_changes`] | what becomes of what runs inside a cluster | `markdown` |
-//! | [`values`] | what is said of a proposal that the inventory brings | `markdown`, `tables` |
-//! | [`step`] | where an upgrade leads, in words | `values` |
+//! | [`provider_changes`] | changes of the providers of a set | `markdown` |
+//! | [`service_changes`] | changes of the services inside a cluster | `markdown` |
+//! | [`values`] | texts of a proposal that comes from the inventory | `markdown`, `tables` |
+//! | [`step`] | source and target of an upgrade, in words | `values` |
 //! | [`field_diff`] | changes of fields as a diff | `markdown`, `tables`, `values` |
-//! | [`target_detail`] | what an upgrade is about, for the page of a cluster | `excerpt`, `field_diff`, `markdown` |
+//! | [`target_detail`] | a summary of an upgrade, for the page of a cluster | `excerpt`, `field_diff`, `markdown` |
 //! | [`title`] | titles of proposals | `markdown`, `values` |
 //! | [`headline`] | what an upgrade does, in one line | `markdown`, `values` |
-//! | [`head_lines`] | where a line of a merge stands in the head | nothing |
+//! | [`head_lines`] | maps lines of a merge to lines of the head | nothing |
 //! | [`outlook`] | what would be offered after a merge | `markdown`, `state`, `step`, `tables` |
-//! | [`inventory_outlook`] | whom a change of the inventory reaches | `field_diff`, `markdown`, `outlook` |
-//! | [`carried`] | what the upgrade of a proposal settles, and would be without people's edits | `markdown`, `step`, `tables` |
-//! | [`judged_services`] | what becomes of services inside a cluster | `markdown`, `tables` |
-//! | [`kubeconfig`] | the pull request that brings the key of a cluster's owners | `markdown` |
+//! | [`inventory_outlook`] | which clusters a change of the inventory affects | `field_diff`, `markdown`, `outlook` |
+//! | [`carried`] | the upgrade of a proposal: settled conflicts, and people's edits | `markdown`, `step`, `tables` |
+//! | [`judged_services`] | changes of services inside a cluster | `markdown`, `tables` |
+//! | [`kubeconfig`] | the pull request with the kubeconfig of a cluster's owners | `markdown` |
 //! | [`cluster_pulls`] | the pull requests that create and destroy clusters | `comment`, `markdown`, `pages`, `tables` |
 //! | [`check`] | the check `capstan` | `carried`, `head_lines`, `headline`, `inventory_outlook`, `judged_services`, `markdown`, `outlook`, `pages`, `preflight`, `tables` |
 //! | [`merging`] | approvals and merges in words | `check`, `comment`, `markdown`, `pages`, `standing` |
-//! | [`stacked`] | what stands against a pull request because of the branch that it aims at | `check`, `markdown`, `pages` |
-//! | [`closing`] | the body of a pull request that was closed, or of which something was decided | `block`, `markdown`, `merging`, `standing` |
+//! | [`stacked`] | what prevents the merge of a pull request into a branch that is not the default one | `check`, `markdown`, `pages` |
+//! | [`closing`] | the body of a pull request that was closed, or has a new decision | `block`, `markdown`, `merging`, `standing` |
 //! | [`body`] | the body of a proposal | `block`, `headline`, `markdown`, `merging`, `pages`, `provider_changes`, `service_changes`, `tables`, `title`, `values` |
 //! | [`group`] | the pull request that several clusters share | `block`, `body`, `headline`, `markdown`, `merging`, `tables`, `title` |
 //! | [`onboarding`] | the pull request of first contact | `body`, `markdown` |
-//! | [`answer`] | what is said to commands | `body`, `comment`, `headline`, `markdown`, `pages`, `standing`, `state`, `tables` |
+//! | [`answer`] | answers to commands | `body`, `comment`, `headline`, `markdown`, `pages`, `standing`, `state`, `tables` |
 //! | [`commit`] | commit messages and their trailers | `markdown`, `tables`, `title`, `values` |
-//! | [`commit_seal`] | the code by which a commit is known as Capstan's | `block` |
-//! | [`fingerprint`] | what a report is keyed by | `check` |
+//! | [`commit_seal`] | the code that proves a commit to be Capstan's | `block` |
+//! | [`fingerprint`] | digests that identify a report | `check` |
 //! | [`check_run`] | which check run carries a report | `fingerprint` |
 //! | [`rollout`] | the check `capstan/rollout` and the deployment status | `check`, `markdown`, `pages` |
 //! | [`awaited`] | what the next step of a cluster waits for | `preflight`, `rollout` |
-//! | [`rollout_comment`] | what the pull request is told of a rollout | `markdown`, `rollout` |
+//! | [`rollout_comment`] | comments on a pull request about its rollout | `markdown`, `rollout` |
 
 mod answer;
 mod awaited;

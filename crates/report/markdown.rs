@@ -1,11 +1,11 @@
-//! GitHub-flavoured Markdown made from text that nobody vouches for.
+//! GitHub-flavoured Markdown made from untrusted text.
 
 use super::pages::is_address;
 use capstan_model::wording::{fitting, is_unfit};
 
-/// What GitHub takes of a body, in characters.
+/// GitHub's limit of a body, in characters.
 pub(super) const MAX_BODY_CHARACTERS: usize = 65_536;
-/// What a text may measure in bytes, which are never fewer than its characters.
+/// Our limit of a text, in bytes: at least as many as its characters.
 pub const MAX_BODY: usize = 65_000;
 
 /// One line of at most `max` characters: control and direction-changing characters are made visible.
@@ -138,7 +138,7 @@ pub(super) fn more(left: usize, one: &str, many: &str) -> String {
     format!("{left} more {}", fitting(left, one, many))
 }
 
-/// A text that grows row by row within a budget, and knows what did not fit.
+/// A text that grows row by row within a budget, and counts what did not fit.
 #[derive(Debug)]
 pub struct Page {
     text: String,
@@ -165,8 +165,8 @@ impl Page {
         fits
     }
 
-    /// Appends `head` and as many `rows` as fit into `budget` bytes, and then what `more` says of the
-    /// number left out. Nothing at all where there are no rows.
+    /// Appends `head` and as many `rows` as fit into `budget` bytes, and then `more` of the number left out.
+    /// Appends nothing where there are no rows.
     pub fn section(&mut self, head: &str, rows: &[String], budget: usize, more: impl Fn(usize) -> String) {
         if rows.is_empty() {
             return;

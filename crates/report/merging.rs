@@ -1,4 +1,4 @@
-//! Approvals and merges in words: who approved what, what is missing, what stands against a merge.
+//! Approvals and merges in words: who approved what, what is missing, what prevents a merge.
 
 use super::check::Gate;
 use super::comment::Answer;
@@ -12,11 +12,11 @@ use capstan_plan::proposal::{
     Approval, Approved, By, Decisions, Means, MergeStep, Obstacle, PassedOver, Standstill, Undo, Voice, short,
 };
 
-/// What begins the lines that tell of approvals above a body.
+/// The beginning of the lines about approvals above a body.
 pub(super) const APPROVED_BY: &str = "> Approved by ";
 pub(super) const APPROVAL_BY: &str = "> The approval by ";
 
-/// Somebody's approval that stands: a sentence.
+/// An approval that counts: a sentence.
 fn approval_in_words(approval: &Approval) -> String {
     let how = match approval.means {
         Means::Command => "",
@@ -44,13 +44,13 @@ fn passed_over_in_words(approval: &Approval, why: &PassedOver) -> String {
     }
 }
 
-/// Who approved, and whose approval does not count: a sentence each.
+/// Who approved, and which approvals do not count: a sentence each.
 pub fn approvals_in_words(approved: &Approved) -> Vec<String> {
     let counted = approved.counted.iter().map(approval_in_words);
     counted.chain(approved.passed_over.iter().map(|(one, why)| passed_over_in_words(one, why))).collect()
 }
 
-/// The same as far as it is noted, to stand above a body.
+/// The same as far as it is recorded, for the top of a body.
 pub(super) fn approvals_above(decisions: &Decisions) -> String {
     let line = |approval: &Approval| {
         let words = match &approval.dismissed {
@@ -62,8 +62,8 @@ pub(super) fn approvals_above(decisions: &Decisions) -> String {
     decisions.approvals.iter().map(line).collect()
 }
 
-/// What a proposal's check says where approvals are missing, or somebody objects; `None` where none are needed, or all
-/// are there.
+/// What a proposal's check says where approvals are missing, or somebody objects; `None` where none is
+/// needed, or all are given.
 pub fn approvals_gate(approved: &Approved, prefix: &str) -> Option<Gate> {
     if approved.needed == 0 || approved.is_settled() {
         return None;
@@ -97,7 +97,7 @@ fn listed(names: &[String]) -> String {
     named.join(", ")
 }
 
-/// What stands against a merge: a sentence. `base` is the branch.
+/// What prevents a merge: a sentence. `base` is the branch.
 pub fn obstacle_in_words(obstacle: &Obstacle, base: &str, prefix: &str) -> String {
     let base = code(base, 100);
     match obstacle {
@@ -152,7 +152,7 @@ pub fn obstacle_in_words(obstacle: &Obstacle, base: &str, prefix: &str) -> Strin
     }
 }
 
-/// What was done with a proposal that somebody wants merged, in sentences; `head` is what was merged.
+/// What was done with a proposal that somebody asked to merge, in sentences; `head` is the merged commit.
 pub fn merge_in_words(step: &MergeStep, head: &CommitId, base: &str, prefix: &str) -> String {
     let head = code(short(head), 20);
     match step {
@@ -188,7 +188,7 @@ fn by_whom(by: &By) -> String {
     }
 }
 
-/// That GitHub did not take a merge, in its words.
+/// Says that GitHub rejected a merge, in GitHub's words.
 pub fn merge_refused_in_words(reason: &str) -> String {
     let hint = if reason.contains("not accessible by integration") {
         " The App lacks a permission for it: see `capstan help install-bot`. Somebody with the permission can merge it on GitHub."
@@ -198,7 +198,7 @@ pub fn merge_refused_in_words(reason: &str) -> String {
     format!("It is not merged: GitHub refuses it. {}.{hint}", reason.trim_end_matches('.'))
 }
 
-/// What was taken back that had been asked of GitHub, and why: sentences.
+/// Which request to GitHub was withdrawn, and why: sentences.
 pub fn undo_in_words(undo: Undo, obstacles: &[Obstacle], base: &str, prefix: &str) -> String {
     let what = match undo {
         Undo::AutoMerge => "Auto-merge is disabled again.",
@@ -209,7 +209,8 @@ pub fn undo_in_words(undo: Undo, obstacles: &[Obstacle], base: &str, prefix: &st
     format!("{what} {}", why.join(" "))
 }
 
-/// For somebody who meant a proposal's head and had not seen what came to it since; no pushes where GitHub does not tell.
+/// For a person who named a proposal's head and has not seen the newest pushes to it; no pushes where GitHub
+/// does not list them.
 pub fn moved_refusal(command: &str, branch: &str, head: &CommitId, pushes: &[Push]) -> Answer {
     let command = code(command, 200);
     let why = match pushes.first() {

@@ -1,4 +1,4 @@
-//! The pull request of first contact: what was found, what Capstan would do, and how to say no.
+//! The onboarding pull request: what was found, what Capstan would do, and how to decline.
 
 use super::body::shell_word;
 use super::markdown::{Page, code, code_cell, more_below, prose, prose_cell};
@@ -12,11 +12,11 @@ use capstan_plan::onboarding::{
 /// The title.
 pub const ONBOARDING_TITLE: &str = "Set up Capstan: add .capstan.yaml";
 
-/// Where the digest of what Capstan wrote stands in a body, so that a person's additions stay until there is something
-/// new to say. It proves nothing, and nothing is decided by it.
+/// Marks the digest of Capstan's text in a body, so that a person's additions stay until the text changes. It
+/// is not authenticated, and no decision depends on it.
 const MARK: &str = "<!-- capstan-onboarding ";
 
-/// Well below GitHub's limit, so that people may add something.
+/// Well below GitHub's limit, so that people may add text.
 const LONGEST: usize = 60_000;
 
 /// The whole body.
@@ -26,7 +26,7 @@ pub fn onboarding_body(onboarding: &Onboarding) -> String {
     visible + "\n" + &mark
 }
 
-/// Whether a body was made from the same, whatever people added to it since.
+/// Whether a body was made from the same content, whatever people added to it since.
 pub fn says_onboarding(body: &str, onboarding: &Onboarding) -> bool {
     body.contains(&mark(&visible(onboarding)))
 }
@@ -167,7 +167,7 @@ pub fn first_release_command(cluster: &str) -> String {
     format!("capstan init --release PROVIDER/v1.0.0 --from {} --write", shell_word(cluster))
 }
 
-/// How the first release is made, where there is none.
+/// How to make the first release, where there is none.
 fn first_release(onboarding: &Onboarding) -> String {
     if !onboarding.releases.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! What the check says of what would be offered after a merge: of changed releases, and of changed settings.
+//! What the check says of the offers after a merge: of changed releases, and of changed settings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use serde::{Deserialize, Serialize};
 /// Clusters that are named in a sentence.
 const NAMED: usize = 10;
 
-/// What the rules say of the releases in two snapshots.
+/// What the rules find in the releases of two snapshots.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct JudgedReleases {
     /// Those that differ, ordered.
     pub changed: Vec<ChangedRelease>,
     /// Findings on the base branch; empty where none differs.
     pub before: Vec<Finding>,
-    /// Findings on what a merge would give.
+    /// Findings on the merge result.
     pub after: Vec<Finding>,
 }
 
@@ -34,50 +34,50 @@ pub struct JudgedReleases {
 pub struct ChangedRelease {
     /// The release.
     pub release: ReleaseId,
-    /// What becomes of it.
+    /// How it changes.
     pub becomes: Becomes,
 }
 
-/// What becomes of a release.
+/// How a release changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Becomes {
     /// It is new.
     Added,
     /// Its content changes.
     Changed,
-    /// It is there no more.
+    /// It is removed.
     Removed,
 }
 
-/// Which clusters changed releases would be offered to.
+/// Which clusters the changed releases would be offered to.
 #[derive(Debug, Clone, Default)]
 pub struct ReleaseOutlook {
     /// The releases.
     pub releases: Vec<ChangedRelease>,
     /// How many clusters there are.
     pub clusters: usize,
-    /// What would become of those that were looked at.
+    /// The prospects of the examined clusters.
     pub prospects: BTreeMap<ClusterId, Prospect>,
-    /// Those that are offered a release now that is there no more then.
+    /// Clusters that are offered a release now that the change removes.
     pub withdrawn: Vec<ClusterId>,
-    /// The upgrades to look at first, the worst in front.
+    /// The upgrades to look at first, the worst first.
     pub worst: Vec<Arc<Upgrade>>,
-    /// Repositories that use these releases: what becomes of their clusters is not known here.
+    /// Repositories that use these releases: their clusters are not examined here.
     pub consumers: Vec<String>,
 }
 
 /// What changed settings would change.
 #[derive(Debug, Clone, Default)]
 pub struct SettingsOutlook {
-    /// Folders that would be clusters and are none.
+    /// Folders that the change makes clusters.
     pub found: Vec<ClusterId>,
-    /// Clusters that would be none.
+    /// Folders that are clusters no longer.
     pub lost: Vec<ClusterId>,
-    /// Who would apply a cluster, by its name; `None` = other tools.
+    /// The management cluster that applies a cluster, by name, before and after; `None` = other tools.
     pub appliers: Vec<(ClusterId, [Option<String>; 2])>,
-    /// What would become of clusters under the old settings and under the new, where that differs.
+    /// The prospects of clusters under the old settings and under the new, if they differ.
     pub prospects: Vec<(ClusterId, [Prospect; 2])>,
-    /// How many clusters were looked at for that, and how many there are.
+    /// How many clusters were examined, and how many there are.
     pub looked_at: [usize; 2],
 }
 
@@ -94,7 +94,7 @@ impl ReleaseOutlook {
     }
 }
 
-/// Whether a cluster's prospect is one of these releases: what is previewed.
+/// Whether the upgrade is to one of these releases: those are previewed.
 pub fn is_offered(releases: &[ChangedRelease], upgrade: &Upgrade) -> bool {
     let release = upgrade.to.as_ref().and_then(SourceId::release);
     let there = |changed: &ChangedRelease| changed.becomes != Becomes::Removed;
@@ -228,7 +228,7 @@ fn prospect_in_words(prospect: &Prospect) -> String {
     }
 }
 
-/// Why the others are not offered them, counted.
+/// Why these releases are not offered to the other clusters, with counts.
 fn not_offered(outlook: &ReleaseOutlook) -> String {
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut unplannable = Vec::new();
@@ -256,7 +256,7 @@ fn not_offered(outlook: &ReleaseOutlook) -> String {
     text
 }
 
-/// An upgrade in short: what blocks it, its errors, conflicts and machines.
+/// A summary of an upgrade: what blocks it, its errors, conflicts and machines.
 pub(super) fn one_upgrade(page: &mut Page, upgrade: &Upgrade, share: usize) {
     let step = step_in_words(upgrade, |name| code(name, 200));
     page.push(&format!("\n**{}**{step}\n", code(upgrade.target.path(), 200)));

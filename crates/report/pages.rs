@@ -1,7 +1,7 @@
 //! Where people read what a rule means, and why something was refused.
 //!
-//! A build may say where the book of `docs/` is published, by `CAPSTAN_DOCUMENTATION_URL`. A page is named by its address
-//! there, and else by the command that prints it.
+//! A build may set the address of the published documentation, by `CAPSTAN_DOCUMENTATION_URL`. A page is then
+//! named by its address, otherwise by the command that prints it.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ pub fn anchor(heading: &str) -> String {
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// A path as a relative URI reference: whatever could end a link or the path is escaped.
+/// A path as a relative URI reference: characters that could end a link or the path are escaped.
 pub(super) fn percent_encoded(path: &str) -> String {
     path.bytes().fold(String::with_capacity(path.len()), |mut uri, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
@@ -27,10 +27,10 @@ pub(super) fn percent_encoded(path: &str) -> String {
     })
 }
 
-/// Declares what is refused with the page and the heading below `docs/` that explain it: the one place that says so.
+/// Declares each refusal with the page and the heading below `docs/` that explain it.
 macro_rules! refusals {
     ($($(#[$doc:meta])* $name:ident => $place:literal,)*) => {
-        /// What is refused, or waits, as far as a person is told of it. Each has its page.
+        /// Why something is refused or waits, as far as people read of it. Each reason has its page.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Refusal {
             $($(#[$doc])* $name,)*
@@ -52,71 +52,72 @@ macro_rules! refusals {
 
 refusals! {
     // Commands in comments.
-    /// Who commented may not use the command there.
+    /// The author of the comment may not use the command there.
     MayNot => "commands.md#who-may",
-    /// The words of a comment may not be its author's, or its author has not seen what it would overwrite or approve.
+    /// The comment was edited by another person, or its author has not seen what it would overwrite or
+    /// approve.
     NotObeyed => "commands.md#what-is-not-obeyed",
-    /// No such command, or not such arguments.
+    /// There is no such command, or its arguments are wrong.
     NotUnderstood => "commands.md#commands",
-    /// The command is about a proposal or a cluster that is not there.
+    /// The command is about a proposal or a cluster that does not exist.
     NothingThere => "troubleshooting.md#on-a-pull-request",
-    /// A decision has no place to stand in.
+    /// A decision cannot be stored anywhere.
     NotNoted => "dashboard.md#what-is-decided-here",
-    /// No conflict that could be settled so.
+    /// There is no conflict that could be settled so.
     NotSettled => "troubleshooting.md#on-a-pull-request",
-    /// The settings have nothing written.
+    /// The settings let Capstan write nothing (`mode: observe`).
     Observed => "settings.md#capstanyaml",
-    /// There is no way back that could be offered.
+    /// There is no previous state that could be offered.
     NotRolledBack => "upgrades.md#rollback",
     /// An approval does not count, or is missing.
     NotApproved => "pull-requests.md#approvals",
-    /// Something stands against a merge, or GitHub does not take it.
+    /// Something prevents a merge, or GitHub rejects it.
     NotMerged => "pull-requests.md#merging",
     /// A cluster is not created by comment.
     NotCreated => "create-cluster.md#by-comment",
     /// A cluster is not retired by comment.
     NotRetired => "create-cluster.md#retire-one",
-    /// What a change of the inventory comes to is not put on its own branch.
+    /// The result of a change of the inventory is not put on the author's branch.
     NotRenderedInline => "inventory.md#on-the-authors-branch",
-    /// A live cluster was not asked, does not answer, or cannot tell.
+    /// A live cluster was not asked, does not answer, or cannot decide.
     NoPreflight => "pull-requests.md#with-a-reconciler",
 
-    // How proposals and pull requests stand.
-    /// A proposal waits, is left alone, or cannot be written: its state's word says which.
+    // States of proposals and pull requests.
+    /// A proposal waits, is not updated, or cannot be written: the word of its state says which.
     State => "troubleshooting.md#states-of-a-proposal",
     /// No reconciler of the management cluster has enrolled.
     NotEnrolled => "install-reconciler.md#3-enrol",
     /// The settings cannot be read.
     Settings => "settings.md#all-keys",
-    /// It is beyond the limits of what is read.
+    /// It exceeds the limits of what is read.
     Limits => "limits.md#limits",
-    /// The upgrade must not be written before somebody has decided something.
+    /// The upgrade is not written until somebody decides.
     Blocked => "upgrades.md#complete-or-not-at-all",
     /// A pull request conflicts with its base, or Capstan itself failed.
     NotJudged => "troubleshooting.md#on-a-pull-request",
-    /// A pull request does not aim at the default branch, and nobody knows what it would bring there.
+    /// A pull request is not for the default branch, and what it would bring there is unknown.
     NotOnDefault => "pull-requests.md#stacks-and-other-branches",
 
     // The command line.
-    /// Flags or arguments that do not go together, or are none.
+    /// Flags or arguments that do not fit together, or do not exist.
     Usage => "command-line.md#flags",
-    /// No repository, or no such revision.
+    /// There is no repository, or no such revision.
     Checkout => "troubleshooting.md#on-the-command-line",
-    /// No cluster, release, file or folder of that name.
+    /// There is no cluster, release, file or folder of that name.
     NotFound => "troubleshooting.md#on-the-command-line",
     /// The releases are in another repository, which was not given.
     ReleasesElsewhere => "releases.md#releases-in-another-repository",
-    /// Something in the repository cannot be read, or not be written.
+    /// Something in the repository cannot be read or written.
     Unreadable => "troubleshooting.md#on-the-command-line",
-    /// No rule of that name.
+    /// There is no rule of that name.
     NoSuchRule => "rules.md#rules",
-    /// Errors of rules, or conflicts that block, stand.
+    /// Rules found errors, or conflicts block.
     ErrorsStand => "command-line.md#exit-codes",
     /// A cluster cannot be rendered.
     NotRendered => "render.md#what-render-means",
-    /// The names of live templates cannot be read, or are not asked for.
+    /// The names of live templates cannot be read, or are not needed.
     TemplateNames => "template-names.md#where-a-management-cluster-claims-it",
-    /// No settings or no first release can be made.
+    /// The settings or the first release cannot be made.
     NotBegun => "first-contact.md#in-a-checkout",
     /// A cluster is not made on a checkout.
     NotCreatedHere => "create-cluster.md#on-a-checkout",
@@ -124,9 +125,10 @@ refusals! {
     Providers => "providers.md#what-is-read",
     /// A reconciler is not invited or revoked.
     Agents => "install-reconciler.md#3-enrol",
-    /// The bot's database is not well, or cannot be written to or read from a file.
+    /// The bot's database is damaged, cannot be written, or cannot be read from a file.
     Database => "database.md#check-export-import",
-    /// A setting of the bot or the reconciler is missing or wrong, or something that it names is away.
+    /// A setting of the bot or the reconciler is missing or wrong, or refers to something that is not
+    /// available.
     Starting => "troubleshooting.md#when-the-bot-starts",
 }
 
@@ -136,7 +138,7 @@ impl Refusal {
         self.place().replacen(".md", "", 1)
     }
 
-    /// The page for those who read text: its address, or the command that prints it.
+    /// The page for readers of plain text: its address, or the command that prints it.
     pub fn page(self) -> String {
         page_below(PUBLISHED, self)
     }
@@ -151,12 +153,12 @@ impl Refusal {
         shown_below(PUBLISHED, self)
     }
 
-    /// The way to the page as a sentence: [`prose`](super::markdown::prose) makes a link of an address in it.
+    /// The page as a sentence: [`prose`](super::markdown::prose) makes a link of the address in it.
     pub fn sentence(self) -> String {
         format!("See `{}`.", self.page())
     }
 
-    /// `text`, which is Markdown and ends a line, with the way to the page behind it.
+    /// `text`, which is Markdown and ends a line, followed by the page.
     pub fn after(self, text: &str) -> String {
         after_below(PUBLISHED, self, text)
     }
@@ -172,7 +174,7 @@ fn page_below(published: Option<&str>, refusal: Refusal) -> String {
 
 fn after_below(published: Option<&str>, refusal: Refusal, text: &str) -> String {
     let text = text.trim_end_matches('\n');
-    // Behind a list or a table it would be read as its last line.
+    // Directly after a list or a table it would become part of the last line.
     let between = if text.contains('\n') { "\n\n" } else { " " };
     format!("{text}{between}See {}.\n", shown_below(published, refusal))
 }
@@ -188,18 +190,18 @@ pub(super) fn is_address(quoted: &str) -> bool {
     PUBLISHED.and_then(|base| quoted.strip_prefix(base)).is_some_and(|rest| rest.chars().all(in_an_address))
 }
 
-/// The heading over reasons why an upgrade must not be written.
+/// The heading over the reasons why an upgrade is not written.
 pub(super) fn blocked_head() -> String {
     format!("### The upgrade is blocked\n\nWhat stops an upgrade: {}.\n\n", Refusal::Blocked.shown())
 }
 
-/// The heading over findings, with the way to their rules' pages: once, whatever is found.
+/// The heading over findings, with the page of the rules, once.
 pub(super) fn findings_head() -> String {
     head(PUBLISHED)
 }
 
-/// The address of a rule's page; of the source that the page names where nobody knows where pages are published, for an
-/// address has to be absolute (SARIF, 3.49.12).
+/// The address of a rule's page. Where no address is published, it is that of the page's source: SARIF
+/// requires an absolute one (3.49.12).
 pub(super) fn address(rule: &About) -> String {
     address_below(PUBLISHED, rule)
 }

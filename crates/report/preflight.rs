@@ -1,4 +1,4 @@
-//! What a check says of preflights.
+//! What a check says about preflights.
 
 use std::collections::BTreeMap;
 
@@ -12,30 +12,30 @@ use capstan_model::ids::ClusterId;
 use capstan_model::wording::{count, few, list};
 use capstan_plan::settings::PreflightMode;
 
-/// What becomes of `preflight`.
+/// The answer to `preflight`.
 #[derive(Debug)]
 pub enum PreflightAnswered<'a> {
-    /// The pull request is to another branch than the one that reconcilers apply.
+    /// The pull request is for another branch than the one that reconcilers apply.
     OtherBranch {
-        /// That one.
+        /// The branch that they apply.
         default_branch: &'a str,
     },
-    /// GitHub is still computing what a merge would give.
+    /// GitHub is still computing the merge result.
     NotYet,
-    /// Who is asked, and for whom nobody is.
+    /// Which clusters are asked, and which cannot be.
     Told {
-        /// How what was asked stands.
+        /// State of each preflight.
         preflights: &'a [Preflight],
-        /// What silence counts for.
+        /// How missing answers count.
         mode: PreflightMode,
-        /// The management clusters that apply some of the clusters and have no reconciler that enrolled: name and UID.
+        /// Management clusters that apply some of the clusters and have no enrolled reconciler: name and UID.
         not_enrolled: BTreeMap<&'a str, &'a str>,
-        /// The clusters that none applies.
+        /// The clusters that no management cluster applies.
         unclaimed: Vec<ClusterId>,
     },
 }
 
-/// The answer to `preflight`.
+/// The comment that answers `preflight`.
 pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
     match answered {
         PreflightAnswered::OtherBranch { default_branch } => Answer::refused(
@@ -68,7 +68,7 @@ pub fn preflight_answer(answered: &PreflightAnswered<'_>) -> Answer {
                 let text = "This pull request touches no cluster, so there is nothing to ask.\n";
                 return Answer::refused(Refusal::NothingThere, text);
             }
-            // Of whom nobody was asked the check says nothing.
+            // The check does not mention clusters that were not asked.
             let is_shown = rows.len() == asked;
             let left = rows.len().saturating_sub(MAX_ROWS);
             rows.truncate(MAX_ROWS);
@@ -87,13 +87,13 @@ pub fn not_enrolled(name: &str, uid: &str) -> String {
     )
 }
 
-/// Clusters that are named one by one.
+/// Clusters that are listed.
 const MAX_ROWS: usize = 200;
 
-/// What to do where the live cluster cannot say yes, and has to.
+/// What to do where the live cluster has to agree, and cannot.
 const YES_REQUIRED: &str = "`preflight.mode` requires it to accept. Remove the reason, then re-run this check to ask again. If the reason is something in the same commit (a namespace, a definition), merge that first. If it waits for machines, Capstan asks again by itself.";
 
-/// The section's heading, with the way to what an answer means where it is not simply yes.
+/// The section's heading, with the page that explains answers where one is not simply yes.
 pub(super) fn head(preflights: &[Preflight], mode: PreflightMode) -> String {
     use capstan_live::agent::preflight::{Meaning, meaning};
     let what = match meaning(preflights, mode) {
@@ -168,7 +168,7 @@ fn row(who: &str, answer: &ClusterAnswer, mode: PreflightMode) -> String {
     }
 }
 
-/// What the title says of them, where that decides.
+/// The title's part about preflights, where they decide the conclusion.
 pub(super) fn title(preflights: &[Preflight], mode: PreflightMode) -> Option<&'static str> {
     use capstan_live::agent::preflight::{Meaning, meaning};
     match meaning(preflights, mode) {
@@ -192,7 +192,7 @@ fn lacks_an_answer(preflight: &Preflight) -> bool {
     !preflight.clusters.iter().all(says)
 }
 
-/// What they reject.
+/// What the live clusters reject.
 pub(super) fn findings(preflights: &[Preflight]) -> Vec<Finding> {
     preflights.iter().flat_map(Preflight::findings).collect()
 }

@@ -1,4 +1,4 @@
-//! What becomes of the providers of a set, folded, worst first.
+//! Changes of the providers of a set, folded, the worst first.
 
 use std::cmp::Reverse;
 
@@ -9,14 +9,14 @@ use capstan_model::wording::count;
 use capstan_plan::upgrade::Upgrade;
 use capstan_providers::{ContainerChange, ProviderChange, ProviderKind};
 
-/// So many lines of one sort are shown of one provider.
+/// Lines of one kind shown for each provider.
 const MOST_LINES: usize = 20;
 
 /// Above the rows.
 pub(crate) const HEAD: &str = "\n### Providers\n\n";
 
-/// One folded part a provider: those with errors first, then those with warnings, then those that
-/// move; of equals in clusterctl's order.
+/// One folded part a provider: those with errors first, then those with warnings, then those that change;
+/// equal ones in clusterctl's order.
 pub(crate) fn rows(upgrade: &Upgrade) -> Vec<String> {
     let mut providers: Vec<(&ProviderChange, Option<Severity>)> = upgrade
         .providers
@@ -27,7 +27,7 @@ pub(crate) fn rows(upgrade: &Upgrade) -> Vec<String> {
     providers.into_iter().map(|(provider, worst)| row(provider, worst)).collect()
 }
 
-/// The worst that was found of a provider.
+/// The worst finding about a provider.
 fn worst_of(findings: &[Finding], label: &str) -> Option<Severity> {
     let is_its = |finding: &&Finding| {
         finding.object.as_ref().is_some_and(|object| {
@@ -79,7 +79,7 @@ fn step(provider: &ProviderChange) -> String {
     }
 }
 
-/// The lines of a list: what is worst for whoever runs it first.
+/// The lines of a list: first what matters most to the operator.
 fn lines(provider: &ProviderChange) -> Vec<String> {
     let mut all = Vec::new();
     let mut add = |lines: Vec<String>| {

@@ -1,13 +1,14 @@
-//! The check `capstan/rollout` and the commit status on the merge commit: how machines follow a merge.
+//! The check `capstan/rollout` and the commit status on the merge commit: the rollout of machines after a
+//! merge.
 //!
-//! What is written depends on what was reported alone, never on the time: the same reports give the same
-//! text, so that nothing is sent again where nothing new is to be said.
+//! The text depends only on the reports, never on the time: the same reports give the same text, so that it
+//! is sent again only when something changes.
 //!
 //! | concludes, first that fits | commit status | |
 //! |---|---|---|
 //! | failure | failure | a cluster's rollout needs a person |
 //! | pending | pending | one waits or rolls |
-//! | neutral | success | nobody can tell of one |
+//! | neutral | success | the state of one is unknown |
 //! | success | success | all are done |
 
 use jiff::Timestamp;
@@ -26,7 +27,7 @@ use capstan_model::wording::{count, count_of, fitting, sentence};
 
 /// Annotations of one check: one call.
 const MAX_ANNOTATIONS: usize = 50;
-/// What GitHub takes as the description of a commit status, in characters.
+/// GitHub's limit of a commit status's description, in characters.
 const MAX_DESCRIPTION: usize = 140;
 
 /// One cluster that a merged pull request touched.
@@ -36,10 +37,11 @@ pub struct RolloutSubject {
     pub cluster: ClusterId,
     /// The management cluster that applies it, by its name in the settings.
     pub management_cluster: String,
-    /// How it stands.
+    /// Its progress.
     pub progress: Progress,
-    /// Where files of the cluster stand at the bot: `https://capstan.example/clusters/acme/gitops/gauss/peu01`; `None`
-    /// where nobody knows how the bot is reached.
+    /// The address of the cluster's files at the bot:
+    /// `https://capstan.example/clusters/acme/gitops/gauss/peu01`; `None` where the bot's own address is not
+    /// known.
     pub files_url: Option<String>,
 }
 
@@ -50,7 +52,7 @@ pub enum StatusState {
     Pending,
     /// Done.
     Success,
-    /// Somebody is needed.
+    /// A person is needed.
     Failure,
 }
 
@@ -89,7 +91,8 @@ pub fn rollout_check(subjects: &[RolloutSubject], merge_commit: &CommitId, html_
     }
 }
 
-/// The commit status on the merge commit, told at each turn: no numbers that change all the time.
+/// The commit status on the merge commit, which changes only with a turn of the rollout: it has no numbers
+/// that change all the time.
 pub fn rollout_status(subjects: &[RolloutSubject]) -> (StatusState, String) {
     let state = match conclusion(subjects) {
         Conclusion::Failure | Conclusion::ActionRequired => StatusState::Failure,
@@ -156,7 +159,7 @@ fn title(subjects: &[RolloutSubject]) -> String {
 
 fn headline(progress: &Progress) -> String {
     let Some(report) = &progress.report else { return "waiting for the reconciler".to_owned() };
-    // A provider set has none.
+    // A provider set has no machines.
     if report.wanted == 0 && report.machines.is_empty() {
         match report.state {
             RolloutState::Rolling => return "under way".to_owned(),
@@ -197,7 +200,7 @@ fn summary(subjects: &[RolloutSubject], merge_commit: &CommitId, html_url: &str)
         "The result of the merge [{short}]({web}/commit/{merge_commit}) on the live clusters, as their reconcilers report it.\n"
     ));
     let clusters = subjects.len().max(1);
-    // Those that need somebody come first.
+    // Those that need a person come first.
     let mut ordered: Vec<&RolloutSubject> = subjects.iter().collect();
     ordered.sort_by_key(|one| (!one.progress.state().needs_a_person(), one.progress.done_at().is_some()));
     for (index, subject) in ordered.into_iter().enumerate() {
@@ -260,7 +263,7 @@ fn one_cluster(page: &mut Page, subject: &RolloutSubject, share: usize, web: &st
     }
 }
 
-/// Where the owners find their key, until when it is valid, and by what they know it.
+/// Where the owners find their kubeconfig, until when it is valid, and its fingerprint.
 fn owners_key(page: &mut Page, said: &Kubeconfig, subject: &RolloutSubject, budget: usize) {
     let name = said.form.file_name();
     let file = match &subject.files_url {
@@ -305,7 +308,7 @@ fn machines(page: &mut Page, report: &RolloutReport, budget: usize) {
     let rows: Vec<String> = report.machines.iter().map(row).collect();
     let unnamed = usize::try_from(report.machines_left_out).unwrap_or(usize::MAX);
     let head = "\n| Machine | Of | State | |\n|---|---|---|---|\n";
-    // Those that no report names stand below, whether or not the named ones fit.
+    // Findings that no report names are listed below, whether or not the named ones fit.
     let all = std::cell::Cell::new(unnamed);
     page.section(head, &rows, budget, |left| {
         all.set(0);

@@ -1,9 +1,9 @@
-//! Comments on a merged pull request: that its rollout needs somebody, and how that ended.
+//! Comments on a merged pull request: its rollout needs a person, and how that ended.
 //!
-//! GitHub notifies nobody of a check that turns red on a merged pull request, but everybody who took part of a
-//! comment. So a rollout that does not go on is told in one, once, and so is that it continues and that it
-//! is done. A rollout that goes well is never a comment, nor is a trouble that is over within
-//! a minute: an API server that restarts wakes nobody.
+//! GitHub sends no notification for a check that turns red on a merged pull request, but it sends one to all
+//! participants for a comment. So a rollout that stops gets one comment, and another when it continues or
+//! ends. A rollout that goes well gets none, and neither does a problem that ends within a minute: a restart
+//! of an API server notifies nobody.
 
 use std::collections::BTreeSet;
 
@@ -15,19 +15,19 @@ use capstan_live::agent::{Announced, Progress, Transition, TransitionKind};
 use capstan_model::digest::digest;
 use capstan_model::tree::CommitId;
 
-/// How long a trouble has to last before it is worth a comment.
+/// How long a problem lasts before it gets a comment.
 const PATIENCE_SECONDS: i64 = 60;
-/// Turns of one cluster that are told in comments; of a rollout that stumbles all the time only its end is
-/// told besides.
+/// Turns of one cluster that get comments; of a rollout that stops again and again only the end is reported
+/// after these.
 const MOST: usize = 12;
 /// Turns that one comment's marker names.
 const MARKED: usize = 500;
 const MARKER: &str = "<!-- capstan-rollout:";
 
-/// Tells one turn of one merge from every other.
+/// Identifies one turn of one merge.
 pub type TransitionId = String;
 
-/// The turns that are to be told in a comment now, by subject and turn.
+/// The turns to report in a comment now, by subject and turn.
 pub fn news(subjects: &[RolloutSubject], now: Timestamp) -> Vec<(usize, usize)> {
     let each = subjects.iter().enumerate();
     each.flat_map(|(subject, one)| {
@@ -37,7 +37,7 @@ pub fn news(subjects: &[RolloutSubject], now: Timestamp) -> Vec<(usize, usize)> 
     .collect()
 }
 
-/// In how many seconds a trouble will have lasted long enough, if it lasts.
+/// In how many seconds a problem is old enough, if it lasts.
 pub fn next_news(subjects: &[RolloutSubject], now: Timestamp) -> Option<i64> {
     let last = subjects.iter().filter_map(|subject| subject.progress.turns.last());
     last.filter(|turn| is_trouble(turn.kind))
@@ -48,7 +48,7 @@ pub fn next_news(subjects: &[RolloutSubject], now: Timestamp) -> Option<i64> {
 
 fn worth_telling(progress: &Progress, now: Timestamp) -> Vec<usize> {
     let mut worth = Vec::new();
-    // Whether people were told of a trouble that is not over yet.
+    // Whether a comment reported a problem that has not ended yet.
     let mut told = false;
     for (at, turn) in progress.turns.iter().enumerate() {
         let room = worth.len() < MOST;
@@ -56,7 +56,7 @@ fn worth_telling(progress: &Progress, now: Timestamp) -> Vec<usize> {
             kind if is_trouble(kind) => {
                 let until = progress.turns.get(at + 1).map_or(now, |next| next.at);
                 let lasts = seconds(turn.at, until) >= PATIENCE_SECONDS;
-                // Whoever was told of it hears how it ends, whatever clocks say of its length.
+                // After a comment about a problem its end is reported too, whatever clocks say of its length.
                 if turn.announced == Announced::Yes || (lasts && room) {
                     told = true;
                     worth.push(at);
@@ -81,7 +81,7 @@ fn seconds(from: Timestamp, to: Timestamp) -> i64 {
     to.as_second().saturating_sub(from.as_second())
 }
 
-/// The comment that tells these turns, and none that stands in `before`. `None` where all do.
+/// The comment that reports these turns, except those that `before` reports. `None` where it reports all.
 pub fn rollout_comment(
     subjects: &[RolloutSubject],
     news: &[(usize, usize)],
@@ -123,20 +123,21 @@ fn row(subject: &RolloutSubject, turn: &Transition) -> String {
     )
 }
 
-/// Comments hold these ids, and what was told once is not told again: they stay as they are in every release.
+/// Comments contain these ids, and a turn with a known id is not reported again: they stay the same in every
+/// release.
 fn transition_id(subject: &RolloutSubject, turn: &Transition, merge: &CommitId) -> TransitionId {
     let at = turn.at.as_millisecond().to_string();
     digest(&[merge.as_str(), subject.cluster.as_str(), turn.kind.as_str(), &at])
 }
 
-/// The turns that a comment of Capstan's tells. Only to be asked of comments that Capstan wrote.
+/// The turns that a comment reports. Only for comments that Capstan wrote.
 pub fn announced_in(body: &str) -> Vec<TransitionId> {
     let Some((_, rest)) = body.rsplit_once(MARKER) else { return Vec::new() };
     let ids = rest.split_once(" -->").map_or("", |(ids, _)| ids);
     ids.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Notes that a turn was told.
+/// Records that a turn was reported.
 pub fn mark_announced(progress: &mut Progress, turn: usize) {
     if let Some(turn) = progress.turns.get_mut(turn) {
         turn.announced = Announced::Yes;
@@ -179,7 +180,7 @@ mod tests {
             (&[(30, Stuck), (89, Freed), (95, Done)], 900, &[]),
             (&[(30, Stuck), (90, Freed), (95, Done)], 900, &[0, 1, 2]),
             (&[(0, Refused), (100, Stuck), (200, Done)], 900, &[0, 1, 2]),
-            // What comes after the end is not part of the trouble.
+            // Time after the end does not count as part of the problem.
             (&[(0, Stuck), (100, Done), (200, Began), (300, Done)], 900, &[0, 1]),
             (&[(0, Stuck), (100, Unknown), (200, Done)], 900, &[0, 2]),
             (&[(0, Refused), (10, Freed), (20, Stuck), (100, Freed)], 900, &[2, 3]),
@@ -211,7 +212,7 @@ mod tests {
         assert_eq!(told, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 40]);
     }
 
-    /// Comments on GitHub hold them: another id for the same turn, and it is told again.
+    /// Comments on GitHub contain them: with another id the same turn would be reported again.
     #[test]
     fn the_ids_of_turns_are_the_same_in_every_release() {
         let ids = [
@@ -249,7 +250,7 @@ mod tests {
             mark_announced(&mut subjects[subject].progress, turn);
         }
         assert_eq!(news(&subjects, at(200)), []);
-        // The clock of the management cluster was slow: what was told has an end all the same.
+        // The clock of the management cluster was slow: a reported problem still gets its end.
         subjects[0].progress.turns[1].at = at(3);
         subjects[0].progress.turns[1].announced = Announced::No;
         assert_eq!(news(&subjects, at(200)), [(0, 1)]);

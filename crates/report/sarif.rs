@@ -12,8 +12,8 @@ use capstan_model::digest::digest;
 use capstan_model::finding::{Finding, Severity};
 use capstan_plan::policy::{About, catalogue};
 
-/// Findings as one run of the tool of that version. Every rule of the catalogue is in it, so that a
-/// reader finds what a finding means.
+/// Findings as one run of the tool of that version. It contains every rule, so that a reader finds what a
+/// finding means.
 pub fn sarif(findings: &[&Finding], version: &str) -> Value {
     let rules: Vec<&About> = catalogue().iter().map(|rule| rule.about()).collect();
     let mut seen = HashMap::new();
@@ -66,7 +66,7 @@ fn result(finding: &Finding, rules: &[&About], seen: &mut HashMap<String, usize>
         "ruleId": finding.rule.id(),
         "level": level(finding.severity()),
         "message": {"text": finding.message},
-        // GitHub tells findings apart by the first of these, others by whichever they know.
+        // GitHub identifies findings by the first of these, other tools by the ones that they know.
         "partialFingerprints": {"primaryLocationLineHash": fingerprint, "capstanFinding/v1": fingerprint},
     });
     if let Some(index) = rules.iter().position(|rule| rule.entry == finding.rule) {
@@ -93,7 +93,7 @@ fn result(finding: &Finding, rules: &[&About], seen: &mut HashMap<String, usize>
     result
 }
 
-/// What stays the same while lines move: rule, file, object and field.
+/// What does not change when lines move: rule, file, object and field.
 fn fingerprint(finding: &Finding) -> String {
     let text = |value: Option<String>| value.unwrap_or_default();
     digest(&[

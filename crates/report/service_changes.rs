@@ -1,9 +1,9 @@
-//! What becomes of what runs inside a cluster: its network first, and what somebody edited of it.
+//! Changes of the services inside a cluster: its network first, and people's edits.
 
 use super::markdown::code_cell;
 use capstan_plan::upgrade::{ServiceChange, ServiceCourse, Upgrade};
 
-/// So many edits are named of one service.
+/// Edits listed for each service.
 const MOST_EDITS: usize = 5;
 const NAME: usize = 80;
 const FIELD: usize = 160;
@@ -11,7 +11,7 @@ const FIELD: usize = 160;
 /// Above the rows.
 pub(crate) const HEAD: &str = "\n### Services\n\nThey run inside the cluster. After the merge they are upgraded in their own order.\n\n| Service | Role | Old | New | Edits that stay |\n|---|---|---|---|---|\n";
 
-/// A row a service, in the order of the upgrade.
+/// A row for each service, in the order of the upgrade.
 pub(crate) fn rows(upgrade: &Upgrade) -> Vec<String> {
     upgrade.services.iter().map(row).collect()
 }

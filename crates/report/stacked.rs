@@ -1,5 +1,5 @@
-//! Pull requests that do not aim at the default branch: what is said of those of which nobody knows what a merge would
-//! bring there.
+//! Pull requests that are not for the default branch: the report where what they would bring there is
+//! unknown.
 
 use super::check::{CheckReport, Conclusion, Gate, MergeBasis};
 use super::markdown::{MAX_BODY, Page, code, prose};
@@ -7,7 +7,7 @@ use super::pages::Refusal;
 use capstan_model::wording::sentence;
 use capstan_plan::proposal::{Unclear, Way};
 
-/// What stands against the merge of a pull request because of the branch that it aims at, where something does.
+/// What prevents the merge of a pull request because of its base branch, if anything does.
 pub fn way_gate(way: &Way, basis: MergeBasis, default_branch: &str) -> Option<Gate> {
     let default = code(default_branch, 100);
     let (title, why) = match way {
@@ -49,7 +49,7 @@ fn unclear_in_words(unclear: Unclear, default_branch: &str) -> String {
     )
 }
 
-/// The same report where people have something to do first, whatever it says besides.
+/// The same report with a gate that people have to pass first.
 #[must_use]
 pub fn gated(mut report: CheckReport, gate: &Gate) -> CheckReport {
     let mut page = Page::new(MAX_BODY);

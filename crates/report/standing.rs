@@ -1,4 +1,4 @@
-//! Why a proposal is left as it is, or has nothing to offer any more, in words.
+//! Why a proposal is not updated, or has nothing to offer any more, in words.
 
 use crate::state::ProposalState;
 use capstan_model::source::SourceKind;
@@ -7,7 +7,7 @@ use capstan_plan::proposal::{OnHold, Override, Paused, ProposalId, Reviewed, Sou
 /// A standing in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandingInWords {
-    /// The state that it comes to.
+    /// The state that follows from it.
     pub state: ProposalState,
     /// Why, in sentences.
     pub why: String,
@@ -15,7 +15,7 @@ pub struct StandingInWords {
     pub remarked_on: Option<u64>,
 }
 
-/// Why a proposal from that kind of source is left as it is; `prefix` is what commands begin with.
+/// Why a proposal from that kind of source is not updated; `prefix` is that of commands.
 pub fn standing_in_words(standing: &Standing, kind: &SourceKind, prefix: &str) -> StandingInWords {
     let (state, why, remarked_on) = match standing {
         Standing::NothingOffered { why, rest } => (ProposalState::from(*rest), why.clone(), None),
@@ -89,7 +89,7 @@ pub fn pause_in_words(pause: &Paused) -> String {
     format!("Paused by `{}` since {}{reason}.", pause.by, pause.since)
 }
 
-/// Which rule's errors pass, on whose word, and why: a sentence.
+/// Which rule's errors are overridden, by whom, and why: a sentence.
 pub fn override_in_words(one: &Override) -> String {
     let Override { rule, by, reason, .. } = one;
     let reason = reason.trim_end_matches('.');
@@ -101,16 +101,16 @@ pub fn override_in_words(one: &Override) -> String {
     format!("`{rule}` is overridden by `{by}`: {reason}.")
 }
 
-/// What a proposal is about and the base branch has no more.
+/// What the base branch no longer has of a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// The target, with whatever would change it.
+    /// The target, and all changes of it with it.
     Target,
-    /// The target is there, and nothing of the proposal's kind of source changes it.
+    /// The proposal's kind of source no longer changes the target, which still exists.
     Source,
 }
 
-/// That there is nothing to plan of a proposal any more: a sentence that begins with a small letter.
+/// Says that a proposal has no plan any more: a sentence that begins with a small letter.
 pub fn missing_in_words(proposal: &ProposalId, missing: Missing) -> String {
     let ProposalId { target, kind } = proposal;
     match missing {

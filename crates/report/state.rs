@@ -1,29 +1,29 @@
-//! How a target stands with one kind of source: one state, one word, one meaning.
+//! The state of a target for one kind of source: one state, one word, one meaning.
 //!
-//! The campaign's records hold the words, and pages and the dashboard show them. Why it stands so is a sentence beside the
-//! state, and not owned here.
+//! The campaign's records hold the words; pages and the dashboard show them. The reason for a state is a
+//! sentence beside it, which this room does not own.
 
 use capstan_model::rest::Rest;
 use capstan_plan::proposal::Stage;
 
-/// What a state asks of people.
+/// What people have to do in a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mood {
     /// All is well.
     Good,
-    /// It goes on by itself, or somebody meant it so.
+    /// It continues by itself, or a person stopped it on purpose.
     Waits,
-    /// A pull request is there to be looked at.
+    /// A pull request waits for review.
     Open,
-    /// Somebody has to do something.
+    /// A person has to act.
     Bad,
 }
 
-/// Declares each state with its word, what it asks of people, and what it means: the one place that says so.
+/// Declares each state with its word, its mood, and its meaning.
 macro_rules! states {
     ($($variant:ident = $word:literal, $mood:ident: $meaning:literal;)*) => {
-        /// The state of a proposal, or of a target that has none. What needs somebody comes first: the order of the
-        /// variants is that in which people are told of them.
+        /// The state of a proposal, or of a target that has none. States that need a person come first:
+        /// people see them in the order of the variants.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ProposalState {
             $(#[doc = $meaning] $variant,)*
@@ -40,7 +40,7 @@ macro_rules! states {
                 }
             }
 
-            /// Whether anybody has to do something.
+            /// Whether a person has to act.
             pub const fn mood(self) -> Mood {
                 match self {
                     $(Self::$variant => Mood::$mood,)*
@@ -126,7 +126,8 @@ impl ProposalState {
         }
     }
 
-    /// Whether nothing is offered until something else is there to offer: no open pull request is told beside it.
+    /// Whether there is no offer until a new one appears: an open pull request is not shown beside this
+    /// state.
     pub const fn is_over(self) -> bool {
         match self {
             Self::Declined | Self::Reverted | Self::Pinned | Self::Gone | Self::Current => true,
@@ -145,13 +146,13 @@ impl ProposalState {
         }
     }
 
-    /// Whether a target's state from one kind of source is told beside those from the others. *Current* is said of the
-    /// target as a whole, so it is not said where another kind of source has something for it.
+    /// Whether a target's state for one kind of source is shown beside its states for the others. *Current*
+    /// is a state of the whole target, so it is not shown where another kind of source has an offer.
     pub fn is_told_beside(self, others: impl IntoIterator<Item = Self>) -> bool {
         self != Self::Current || others.into_iter().all(Self::rests)
     }
 
-    /// How an open pull request stands whose proposal is in that state.
+    /// The stage of an open pull request whose proposal is in that state.
     pub const fn stage(self) -> Stage {
         match self {
             Self::Held => Stage::Held,
@@ -176,7 +177,7 @@ impl ProposalState {
 }
 
 impl From<Rest> for ProposalState {
-    /// The state of a target to which nothing is offered.
+    /// The state of a target that has no offer.
     fn from(rest: Rest) -> Self {
         match rest {
             Rest::Current => Self::Current,
@@ -196,7 +197,7 @@ mod tests {
     };
     use super::*;
 
-    /// Records and pages hold these words: a word that changes is a migration.
+    /// Records and pages contain these words: changing a word requires a migration.
     #[test]
     fn each_state_has_its_word_and_says_what_it_asks() {
         for (state, word, mood, rests, is_over, stage) in [

@@ -1,12 +1,12 @@
-//! Where an upgrade leads, in words: from which source to which, and what that is where both are the same.
+//! Source and target of an upgrade in words, also where both are the same.
 
 use capstan_model::source::SourceKind;
 use capstan_plan::upgrade::{Basis, Upgrade, ValuesCourse};
 
 use super::values;
 
-/// ` from v1 to v2`, ready to be put behind the target's name. Where the source stays the same it is never "from v1 to v1":
-/// `: other values under v1`, ` to v1 as it is now`. Each source is put into words by `quoted`.
+/// ` from v1 to v2`, to follow the target's name. Where the source does not change it is never "from v1 to
+/// v1": `: other values under v1`, ` to v1 as it is now`. `quoted` puts each source into words.
 pub fn step_in_words(upgrade: &Upgrade, quoted: impl Fn(&str) -> String) -> String {
     let name = |source: &capstan_model::source::SourceId| quoted(&source.to_string());
     match (&upgrade.from, &upgrade.to) {

@@ -22,7 +22,7 @@ pub(super) const COMPONENTS_HEAD: &str = "| | Name | Old | New | Changelog |\n|-
 const VALUE: usize = 160;
 const NAME: usize = 120;
 
-/// What the conflicts of an upgrade are, a sentence above [`conflicts_head`].
+/// What the conflicts of an upgrade are: a sentence above [`conflicts_head`].
 pub(super) fn conflicts_said(upgrade: &Upgrade) -> String {
     let kind = upgrade.brought_by();
     match upgrade.basis {
@@ -68,7 +68,7 @@ fn reason(change: &Change, kind: &SourceKind) -> Cow<'static, str> {
     })
 }
 
-/// Rows of the difference that a pull request makes, where there is no release to give as a reason.
+/// Rows of the difference that a pull request makes, where no release is the reason.
 pub(super) fn difference_rows(changes: &[Change]) -> Vec<String> {
     changes
         .iter()
@@ -83,7 +83,7 @@ pub(super) fn difference_rows(changes: &[Change]) -> Vec<String> {
         .collect()
 }
 
-/// Rows of an upgrade's conflicts; of what an inventory brings with the places of its values.
+/// Rows of an upgrade's conflicts; those from an inventory have the places of its values.
 pub(super) fn conflict_rows(upgrade: &Upgrade) -> Vec<String> {
     let kind = upgrade.brought_by();
     let origins =
@@ -150,7 +150,7 @@ pub(super) fn component_rows(changes: &[ComponentChange]) -> Vec<String> {
             let version = |version: &Option<String>| {
                 version.as_ref().map_or_else(|| "absent".to_owned(), |version| code_cell(version, VALUE))
             };
-            // The links were looked at when they were read: nothing in them ends them early.
+            // The links were checked when they were read: no character in them ends a link.
             let links: Vec<String> = match change.changelogs.as_slice() {
                 [only] => vec![format!("[changelog](<{only}>)")],
                 several => several
@@ -186,7 +186,7 @@ pub(super) fn finding_rows(findings: &[Finding]) -> Vec<String> {
         .collect()
 }
 
-/// A row an owner of machines: the control plane's above those of workers, as they are replaced.
+/// A row for each owner of machines: the control plane's first, in the order of replacement.
 pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
     let mut planes_first: Vec<&Rollout> = rollouts.iter().collect();
     planes_first.sort_by_key(|rollout| !is_cluster(&rollout.object) && !is_control_plane(&rollout.object));
@@ -227,7 +227,7 @@ pub(super) fn place(finding: &Finding) -> Option<String> {
     })
 }
 
-/// What becomes of machines, in words: `replaces 3, adds 2`.
+/// What happens to machines, in words: `replaces 3, adds 2`.
 pub fn becomes(rollout: &Rollout) -> String {
     if rollout.loses_its_owner() {
         let machines = rollout.machines.map(|machines| format!("removes {machines}"));
@@ -238,7 +238,7 @@ pub fn becomes(rollout: &Rollout) -> String {
         Some(0) => {}
         Some(machines) => words.push(format!("replaces {machines}")),
         None if rollout.certainty == Certainty::Unknown => words.push("perhaps replaces some".to_owned()),
-        // Counts are known: how often they are replaced is not, and the notes say why.
+        // The counts are known, but not how often machines are replaced; the notes say why.
         None if rollout.course.created.is_some() => words.push("replaces an unknown number".to_owned()),
         None => words.push("replaces an unknown number (replicas are not in Git)".to_owned()),
     }
@@ -294,13 +294,13 @@ fn field_cell(object: &ObjectId, path: &FieldPath) -> String {
     if path.is_root() { whole_of(object).to_owned() } else { code_cell(&path.to_string(), NAME) }
 }
 
-/// Where a field stands, and where it stood before its API version changed.
+/// The place of a field, and its place before its API version changed.
 fn moved_cell(change: &Change) -> String {
     let from = change.from.as_ref().map(|from| format!("{} → ", field_cell(&change.object, from)));
     format!("{}{}", from.unwrap_or_default(), field_cell(&change.object, &change.path))
 }
 
-/// The sides of one value, long ones where they differ.
+/// The sides of one value; long ones only where they differ.
 fn value_cells<const N: usize>(
     object: &ObjectId,
     path: &FieldPath,
@@ -309,7 +309,7 @@ fn value_cells<const N: usize>(
     let values = sides.map(Option::as_ref);
     let mut shown = excerpts(object, path, &values, VALUE).into_iter();
     values.map(|value| match (value, shown.next().flatten()) {
-        // A whole object in a cell helps nobody: the files show it.
+        // A whole object does not fit into a cell: the files show it.
         (Some(_), _) if path.is_root() => "present".to_owned(),
         (Some(_), Some(Excerpt { text, form: ExcerptForm::Words })) => format!("*{text}*"),
         (Some(_), Some(Excerpt { text, form: ExcerptForm::Text })) => code_cell(&text, VALUE),
@@ -353,7 +353,7 @@ mod tests {
         }
     }
 
-    /// That replicas are not in Git is said only where they are not.
+    /// The text names missing replicas in Git only where they are missing.
     #[test]
     fn an_unknown_number_is_explained_by_git_only_where_git_lacks_it() {
         let of = |created: Option<u32>| {

@@ -1,4 +1,4 @@
-//! What an upgrade is about, in short: what the page of a cluster shows of it.
+//! A summary of an upgrade, which the page of a cluster shows.
 
 use capstan_model::finding::Severity;
 use capstan_plan::upgrade::{
@@ -12,7 +12,7 @@ use super::markdown::one_line;
 
 /// Bytes of the diff.
 const DIFF: usize = 16_000;
-/// Of conflicts, findings, owners of machines and services each, how many are listed.
+/// Conflicts, findings, owners of machines and services that are listed, of each kind.
 const LISTED: usize = 50;
 /// Characters of a finding's message.
 const MESSAGE: usize = 1_000;
@@ -26,21 +26,21 @@ const NAME: usize = 300;
 pub struct TargetDetail {
     /// Changes of fields, each line with its sign.
     pub diff: String,
-    /// Changes beyond those.
+    /// Changes left out.
     pub more_changes: usize,
     /// What both sides changed.
     pub conflicts: Vec<DetailedConflict>,
     /// What rules say.
     pub findings: Vec<DetailedFinding>,
-    /// Conflicts and findings beyond those.
+    /// Conflicts and findings left out.
     pub more: usize,
-    /// Who loses machines or gets new ones, in their order.
+    /// Owners that lose machines or get new ones, in their order.
     pub rollouts: Vec<DetailedRollout>,
-    /// Owners of machines beyond those.
+    /// Owners of machines left out.
     pub more_rollouts: usize,
-    /// What becomes of services.
+    /// Changes of services.
     pub services: Vec<DetailedService>,
-    /// Services beyond those.
+    /// Services left out.
     pub more_services: usize,
 }
 
@@ -49,11 +49,11 @@ pub struct TargetDetail {
 pub struct DetailedConflict {
     /// Object and field.
     pub what: String,
-    /// The old release's value, the cluster's and the new release's, as far as they may be shown.
+    /// The old release's value, the cluster's and the new release's, redacted.
     pub sides: [String; 3],
-    /// What becomes of it, as a sentence.
+    /// How it is settled, as a sentence.
     pub settled: String,
-    /// Whether the upgrade is held up by it.
+    /// Whether it blocks the upgrade.
     pub blocks: bool,
 }
 
@@ -62,11 +62,11 @@ pub struct DetailedConflict {
 pub struct DetailedFinding {
     /// The rule.
     pub rule: String,
-    /// How bad.
+    /// Its severity.
     pub severity: Severity,
     /// What was found, and what to do.
     pub message: String,
-    /// Where, if there is a file to blame.
+    /// Where it was found, if there is a file.
     pub place: Option<String>,
 }
 
@@ -75,19 +75,19 @@ pub struct DetailedFinding {
 pub struct DetailedRollout {
     /// The owner.
     pub owner: String,
-    /// How many machines; `None` where Git does not say it.
+    /// How many machines; `None` where Git does not say.
     pub machines: Option<u32>,
-    /// What becomes of them.
+    /// What happens to them.
     pub becomes: MachinesBecome,
 }
 
-/// What becomes of machines.
+/// What happens to machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MachinesBecome {
-    /// New ones take their places.
+    /// New ones replace them.
     Replaced,
-    /// They go with their owner.
+    /// They are deleted with their owner.
     Deleted,
 }
 
@@ -98,7 +98,7 @@ pub struct DetailedService {
     pub name: String,
     /// What it is for.
     pub role: String,
-    /// What becomes of it, with its versions.
+    /// What happens to it, with its versions.
     pub becomes: String,
 }
 

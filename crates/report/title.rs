@@ -8,13 +8,13 @@ use capstan_plan::upgrade::{Basis, Upgrade, Versions};
 use super::markdown::plain;
 use super::values;
 
-/// GitHub takes so many characters of a title.
+/// GitHub's limit of a title, in characters.
 const MOST_CHARACTERS: usize = 256;
-/// What a field says that has no value.
+/// The value of a field that has none.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// The title, at most 256 characters. Where versions stay it is a rollback, whose title is Capstan's own: templates speak
-/// of upgrades.
+/// The title, at most 256 characters. Where versions do not change it is a rollback, which has Capstan's own
+/// title: the settings' templates are for upgrades.
 pub fn proposal_title(
     template: Option<&TitleTemplate>,
     upgrade: &Upgrade,
@@ -35,7 +35,7 @@ pub fn proposal_title(
         _ if *to.kind() == SourceKind::MIGRATION => {
             format!("Migrate {target} to API versions {}", plain(to.path(), 70))
         }
-        // Nothing was there to be refreshed: nobody had written it down.
+        // There was no recorded release to refresh.
         Some(_) if records_inferred(upgrade, source) => format!("Record {target} at {to_name}"),
         Some(from) if from == to => format!("Refresh {target} to {to_name} as it is now"),
         Some(from) if versions == Versions::Stay => {
@@ -46,13 +46,13 @@ pub fn proposal_title(
     }
 }
 
-/// Whether the source that is offered is the one that the target was found to be at.
+/// Whether the offered source is the one that was inferred for the target.
 pub(super) fn records_inferred(upgrade: &Upgrade, source: &SourceState) -> bool {
     upgrade.basis == Basis::Inferred && upgrade.from.as_ref() == Some(source.source())
 }
 
-/// The title that the settings write; `None` where they write none, or no release is offered: their fields speak of
-/// releases. GitHub drops blanks at the ends of a title, so they are dropped here.
+/// The title from the settings; `None` where they have none, or no release is offered, because its fields are
+/// about releases. GitHub trims a title, so it is trimmed here.
 pub(super) fn title_from_settings(
     template: Option<&TitleTemplate>,
     upgrade: &Upgrade,

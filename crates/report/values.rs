@@ -1,11 +1,11 @@
-//! What is said of a proposal that the inventory brings: other values, a cluster that comes, a cluster that goes.
+//! Texts of a proposal that comes from the inventory: changed values, a new cluster, a deleted cluster.
 
 use capstan_plan::upgrade::{Basis, Upgrade, ValuesCourse, ValuesStep};
 
 use super::markdown::{code, plain};
 use super::tables;
 
-/// What the inventory has to do with an upgrade that it brings.
+/// The part of the inventory in an upgrade that comes from it.
 pub(super) fn brought(upgrade: &Upgrade) -> Option<&ValuesStep> {
     let by_inventory = upgrade.brought_by() == capstan_model::source::SourceKind::INVENTORY;
     upgrade.values.as_deref().filter(|_| by_inventory)

@@ -1,4 +1,4 @@
-//! What the fleet page sorts and groups clusters by.
+//! The fields by which the fleet page sorts and groups clusters.
 
 use capstan_facts::{FleetFacts, WavePlace};
 use capstan_plan::proposal::ProposalId;
@@ -7,7 +7,7 @@ use capstan_plan::upgrade::MachineCount;
 use super::moving::wave_in;
 use crate::planned::Planned;
 
-/// Both versions of Kubernetes, the wave and the machines of a proposal's target.
+/// The current and the offered version of Kubernetes, the wave and the machines of a proposal's target.
 pub fn fleet_facts(planned: Planned<'_>, proposal: &ProposalId) -> FleetFacts {
     let wave = wave_in(planned, proposal).map(|(place, wave)| WavePlace { place, name: wave.name.clone() });
     let Some(upgrade) = planned.plan_of(proposal) else {

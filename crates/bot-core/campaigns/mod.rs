@@ -1,7 +1,7 @@
-//! Campaigns: which releases move, how far each cluster is with one, who waits, and what is said of it.
+//! Campaigns: which releases move, the progress of each cluster, which clusters wait, and the texts about it.
 //!
-//! How a campaign goes on is decided in [`capstan_campaign::decision`]; this gives it its facts, and says what follows for
-//! proposals.
+//! [`capstan_campaign::decision`] decides how a campaign continues; this room gives it its facts, and applies
+//! the result to proposals.
 
 mod fleet_facts;
 mod moving;

@@ -1,4 +1,4 @@
-//! What moves through campaigns: releases, and what a person says to them.
+//! Releases that move through campaigns, and people's orders to them.
 
 use std::collections::BTreeMap;
 
@@ -22,17 +22,17 @@ pub struct Moving<'a> {
     pub settings: &'a CampaignSettings,
     /// The release.
     pub release: ReleaseId,
-    /// What is noted of it.
+    /// Its record.
     pub note: Note,
 }
 
-/// Whether a release is a later one of the same provider.
+/// Whether a release is newer, from the same provider.
 pub(super) fn is_newer(one: &ReleaseId, than: &ReleaseId) -> bool {
     one.provider() == than.provider()
         && matches!((one.version(), than.version()), (Some(one), Some(than)) if one > than)
 }
 
-/// Notes what begins of each wave.
+/// Adds the loads that begin in each wave.
 pub fn note_begun(begun: &mut Vec<Load>, open: &[ClusterId], members: &[Member]) {
     for member in members.iter().filter(|member| open.contains(&member.cluster)) {
         if begun.len() <= member.wave {
@@ -44,12 +44,13 @@ pub fn note_begun(begun: &mut Vec<Load>, open: &[ClusterId], members: &[Member])
     }
 }
 
-/// The campaign by which a release moves.
+/// The campaign that moves a release.
 pub(super) fn campaign_for<'a>(planned: Planned<'a>, release: &ReleaseId) -> Option<&'a CampaignSettings> {
     planned.settings.campaigns.iter().find(|campaign| is_of(campaign, release.as_str()))
 }
 
-/// The wave of a proposal's target, with its place: of the campaign by which what it is offered moves, else what it has.
+/// The wave of a proposal's target, with its index: in the campaign of its offered release, otherwise of its
+/// current one.
 pub(super) fn wave_in<'a>(planned: Planned<'a>, proposal: &ProposalId) -> Option<(usize, &'a WaveSettings)> {
     let upgrade = planned.plan_of(proposal).filter(|_| is_of_release(proposal))?;
     let mut releases = [&upgrade.to, &upgrade.from].into_iter().filter_map(|one| release_of(one.as_ref()));
@@ -58,17 +59,17 @@ pub(super) fn wave_in<'a>(planned: Planned<'a>, proposal: &ProposalId) -> Option
     campaign.waves.get(place).map(|wave| (place, wave))
 }
 
-/// What waves tell a cluster apart by of which nothing but its folder is known.
+/// The wave selectors' view of a cluster of which only the folder is known.
 pub fn by_folder(cluster: &ClusterId) -> Candidate {
     Candidate { cluster: cluster.clone(), labels: BTreeMap::new(), fields: BTreeMap::new() }
 }
 
-/// What waves tell a cluster apart by.
+/// The wave selectors' view of a cluster.
 pub fn candidate(planned: Planned<'_>, cluster: &ClusterId) -> Candidate {
     planned.candidates.get(cluster).cloned().unwrap_or_else(|| by_folder(cluster))
 }
 
-/// Carries out what somebody said to a campaign.
+/// Carries out a person's order to a campaign.
 pub fn give(order: &GivenOrder, settings: &CampaignSettings, note: &mut Note, now: Timestamp) {
     if !order.campaigns.contains(&settings.name) {
         return;
@@ -94,13 +95,13 @@ pub fn give(order: &GivenOrder, settings: &CampaignSettings, note: &mut Note, no
     }
 }
 
-/// The release that a source is, where it is one.
+/// The release of a source, if it is one.
 pub(super) fn release_of(source: Option<&SourceId>) -> Option<ReleaseId> {
     let source = source.filter(|source| *source.kind() == SourceKind::RELEASE)?;
     Some(ReleaseId::from_path(source.path()))
 }
 
-/// Whether campaigns are about what a proposal brings: a release, to a cluster or a provider set.
+/// Whether campaigns apply to a proposal: those of releases, for clusters and provider sets.
 pub(super) fn is_of_release(proposal: &ProposalId) -> bool {
     proposal.kind == SourceKind::RELEASE
         && matches!(proposal.target.kind(), TargetKind::Cluster | TargetKind::Providers)

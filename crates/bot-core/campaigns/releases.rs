@@ -1,4 +1,4 @@
-//! Which releases move through campaigns now, and who is in none of their waves.
+//! Which releases move through campaigns now, and which clusters are in none of their waves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,14 +16,15 @@ use super::standing::Place;
 use crate::planned::Planned;
 use crate::proposals::Campaigns;
 
-/// What campaigns say.
+/// The result of all campaigns.
 #[derive(Debug, Clone, Default)]
 pub struct Obeyed {
-    /// How they stand.
+    /// Their progress.
     pub campaigns: Campaigns,
     /// Proposals that are not opened yet, and why.
     pub waiting: BTreeMap<ProposalId, Waits>,
-    /// What of each campaign's waves begins in this run, whatever the release: it takes room from the next.
+    /// What begins in each campaign's waves in this run, for any release: it takes room from the next
+    /// release.
     pub begun: BTreeMap<String, Vec<Load>>,
 }
 
@@ -32,16 +33,16 @@ pub struct Obeyed {
 pub struct Waits {
     /// As a sentence.
     pub why: String,
-    /// Whether a person's command does not pass that either.
+    /// Whether a person's command does not pass it either.
     pub for_all: bool,
 }
 
-/// The campaign of what a target is offered.
+/// The campaign of a target's offer.
 pub(super) fn campaign_of<'a>(planned: Planned<'a>, place: &Place) -> Option<&'a CampaignSettings> {
     campaign_for(planned, place.offered.as_ref()?)
 }
 
-/// The releases that move: those that somebody is offered, and of those that were noted the newest of each provider.
+/// The releases that move: the offered ones, and of the recorded ones the newest of each provider.
 pub fn moving<'a>(planned: Planned<'a>, places: &BTreeMap<ProposalId, Place>) -> Vec<Moving<'a>> {
     let notes = planned.decided.notes();
     let mut offered: BTreeSet<ReleaseId> =
@@ -66,7 +67,7 @@ pub fn moving<'a>(planned: Planned<'a>, places: &BTreeMap<ProposalId, Place>) ->
                 commit: planned.facts.base.commit.to_string(),
                 ..Note::default()
             };
-            // What a person stopped stays so, whatever is released meanwhile.
+            // A campaign that a person stopped stays stopped, whatever is released meanwhile.
             let same = |old: &&Note| {
                 old.campaign == settings.name
                     && ReleaseId::from_path(&old.release).provider() == release.provider()
@@ -80,7 +81,7 @@ pub fn moving<'a>(planned: Planned<'a>, places: &BTreeMap<ProposalId, Place>) ->
     all
 }
 
-/// Who is offered a release of a campaign, and is in none of its waves.
+/// Clusters that are offered a release of a campaign, and are in none of its waves.
 pub fn in_no_wave(planned: Planned<'_>, places: &BTreeMap<ProposalId, Place>) -> Vec<(ProposalId, String)> {
     let stray = |(proposal, place): (&ProposalId, &Place)| {
         let settings = campaign_of(planned, place).filter(|_| place.begins)?;
@@ -97,7 +98,7 @@ pub fn in_no_wave(planned: Planned<'_>, places: &BTreeMap<ProposalId, Place>) ->
     places.iter().filter_map(stray).collect()
 }
 
-/// Whether a release says of itself that it is urgent. Of one in another repository nobody is told.
+/// Whether a release declares itself urgent. For one in another repository this is not known.
 pub fn is_urgent(planned: Planned<'_>, release: &ReleaseId) -> bool {
     if planned.origin.is_some() {
         return false;
@@ -112,7 +113,7 @@ pub fn is_urgent(planned: Planned<'_>, release: &ReleaseId) -> bool {
     release.possible_folders().into_iter().find_map(read) == Some(Urgency::Now)
 }
 
-/// Those whose pull request is not opened yet, and why.
+/// Proposals whose pull request is not opened yet, and why.
 pub fn waiting(
     planned: Planned<'_>,
     (settings, release): (&CampaignSettings, &ReleaseId),
@@ -122,7 +123,7 @@ pub fn waiting(
 ) -> Vec<(ProposalId, Waits)> {
     let prefix = planned.settings.commands.prefix.as_str();
     let waits = |(id, member): &(&ProposalId, &Member)| {
-        // Whoever has this release may be offered a newer one, of which that one's waves decide.
+        // A cluster with this release may be offered a newer one, whose waves decide then.
         let begins =
             places.get(*id).is_some_and(|place| place.begins && place.offered.as_ref() == Some(release));
         if !begins || decision.open.contains(&member.cluster) {
@@ -139,7 +140,7 @@ pub fn waiting(
     members.iter().filter_map(waits).collect()
 }
 
-/// Those that nothing is opened for since the dashboard cannot note how far their campaigns are.
+/// Proposals that are not opened because the dashboard cannot record the progress of their campaigns.
 pub fn unnoted(planned: Planned<'_>, places: &BTreeMap<ProposalId, Place>) -> Vec<(ProposalId, Waits)> {
     let Some(why) = planned.decided.why_no_dashboard() else { return Vec::new() };
     let begins = |place: &Place| place.begins && campaign_of(planned, place).is_some();

@@ -1,4 +1,4 @@
-//! How far each cluster is with a release.
+//! The progress of each cluster with a release.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,47 +20,47 @@ use crate::facts::{Facts, Scopes};
 use crate::planned::Planned;
 use crate::proposals::{DecidedPull, held_by_refusals};
 
-/// The members of a campaign, as far as a release concerns them.
+/// The members of a campaign that a release concerns.
 #[derive(Debug, Clone, Default)]
 pub struct Members {
     members: Vec<(ProposalId, Member)>,
-    /// Those that have the release, by their places among the members.
+    /// Those that have the release, by their indexes among the members.
     landed: Vec<(usize, Target, ClusterId)>,
 }
 
-/// Where a target is, and how far what is offered to it is.
+/// A target's release, and the progress of its offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The release that it has.
+    /// Its current release.
     pub at: Option<ReleaseId>,
-    /// The one that it is offered and does not have.
+    /// The release that it is offered and does not have.
     pub offered: Option<ReleaseId>,
-    /// How far that is.
+    /// The progress of that.
     pub stands: Stand,
-    /// Whether its pull request would be opened now, or one that is open would come to bring its changes too.
+    /// Whether its pull request would be opened now, or an open one would add its changes.
     pub begins: bool,
     /// Machines that the upgrade replaces; `None` = not in Git.
     pub machines: Option<u32>,
-    /// Whether its machines are waited for before it is offered anything.
+    /// Whether it has to wait for its machines before it is offered anything.
     pub awaited: bool,
 }
 
-/// How far what is offered to a target is.
+/// The progress of an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stand {
-    /// Nothing of it is there yet.
+    /// It has nothing of it.
     Behind,
-    /// A pull request carries it.
+    /// It has an open pull request.
     Open,
-    /// It does not get one now: why, as a part of a sentence.
+    /// It gets none now: why, as a part of a sentence.
     Barred(String),
-    /// It had it, and somebody took it back.
+    /// It had the release, and somebody reverted it.
     TakenBack,
     /// Nothing is offered.
     Nothing,
 }
 
-/// Where every target is.
+/// The place of every target.
 pub fn places(
     planned: Planned<'_>,
     decided: &BTreeMap<ProposalId, DecidedPull>,
@@ -138,7 +138,7 @@ fn stand(
     }
 }
 
-/// The members of a campaign, as far as this release concerns them.
+/// The members of a campaign that this release concerns.
 pub fn members(
     planned: Planned<'_>,
     settings: &CampaignSettings,
@@ -173,7 +173,7 @@ pub fn members(
             (_, Some(offered), _) if is_newer(release, offered) => {
                 Standing::Barred(format!("it is offered `{offered}` first"))
             }
-            // Its release is not known, so that it may be one of those that this concerns.
+            // Its release is unknown, so it may be one of those that this concerns.
             (None, None, Stand::Barred(why)) => Standing::Barred(why.clone()),
             (Some(at), None, Stand::Barred(why)) if is_newer(release, at) => Standing::Barred(why.clone()),
             _ => continue,
@@ -182,7 +182,7 @@ pub fn members(
             cluster: cluster.clone(),
             wave,
             machines: match standing {
-                // What its upgrade would replace is history.
+                // The machines of its upgrade are replaced already.
                 Standing::Merged => None,
                 _ => place.machines,
             }
@@ -201,8 +201,8 @@ pub fn members(
 }
 
 impl Members {
-    /// The commits whose reports have to be read to know whether they still speak of what a cluster is, each with the
-    /// clusters that it is about: of those whose newest report says that machines are done.
+    /// The commits of the reports that have to be compared with the clusters' inputs, each with its clusters:
+    /// those whose newest report says that machines are done.
     pub fn reported(&self, planned: Planned<'_>) -> BTreeMap<CommitId, Scopes> {
         let mut by_commit: BTreeMap<CommitId, Scopes> = BTreeMap::new();
         for (_, target, cluster) in &self.landed {
@@ -217,8 +217,8 @@ impl Members {
         by_commit
     }
 
-    /// The members, ordered by cluster. `stale` are those whose newest report speaks of what the cluster was before, or of
-    /// which nobody can tell: they are not done.
+    /// The members, ordered by cluster. `stale` are those whose newest report is about other inputs, or
+    /// unknown ones: they are not done.
     pub fn settle(self, planned: Planned<'_>, stale: &BTreeSet<ClusterId>) -> Vec<(ProposalId, Member)> {
         let Self { mut members, landed } = self;
         for (at, target, cluster) in landed {
@@ -241,7 +241,7 @@ impl Members {
     }
 }
 
-/// What may be rolling of each wave for the sake of other releases than the one whose members these are.
+/// Machines of each wave that may be rolling because of other releases than that of these members.
 pub fn besides(
     planned: Planned<'_>,
     settings: &CampaignSettings,
@@ -287,13 +287,13 @@ fn last_rollout(planned: Planned<'_>, target: &Target, cluster: &ClusterId) -> L
     }
 }
 
-/// All machines of a cluster, as its reconciler reported them last: so many may be rolling after a merge.
+/// All machines of a cluster, from its newest report: so many may be rolling after a merge.
 fn all_machines(planned: Planned<'_>, cluster: &ClusterId) -> Option<u32> {
     let report = planned.reporters.report_on(cluster)?;
     Some(report.wanted).filter(|wanted| *wanted > 0)
 }
 
-/// What is known of a rollout that was merged.
+/// What is known of a merged rollout.
 enum Landed {
     NobodyReports,
     NotReported,
@@ -301,12 +301,12 @@ enum Landed {
     Reported(RolloutState, Timestamp),
 }
 
-/// How far one is that is left as it is.
+/// The progress of a proposal that is not updated.
 fn left(standing: &Stands) -> (Stand, bool) {
     let stand = match standing {
         Stands::NothingOffered { .. } => Stand::Nothing,
         Stands::Waits { .. } | Stands::Edited { pull: Some(_) } => Stand::Open,
-        // It may be merged at any moment, whatever stands against it.
+        // It may be merged at any moment, whatever its state.
         Stands::Blocked { pull: Some(_), .. }
         | Stands::Unplannable { pull: Some(_), .. }
         | Stands::Held { pull: Some(_), .. }

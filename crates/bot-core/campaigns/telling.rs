@@ -1,4 +1,4 @@
-//! What is said of campaigns.
+//! Texts about campaigns.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use super::moving::Moving;
 use crate::effects::{Effect, FirstStatus, StatusOf, status_text};
 use crate::proposals::Campaigns;
 
-/// So many clusters that are not done are listed.
+/// Clusters listed that are not done.
 const LISTED: usize = 500;
 
-/// How a release stands, for people.
+/// The progress of a release, for people.
 pub fn standing(moving: &Moving<'_>, decision: &Decision, members: &[Member]) -> CampaignStanding {
     let count = |at: usize, done: bool| {
         let of_wave = members
@@ -134,7 +134,7 @@ fn whole_minute(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second().div_euclid(60) * 60).unwrap_or(at)
 }
 
-/// How a wave stands, as the predicate of a sentence.
+/// The state of a wave, as the predicate of a sentence.
 fn wave_in_words(state: &WaveState) -> String {
     match state {
         WaveState::Waits { why } => why.clone(),
@@ -145,8 +145,8 @@ fn wave_in_words(state: &WaveState) -> String {
     }
 }
 
-/// What is done once it is known how campaigns stand: the audit trail names those that were stopped now, and the commits of
-/// their releases say which stand still and which go on since.
+/// The effects of the campaigns' progress: the audit trail lists those that were stopped now, and the commits
+/// of their releases say which are stopped and which continue.
 pub fn told(campaigns: &Campaigns, repository: u64) -> Vec<Effect> {
     let stopped = campaigns.stopped.iter().map(|(note, stop)| {
         let detail = format!("{} of campaign {}: {}", note.release, note.campaign, stop.why);
@@ -155,7 +155,7 @@ pub fn told(campaigns: &Campaigns, repository: u64) -> Vec<Effect> {
     stopped.chain(campaigns.notes.iter().filter_map(status_of)).collect()
 }
 
-/// What the commit of a campaign's release says; `None` where nothing is said.
+/// The status of the commit of a campaign's release; `None` where there is none.
 fn status_of(note: &Note) -> Option<Effect> {
     let commit = CommitId::parse(&note.commit).ok()?;
     let (state, description) = match &note.memory.stopped {

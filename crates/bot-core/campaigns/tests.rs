@@ -1,4 +1,4 @@
-//! How far clusters are with a release, and who waits: a row is what is known of one.
+//! Progress of clusters with a release, and which wait: a row has the facts of one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,11 +110,11 @@ fn where_a_target_stands_follows_from_what_was_decided_about_it() {
         assert_eq!((place.stands, place.begins), (stands, begins), "{action:?}");
         assert_eq!((place.at, place.offered), (Some(released(V21)), Some(released(V22))));
     }
-    // One that is open already brings its changes.
+    // An open pull request brings its changes already.
     let open = fleet().proposed(3, "gauss/peu01", 'a');
     let place = place_of(&open, Action::Update { pull: 3, branch: BranchStep::Keep }, None);
     assert_eq!((place.stands, place.begins), (Stand::Open, false));
-    // What waits for its machines is not begun; one that is open is not held by that.
+    // A cluster that waits for its machines does not begin; an open pull request is not held by that.
     let place = place_of(&fleet(), opens(), Some("Its machines still roll."));
     assert_eq!((place.stands, place.begins), (barred("its machines still roll"), false));
 }
@@ -225,7 +225,7 @@ fn how_far_a_member_is_with_a_release() {
             Some(Far::Failed { how: Failure::RolledBack, at: now() }),
         ),
         (Some(V21), Some(V22), Stand::Nothing, V22, None),
-        // Nobody reports: what is merged is done.
+        // Without reports a merged change counts as done.
         (Some(V22), None, Stand::Nothing, V22, Some(Far::Done { at: done })),
         (Some(V23), None, Stand::Nothing, V22, Some(Far::Done { at: done })),
         (Some(V22), Some(V23), Stand::Open, V22, Some(Far::Done { at: done })),
@@ -323,7 +323,7 @@ fn what_moves_is_offered_or_noted_and_not_overtaken() {
         (at(Some(V22), None), vec![note("prod", V22, None)], vec![(V22, false)]),
         (at(Some(V22), Some(V23)), vec![note("prod", V22, None)], vec![(V23, false)]),
         (at(Some(V21), None), vec![note("prod", V22, None)], vec![]),
-        // What a person stopped stays so, whatever is released meanwhile.
+        // A campaign that a person stopped stays stopped, whatever is released meanwhile.
         (at(Some(V22), Some(V23)), vec![note("prod", V22, Some(by_person()))], vec![(V23, true)]),
         (at(Some(V21), Some("azure/v1.0.0")), vec![], vec![]),
     ] {
@@ -349,7 +349,7 @@ fn who_is_in_no_wave_is_told() {
     for (places, expected) in [
         (places("gauss/peu02", Stand::Behind), 0),
         (places("lone/peu02", Stand::Behind), 1),
-        // The first wave takes it wherever it is.
+        // The first wave takes it in any place.
         (places("lone/peu01", Stand::Behind), 0),
         (places("lone/peu02", Stand::Open), 0),
     ] {
@@ -406,7 +406,7 @@ fn an_order_is_carried_out_by_the_campaigns_that_it_names() {
     assert!(after(&order(&["test"], OrderWhat::Stop(None)), None).stopped.is_none());
     let resumed = after(&order(&["prod"], OrderWhat::Resume), Some(by_person()));
     assert_eq!((resumed.stopped, resumed.resumed_at), (None, Some(now())));
-    // What did not stand still is not resumed.
+    // A campaign that is not stopped is not resumed.
     assert_eq!(after(&order(&["prod"], OrderWhat::Resume), None).resumed_at, None);
     let skipped = after(&order(&["prod"], OrderWhat::Skip(cluster("gauss/peu01"))), None);
     assert!(skipped.skipped.contains(&cluster("gauss/peu01")));
@@ -436,7 +436,7 @@ fn who_does_not_begin_waits_and_is_told_what_for() {
         (V22, decision(&[], None), Some(false)),
         (V22, decision(&["gauss/peu01"], None), None),
         (V22, decision(&[], Some(by_person())), Some(true)),
-        // Of a newer release that one's waves decide.
+        // The waves of a newer release decide.
         (V23, decision(&[], None), None),
     ] {
         let found = case.look(|planned| {
@@ -543,7 +543,7 @@ fn the_commit_of_a_release_says_that_its_campaign_stands_still_and_goes_on() {
         (stopped.clone(), Some((StatusState::Failure, "campaign-stopped: aws/v22.0.0: `ada` stopped it."))),
         (resumed, Some((StatusState::Success, "aws/v22.0.0 continues"))),
         (seen(note("prod", V22, None)), None),
-        // Nobody knows any more at which commit it was seen first.
+        // The commit at which it was first seen is unknown.
         (note("prod", V22, Some(by_person())), None),
     ] {
         let expected: Vec<_> = expected

@@ -1,5 +1,5 @@
-//! Errors that pass where exactly that is changed for which they were to pass: the machines that a cluster takes along
-//! whose destruction somebody asked for, and in a merge group what somebody overrode in a proposal that it holds.
+//! Errors that are exempt for one exact change: the machines of a cluster whose destruction a person asked
+//! for, and in a merge group the overrides of its proposals.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use capstan_report::override_in_words;
 use crate::facts::{BranchNames, digest_of_changes_in};
 use crate::proposals::Exemption;
 
-/// What passes in a pull request that destroys a cluster, where Capstan opened it.
+/// The exemptions of a pull request that destroys a cluster, if Capstan opened it.
 pub fn retirement_exemption(names: &BranchNames, pull: &PullRequest) -> Option<Exemption> {
     let proposal = names.find(&pull.head_branch)?;
     let of_inventory = proposal.kind == SourceKind::INVENTORY;
@@ -35,8 +35,8 @@ pub fn retirement_exemption(names: &BranchNames, pull: &PullRequest) -> Option<E
     Some(Exemption { target: proposal.target, plan: None, rules: vec![(rule.to_owned(), why)] })
 }
 
-/// What was overridden of a cluster in a proposal, with just what that changes of it; `None` where it changes nothing that
-/// could be named.
+/// The overrides of a cluster in a proposal, with exactly its changes there; `None` where it changes nothing
+/// that could be named.
 pub fn override_exemption(
     target: &Target,
     overrides: &[Override],
@@ -49,7 +49,7 @@ pub fn override_exemption(
 }
 
 impl Exemption {
-    /// Lets the errors pass that are to; says why, where any did.
+    /// Exempts the errors; says why, if there were any.
     pub fn apply(&self, before: &dyn Tree, after: &dyn Tree, findings: &mut [Finding]) -> Vec<String> {
         if !self.is_just_that(before, after) {
             return Vec::new();
@@ -76,7 +76,7 @@ impl Exemption {
     }
 }
 
-/// Whether all that differs in a cluster's folder is that its settings say `delete: cluster`.
+/// Whether the only difference in a cluster's folder is that its settings say `delete: cluster`.
 fn adds_tombstone_alone(target: &Target, before: &dyn Tree, after: &dyn Tree) -> bool {
     let Some(folder) = target.folder() else { return false };
     let Ok(path) = folder.join(FOLDER_FILE) else { return false };

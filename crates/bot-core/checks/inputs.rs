@@ -1,4 +1,4 @@
-//! What a report is made from, in a few letters: where nothing of it moved, nothing is computed again.
+//! Fingerprint of a report's inputs: while it is the same, nothing is computed again.
 
 use capstan_model::source::SourceId;
 use capstan_model::target::Target;
@@ -10,7 +10,7 @@ use super::subject::Subject;
 use crate::effects::EDITION;
 use crate::proposals::Remarks;
 
-/// What a report is made from, in a few letters.
+/// Fingerprint of a report's inputs.
 pub fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
     Fingerprint::of("inputs")
         .field("edition", EDITION)
@@ -31,7 +31,7 @@ pub fn inputs(pull: &Subject, remarks: &Remarks, live: &str) -> String {
         .finish()
 }
 
-/// By which way a head comes onto the default branch.
+/// The way by which a head reaches the default branch.
 fn way_in_letters(way: &Way) -> String {
     let numbers = |all: &[u64]| all.iter().map(u64::to_string).collect::<Vec<_>>();
     match way {
@@ -43,7 +43,7 @@ fn way_in_letters(way: &Way) -> String {
     .finish()
 }
 
-/// What a check says of the upgrade that a proposal carries.
+/// A proposal's upgrade, as far as a check reports it.
 fn upgrade_in_letters(upgrade: &Upgrade) -> String {
     let name = |source: &Option<SourceId>| source.as_ref().map(ToString::to_string).unwrap_or_default();
     let conflict = |one: &Conflict| {
@@ -63,7 +63,7 @@ fn upgrade_in_letters(upgrade: &Upgrade) -> String {
         .finish()
 }
 
-/// Which rules' errors pass; of which cluster, where several share the pull request.
+/// Which rules are overridden; for which cluster, where several share the pull request.
 pub fn overrides_in_words(remarks: &Remarks) -> Vec<String> {
     let is_shared = remarks.overrides.len() > 1;
     let of = |target: &Target| if is_shared { format!("`{target}`: ") } else { String::new() };
@@ -91,7 +91,7 @@ pub const fn gravity(conclusion: Conclusion) -> u8 {
     }
 }
 
-/// The same of several subjects that share a commit.
+/// The same for several subjects that share a commit.
 pub fn inputs_of(subjects: &[Subject], of_each: &[Remarks], live: &str) -> String {
     let keys: Vec<String> = subjects.iter().zip(of_each).map(|(one, said)| inputs(one, said, live)).collect();
     match keys.as_slice() {

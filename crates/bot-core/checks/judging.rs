@@ -1,4 +1,4 @@
-//! What is to be said of what a head changes, once it was judged.
+//! The content of a report, once a head is judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,26 +17,26 @@ use capstan_report::{CheckReport, Conclusion, HeadFile, HeadLines, Judged, Judge
 use crate::facts::settings_file;
 use crate::proposals::Remarks;
 
-/// So many clusters are judged because they use a class that is changed elsewhere.
+/// Clusters judged because they use a class that another folder's change affects.
 pub const MOST_USERS: usize = 50;
 
 /// What a pull request is judged by.
 #[derive(Clone)]
 pub struct Comparison {
-    /// What there is without it.
+    /// The tree without it.
     pub before: Arc<dyn Tree>,
     /// The commit whose content `before` is.
     pub base: CommitId,
-    /// What there would be with it.
+    /// The tree with it.
     pub after: Arc<dyn Tree>,
     /// The commit whose content `after` is: the head, or GitHub's test merge of it.
     pub commit: CommitId,
-    /// Whether that is what a merge gives.
+    /// Whether that is the merge result.
     pub basis: MergeBasis,
 }
 
 impl Remarks {
-    /// Whether nothing is to be said besides what the content says.
+    /// Whether there is nothing to report besides the content.
     pub fn says_nothing(&self) -> bool {
         self.notes.is_empty() && self.blocked.is_empty() && self.overrides.is_empty() && self.gates.is_empty()
     }
@@ -66,7 +66,7 @@ pub fn changes_settings(comparison: &Comparison) -> bool {
     differences.iter().any(|difference| difference.path.as_str() == REPOSITORY_FILE)
 }
 
-/// Whether nothing is to be said of anything but clusters.
+/// Whether there is nothing to report besides clusters.
 pub const fn says_nothing(judged: &Judged) -> bool {
     judged.inventory.is_none()
         && judged.outlook.is_none()
@@ -75,8 +75,8 @@ pub const fn says_nothing(judged: &Judged) -> bool {
         && judged.gates.is_empty()
 }
 
-/// Brings together what the rules say under each of the settings that count, what planning found, and which errors pass.
-/// What was said of one cluster concerns no other.
+/// Combines what the rules find under each of the settings that count, what planning found, and the exempt
+/// errors. A finding about one cluster concerns no other.
 pub fn settle(
     judged: &mut Judged,
     by_settings: Vec<Vec<JudgedCluster>>,
@@ -108,7 +108,7 @@ pub fn settle(
     }
 }
 
-/// A report with the buttons of its proposal, where it is of an open one.
+/// A report with the buttons of its proposal, if it is an open one.
 pub fn with_buttons(mut report: CheckReport, remarks: &Remarks) -> CheckReport {
     if let Some(stage) = remarks.stage {
         let passes = matches!(report.conclusion, Conclusion::Success | Conclusion::Neutral);
@@ -117,7 +117,7 @@ pub fn with_buttons(mut report: CheckReport, remarks: &Remarks) -> CheckReport {
     report
 }
 
-/// The files that a merge would make something else than these upgrades do.
+/// The files that a merge would change differently from these upgrades.
 pub fn edited_files(before: &dyn Tree, after: &dyn Tree, upgrades: &[Arc<Upgrade>]) -> Vec<RepoPath> {
     let wanted: BTreeMap<&RepoPath, Option<&str>> = upgrades
         .iter()
@@ -139,7 +139,7 @@ pub fn edited_files(before: &dyn Tree, after: &dyn Tree, upgrades: &[Arc<Upgrade
     edited.into_iter().collect()
 }
 
-/// What a file is in the head, where it is something else in what was judged.
+/// A file of the head, if it differs from the judged one.
 pub fn head_file(judged: &dyn Tree, head: &dyn Tree, path: &RepoPath) -> Option<HeadFile> {
     let (Some(one), other) = (judged.entry(path), head.entry(path)) else { return None };
     if other.is_some_and(|other| other.blob == one.blob) {
@@ -167,7 +167,7 @@ pub fn claimed_twice(
     new.check_claims(&entry.path, text, clusters().filter(was)).iter().map(Finding::from).collect()
 }
 
-/// What is said of clusters that use a changed class and are not judged.
+/// The note on clusters that use a changed class and are not judged.
 pub fn note_of_users(left_out: &[ClusterId]) -> Option<String> {
     let first = left_out.first()?;
     Some(format!(

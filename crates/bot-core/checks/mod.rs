@@ -1,4 +1,4 @@
-//! The check `capstan`: what awaits it, what a report is made from, and what it says.
+//! The check `capstan`: which commits need it, the inputs of a report, and its content.
 
 mod exemptions;
 mod inputs;

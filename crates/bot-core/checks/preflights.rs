@@ -1,4 +1,4 @@
-//! Preflights: which live clusters are asked what they say to a merge, and what their part of a report hangs on.
+//! Preflights: which live clusters are asked about a merge, and the inputs of their part of a report.
 
 use capstan_facts::{Permission, PreflightRecord, PullRequest};
 use capstan_live::agent::PreflightState;
@@ -13,20 +13,20 @@ use jiff::Timestamp;
 use crate::facts::Reporters;
 use crate::proposals::Step;
 
-/// What the live clusters say.
+/// The answers of the live clusters.
 #[derive(Debug, Clone)]
 pub struct Preflights {
-    /// All that were, or might have been, asked.
+    /// All that were, or could have been, asked.
     pub all: Vec<Preflight>,
-    /// Whether GitHub has said all that they hang on.
+    /// Whether GitHub has answered everything that they depend on.
     pub is_settled: bool,
 }
 
 impl Preflights {
-    /// Nobody is asked.
+    /// No live cluster is asked.
     pub const NONE: Self = Self { all: Vec::new(), is_settled: true };
 
-    /// Whether there may be more to say soon.
+    /// Whether there may be a new answer soon.
     pub fn look_again(&self) -> bool {
         let is_open = |preflight: &Preflight| match &preflight.standing {
             Standing::Asked => true,
@@ -38,12 +38,12 @@ impl Preflights {
     }
 }
 
-/// Whether a management cluster is asked about so many clusters.
+/// Whether a management cluster is asked about these clusters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
     /// It is.
     Yes,
-    /// It is not, and nobody misses it.
+    /// It is not, and the report does not mention it.
     Silently,
     /// It is not: why.
     No(String),
@@ -58,7 +58,7 @@ pub fn is_asked(
     mode: PreflightMode,
 ) -> Asked {
     if !reporters.is_enrolled(uid) {
-        // Where nobody is, nobody is missed, unless the settings want somebody there.
+        // Without a reconciler nothing is missing, unless the settings require one.
         return match mode {
             PreflightMode::Required => Asked::No(not_enrolled(name, uid.as_str())),
             PreflightMode::Advisory => Asked::Silently,
@@ -79,8 +79,8 @@ pub fn is_asked(
     }
 }
 
-/// Whether it was asked about those clusters, as they are made of that, before. The commit does not count: each push to
-/// the default branch gives another test merge, most of them with the same clusters in it.
+/// Whether it was asked before about those clusters with these inputs. The commit does not count: each push
+/// to the default branch gives another test merge, mostly with the same clusters.
 pub fn is_same_question(known: &PreflightRecord, clusters: &[ClusterId], content: &str) -> bool {
     known.content == content && known.clusters == clusters
 }
@@ -109,20 +109,20 @@ pub fn live_inputs(reporters: &Reporters, known: &[PreflightRecord], now: Timest
     Some(digest.finish())
 }
 
-/// Whether a live cluster may be asked about a head: a dry run shows it things that nobody has reviewed.
+/// Whether a live cluster may be asked about a head: a dry run sends it objects that nobody has reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
     /// It may.
     Yes,
     /// It may not: why.
     No(String),
-    /// Nobody knows yet: why.
+    /// Unknown as yet: why.
     NotYet(String),
 }
 
-/// Only heads of the repository itself that somebody with write permission pushed are trusted. `pushes` are those of its
-/// branch, as far as GitHub tells them; `own` is Capstan's login. It may depend on what the one who pushed may do in the
-/// repository: [`trust_in`].
+/// Trusts only heads of the repository itself that a person with write permission pushed. `pushes` are those
+/// of its branch, as far as GitHub lists them; `own` is Capstan's login. The answer may depend on the
+/// pusher's permission: [`trust_in`].
 pub fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Step<Trust, String> {
     let no = |why: &str| Step::Decided(Trust::No(why.to_owned()));
     if !pull.head_in_repository {
@@ -139,7 +139,7 @@ pub fn trust(pull: &PullRequest, pushes: Option<&[Push]>, own: &str) -> Step<Tru
     }
 }
 
-/// The same, once it is known what the one who pushed may do.
+/// The same, once the pusher's permission is known.
 pub fn trust_in(actor: &str, permission: Permission) -> Trust {
     if permission >= Permission::Write {
         return Trust::Yes;

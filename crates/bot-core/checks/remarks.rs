@@ -1,4 +1,4 @@
-//! What the check of a head says besides what its content says.
+//! What the check of a head says besides its content.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,12 @@ use capstan_plan::proposal::CheckVerdict;
 use super::subject::Subject;
 use crate::proposals::Remarks;
 
-/// What is said besides of what awaits a check. `pressed` is what came of the button that was pressed last on its head.
+/// The remarks on a commit that needs a check. `pressed` is the result of the last button pressed on its
+/// head.
 pub fn remarks_of(subject: &Subject, remarks: &BTreeMap<u64, Remarks>, pressed: Option<&String>) -> Remarks {
     let found = subject.pull.and_then(|number| remarks.get(&number));
     let mut all = found.cloned().unwrap_or_default();
-    // A merge of it merges all that is below it, whose approvals and blocks count for it, too.
+    // Merging it merges all pull requests below it, so their approvals and blocks count for it, too.
     for (number, below) in subject.below().iter().filter_map(|number| Some((number, remarks.get(number)?))) {
         all.add_below(*number, below);
     }
@@ -22,7 +23,7 @@ pub fn remarks_of(subject: &Subject, remarks: &BTreeMap<u64, Remarks>, pressed: 
     all
 }
 
-/// What the check on a head concludes, as it was reported last.
+/// The conclusion of the check on a head, as it was last reported.
 pub fn verdict_of(record: Option<CheckRecord>) -> CheckVerdict {
     match record.and_then(|record| record.verdict) {
         None => CheckVerdict::Pending,

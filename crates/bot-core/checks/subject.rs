@@ -1,4 +1,4 @@
-//! Which commits await a check: heads of pull requests, and what a merge queue tries.
+//! Which commits need a check: heads of pull requests, and the commits of a merge queue.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use capstan_plan::proposal::{Link, Stack, Way, way_of};
 
 use crate::facts::Facts;
 
-/// What the branches of GitHub's merge queue begin with: `gh-readonly-queue/main/pr-7-9d1f…`.
+/// The prefix of GitHub's merge queue branches: `gh-readonly-queue/main/pr-7-9d1f…`.
 pub const QUEUE_PREFIX: &str = "gh-readonly-queue/";
 
-/// What awaits a check: the head of a pull request, or of a merge group, which is the merge itself.
+/// A commit that needs a check: the head of a pull request, or of a merge group, which is the merge itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// The commit.
     pub head: CommitId,
-    /// The branch that it is to change.
+    /// Its base branch.
     pub base_branch: String,
     /// The tip of that branch.
     pub base_tip: CommitId,
@@ -24,8 +24,8 @@ pub struct Subject {
     pub seen_base: CommitId,
     /// The pull request; `None` for a merge group.
     pub pull: Option<u64>,
-    /// By which way it comes onto the default branch. One that does not aim at it is judged with all that is below it,
-    /// as if it did; on one that is for another branch, `base_branch` is that branch.
+    /// The way by which it reaches the default branch. In a stack it is judged with all that is below it, as
+    /// if it were for the default branch; of a pull request for another branch, `base_branch` is that branch.
     pub way: Way,
 }
 
@@ -38,21 +38,20 @@ impl Subject {
         }
     }
 
-    /// Whether what is judged is all from the default branch on.
+    /// Whether everything from the default branch on is judged.
     pub const fn is_prefix(&self) -> bool {
         matches!(self.way, Way::Above(_) | Way::Unknown(_))
     }
 }
 
 impl Facts {
-    /// By which way a pull request comes onto the default branch.
+    /// The way by which a pull request reaches the default branch.
     pub fn way_of(&self, pull: &PullRequest, stack: Option<&Stack>) -> Way {
         let links: Vec<Link<'_>> = self.open.iter().map(link).collect();
         way_of(link(pull), &links, &self.repository.default_branch, stack)
     }
 
-    /// The branch that a pull request is judged against: one that comes onto the default branch by way of others is
-    /// judged with all that is below it.
+    /// The branch that a pull request is judged against: one in a stack is judged with all that is below it.
     pub fn judged_against<'a>(&'a self, pull: &'a PullRequest, way: &Way) -> &'a str {
         match way {
             Way::Above(_) | Way::Unknown(_) => &self.repository.default_branch,
@@ -61,7 +60,7 @@ impl Facts {
     }
 }
 
-/// A pull request as something that awaits a check, on a branch with that tip.
+/// A pull request as a subject, on a branch with that tip.
 pub fn subject_of(pull: &PullRequest, way: Way, (branch, base_tip): (&str, CommitId)) -> Subject {
     Subject {
         head: pull.head.clone(),
@@ -73,13 +72,13 @@ pub fn subject_of(pull: &PullRequest, way: Way, (branch, base_tip): (&str, Commi
     }
 }
 
-/// The branch that a merge group is for.
+/// The branch of a merge group.
 pub fn base_of_group(group: &BranchHead) -> Option<&str> {
     let name = group.branch.strip_prefix(QUEUE_PREFIX)?;
     Some(name.rsplit_once('/')?.0)
 }
 
-/// A merge group as something that awaits a check, on a branch with that tip.
+/// A merge group as a subject, on a branch with that tip.
 pub fn subject_of_group(facts: &Facts, group: &BranchHead, (branch, base_tip): (&str, CommitId)) -> Subject {
     let way =
         if branch == facts.repository.default_branch { Way::Straight } else { Way::Aside(branch.to_owned()) };
@@ -93,7 +92,7 @@ pub fn subject_of_group(facts: &Facts, group: &BranchHead, (branch, base_tip): (
     }
 }
 
-/// What awaits a check, by head: GitHub shows one check for a commit, however many pull requests have it as their head.
+/// Subjects by head: GitHub shows one check for a commit, for all pull requests with that head.
 pub fn by_head(subjects: Vec<Subject>) -> Vec<Vec<Subject>> {
     let mut by_head: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
     for subject in subjects {
@@ -102,7 +101,7 @@ pub fn by_head(subjects: Vec<Subject>) -> Vec<Vec<Subject>> {
     by_head.into_values().collect()
 }
 
-/// A pull request as others may stand on it.
+/// A pull request as a link of a stack.
 fn link(pull: &PullRequest) -> Link<'_> {
     let head = pull.head_in_repository.then_some(pull.head_branch.as_str());
     Link { number: pull.number, head, base: &pull.base_branch }

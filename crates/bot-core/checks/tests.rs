@@ -1,4 +1,4 @@
-//! What awaits a check, and what it is made from: a row is a head.
+//! Which commits need a check, and its inputs: a row is a head.
 
 use std::collections::BTreeMap;
 
@@ -225,7 +225,7 @@ fn what_passes_passes_for_one_cluster_alone() {
     let mut judged = Judged::default();
     let both =
         || vec![judged_cluster("gauss/peu01", vec![error()]), judged_cluster("gauss/peu02", vec![error()])];
-    // Under new settings the same is found again, and is told once.
+    // The new settings find the same, which is reported once.
     settle(&mut judged, vec![both(), both()], &remarks, (&tree(&[]), &tree(&[])));
     let found =
         |at: usize| judged.clusters[at].judgement.after.iter().map(Finding::severity).collect::<Vec<_>>();
@@ -410,7 +410,7 @@ fn nobody_is_asked_where_there_is_no_merge_to_be_tried() {
         serde_json::from_value(serde_json::json!("6e3a3c9e-52a3-4c39-9c58-1d1b5d1ae0b0")).unwrap();
     let clusters: Vec<ClusterId> = vec![cluster("gauss/peu01")];
     let asked = |basis, mode| is_asked(&Reporters::default(), ("mc", &uid), (basis, "main"), &clusters, mode);
-    // Where no reconciler is, nobody is missed, unless the settings want one there.
+    // Without a reconciler nothing is missing, unless the settings require one.
     assert_eq!(asked(MergeBasis::Merge, PreflightMode::Advisory), Asked::Silently);
     assert!(matches!(asked(MergeBasis::Merge, PreflightMode::Required), Asked::No(_)));
     assert!(!Preflights::NONE.look_again());
@@ -437,7 +437,7 @@ fn what_live_clusters_were_asked_is_among_what_a_report_is_made_from() {
     let inputs = |known: &[PreflightRecord], at| live_inputs(&reporters, known, at);
     let before = now() - jiff::SignedDuration::from_secs(1);
     let asked = [record(PreflightState::Asked)];
-    // It may be answered at any moment.
+    // The answer may come at any moment.
     assert_eq!(inputs(&asked, before), None);
     let unanswered = inputs(&asked, now()).unwrap();
     let none = inputs(&[], now()).unwrap();

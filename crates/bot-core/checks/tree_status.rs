@@ -1,7 +1,9 @@
-//! The commit status `capstan/tree`: what of the default branch cannot be planned, said on its tip for as long as it lasts.
+//! The commit status `capstan/tree`: what cannot be planned on the default branch, as a status of its tip as
+//! long as it lasts.
 //!
-//! A pull request that breaks a cluster says so in its check; what is broken on the default branch would otherwise be on
-//! the fleet page alone. Where nothing is wrong nothing is said, unless something was said of that very commit.
+//! A pull request that breaks a cluster has a check that says so; without this status an error on the default
+//! branch would only be on the fleet page. Without an error there is no status, unless that very commit has
+//! one already.
 
 use capstan_facts::CommitStatus;
 use capstan_model::tree::CommitId;
@@ -13,7 +15,7 @@ use crate::facts::Plans;
 /// The context of the status.
 const NAME: &str = "capstan/tree";
 
-/// Says which targets cannot be planned.
+/// Reports which targets cannot be planned.
 pub fn tree_status(tip: &CommitId, plans: &Plans) -> Effect {
     let unplanned = plans.iter().filter(|(_, plan)| plan.is_err());
     let mut targets: Vec<String> = unplanned.map(|(proposal, _)| proposal.target.path().to_owned()).collect();
@@ -28,12 +30,12 @@ pub fn tree_status(tip: &CommitId, plans: &Plans) -> Effect {
     )
 }
 
-/// Says that nothing can be planned: the settings, say, cannot be read.
+/// Reports that nothing can be planned: for example, the settings cannot be read.
 pub fn tree_status_without_settings(tip: &CommitId, why: &str) -> Effect {
     status(tip, Some(format!("nothing can be planned: {why}")))
 }
 
-/// `None` where all is well.
+/// `None` where there is no error.
 fn status(tip: &CommitId, description: Option<String>) -> Effect {
     let content = Fingerprint::of("tree").maybe("description", description.as_ref()).finish();
     let (state, first) = match &description {

@@ -1,4 +1,4 @@
-//! What two snapshots differ in.
+//! The differences of two snapshots.
 
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree, TreeEntry, differences};
@@ -10,20 +10,20 @@ pub fn settings_file(tree: &dyn Tree) -> Option<&TreeEntry> {
     tree.entry(&RepoPath::parse(REPOSITORY_FILE).ok()?)
 }
 
-/// The settings of a cluster or provider set in a snapshot, where they can be read.
+/// The settings of a cluster or provider set in a snapshot, if they can be read.
 pub fn settings_in(tree: &dyn Tree, target: &ClusterId) -> Option<ClusterSettings> {
     let path = target.folder().join(FOLDER_FILE).ok()?;
     let bytes = tree.read(tree.entry(&path)?).ok()?;
     ClusterSettings::read(&path, std::str::from_utf8(&bytes).ok()?).ok()
 }
 
-/// Digest of what `after` changes against `before`, as a plan's digest has it; `None` where a file
-/// cannot be read, or where there is more than a proposal ever holds.
+/// Digest of the changes from `before` to `after`, as for a plan; `None` where a file cannot be read, or
+/// where there are more changes than a proposal can have.
 pub fn digest_of_changes(before: &dyn Tree, after: &dyn Tree) -> Option<PlanDigest> {
     digest_of_changes_in(&RepoPath::root(), before, after)
 }
 
-/// The same of what differs in a folder.
+/// The same for the changes in a folder.
 pub fn digest_of_changes_in(folder: &RepoPath, before: &dyn Tree, after: &dyn Tree) -> Option<PlanDigest> {
     const MORE_THAN_A_PROPOSAL: usize = 5_000;
     let mut differences = differences(before, after);

@@ -1,4 +1,4 @@
-//! What a run starts from: what GitHub, Git and the records show of a repository, gathered once and never changed.
+//! The inputs of a run: what GitHub, Git and the records say of a repository, read once and never changed.
 
 mod branch_names;
 mod changes;
@@ -32,67 +32,67 @@ pub const fn draft_of(pull: &PullRequest) -> Draft {
     if pull.draft { Draft::Draft } else { Draft::Ready }
 }
 
-/// What was read of a repository, before anything is concluded from it.
+/// What was read of a repository, before conclusions.
 #[derive(Clone)]
 pub struct Gathered {
     /// The repository.
     pub repository: Repository,
     /// Capstan's own key for the folded blocks.
     pub key: BlockKey,
-    /// The day in UTC: what holds are judged by.
+    /// The day in UTC, which decides whether holds are over.
     pub today: Date,
     /// Tip of the default branch.
     pub base: Snapshot,
-    /// Why nobody can read all of it: then it shows the settings' file alone, if there is one.
+    /// Why not all of it can be read: then it contains only the settings' file, if there is one.
     pub beyond_limits: Option<FileError>,
-    /// What tells the branches of proposals from those of people.
+    /// Separates the branches of proposals from those of people.
     pub names: BranchNames,
-    /// Branches whose names begin as those of proposals do.
+    /// Branches with names like those of proposals.
     pub branches: Vec<BranchHead>,
-    /// What merge queues try: branches with their heads; `None` where nobody knows just now.
+    /// The branches of merge groups with their heads; `None` where they are unknown just now.
     pub merge_groups: Option<Vec<BranchHead>>,
     /// All open pull requests, newest first.
     pub open: Vec<PullRequest>,
-    /// What the database remembers, if anything.
+    /// The records of the database, if there are any.
     pub records: Vec<ProposalRecord>,
-    /// What GitHub refused to take.
+    /// What GitHub refused.
     pub refusals: Refusals,
 }
 
-/// What a run starts from.
+/// The inputs of a run.
 #[derive(Clone)]
 pub struct Facts {
     /// The repository.
     pub repository: Repository,
     /// Capstan's own key for the folded blocks.
     pub key: BlockKey,
-    /// The day in UTC: what holds are judged by.
+    /// The day in UTC, which decides whether holds are over.
     pub today: Date,
     /// Tip of the default branch.
     pub base: Snapshot,
-    /// Why nobody can read all of it: then it shows the settings' file alone, if there is one.
+    /// Why not all of it can be read: then it contains only the settings' file, if there is one.
     pub beyond_limits: Option<FileError>,
-    /// What tells the branches of proposals from those of people.
+    /// Separates the branches of proposals from those of people.
     pub names: BranchNames,
     /// Heads of the branches of proposals.
     pub branches: BTreeMap<ProposalId, CommitId>,
-    /// What merge queues try: branches with their heads; `None` where nobody knows just now.
+    /// The branches of merge groups with their heads; `None` where they are unknown just now.
     pub merge_groups: Option<Vec<BranchHead>>,
-    /// Head of the branch of first contact.
+    /// Head of the onboarding branch.
     pub onboarding: Option<CommitId>,
-    /// Open pull requests from those branches that come onto the default branch.
+    /// Open pull requests from those branches that reach the default branch.
     pub proposals: BTreeMap<ProposalId, PullRequest>,
-    /// The clusters that share such a pull request, as its block tells of them.
+    /// The clusters that share such a pull request, from its block.
     shared: BTreeMap<ProposalId, Vec<BlockPart>>,
-    /// The open pull request in which a proposal is: its own, or its group's.
+    /// The open pull request that carries a proposal: its own, or its group's.
     carriers: BTreeMap<ProposalId, ProposalId>,
     /// All open pull requests.
     pub open: Vec<PullRequest>,
-    /// What the database remembers, if anything.
+    /// The records of the database, if there are any.
     pub records: BTreeMap<ProposalId, ProposalRecord>,
     /// The same by the commit that was written.
     written: BTreeMap<CommitId, ProposalId>,
-    /// What GitHub refused to take.
+    /// What GitHub refused.
     pub refusals: Refusals,
 }
 
@@ -101,7 +101,8 @@ impl From<Gathered> for Facts {
         let Gathered { repository, key, today, base, beyond_limits, names, .. } = gathered;
         let Gathered { branches, merge_groups, open, records, refusals, .. } = gathered;
         let carried = |pull: &PullRequest| names.proposal_in(&repository, pull).map(|id| (id, pull.clone()));
-        // There is one of a branch and its base. Where they were listed while one took the other's place, the newest counts.
+        // There is one for a branch and its base. If GitHub listed two while one replaced the other, the
+        // newest counts.
         let proposals: BTreeMap<ProposalId, PullRequest> = open.iter().rev().filter_map(carried).collect();
         let shared = parts_of_groups(&key, &repository, &proposals);
         let carriers = carriers(&proposals, &shared);
@@ -132,7 +133,7 @@ impl From<Gathered> for Facts {
     }
 }
 
-/// Who shares which open pull request.
+/// The members of each open group pull request.
 fn parts_of_groups(
     key: &BlockKey,
     repository: &Repository,
@@ -146,7 +147,7 @@ fn parts_of_groups(
     parts.collect()
 }
 
-/// Where each proposal is; in the newest, where it is in several while it moves from one to the other.
+/// The carrier of each proposal: the newest, if it is in several while it moves between them.
 fn carriers(
     proposals: &BTreeMap<ProposalId, PullRequest>,
     shared: &BTreeMap<ProposalId, Vec<BlockPart>>,
@@ -170,18 +171,18 @@ pub fn part_id(group: &ProposalId, part: &BlockPart) -> ProposalId {
 }
 
 impl Facts {
-    /// The proposal that a pull request carries; `None` for a person's.
+    /// The proposal of a pull request; `None` for a person's.
     pub fn proposal_of(&self, pull: &PullRequest) -> Option<ProposalId> {
         self.names.proposal_on(&pull.head_branch).filter(|_| pull.head_in_repository)
     }
 
-    /// What the block of an open shared pull request notes of its clusters.
+    /// The clusters in the block of an open group pull request.
     pub fn parts_of(&self, id: &ProposalId) -> &[BlockPart] {
         self.shared.get(id).map_or(&[], Vec::as_slice)
     }
 
-    /// The proposals whose changes an open pull request brings, as it noted them; none where it is a group's and nobody
-    /// knows any more.
+    /// The proposals whose changes an open pull request brings, from its block; none where it is a group's
+    /// and its block is lost.
     pub fn members_of(&self, id: &ProposalId) -> Vec<ProposalId> {
         if id.target.group().is_none() {
             return vec![id.clone()];
@@ -190,8 +191,8 @@ impl Facts {
         carried.map(|part| part_id(id, part)).collect()
     }
 
-    /// The proposals whose changes a pull request brings, open or not, as its body tells; none of a group's whose body
-    /// tells nothing any more.
+    /// The proposals whose changes a pull request brings, open or not, from its body; none of a group's
+    /// without a block.
     pub fn members_in(&self, id: &ProposalId, pull: &PullRequest) -> Vec<ProposalId> {
         if self.proposals.get(id).is_some_and(|open| open.number == pull.number) {
             return self.members_of(id);
@@ -205,12 +206,12 @@ impl Facts {
         carried.map(|part| part_id(id, part)).collect()
     }
 
-    /// By which proposal's open pull request one is carried, where it is.
+    /// The proposal whose open pull request carries this one, if it is another's.
     pub fn carrier(&self, proposal: &ProposalId) -> Option<&ProposalId> {
         self.carriers.get(proposal)
     }
 
-    /// The open pull request in which a proposal is.
+    /// The open pull request that carries a proposal.
     pub fn pull_of(&self, proposal: &ProposalId) -> Option<&PullRequest> {
         self.proposals.get(self.carrier(proposal)?)
     }
@@ -225,7 +226,7 @@ impl Facts {
         self.open_proposal(proposal).is_some()
     }
 
-    /// What the database remembers of a proposal's branch.
+    /// The database's record of a proposal's branch.
     pub fn record_of(&self, proposal: &ProposalId, head: &CommitId) -> Option<&ProposalRecord> {
         match proposal.target.group() {
             None => self.records.get(proposal),
@@ -239,7 +240,7 @@ impl Facts {
         groups.filter(|id| !self.proposals.contains_key(*id)).collect()
     }
 
-    /// How many proposals these pull requests bring: of a shared one each cluster's counts.
+    /// How many proposals these pull requests bring: of a group's each cluster's counts.
     pub fn proposals_among(&self, pulls: &[PullRequest]) -> u32 {
         let of = |pull: &PullRequest| {
             let id = self.names.proposal_in(&self.repository, pull)?;
@@ -250,7 +251,7 @@ impl Facts {
         u32::try_from(pulls.iter().filter_map(of).sum::<usize>()).unwrap_or(u32::MAX)
     }
 
-    /// For how many clusters these open pull requests count.
+    /// How many clusters these open pull requests count as.
     pub fn clusters_in<'p>(&self, open: impl Iterator<Item = &'p ProposalId>) -> u32 {
         let counts = open.map(|id| self.members_of(id).len().max(1));
         u32::try_from(counts.sum::<usize>()).unwrap_or(u32::MAX)

@@ -1,5 +1,6 @@
-//! What GitHub refuses to take (a locked conversation, a head that is gone, a permission that the App lacks) fails
-//! alone, and is left alone: it is tried again after a while, longer each time, or once it is to say something else.
+//! A write that GitHub refuses (a locked conversation, a head that is gone, a missing permission) fails alone
+//! and is not repeated at once. It is tried again after a while, longer each time, or when its content
+//! changes.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +10,23 @@ use capstan_plan::command::CommentId;
 use capstan_plan::proposal::{ProposalId, SidebarStep, left_alone_for};
 use jiff::Timestamp;
 
-/// Something that is written to GitHub.
+/// A write to GitHub.
 #[derive(Debug, Clone)]
 pub struct Write {
-    /// By this it is remembered.
+    /// Identifies it in the records.
     what: String,
-    /// What it says, in a few letters.
+    /// Fingerprint of its content.
     content: String,
     proposal: Option<ProposalId>,
 }
 
 impl Write {
-    /// By this it is remembered.
+    /// Identifies it in the records.
     pub fn what(&self) -> &str {
         &self.what
     }
 
-    /// The line of the audit trail that says that it was refused.
+    /// The line of the audit trail about its refusal.
     pub fn refusal_audited(&self, refused: &RefusedWrite) -> AuditEntry {
         let detail = format!("{}: {}", self.what, refused.reason);
         AuditEntry::own(refused.repository, self.proposal.as_ref(), "write-refused", detail)
@@ -45,17 +46,17 @@ impl Write {
         Self { what: format!("check {head}"), content: inputs.to_owned(), proposal: None }
     }
 
-    /// The dashboard issue, whatever it says.
+    /// The dashboard issue, with any content.
     pub fn dashboard() -> Self {
         Self { what: "dashboard".to_owned(), content: String::new(), proposal: None }
     }
 
-    /// The pull request of first contact, saying this.
+    /// The onboarding pull request, with this content.
     pub fn onboarding(content: String) -> Self {
         Self { what: "onboarding".to_owned(), content, proposal: None }
     }
 
-    /// The pull request that creates or destroys a cluster, saying this.
+    /// The pull request that creates or destroys a cluster, with this content.
     pub fn cluster(branch: &str, content: String) -> Self {
         Self { what: format!("pull request {branch}"), content, proposal: None }
     }
@@ -65,31 +66,31 @@ impl Write {
         Self { what: format!("status {commit}"), content: content.to_owned(), proposal: None }
     }
 
-    /// What the settings ask for beside a proposal.
+    /// The sidebar that the settings ask for.
     pub fn sidebar(proposal: &ProposalId, step: &SidebarStep) -> Self {
-        // Names may be many: what tells one step from another is enough.
+        // There may be many names: a digest is enough to compare steps.
         let content = sha256(serde_json::to_string(step).unwrap_or_default());
         Self { what: format!("sidebar {proposal}"), content, proposal: of_cluster(proposal) }
     }
 
-    /// A proposal that is merged at a head, or of which GitHub is asked that.
+    /// The merge of a proposal at a head, or the request to GitHub to merge it.
     pub fn merge(proposal: &ProposalId, head: &str) -> Self {
         let (what, proposal) = (format!("merge {proposal}"), of_cluster(proposal));
         Self { what, content: head.to_owned(), proposal }
     }
 
-    /// A proposal that says this.
+    /// A proposal with this content.
     pub fn proposal(proposal: &ProposalId, content: String) -> Self {
         Self { what: format!("proposal {proposal}"), content, proposal: of_cluster(proposal) }
     }
 }
 
-/// The proposal in whose history a write is told: a group has none.
+/// The proposal whose history contains a write: a group has none.
 fn of_cluster(proposal: &ProposalId) -> Option<ProposalId> {
     proposal.target.cluster().map(|_| proposal.clone())
 }
 
-/// The writes that were refused so far, by what they were.
+/// The writes that were refused so far.
 #[derive(Debug, Clone, Default)]
 pub struct Refusals(BTreeMap<String, RefusedWrite>);
 
@@ -103,8 +104,7 @@ impl Refusals {
     /// None.
     pub const NONE: Self = Self(BTreeMap::new());
 
-    /// What was refused of a proposal, of what stands beside it, of its merge, of the check on a head, and of the
-    /// dashboard.
+    /// Refusals that concern a proposal, its sidebar, its merge, the check on a head, or the dashboard.
     pub fn of(&self, proposal: Option<&ProposalId>, head: Option<&str>) -> Vec<String> {
         let of_proposal = proposal.map(|proposal| {
             let sidebar = Write::sidebar(proposal, &SidebarStep::default());
@@ -117,18 +117,18 @@ impl Refusals {
         self.0.keys().filter(|what| all.contains(what)).cloned().collect()
     }
 
-    /// The refusal on whose account a write is not tried now.
+    /// The refusal that prevents a write now.
     pub fn against(&self, write: &Write, now: Timestamp) -> Option<&RefusedWrite> {
         self.0.get(&write.what).filter(|known| known.content == write.content && now < known.not_before)
     }
 
-    /// Whether a write is remembered as refused, whatever it says now.
+    /// Whether a write has a recorded refusal, with any content.
     pub fn knows(&self, write: &Write) -> bool {
         self.0.contains_key(&write.what)
     }
 
-    /// What is remembered of a write that was refused now, a write by GitHub or a look by the limits of planning: each
-    /// further refusal of the same content is left alone for longer.
+    /// The record of a refusal: of a write by GitHub, or of a look by the limits of planning. Each further
+    /// refusal of the same content prolongs the pause.
     pub fn refused(&self, write: &Write, repository: u64, reason: &str, now: Timestamp) -> RefusedWrite {
         let known = self.0.get(&write.what).filter(|known| known.content == write.content);
         let refusals = known.map_or(0, |known| known.refusals).saturating_add(1);
@@ -143,7 +143,7 @@ impl Refusals {
     }
 }
 
-/// What is said of a write that GitHub does not take.
+/// The sentence about a write that GitHub refuses.
 pub fn refused_words(reason: &str, not_before: Timestamp) -> String {
     let minute = Timestamp::from_second(not_before.as_second() / 60 * 60).unwrap_or(not_before);
     format!("GitHub refuses it: {reason}. Capstan retries after {minute}.")

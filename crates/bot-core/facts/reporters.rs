@@ -1,4 +1,5 @@
-//! What reconcilers have to do with a run: whom the live cluster is asked for, and which cluster waits for its machines.
+//! The reconcilers' part of a run: for which clusters they are asked, and which clusters wait for their
+//! machines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,14 +15,14 @@ use capstan_report::{Fingerprint, awaited_in_words};
 
 use super::targets::{Scopes, target_in};
 
-/// The reconcilers of a repository, and what they reported.
+/// The reconcilers of a repository, and their reports.
 #[derive(Debug, Clone, Default)]
 pub struct Reporters {
     /// Who applies what, as the settings say.
     pub managed_by: ManagedBy,
-    /// Those that are not revoked and that the settings name.
+    /// Agents that are not revoked and that the settings name.
     pub enrolled: Vec<Agent>,
-    /// What each cluster's own management cluster reported last.
+    /// The newest report of each cluster's own management cluster.
     pub standings: BTreeMap<ClusterId, ClusterStanding>,
 }
 
@@ -32,7 +33,7 @@ impl Reporters {
         self.is_enrolled(&owner.uid).then_some((owner.name.as_str(), &owner.uid))
     }
 
-    /// How the rollouts of clusters stand, in a few letters.
+    /// State of the rollouts of clusters, as a fingerprint.
     pub fn standing_of(&self, clusters: &[ClusterId]) -> String {
         let one = |digest: Fingerprint, cluster: &ClusterId| {
             let digest = digest.field("cluster", cluster);
@@ -46,22 +47,22 @@ impl Reporters {
         clusters.iter().fold(Fingerprint::of("standing"), one).finish()
     }
 
-    /// The management cluster whose reconciler reports on a cluster, by its name.
+    /// The name of the management cluster whose reconciler reports on a cluster.
     pub fn name_for(&self, cluster: &ClusterId) -> Option<&str> {
         self.of(cluster).map(|(name, _)| name)
     }
 
-    /// The live names of templates, as the reconcilers reported them last.
+    /// The live names of templates, from the newest reports.
     pub fn names(&self) -> BTreeMap<ClusterId, Arc<TemplateNames>> {
         let names = self.standings.iter().filter_map(|(cluster, standing)| {
-            // What was never applied has no live names.
+            // A cluster that was never applied has no live names.
             standing.report.applied.as_ref()?;
             Some((cluster.clone(), Arc::new(TemplateNames::new(standing.report.names.clone()).ok()?)))
         });
         names.collect()
     }
 
-    /// The newest report on a cluster, where its reconciler may report.
+    /// The newest report on a cluster, if its reconciler may report.
     pub fn report_on(&self, cluster: &ClusterId) -> Option<&RolloutReport> {
         self.standings.get(cluster).map(|standing| &standing.report)
     }
@@ -71,8 +72,8 @@ impl Reporters {
         self.enrolled.iter().any(|agent| agent.management_cluster.is(uid.as_str()))
     }
 
-    /// What the machines of a cluster wait for after its last rollout. `speaks_of` is what is known of the commit that the
-    /// newest report names.
+    /// What the machines of a cluster wait for after its last rollout. `speaks_of` is what is known of the
+    /// newest report's commit.
     pub fn next_step(&self, scopes: &Scopes, cluster: &ClusterId, speaks_of: SpeaksOf) -> AwaitedRollout {
         let Some(owner) = self.managed_by.owner_of(&target_in(scopes, cluster)) else {
             return AwaitedRollout::Nothing;
@@ -95,7 +96,7 @@ impl Reporters {
 /// What the next step of a cluster waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AwaitedRollout {
-    /// Whether the cluster still is what it was made of in that commit has to be known first.
+    /// First find out whether the cluster's inputs are still those of that commit.
     Ask(CommitId),
     /// Nothing.
     Nothing,

@@ -1,4 +1,4 @@
-//! The targets of a snapshot, and the upgrades that are planned for them.
+//! The targets of a snapshot, and their planned upgrades.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use capstan_plan::upgrade::Upgrade;
 /// The upgrades of all targets at the tip of the base branch, from each kind of source.
 pub type Plans = BTreeMap<ProposalId, Result<Arc<Upgrade>, String>>;
 
-/// Where each target of a snapshot may be written.
+/// Which files of each target of a snapshot may be written.
 pub type Scopes = BTreeMap<Target, Scope>;
 
 /// The scopes by their targets.
@@ -19,13 +19,13 @@ pub fn by_target(scopes: Vec<Scope>) -> Scopes {
     scopes.into_iter().map(|scope| (scope.target.clone(), scope)).collect()
 }
 
-/// What a folder is: a provider set, or else a cluster.
+/// The target of a folder: a provider set, or else a cluster.
 pub fn target_in(scopes: &Scopes, id: &ClusterId) -> Target {
     let set = Target::Providers(id.clone());
     if scopes.contains_key(&set) { set } else { Target::Cluster(id.clone()) }
 }
 
-/// The proposal that brings the cluster or provider set of that folder to a newer release.
+/// The proposal that upgrades the cluster or provider set of that folder to a newer release.
 pub fn proposal_for(scopes: &Scopes, id: &ClusterId) -> ProposalId {
     ProposalId::of_release(target_in(scopes, id))
 }

@@ -1,4 +1,4 @@
-//! What a run concludes from what it read, as tables.
+//! What a run concludes from the facts, as tables.
 
 use capstan_facts::{BranchHead, ProposalRecord, PullRequest, PullRequestState, StackPlace};
 use capstan_plan::command::CommentId;
@@ -24,7 +24,7 @@ fn a_pull_request_is_a_proposal_by_its_branch_its_repository_and_its_kind() {
         (fork, None),
         (pull(1, "capstan/upgrade/%group/gauss", 'a'), Some("group://gauss")),
         (pull(1, "topic", 'a'), None),
-        // A kind that is not planned here is a person's, however its branch is called.
+        // A branch of an unknown kind counts as a person's, whatever its name.
         (pull(1, "capstan/strange/gauss/peu01", 'a'), None),
         (pull(1, ONBOARDING_BRANCH, 'a'), None),
     ] {
@@ -47,7 +47,7 @@ fn open_proposals_are_those_that_come_onto_the_default_branch() {
         let facts = Case { open: vec![pull], ..Case::new() }.facts();
         assert_eq!(facts.open_proposal(&id("gauss/peu01")).map(|pull| pull.number), expected);
     }
-    // Of two that were listed while one took the other's place, the newest counts.
+    // Of two that GitHub listed while one replaced the other, the newest counts.
     let facts = Case { open: vec![pull(8, branch, 'b'), pull(3, branch, 'a')], ..Case::new() }.facts();
     assert_eq!(facts.open_proposal(&id("gauss/peu01")).map(|pull| pull.number), Some(8));
 }
@@ -70,11 +70,11 @@ fn a_shared_pull_request_carries_those_that_its_block_names_as_carried() {
         assert_eq!(facts.carrier(&id(target)).map(ToString::to_string).as_deref(), carrier, "{target}");
         assert_eq!(facts.pull_of(&id(target)).map(|pull| pull.number), carrier.map(|_| 5), "{target}");
     }
-    // Somebody took the block out of the body: nobody knows whose changes it brings.
+    // A person removed the block from the body: its members are unknown.
     let mut lost = Case::new().shared(5, "group://gauss", 'a', &["gauss/peu01"]);
     lost.open[0].body = "Text.".to_owned();
     assert!(lost.facts().members_of(&id("group://gauss")).is_empty());
-    // One cluster's own brings just that.
+    // A pull request of one cluster has only that member.
     assert_eq!(names(&Case::new().facts().members_of(&id("gauss/peu01"))), ["gauss/peu01"]);
 }
 
@@ -97,7 +97,7 @@ fn what_an_ended_pull_request_brought_stands_in_its_body() {
     let body = Block { parts, ..block(4, &group, V22) }.render(&key());
     assert_eq!(names(&facts.members_in(&group, &ended(body))), ["gauss/peu01", "gauss/peu02"]);
     assert!(facts.members_in(&group, &ended(String::new())).is_empty());
-    // A block of another pull request counts for nothing.
+    // A block of another pull request does not count.
     let parts = vec![carried("gauss/peu01")];
     let other = Block { parts, ..block(5, &group, V22) }.render(&key());
     assert!(facts.members_in(&group, &ended(other)).is_empty());
@@ -113,7 +113,7 @@ fn of_shared_pull_requests_each_cluster_counts_against_the_limits() {
     assert_eq!(facts.proposals_among(&case.open), 3);
     assert_eq!(facts.clusters_in(facts.proposals.keys()), 3);
     assert_eq!(facts.clusters_in(std::iter::empty()), 0);
-    // Of one whose block somebody took out at least one counts.
+    // A group pull request without its block counts as at least one.
     let mut lost = case;
     for pull in &mut lost.open {
         pull.body.clear();
@@ -152,7 +152,7 @@ fn the_record_of_a_shared_branch_is_found_by_its_head() {
     let facts = case.facts();
     for (target, head, expected) in [
         ("gauss/peu01", 'b', Some('b')),
-        // What Capstan wrote last is remembered, whatever the branch holds now.
+        // Capstan's last write is in the record, whatever the branch contains now.
         ("gauss/peu01", 'f', Some('b')),
         ("group://gauss", 'b', Some('b')),
         ("group://gauss", 'f', None),
@@ -199,7 +199,7 @@ fn a_refused_write_is_left_alone_for_longer_each_time_or_until_it_says_something
     let second = known.refused(&write("a"), 7, "locked", now());
     assert_eq!(second.refusals, 2);
     assert!(second.not_before > first.not_before);
-    // Something else was refused for the first time.
+    // A refusal of other content is a first one.
     assert_eq!(known.refused(&write("b"), 7, "locked", now()).refusals, 1);
     let long = none.refused(&write("a"), 7, &"x".repeat(900), now());
     assert_eq!(long.reason.len(), 512);

@@ -1,7 +1,7 @@
-//! First contact: whether a repository without settings is asked for some, and what is asked.
+//! Onboarding: whether a repository without settings gets a pull request that adds some, and its content.
 //!
-//! Asked once: what people said is on GitHub, not in the database. To which branch a pull request went is no matter, for
-//! the default branch may have had another name then.
+//! A repository is asked once: the answer is on GitHub, not in the database. The base branch of that pull
+//! request does not matter, because the default branch may have had another name then.
 
 #[cfg(test)]
 mod tests;
@@ -18,19 +18,19 @@ use capstan_report::{ONBOARDING_TITLE, says_onboarding, text_digest};
 use crate::effects::{Audited, BranchThere, CommitFiles, Desired, DesiredBranch, TextStep, branch_step};
 use crate::facts::{Facts, ONBOARDING_BRANCH, Write};
 
-/// What the change is from, and under which name it is remembered that a commit was looked at.
+/// The source of the change, and the name of the record that a commit was examined.
 pub const KIND: &str = "onboarding";
 
 /// Whether people can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asking {
-    /// They are not: it is a fork, whose own repository is asked, or nobody can read it.
+    /// They are not: it is a fork, whose upstream is asked, or it cannot be read.
     Never,
-    /// One is open.
+    /// The pull request is open.
     Open,
-    /// They answered with one that is open to another branch.
+    /// One for another branch is open, which counts as an answer.
     Answered,
-    /// What became of earlier ones has to be known first.
+    /// First find out what happened to earlier ones.
     AskEarlier,
 }
 
@@ -46,7 +46,7 @@ pub fn asking(facts: &Facts) -> Asking {
     if facts.open.iter().any(is_elsewhere) { Asking::Answered } else { Asking::AskEarlier }
 }
 
-/// Whether a person closed or merged one of these earlier ones.
+/// Whether a person closed or merged one of these.
 pub fn was_answered(newest: &[EarlierPullRequest]) -> bool {
     newest.iter().any(|pull| pull.head_branch == ONBOARDING_BRANCH && pull.state != PullRequestState::Open)
 }
@@ -60,12 +60,12 @@ pub fn open_pull(facts: &Facts) -> Option<&PullRequest> {
     facts.open.iter().rev().find(is_it)
 }
 
-/// The look at the repository, by which it is remembered that that was beyond the limits.
+/// The look at the repository, recorded when it exceeds the limits.
 pub fn limits_write() -> Write {
     Write::onboarding("beyond the limits".to_owned())
 }
 
-/// The pull request that proposes this.
+/// The pull request with this proposal.
 pub fn proposal_write(onboarding: &Onboarding, body: &str) -> Write {
     Write::onboarding(text_digest(&format!("{}\0{body}", onboarding.settings)))
 }
@@ -80,13 +80,13 @@ fn settings_path() -> RepoPath {
     RepoPath::parse(REPOSITORY_FILE).unwrap_or_default()
 }
 
-/// Whether a tree holds just these settings.
+/// Whether a tree contains exactly these settings.
 pub fn holds_settings(tree: &dyn Tree, text: &str) -> bool {
     let content = tree.entry(&settings_path()).and_then(|entry| tree.read(entry).ok());
     content.is_some_and(|content| *content == *text.as_bytes())
 }
 
-/// The pull request as it should be; `None` where a person works on its branch.
+/// The desired pull request; `None` where a person works on its branch.
 pub fn desired<'a>(
     facts: &'a Facts,
     onboarding: &'a Onboarding,

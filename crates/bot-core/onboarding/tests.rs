@@ -1,4 +1,4 @@
-//! Whether people are asked for settings: a row is what GitHub shows.
+//! Whether people are asked for settings: a row has the facts from GitHub.
 
 use capstan_facts::{EarlierPullRequest, PullRequest, PullRequestState};
 use capstan_model::finding::{FileError, Place, rules};

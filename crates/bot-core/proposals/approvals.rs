@@ -1,7 +1,7 @@
-//! Who approved which proposal: of which pull requests that is judged, whose word counts, and what is noted of it.
+//! Approvals of proposals: which pull requests are judged, whose approval counts, and what is recorded.
 //!
-//! Only proposals of which somebody asks it cost a call: those that need approvals or have some, those that are to be
-//! merged, and those that are held or on auto-merge; in a pause all.
+//! Only proposals with a need for it cost a call: those that require approvals or have some, those that are
+//! to be merged, and those that are held or on auto-merge; during a pause all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,20 +17,20 @@ use super::outcome::{BranchOwner, Outcome, Remarks};
 use crate::commands::{MOST_BYTES, Request};
 use crate::planned::Planned;
 
-/// Whether what changes these clusters is merged without a word from anybody.
+/// Whether changes of these clusters are merged without an approval.
 pub(super) fn is_automatic(settings: &RepositorySettings, members: &[ProposalId]) -> bool {
     let automatic = &settings.upgrade.merge.automatic;
     let is_one = |target: &Target| Glob::grants(automatic, target.path());
     !members.is_empty() && members.iter().all(|member| is_one(&member.target))
 }
 
-/// The hold of one whose changes a pull request brings.
+/// The hold of a member of a pull request.
 pub fn held_in(planned: Planned<'_>, outcome: &Outcome, id: &ProposalId) -> Option<OnHold> {
     let members = outcome.members_of(planned.facts, id);
     members.iter().find_map(|member| planned.decided.of(member).hold_on(planned.facts.today).cloned())
 }
 
-/// Of these open pull requests the proposals whose approvals are judged.
+/// The proposals of these open pull requests whose approvals are judged.
 pub fn judged_pulls<'o>(
     planned: Planned<'_>,
     requests: &[Request],
@@ -60,7 +60,7 @@ pub fn judged_pulls<'o>(
         .collect()
 }
 
-/// What was decided about a proposal, as far as it still concerns what is planned now.
+/// The decisions about a proposal that still apply to its present plan.
 pub fn still_decided(planned: Planned<'_>, proposal: &ProposalId) -> Decisions {
     let decisions = planned.decided.of(proposal);
     match planned.plan_of(proposal) {
@@ -69,8 +69,8 @@ pub fn still_decided(planned: Planned<'_>, proposal: &ProposalId) -> Decisions {
     }
 }
 
-/// Whose work a head is that Capstan did not write: that of those who pushed, as GitHub noted it. What a commit says of
-/// its author is anybody's word. `own` is Capstan's login.
+/// Whose work a head is that Capstan did not write: that of those who pushed, according to GitHub. Anybody
+/// can set the author of a commit. `own` is Capstan's login.
 pub fn pushed_by(pushes: &[Push], head: &CommitId, own: &str) -> BranchOwner {
     if !pushes.iter().any(|push| push.after == *head) {
         return BranchOwner::Unknown;
@@ -79,7 +79,7 @@ pub fn pushed_by(pushes: &[Push], head: &CommitId, own: &str) -> BranchOwner {
     BranchOwner::People(people.map(str::to_ascii_lowercase).collect())
 }
 
-/// What somebody's approval counts for, as far as that hangs on whose work it is; `None` where it hangs on what they may.
+/// Whether a person's approval counts, judged by whose work it is; `None` where their permission decides.
 pub fn voice_in(author: &str, whose: &BranchOwner, login: &str) -> Option<Voice> {
     match whose {
         _ if author.eq_ignore_ascii_case(login) => Some(Voice::OwnWork),
@@ -89,14 +89,14 @@ pub fn voice_in(author: &str, whose: &BranchOwner, login: &str) -> Option<Voice>
     }
 }
 
-/// What is to be noted of approvals from now on; `None` where that is known, or has no room.
+/// The approvals to record; `None` where they are recorded already, or have no room.
 pub fn to_note(decisions: &Decisions, approved: &Approved) -> Option<Decisions> {
     let noted = Decisions { approvals: approved.noted.clone(), ..decisions.clone() };
     (noted != *decisions && room_for(&noted) <= MOST_BYTES).then_some(noted)
 }
 
 impl Remarks {
-    /// Adds what the check of a proposal says of its approvals.
+    /// Adds the part about approvals to the check of a proposal.
     pub fn add_approvals(&mut self, approved: &Approved, prefix: &str) {
         self.gates.extend(approvals_gate(approved, prefix));
         self.notes.extend(approvals_in_words(approved));

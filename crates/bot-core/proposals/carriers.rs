@@ -1,8 +1,9 @@
-//! Which pull request carries which proposals now, and how what is open moves over where the settings say something else.
+//! Which pull request carries which proposals now, and how open ones move when the settings change the
+//! grouping.
 //!
-//! *Guarantees.* What is in a pull request of the old form stays there until the new one is open; then the old one is
-//! closed with a reason. One that people worked on, approved or queued keeps its form until it is merged or closed. What
-//! people decided goes with each cluster.
+//! *Guarantees.* Changes stay in a pull request of the previous grouping until the new one is open; then the
+//! old one is closed with a reason. One that people worked on, approved or queued is kept until it is merged
+//! or closed. Decisions move with each cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,37 +17,37 @@ use crate::planned::Planned;
 /// Pull requests, open or not, each with the proposals that it may carry.
 pub type Carriers = BTreeMap<ProposalId, Vec<ProposalId>>;
 
-/// Where proposals are, and where they go.
+/// Where proposals are, and where they move.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arranged {
     /// The pull requests, each with those that it may carry.
     pub carriers: Carriers,
-    /// Open pull requests of a form that the settings do not want any more, and whose changes each brings.
+    /// Open pull requests that the settings no longer group so, each with its members.
     pub leaving: Carriers,
     /// Which pull request may carry each proposal.
     pub homes: BTreeMap<ProposalId, ProposalId>,
 }
 
-/// Whether an open pull request stays as it is, although the settings give what it brings to another one.
+/// Whether an open pull request is kept, although the settings move its changes to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// It does.
+    /// It is.
     Keeps,
-    /// What it brings moves.
+    /// Its changes move.
     Moves,
 }
 
-/// How far it is known which pull request carries what.
+/// Whether the arrangement is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arranging {
-    /// Whether that open pull request keeps its form ([`super::keeps_its_form`]) has to be known first.
+    /// First find out whether that open pull request is kept ([`super::keeps_its_form`]).
     AskForm(ProposalId),
-    /// It is.
+    /// It is complete.
     Arranged(Arranged),
 }
 
-/// Says which pull request carries what is wanted. `keep` says which open pull requests keep their form, as far as that
-/// was asked.
+/// Says which pull request carries which changes. `keep` says which open pull requests are kept, as far as
+/// that is known.
 pub fn arrange(
     planned: Planned<'_>,
     wanted: &BTreeMap<ProposalId, Wanted>,
@@ -56,7 +57,7 @@ pub fn arrange(
     let by = planned.settings.upgrade.proposals.group.as_ref().map(|group| &group.by);
     let mut homes: BTreeMap<ProposalId, ProposalId> = BTreeMap::new();
     for (proposal, wanted) in wanted {
-        // One that is to end is closed as ever.
+        // One that is to end is closed as usual.
         let ends = matches!(wanted, Wanted::Nothing { .. }) && facts.is_open(proposal);
         let draft = match wanted {
             Wanted::Offer(offer) => offer.draft,
@@ -85,7 +86,8 @@ pub fn arrange(
         };
         let is_asked_for = |member: &ProposalId| planned.decided.of(member).is_asked_for();
         if form == Form::Keeps {
-            // Who asks for a release by name gets it, unless nobody else is left in it.
+            // A person who asks for a release by name gets a pull request of their own, unless it is the last
+            // member.
             let stay = going.into_iter().filter(|member| !has_some || !is_asked_for(member));
             homes.extend(stay.map(|member| (member, id.clone())));
         } else if !has_some {
@@ -99,12 +101,12 @@ pub fn arrange(
     Arranging::Arranged(Arranged { carriers, leaving, homes })
 }
 
-/// What becomes of an open pull request of a form that the settings do not want any more.
+/// What happens to an open pull request of the previous grouping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parting {
-    /// It stays as it is.
+    /// It is not changed.
     Stays,
-    /// It stays, and what people decided now is noted in it.
+    /// It stays, and new decisions are recorded in it.
     Notes,
     /// It is closed.
     Closes {
@@ -117,8 +119,8 @@ pub enum Parting {
     },
 }
 
-/// Decides about one whose changes were carried over, as far as they were. `without` are those whose decisions go to the
-/// dashboard with what was closed before it.
+/// Decides about a pull request whose changes were moved, as far as they were. `without` are those whose
+/// decisions move to the dashboard with a pull request that was closed before.
 pub fn part(
     planned: Planned<'_>,
     (id, members): (&ProposalId, &[ProposalId]),
@@ -126,7 +128,7 @@ pub fn part(
     wanted: &BTreeMap<ProposalId, Wanted>,
     (outcome, without): (&Outcome, &BTreeSet<ProposalId>),
 ) -> Parting {
-    // The pull request that stands where one would be carried, whether or not that one is.
+    // The pull request that a proposal would be in, whether or not it is there.
     let stands_for = |member: &ProposalId| {
         let carried = outcome.carried.get(homes.get(member)?)?;
         carried.first().and_then(|first| outcome.proposals.get(first)?.pull)
@@ -142,7 +144,7 @@ pub fn part(
     let fits = with_these == *without || planned.decided.fits_in_dashboard(planned.facts, &with_these);
     let is_settled = |member: &ProposalId| {
         let has_nothing = matches!(wanted.get(member), None | Some(Wanted::Nothing { .. }));
-        // What was decided needs a place to be noted in, else it would be forgotten here.
+        // A decision needs a place, otherwise it would be lost here.
         let has_left = !numbers.is_empty() && (fits || planned.decided.of(member).is_empty());
         has_nothing || is_carried(member) || has_left
     };
@@ -160,7 +162,7 @@ pub fn part(
     }
 }
 
-/// Why a pull request of the old form is closed.
+/// Why a pull request of the previous grouping is closed.
 fn superseded(
     planned: Planned<'_>,
     id: &ProposalId,

@@ -1,5 +1,5 @@
-//! What is decided about each pull request: what is known of it and of those whose changes it carries, and the heart's
-//! word. What it hangs on besides is asked for one question at a time, so that nothing is read that decides nothing.
+//! The decision about each pull request, from what is known of it and of its members. It asks for further
+//! facts one question at a time, so that nothing is read without need.
 
 use std::collections::BTreeMap;
 
@@ -20,29 +20,29 @@ use super::earlier::{Earlier, may_join};
 use crate::facts::{Facts, Write};
 use crate::planned::Planned;
 
-/// What was decided about a pull request.
+/// The decision about a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecidedPull {
-    /// What is wanted of it.
+    /// What it should be.
     pub wanted: Wanted,
-    /// What is done.
+    /// What to do.
     pub action: Action,
-    /// What somebody asked for.
+    /// What a person asked for.
     pub command: Command,
-    /// Whose changes it brings.
+    /// The proposals whose changes it brings.
     pub carried: Vec<ProposalId>,
-    /// Those of its group that stay out, and why.
+    /// Members of its group that are left out, and why.
     pub left_out: Vec<(ProposalId, WhyLeftOut)>,
-    /// Whether the open pull request brings changes of somebody who has to leave it.
+    /// Whether the open pull request brings changes of a member that has to leave it.
     pub leaving: Leaving,
-    /// What the plan of one of its group wants to write where it must not: the others go without that one.
+    /// A member whose plan would write outside of its target: the others continue without it.
     pub outside: Option<OutsideTarget>,
-    /// The pull request of its branch before the one that is to be opened.
+    /// The previous pull request of the branch on which one is to be opened.
     pub after: Option<u64>,
 }
 
 impl DecidedPull {
-    /// What is written to GitHub, where anything is.
+    /// The write to GitHub, if there is one.
     pub fn write(&self, proposal: &ProposalId) -> Option<Write> {
         let content = match (&self.action, &self.wanted) {
             (Action::Leave(_), _) => return None,
@@ -59,7 +59,7 @@ impl DecidedPull {
     }
 }
 
-/// What has to be known before a decision is made.
+/// A fact that a decision needs first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
     /// The branch of the proposal; `base` is the base as its pull request last saw it.
@@ -71,33 +71,33 @@ pub enum Need {
     Reviewed,
     /// Whether its open pull request conflicts with its base.
     Mergeable,
-    /// What became of the pull request that was on that proposal's branch before.
+    /// The fate of the previous pull request of that proposal's branch.
     Ended(ProposalId, Box<EarlierPullRequest>),
     /// Whether the clusters of these proposals still wait for their machines.
     Rollouts(Vec<ProposalId>),
 }
 
-/// What was answered so far; what is not in it was not asked.
+/// The answers so far; a fact that is absent was not asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// Of the pull request itself.
+    /// About the pull request itself.
     pub of_pull: OfPull,
-    /// What became of earlier pull requests, by the proposal on whose branch each was.
+    /// The fate of earlier pull requests, by the proposal of their branch.
     pub ended: BTreeMap<ProposalId, Pull>,
     /// Why proposals wait for their clusters' machines; `None` where one does not.
     pub rollouts: BTreeMap<ProposalId, Option<String>>,
 }
 
-/// How far a decision is.
+/// The state of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step<T, N = Need> {
     /// This has to be known first.
     Ask(N),
-    /// It is made.
+    /// The decision.
     Decided(T),
 }
 
-/// What decides about one pull request, beside what it has to be asked for.
+/// The facts about one pull request, without those that it asks for.
 struct Known<'a> {
     wanted: &'a Wanted,
     command: Command,
@@ -106,21 +106,22 @@ struct Known<'a> {
     leaving: Leaving,
 }
 
-/// A pull request, open or not, with those whose changes it may bring.
+/// A pull request, open or not, with its possible members.
 pub struct Carrier<'a> {
     planned: Planned<'a>,
     id: &'a ProposalId,
     members: &'a [ProposalId],
     wanted: &'a BTreeMap<ProposalId, Wanted>,
     earlier: &'a Earlier,
-    /// Whose changes the open pull request brings.
+    /// The proposals whose changes the open pull request brings.
     there: Vec<ProposalId>,
-    /// Those whose plan wants to write where it must not, a fault of Capstan's: the others of their group go without them.
+    /// Members whose plan would write outside of their target, a bug of Capstan's: the others of their group
+    /// continue without them.
     outside: BTreeMap<ProposalId, (OutsideTarget, Wanted)>,
 }
 
 impl<'a> Carrier<'a> {
-    /// Gathers what decides about it, beside what has to be asked for.
+    /// Gathers the facts about it, without those that it asks for.
     pub fn new(
         planned: Planned<'a>,
         (id, members): (&'a ProposalId, &'a [ProposalId]),
@@ -133,12 +134,12 @@ impl<'a> Carrier<'a> {
         Self { planned, id, members, wanted, earlier, there, outside }
     }
 
-    /// Those whose plan wants to write where it must not.
+    /// Members whose plan would write outside of their target.
     pub fn outside(&self) -> impl Iterator<Item = (&ProposalId, &OutsideTarget)> {
         self.outside.iter().map(|(member, (error, _))| (member, error))
     }
 
-    /// Decides about it, or says what has to be known first.
+    /// Decides about it, or says which fact is needed first.
     pub fn decide(&self, answers: &Answers) -> Step<DecidedPull> {
         let own = self.wanted.get(self.id).filter(|_| self.id.target.group().is_none());
         let decided = match own {
@@ -174,8 +175,8 @@ impl<'a> Carrier<'a> {
         })
     }
 
-    /// What somebody wishes of one of the group. What is wished of the whole brings nobody in who was skipped by name, or
-    /// who stays out of what is open.
+    /// A person's wish for one member. A wish for the whole group does not add a member that was skipped by
+    /// name, or that is left out of the open pull request.
     fn wish_for(&self, member: &ProposalId, decisions: &Decisions) -> Command {
         let (facts, by_command) = (self.planned.facts, self.planned.decided);
         let own = by_command.wish(member);
@@ -192,12 +193,12 @@ impl<'a> Carrier<'a> {
         );
         let of_each: BTreeMap<&ProposalId, Decisions> =
             members.iter().map(|member| (member, by_command.of(member))).collect();
-        // Each is read once, however many it carried.
+        // Each is read once, however many members it had.
         let new = members.iter().filter(|member| may_join(facts, id, member, wanted));
         for (on, pull) in new.filter_map(|member| earlier.of(member)).chain(earlier.pulls.get_key_value(id)) {
             ended(answers, on, pull)?;
         }
-        // How those before it ended concerns whom they carried, each by itself.
+        // The end of earlier pull requests concerns each of their members by itself.
         let on_branch = earlier.pulls.get(id).and_then(|pull| {
             let facts = answers.ended.get(id)?.clone();
             let state = match facts.state {
@@ -238,13 +239,13 @@ impl<'a> Carrier<'a> {
             .collect();
         let Gathered { wanted: of_group, hold, carried, left_out, leaving } =
             gather(&all, offered_by(facts, id).as_ref());
-        // Who has a pull request of its own now is to be merged with that.
+        // A member that has a pull request of its own now is merged with that.
         let moved = self.there.iter().any(|member| !members.contains(member));
         let leaving = if moved { Leaving::Somebody } else { leaving };
         let known = Known { wanted: &of_group, command, hold, skipped: None, leaving };
         let action = decide_one(planned, id, &known, on_branch, answers)?;
         let writes = matches!(action, Action::Open { .. } | Action::Update { .. });
-        // Members that come in wait for their machines as they would outside.
+        // New members wait for their machines as they would outside.
         let is_unasked = |member: &&ProposalId| {
             may_join(facts, id, member, wanted)
                 && of_each
@@ -257,7 +258,7 @@ impl<'a> Carrier<'a> {
             return Err(Need::Rollouts(unasked));
         }
         let told = |why| {
-            // The next pull request of the branch takes the place of that one, and notes it.
+            // The next pull request of the branch replaces this one, and records that.
             let by = match &why {
                 WhyLeftOut::Stands(Standing::Declined { pull }) => format!("the person who closed #{pull}"),
                 WhyLeftOut::Stands(Standing::Merged { pull }) => format!("the person who reverted #{pull}"),
@@ -278,8 +279,8 @@ impl<'a> Carrier<'a> {
     }
 }
 
-/// Whether an open pull request is left as it is although the settings give what it brings to another one: people have
-/// worked on it, or taken it further.
+/// Whether an open pull request is kept although the settings move its changes to another one: people have
+/// worked on it, approved it or queued it.
 pub fn keeps_its_form(planned: Planned<'_>, id: &ProposalId, answers: &Answers) -> Step<Form> {
     let decide = || -> Result<Form, Need> {
         if !planned.facts.is_open(id) {
@@ -307,12 +308,12 @@ pub fn keeps_its_form(planned: Planned<'_>, id: &ProposalId, answers: &Answers) 
     decide().map_or_else(Step::Ask, Step::Decided)
 }
 
-/// What became of the pull request that was on a proposal's branch before.
+/// The fate of the previous pull request of a proposal's branch.
 fn ended<'a>(answers: &'a Answers, on: &ProposalId, pull: &EarlierPullRequest) -> Result<&'a Pull, Need> {
     answers.ended.get(on).ok_or_else(|| Need::Ended(on.clone(), Box::new(pull.clone())))
 }
 
-/// Those whose plan wants to write where it must not.
+/// Members whose plan would write outside of their target.
 fn outside(planned: Planned<'_>, members: &[ProposalId]) -> BTreeMap<ProposalId, (OutsideTarget, Wanted)> {
     let one = |member: &ProposalId| {
         let (upgrade, scope) = (planned.plan_of(member)?, planned.scopes.get(&member.target)?);
@@ -327,18 +328,18 @@ fn outside(planned: Planned<'_>, members: &[ProposalId]) -> BTreeMap<ProposalId,
 /// The cluster whose machines a proposal may have to wait for.
 pub fn awaited_cluster<'p>(planned: Planned<'_>, proposal: &'p ProposalId) -> Option<&'p ClusterId> {
     let cluster = proposal.target.cluster()?;
-    // One that comes has no rollout yet, and one that goes need not finish it.
+    // A new cluster has no rollout yet, and one that is deleted need not finish it.
     let values = planned.plan_of(proposal).and_then(|upgrade| upgrade.values.as_deref());
     values.is_none_or(|values| values.course == ValuesCourse::Changes).then_some(cluster)
 }
 
-/// What the open pull request of a group offers.
+/// The offer of a group's open pull request.
 fn offered_by(facts: &Facts, id: &ProposalId) -> Option<SourceState> {
     let pull = facts.open_proposal(id)?;
     Some(facts.block(id, pull.number, &pull.body)?.source)
 }
 
-/// Decides one, or says what has to be known first.
+/// Decides one, or says which fact is needed first.
 fn decide_one(
     planned: Planned<'_>,
     proposal: &ProposalId,
@@ -403,7 +404,7 @@ pub const fn mergeable(now: &PullRequest) -> Mergeable {
     }
 }
 
-/// Of several wishes the one that the others are part of.
+/// Of several wishes the one that includes the others.
 pub(super) fn strongest(wishes: impl IntoIterator<Item = Command>) -> Command {
     let rank = |wish: &Command| match wish {
         Command::None => 0,

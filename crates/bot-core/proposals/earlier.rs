@@ -1,5 +1,5 @@
-//! The pull requests that were on the branches of proposals before, and what became of them: a source that somebody
-//! declined there, or took back, is not offered again.
+//! The previous pull requests of proposals' branches, and their fate: a source that a person declined or
+//! reverted there is not offered again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +10,19 @@ use capstan_report::{BlockPlace, ClosedBy};
 use super::carriers::Carriers;
 use crate::facts::{Facts, part_id};
 
-/// The newest pull requests that are not open any more, where what becomes of a proposal hangs on them.
+/// The newest pull requests that are not open any more, where they decide about a proposal.
 #[derive(Debug, Clone, Default)]
 pub struct Earlier {
-    /// By the proposal on whose branch each was.
+    /// By the proposal of their branch.
     pub pulls: BTreeMap<ProposalId, EarlierPullRequest>,
-    /// Whose changes those of groups brought; all of the group's where nobody knows any more.
+    /// The members of group pull requests; all of the group's where the block is lost.
     pub members: BTreeMap<ProposalId, BTreeSet<ProposalId>>,
-    /// What was declined of those that stayed out of a group's, before or beside it.
+    /// What was declined of those that were left out of a group's, before or beside it.
     pub skipped: BTreeMap<ProposalId, Skipped>,
 }
 
 impl Earlier {
-    /// The newest that brought a proposal's changes, and on whose branch it was.
+    /// The newest with a proposal's changes, and the proposal of its branch.
     pub fn of(&self, proposal: &ProposalId) -> Option<(&ProposalId, &EarlierPullRequest)> {
         let carried = |id: &ProposalId| {
             id == proposal
@@ -33,7 +33,7 @@ impl Earlier {
         self.pulls.iter().filter(|(id, _)| carried(id)).max_by_key(|(_, pull)| pull.number)
     }
 
-    /// Reads them off what was found on the branches of these proposals, and on those of carriers.
+    /// Reads them from what was found on the branches of these proposals, and on those of carriers.
     pub fn read(
         facts: &Facts,
         carriers: &Carriers,
@@ -65,8 +65,8 @@ impl Earlier {
     }
 }
 
-/// The proposals whose newest pull request decides whether something is opened. It was not open when the run began, so
-/// that a merge of it is in the base's tip, which was read after that.
+/// The proposals whose newest pull request decides whether one is opened. It was not open when the run began,
+/// so the base's tip, which was read after that, contains its merge.
 pub fn asked_earlier(
     facts: &Facts,
     carriers: &Carriers,
@@ -83,15 +83,15 @@ pub fn asked_earlier(
             asked.insert(id.clone());
         }
         asked.extend(new.into_iter().filter(|member| !facts.is_open(member)).cloned());
-        // Those of a group that the settings make no more may have been declined there.
+        // Members of a group that the settings no longer have may have been declined there.
         let ended = facts.ended_groups().into_iter().filter(|group| group.kind == id.kind);
         asked.extend(ended.cloned());
     }
     asked
 }
 
-/// What was on the branches of open shared pull requests before them, where these do not tell of that yet, by number: a
-/// run ended between opening one and noting in it what was declined before.
+/// The previous pull requests of open group pull requests whose blocks do not name them yet, by number: a run
+/// ended between opening one and recording in it what was declined before.
 pub fn unbound<'c>(facts: &Facts, carriers: &'c Carriers) -> Vec<(&'c ProposalId, u64)> {
     let of = |id: &'c ProposalId| {
         let open = facts.open_proposal(id)?;
@@ -100,7 +100,7 @@ pub fn unbound<'c>(facts: &Facts, carriers: &'c Carriers) -> Vec<(&'c ProposalId
     carriers.keys().filter_map(of).collect()
 }
 
-/// A pull request as one that is not open any more, where it was on that proposal's branch.
+/// A pull request as an earlier one, if it was on that proposal's branch.
 pub fn as_earlier(facts: &Facts, id: &ProposalId, pull: PullRequest) -> Option<EarlierPullRequest> {
     if facts.proposal_of(&pull).as_ref() != Some(id) {
         return None;
@@ -109,8 +109,9 @@ pub fn as_earlier(facts: &Facts, id: &ProposalId, pull: PullRequest) -> Option<E
     Some(EarlierPullRequest { number, state, body, head_branch, head, base })
 }
 
-/// What became of a proposal's pull request that was not open when the run began. `of_head` is the source that the
-/// trailers of its head name: a body can be written after the end, by a run that had not heard of it; the head cannot.
+/// The fate of a proposal's pull request that was not open when the run began. `of_head` is the source in the
+/// trailers of its head: a run that does not know of the end can still write a body after it; it cannot
+/// change the head.
 pub fn became(
     facts: &Facts,
     proposal: &ProposalId,

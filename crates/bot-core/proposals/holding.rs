@@ -1,4 +1,4 @@
-//! What is wanted of proposals, and which of them wait although something is wanted.
+//! What proposals should be, and which of them wait.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::deciding::DecidedPull;
 use crate::facts::refused_words;
 use crate::planned::Planned;
 
-/// What is wanted of every proposal, and of every open one whose target or source is gone.
+/// What every proposal should be, including open ones whose target or source is gone.
 pub fn wanted_of(planned: Planned<'_>) -> BTreeMap<ProposalId, Wanted> {
     let mut all: BTreeMap<ProposalId, Wanted> =
         planned.plans.iter().map(|(id, plan)| (id.clone(), wanted(&id.kind, plan))).collect();
@@ -22,7 +22,7 @@ pub fn wanted_of(planned: Planned<'_>) -> BTreeMap<ProposalId, Wanted> {
     all
 }
 
-/// Proposals that GitHub refused to take a while ago. Whoever asks by command need not wait.
+/// Proposals that GitHub refused a while ago. A person's command does not wait.
 pub fn held_by_refusals(
     planned: Planned<'_>,
     decided: &BTreeMap<ProposalId, DecidedPull>,
@@ -36,8 +36,8 @@ pub fn held_by_refusals(
     held.collect()
 }
 
-/// Of those that may share a pull request the ones that go without those that wait for their campaign; `None` where the
-/// pull request stays as it was decided: nobody waits, or all do.
+/// The members of a pull request without those that wait for their campaign; `None` where the decision stays:
+/// none waits, or all do.
 pub fn without_those_that_wait(
     planned: Planned<'_>,
     (decided, members): (&DecidedPull, &[ProposalId]),

@@ -1,4 +1,4 @@
-//! Which proposals are to be merged: for whom, and what is said to who asks.
+//! Which proposals are to be merged, for whom, and the answers to those requests.
 
 use capstan_facts::{MergeAnswer, MergeCall, PullRequestState};
 use capstan_model::tree::CommitId;
@@ -15,14 +15,14 @@ use crate::planned::Planned;
 /// Who wants a merge.
 #[derive(Debug, Clone)]
 pub enum MergeWish<'a> {
-    /// Somebody, by command or button.
+    /// A person, by command or button.
     Of(&'a Request),
     /// The settings.
     Settings,
 }
 
 impl MergeWish<'_> {
-    /// By this the answer finds who asked.
+    /// Identifies the request of the person.
     pub fn id(&self) -> Option<RequestId> {
         match self {
             Self::Of(request) => Some(request.id()),
@@ -31,14 +31,14 @@ impl MergeWish<'_> {
     }
 }
 
-/// What is said to all who ask for a merge where nothing is merged whatever they say; `None` elsewhere.
+/// The answer to all merge requests where nothing may be merged; `None` elsewhere.
 pub fn merges_nothing(planned: Planned<'_>) -> Option<Answer> {
     let words = "The settings say `mode: observe`: nothing is merged.\n";
     (planned.settings.mode == Mode::Observe).then(|| Answer::refused(Refusal::Observed, words))
 }
 
-/// Who wants a proposal to be merged; `None` where nothing has to be looked at: nobody asks, and nothing that was asked
-/// of GitHub may have to be taken back.
+/// Who wants a proposal to be merged; `None` where it need not be examined: there is no request, and no
+/// earlier request to GitHub that may have to be withdrawn.
 pub fn merge_wishes<'r>(
     planned: Planned<'_>,
     requests: &'r [Request],
@@ -63,14 +63,14 @@ pub fn merge_wishes<'r>(
     Some(wishes)
 }
 
-/// What is done for who asked. `head` is the head as GitHub shows it now.
+/// What to do for a request. `head` is the present head on GitHub.
 pub fn step_for(request: &Request, facts: &MergeFacts<'_>, head: &CommitId) -> MergeStep {
     let meant = request.pull.as_ref().map_or(facts.meant, |pull| &pull.head);
     let named = request.carried_out().find_map(|(_, command)| match command {
         Command::Merge(OfCommit(named)) => Some(OfCommit(named.clone())),
         _ => None,
     });
-    // One that names another commit means another one.
+    // A request that names another commit is about that one.
     if named.is_none_or(|named| named.means(meant)) {
         decide_merge(&MergeFacts { meant, ..*facts })
     } else {
@@ -78,7 +78,7 @@ pub fn step_for(request: &Request, facts: &MergeFacts<'_>, head: &CommitId) -> M
     }
 }
 
-/// What GitHub is asked for a step; `None` where it is asked nothing.
+/// The call to GitHub for a step; `None` where there is none.
 pub const fn merge_call(step: &MergeStep) -> Option<MergeCall> {
     match step {
         MergeStep::Refuse(_) | MergeStep::Stands(_) | MergeStep::LookAgain => None,
@@ -88,7 +88,7 @@ pub const fn merge_call(step: &MergeStep) -> Option<MergeCall> {
     }
 }
 
-/// What is said to who asked, once it is done or refused.
+/// The answer to a request that was done or refused.
 pub fn merge_answer(
     proposal: &ProposalId,
     (step, answer): (&MergeStep, &MergeAnswer),
@@ -106,13 +106,13 @@ pub fn merge_answer(
     }
 }
 
-/// What is said to who asked for a merge that failed.
+/// The answer to a merge request that failed.
 pub fn merge_failed(proposal: &ProposalId, why: &str) -> Answer {
     refused(proposal.target.path(), &merge_refused_in_words(why), Refusal::NotMerged)
 }
 
-/// What was merged by an earlier run that died before it answered is merged; who asks for an open one of which nothing
-/// came yet is answered later.
+/// If an earlier run merged and died before it answered, the request is answered now; a request for an open
+/// pull request without a result is answered later.
 pub fn note_unheard(planned: Planned<'_>, requests: &[Request], outcome: &mut Outcome) {
     let facts = planned.facts;
     for request in requests.iter().filter(|request| request.carries_out(Verb::Merge)) {

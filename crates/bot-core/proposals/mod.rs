@@ -1,5 +1,5 @@
-//! What becomes of proposals: which pull request carries which, what is done about each, what stands in it, who approved
-//! it, and what is said of it.
+//! Proposals: which pull request carries which, the decision about each, its content, its approvals, and its
+//! state.
 
 mod approvals;
 mod carriers;

@@ -1,4 +1,4 @@
-//! What people decided about pull requests that are left as they are otherwise: whether it is written into them.
+//! Whether people's decisions are written into pull requests that are otherwise not updated.
 
 use capstan_facts::PullRequest;
 use capstan_plan::proposal::{Closer, Decisions, Draft, Leaving, ProposalId, Standing, Wanted};
@@ -11,8 +11,8 @@ use super::deciding::DecidedPull;
 use crate::facts::{Write, draft_of};
 use crate::planned::Planned;
 
-/// What is written into the body of an open pull request that is left as it is, and whether it is to be a draft: what is
-/// held or blocks is one. `None` where nothing new is to be said of it.
+/// The block to write into an open pull request that is not updated, and whether it should be a draft: it is
+/// one while it is held or blocked. `None` where nothing changes.
 pub fn kept_decisions<'a>(
     planned: Planned<'a>,
     proposal: &ProposalId,
@@ -22,7 +22,7 @@ pub fn kept_decisions<'a>(
     let pull = facts.open_proposal(proposal).filter(|_| planned.settings.mode != Mode::Observe)?;
     let want = match (standing, wanted) {
         (Standing::Held { .. } | Standing::Blocked { .. }, _) => Draft::Draft,
-        // Who has to leave cannot: people worked on the branch, or GitHub is about to merge it.
+        // A member that has to leave cannot: people worked on the branch, or GitHub is about to merge it.
         (Standing::Edited { .. } | Standing::Waits { .. }, _) if *leaving == Leaving::Somebody => {
             Draft::Draft
         }
@@ -52,8 +52,8 @@ pub fn kept_decisions<'a>(
     Some((pull, want, decisions, write))
 }
 
-/// The block of a pull request that is closed. What was decided of it ends with it; that something was declined before is
-/// looked up there.
+/// The block of a pull request that is closed. Its decisions end with it; an earlier decline is looked up
+/// there.
 pub fn closed_block(block: Block, by: Closer) -> Block {
     let closed_by = Some(match by {
         Closer::Capstan => ClosedBy::Capstan,

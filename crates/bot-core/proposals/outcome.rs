@@ -1,4 +1,4 @@
-//! What became of a repository's proposals: read by the answers to commands and by the checks.
+//! The results for a repository's proposals: answers to commands and checks read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,40 +16,41 @@ use jiff::Timestamp;
 use crate::commands::RequestId;
 use crate::facts::Facts;
 
-/// What became of a repository's proposals.
+/// The results for a repository's proposals.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// Each proposal's state.
     pub proposals: BTreeMap<ProposalId, ProposalOutcome>,
-    /// Whose changes a pull request brings, by its proposal, where that was written or found right in this run.
+    /// The proposals whose changes a pull request brings, by its proposal, if it was written or is up to date
+    /// in this run.
     pub carried: BTreeMap<ProposalId, Vec<ProposalId>>,
-    /// Those that stay out of their group's pull request, and of which that notes what was decided.
+    /// Proposals that are left out of their group's pull request, whose block records their decisions.
     pub noted_besides: BTreeSet<ProposalId>,
-    /// Those whose pull request was closed because another one carries what it did.
+    /// Proposals whose pull request was closed because another one carries the changes.
     pub superseded: BTreeSet<ProposalId>,
-    /// What is offered by each kind of source, for the campaigns.
+    /// The offer of each kind of source, for the campaigns.
     pub sources: BTreeMap<SourceKind, String>,
-    /// Whether a pull request's head or text was written: what was listed before is old.
+    /// Whether a pull request's head or text was written: earlier lists are out of date.
     pub wrote: Wrote,
-    /// Proposals whose branch somebody moved while it was to be written: they are looked at again.
+    /// Proposals whose branch another process moved during the write: they are examined again.
     pub overtaken: BTreeSet<ProposalId>,
-    /// What the check of a proposal says besides.
+    /// The remarks in the check of a proposal.
     pub remarks: BTreeMap<u64, Remarks>,
-    /// Whether each proposal that somebody asks that of is approved.
+    /// The approval of each proposal where it is needed.
     pub judged: BTreeMap<ProposalId, JudgedProposal>,
-    /// What became of requests to merge.
+    /// The results of merge requests.
     pub merges: BTreeMap<RequestId, Answer>,
-    /// Proposals of which something could not be read or written just now: what was decided about them is not noted yet.
+    /// Proposals that could not be read or written just now: decisions about them are not recorded yet.
     pub undecided: BTreeSet<ProposalId>,
     /// Requests that are answered later: GitHub is still computing.
     pub postponed: BTreeSet<RequestId>,
-    /// How releases stand that move through campaigns.
+    /// Progress of releases that move through campaigns.
     pub campaigns: Campaigns,
 }
 
 impl Outcome {
-    /// What goes wrong with these alone, as their state. Where the next run may get further, what was decided of them is
-    /// heard again by that.
+    /// An error of these alone becomes their state. If the next run may succeed, it handles their decisions
+    /// again.
     pub fn fail(&mut self, members: &[ProposalId], why: &str, next: NextRun) -> ProposalOutcome {
         if next == NextRun::MayGetFurther {
             self.undecided.extend(members.iter().cloned());
@@ -57,44 +58,44 @@ impl Outcome {
         ProposalOutcome::new(ProposalState::Failed, why)
     }
 
-    /// Notes the same of several proposals.
+    /// Sets the same state for several proposals.
     pub fn note(&mut self, proposals: &[ProposalId], state: &ProposalOutcome) {
         self.proposals.extend(proposals.iter().map(|proposal| (proposal.clone(), state.clone())));
     }
 }
 
-/// Whether the next run may read what this one could not.
+/// Whether the next run may succeed where this one failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextRun {
     /// It may.
     MayGetFurther,
-    /// It fails at the same.
+    /// It fails again.
     FailsAgain,
 }
 
-/// How releases stand that move through campaigns.
+/// Progress of releases that move through campaigns.
 #[derive(Debug, Clone, Default)]
 pub struct Campaigns {
-    /// What is noted of them.
+    /// Their records.
     pub notes: Vec<Note>,
     /// The same for people.
     pub standings: Vec<CampaignStanding>,
     /// The same in detail, for the pages.
     pub progress: Vec<CampaignProgress>,
-    /// When time alone changes something.
+    /// When something changes without an event.
     pub look_again: Option<Timestamp>,
     /// Campaigns that were stopped now: their releases, and why.
     pub stopped: Vec<(Note, Stop)>,
 }
 
-/// An open proposal, as far as its merge goes.
+/// An open proposal, for its merge.
 #[derive(Debug, Clone)]
 pub struct JudgedProposal {
-    /// As it is now.
+    /// Its present pull request.
     pub pull: PullRequest,
     /// Who approved it.
     pub approved: Approved,
-    /// Whether Capstan alone wrote its branch.
+    /// Whether only Capstan wrote its branch.
     pub whose: BranchOwner,
 }
 
@@ -103,9 +104,9 @@ pub struct JudgedProposal {
 pub enum BranchOwner {
     /// Capstan's.
     Capstan,
-    /// That of people too: these pushed, in small letters.
+    /// People's too: these pushed, in lower case.
     People(BTreeSet<String>),
-    /// That of people too, and GitHub does not tell whose.
+    /// People's too, and GitHub does not list whose.
     Unknown,
 }
 
@@ -119,19 +120,20 @@ pub enum Wrote {
     PullRequests,
 }
 
-/// What became of a proposal: its state, and why.
+/// The result for a proposal: its state, and why.
 #[derive(Debug, Clone)]
 pub struct ProposalOutcome {
     /// Its state.
     pub state: ProposalState,
     /// Why, as a sentence.
     pub why: String,
-    /// The pull request, where one carries the upgrade.
+    /// The pull request with the upgrade, if there is one.
     pub pull: Option<u64>,
 }
 
 impl Outcome {
-    /// The states as tables show them: *current* is not said of a target for which another kind of source has something.
+    /// The states as tables show them: *current* is omitted for a target that has an offer from another kind
+    /// of source.
     pub fn told(&self) -> impl Iterator<Item = (&ProposalId, &ProposalOutcome)> {
         self.proposals.iter().filter(move |(id, one)| self.is_told(id, one))
     }
@@ -140,8 +142,8 @@ impl Outcome {
         one.state.is_told_beside(self.of_target(id).map(|(_, other)| other.state))
     }
 
-    /// The states of a proposal's target as a status tells them: its own, and those from other kinds of source that have
-    /// something for it.
+    /// The proposals in the status of a proposal's target: its own, and those of other kinds of source with
+    /// an offer.
     pub fn told_of(&self, id: &ProposalId) -> Vec<ProposalId> {
         let own = self.proposals.get(id).is_none_or(|one| self.is_told(id, one));
         let others = self.of_target(id).filter(|(_, other)| !other.state.rests());
@@ -158,7 +160,7 @@ impl Outcome {
         self.carried.get(id).cloned().unwrap_or_else(|| facts.members_of(id))
     }
 
-    /// Whether what was decided about a proposal stands in a pull request.
+    /// Whether a pull request records the decisions about a proposal.
     pub fn is_noted(&self, facts: &Facts, proposal: &ProposalId) -> bool {
         let stays = |id: &ProposalId| {
             !self.superseded.contains(id)
@@ -170,60 +172,60 @@ impl Outcome {
 }
 
 impl ProposalOutcome {
-    /// One without a pull request.
+    /// A result without a pull request.
     pub fn new(state: ProposalState, why: impl Into<String>) -> Self {
         Self { state, why: why.into(), pull: None }
     }
 
-    /// One that waits.
+    /// A proposal that waits.
     pub fn waiting(why: impl Into<String>) -> Self {
         Self::new(ProposalState::Waiting, why)
     }
 
-    /// One that GitHub refuses.
+    /// A proposal that GitHub refuses.
     pub fn refused(why: impl Into<String>) -> Self {
         Self::new(ProposalState::Refused, why)
     }
 }
 
-/// Errors that pass where a cluster is changed in one way.
+/// Errors that are exempt for one change of a cluster.
 #[derive(Debug, Clone)]
 pub struct Exemption {
-    /// Which.
+    /// The cluster.
     pub target: Target,
-    /// What is changed in its folder; `None` where that is the tombstone of the whole cluster, and nothing else.
+    /// The change in its folder; `None` for the tombstone of the whole cluster, and nothing else.
     pub plan: Option<PlanDigest>,
-    /// Each rule, and why its errors pass.
+    /// Each rule, and why its errors are exempt.
     pub rules: Vec<(String, String)>,
 }
 
-/// What the check of a proposal says besides what its content says.
+/// What the check of a proposal says besides its content.
 #[derive(Debug, Clone, Default)]
 pub struct Remarks {
-    /// What is to be known.
+    /// Notes.
     pub notes: Vec<String>,
     /// What blocks it.
     pub blocked: Vec<String>,
-    /// What planning found, by cluster.
+    /// Findings of planning, by cluster.
     pub findings: BTreeMap<Target, Vec<Finding>>,
-    /// What clusters would be upgraded to, where that settles conflicts or people went on with the branch.
+    /// The clusters' upgrades, if they settle conflicts or people pushed to the branch.
     pub upgrades: BTreeMap<Target, Arc<Upgrade>>,
-    /// Whether people went on with the branch.
+    /// Whether people pushed to the branch.
     pub is_edited: bool,
-    /// Rules whose errors pass, by cluster.
+    /// Overridden rules, by cluster.
     pub overrides: BTreeMap<Target, Vec<Override>>,
-    /// Whose errors pass where just that is changed.
+    /// Exemptions for one exact change each.
     pub exemptions: Vec<Exemption>,
     /// What people have to do first.
     pub gates: Vec<Gate>,
-    /// Who approved it, where that was judged.
+    /// Its approvals, if they were judged.
     pub approved: Option<Approved>,
-    /// How it stands, where it is an open proposal: its buttons hang on it.
+    /// Its stage, if it is an open proposal: it decides the buttons.
     pub stage: Option<Stage>,
 }
 
 impl Remarks {
-    /// What stands against the merge of a pull request stands against that of those above it in a stack, too.
+    /// Adds what prevents the merge of a pull request below this one in a stack.
     pub fn add_below(&mut self, number: u64, below: &Self) {
         self.blocked.extend(below.blocked.iter().map(|why| format!("#{number}, which is below it: {why}")));
         for gate in &below.gates {

@@ -1,4 +1,4 @@
-//! What is said of proposals: the state of each, and what their checks say besides.
+//! The states of proposals, and the remarks in their checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::outcome::{Outcome, ProposalOutcome};
 use crate::facts::{Facts, Plans};
 use crate::planned::Planned;
 
-/// Members that would join a shared pull request which Capstan leaves as it is wait outside.
+/// Members that would join a group pull request that Capstan does not update wait outside.
 pub fn note_newcomers(
     facts: &Facts,
     id: &ProposalId,
@@ -27,7 +27,7 @@ pub fn note_newcomers(
         return;
     };
     let there = facts.members_of(id);
-    // Where somebody took the record out nobody knows who is in it.
+    // Without the block the members are unknown.
     let is_new = |member: &&ProposalId| !there.is_empty() && !there.contains(member);
     let new: Vec<ProposalId> = decided.carried.iter().filter(is_new).cloned().collect();
     let why =
@@ -35,7 +35,7 @@ pub fn note_newcomers(
     outcome.note(&new, &ProposalOutcome::waiting(why));
 }
 
-/// Leaves for the checks of open pull requests what each carries, which rules' errors pass, and how each stands.
+/// Adds to the checks of open pull requests what each carries, its overridden rules, and its stage.
 pub fn remark(planned: Planned<'_>, outcome: &mut Outcome) {
     let facts = planned.facts;
     for (id, pull) in &facts.proposals {
@@ -66,7 +66,7 @@ pub fn remark(planned: Planned<'_>, outcome: &mut Outcome) {
     let Outcome { proposals, remarks, carried, .. } = outcome;
     for (proposal, one) in proposals {
         let stage = one.state.stage();
-        // Members left out of a shared pull request do not affect its stage.
+        // Members left out of a group pull request do not affect its stage.
         let brings = |id: &ProposalId| {
             let members = carried.get(id).cloned().unwrap_or_else(|| facts.members_of(id));
             members.contains(proposal)
@@ -74,7 +74,7 @@ pub fn remark(planned: Planned<'_>, outcome: &mut Outcome) {
         let open = facts.carrier(proposal).filter(|id| brings(id));
         let open = open.and_then(|id| facts.open_proposal(id)).map(|pull| pull.number);
         if let Some(number) = one.pull.or(open) {
-            // Of one that several share, what stands against it for any of them.
+            // In a group pull request, what prevents the merge for any member.
             let known = &mut remarks.entry(number).or_default().stage;
             if known.is_none() || stage != Stage::Offered {
                 *known = Some(stage);
@@ -95,7 +95,7 @@ pub fn offered(kinds: &[SourceKind], plans: &Plans) -> BTreeMap<SourceKind, Stri
     sources.into_iter().map(|(kind, sources)| (kind, in_a_line(sources))).collect()
 }
 
-/// What is said of a proposal that is left as it is, here and in its check.
+/// The state of a proposal that is not updated, here and in its check.
 pub fn leave(
     kind: &SourceKind,
     standing: &Standing,

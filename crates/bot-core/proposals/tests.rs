@@ -1,4 +1,4 @@
-//! What becomes of proposals: a row is facts with what is asked for and what is decided.
+//! Decisions about proposals: a row has facts, requests and the decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ fn noted(target: &str, decisions: Decisions) -> DashboardRecord {
     DashboardRecord { decisions: vec![(id(target), decisions)], ..DashboardRecord::default() }
 }
 
-/// A branch that Capstan wrote, which offers that release as it is planned now.
+/// A branch that Capstan wrote, with the present plan of that release.
 fn written(planned: Planned<'_>, target: &str, head: char) -> Option<Branch> {
     let files = planned.plan_of(&id(target)).map(|plan| plan.files.clone()).unwrap_or_default();
     let source = capstan_plan::proposal::SourceState::new(crate::testing::release(V22), None);
@@ -52,7 +52,7 @@ fn persons(head: char) -> Option<Branch> {
     Some(Branch { head: commit(head), authorship: Authorship::Person, stands_on: OfBase::Yes })
 }
 
-/// What is decided, and what was asked for on the way. `told` answers.
+/// The decision, and the questions before it. `told` answers.
 fn drive(
     planned: Planned<'_>,
     (target, members): (&str, &[&str]),
@@ -281,7 +281,7 @@ fn an_open_pull_request_does_not_ask_for_the_one_before() {
     });
 }
 
-/// Who is carried, who stays out.
+/// Members that are carried, and those that are left out.
 fn membership(decided: &DecidedPull) -> String {
     let carried: Vec<String> = decided.carried.iter().map(ToString::to_string).collect();
     let out = decided.left_out.iter().map(|(member, why)| {
@@ -357,7 +357,7 @@ fn machines_are_asked_for_of_those_that_come_in_and_of_nobody_who_asked() {
             assert_eq!(asked.join(" "), expected);
         });
     }
-    // Those that an open one brings already need not wait.
+    // Members of the open pull request need not wait.
     let case = group().shared(3, "group://gauss", 'a', &["gauss/peu01", "gauss/peu02"]);
     case.look(|planned| {
         let mut told = Answers::default();
@@ -566,7 +566,8 @@ fn settings_say_which_pull_request_carries_a_cluster() {
             vec!["group://gauss"],
         ),
         (shared(), vec![("group://gauss", Form::Keeps)], "group://gauss: gauss/peu01 gauss/peu02", vec![]),
-        // Who asks for a release by name has a pull request of its own, unless nobody else is left in the shared one.
+        // A person who asks for a release by name gets a pull request of their own, unless it is the last
+        // member.
         (by_site(asked_alone()), vec![], "gauss/peu02: gauss/peu02; group://gauss: gauss/peu01", vec![]),
         (
             by_site(asked_in()),
@@ -589,7 +590,7 @@ fn settings_say_which_pull_request_carries_a_cluster() {
     for (case, expected) in [(by_site(own()), "form of gauss/peu01"), (shared(), "form of group://gauss")] {
         assert_eq!(arranged(&case, &[]).unwrap_err(), expected);
     }
-    // Under observation nothing moves, and nothing is asked.
+    // With `mode: observe` nothing moves, and no question is asked.
     let observed = shared().settings(|settings| settings.mode = Mode::Observe);
     assert_eq!(carriers_of(&arranged(&observed, &[]).unwrap()), "group://gauss: gauss/peu01 gauss/peu02");
 }
@@ -660,7 +661,7 @@ fn what_was_left_is_closed_once_its_changes_are_elsewhere() {
         "What this offers is now in #8. The settings group several clusters in one pull request (`upgrade.proposals.group`)."
     );
     assert!(forgotten.is_empty());
-    // One that stays out of the shared one is carried nowhere now.
+    // A member that is left out of the group's is carried nowhere now.
     let Parting::Closes { forgotten, .. } = parting(&case, &[], &outcome(&["gauss/peu02"])) else {
         panic!("it is closed")
     };
@@ -671,7 +672,7 @@ fn what_was_left_is_closed_once_its_changes_are_elsewhere() {
     assert_eq!(parting(&case, &pause, &both), Parting::Stays);
     let observed = case.clone().settings(|settings| settings.mode = Mode::Observe);
     assert_eq!(parting(&observed, &[], &both), Parting::Stays);
-    // What was decided needs a place to be noted in.
+    // A decision needs a place to be recorded.
     let nowhere = Case { no_dashboard: Some("none".to_owned()), ..case };
     assert_eq!(parting(&nowhere, &held, &outcome(&["gauss/peu02"])), Parting::Notes);
 }
@@ -702,7 +703,7 @@ fn the_newest_pull_request_that_brought_a_clusters_changes_counts() {
     {
         assert_eq!(newest(&earlier, target), expected, "{target}");
     }
-    // Where nobody knows any more whom it brought, it may have been anybody.
+    // Without the block any cluster may have been a member.
     let asked = asked.into_iter().chain([id("group://lost")]).collect();
     let earlier = Earlier::read(&facts, &Carriers::new(), asked, found);
     assert_eq!(newest(&earlier, "other/peu01"), Some(7));
@@ -758,7 +759,7 @@ fn a_pull_request_of_another_branch_is_none_before_it() {
         let found = as_earlier(&facts, &id(target), open.clone());
         assert_eq!(found.map(|pull| pull.number), expected);
     }
-    // One that does not tell of the one before yet is asked for that.
+    // A block that does not name the previous pull request yet leads to a question about it.
     let after = Block { after: Some(4), pull_request: None, ..block(5, &id("group://gauss"), V22) };
     let case = Case::new().proposed_with(5, "group://gauss", 'a', after).proposed(6, "gauss/peu01", 'b');
     let carriers: Carriers =
@@ -1083,10 +1084,10 @@ fn who_waits_for_a_campaign_is_left_out_of_a_shared_pull_request() {
     for (requests, waiting, expected) in [
         (&[][..], vec![], None),
         (&[][..], vec![("gauss/peu01", false)], Some("gauss/peu02 gauss/peu03")),
-        // Whoever asks passes waves and windows, but no campaign that stands still.
+        // A person's command passes waves and windows, but not a stopped campaign.
         (&asks[..], vec![("gauss/peu01", false)], None),
         (&asks[..], vec![("gauss/peu01", true)], Some("gauss/peu02 gauss/peu03")),
-        // Where all wait, it waits as a whole.
+        // If all members wait, the pull request waits as a whole.
         (&[][..], vec![("gauss/peu01", false), ("gauss/peu02", false), ("gauss/peu03", false)], None),
     ] {
         group().heard(requests, |planned| {
@@ -1116,7 +1117,7 @@ fn what_was_decided_is_written_into_what_is_left_as_it_is() {
         (open(), vec![], edited(), None),
         (open(), asks("/capstan hold"), held(), Some(Draft::Draft)),
         (open(), asks("/capstan override kubernetes-minor-skip tested"), edited(), Some(Draft::Ready)),
-        // What is held or blocks is a draft, whoever decided it when.
+        // A proposal that is held or blocked is a draft, whenever that was decided.
         (open(), vec![], held(), Some(Draft::Draft)),
         (open(), vec![], Standing::Blocked { pull: Some(3), why: vec![] }, Some(Draft::Draft)),
         (over, vec![], edited(), Some(Draft::Ready)),
@@ -1144,7 +1145,7 @@ fn what_was_decided_of_a_pull_request_ends_with_it() {
         let closed = closed_block(block.clone(), by);
         assert_eq!(closed.closed_by, Some(expected));
         assert!(closed.decisions.is_empty() && closed.parts[0].decisions.is_empty());
-        // That something was declined before is looked up there.
+        // An earlier decline is looked up there.
         let left = Decisions { skipped: Some(skipped.clone()), ..Decisions::default() };
         assert_eq!(closed.parts[1].decisions, left);
     }
@@ -1165,7 +1166,7 @@ fn each_state_leaves_its_stage_for_the_buttons_of_its_check() {
         case().settings(|settings| settings.mode = mode).look(|planned| remark(planned, &mut outcome));
         assert_eq!(outcome.remarks.get(&3).and_then(|remarks| remarks.stage), expected, "{state:?}");
     }
-    // Of one that several share, what stands against it for any of them.
+    // In a group pull request, what prevents the merge for any member.
     let shared = group().shared(5, "group://gauss", 'b', &["gauss/peu01", "gauss/peu02"]);
     let mut outcome = Outcome::default();
     outcome.note(&[id("gauss/peu01")], &ProposalOutcome::new(ProposalState::Held, ""));
@@ -1217,7 +1218,7 @@ fn members_that_would_join_what_is_left_alone_wait() {
         ),
         (&facts, Action::Leave(Standing::Edited { pull: None }), vec![]),
         (&facts, Action::Update { pull: 5, branch: BranchStep::Keep }, vec![]),
-        // Where nobody knows who is in it, nobody is said to be outside.
+        // With unknown members no cluster is said to be outside.
         (&lost, Action::Leave(Standing::Edited { pull: Some(5) }), vec![]),
     ] {
         let decided = decided_pull(action, Command::None, GROUP.1);
@@ -1304,7 +1305,7 @@ fn what_is_written_is_known_again_by_what_it_says() {
     assert!(nothing.write(&id("gauss/peu01")).is_none());
 }
 
-/// What would be published of a group.
+/// The content of a group pull request.
 #[test]
 fn an_intention_names_whom_it_carries_and_who_stays_out() {
     let mut decided = decided_pull(
@@ -1329,9 +1330,9 @@ fn an_intention_names_whom_it_carries_and_who_stays_out() {
         let intent = intent(planned, &group, &decided, (branch, None), &outcome, now()).unwrap();
         let carried: Vec<String> = intent.parts.iter().map(|part| part.proposal.to_string()).collect();
         assert_eq!(carried, ["gauss/peu01", "gauss/peu02"]);
-        // Who has all of it already is nobody's news.
+        // A member that has all of it already is not mentioned.
         assert_eq!(intent.left_out, [(id("gauss/peu03").target, "held: On hold by `ada`.".to_owned())]);
-        // Without a dashboard, what was decided about those outside is noted here.
+        // Without a dashboard, decisions about left out members are recorded here.
         assert_eq!(intent.noted_besides.len(), 1);
         assert!(intent.without_room.is_empty() && intent.holds_decisions());
         let title = intent.wanted_title();

@@ -1,4 +1,4 @@
-//! What people do with agents: `capstan agents invite`.
+//! Administration of agents: `capstan agents invite`.
 
 use capstan_live::agent::limits::JOIN_CODE_SECONDS;
 use capstan_live::agent::{AgentId, JoinCode};
@@ -13,16 +13,16 @@ use capstan_ports::{Agent, Clock, Enrolment, Invitation, RecordsError};
 pub struct Invited {
     /// The code.
     pub code: JoinCode,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
-/// Whom a join code is for.
+/// The agent that a join code is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitee {
     /// Its management cluster.
     pub management_cluster: ManagementClusterUid,
-    /// Its name, without which it is the only one of its management cluster.
+    /// Its name; without one it is the only agent of its management cluster.
     pub name: Option<String>,
     /// Who asks for the code.
     pub invited_by: String,
@@ -31,18 +31,18 @@ pub struct Invitee {
 /// Why there is no join code.
 #[derive(Debug, thiserror::Error)]
 pub enum NotInvited {
-    /// Another agent is there.
+    /// The management cluster has an agent already.
     #[error(
         "the management cluster {management_cluster} already has an agent, {} ({}). To replace it, first run `capstan agents revoke {}`. To add a second one, name it with --name",
         agent.id, agent.name, agent.id
     )]
     NotAlone {
-        /// Whose it is.
+        /// The management cluster.
         management_cluster: ManagementClusterUid,
-        /// The one that is there.
+        /// The existing agent.
         agent: Box<Agent>,
     },
-    /// Another agent is called so.
+    /// Another agent has this name.
     #[error("the agent {0} already has this name: choose another --name, or revoke that agent first")]
     NameTaken(AgentId),
     /// The records.
@@ -50,10 +50,10 @@ pub enum NotInvited {
     Records(#[from] RecordsError),
 }
 
-/// Makes a join code, good for one reconciler of one management cluster within the hour.
+/// Makes a join code, valid for one reconciler of one management cluster for an hour.
 ///
 /// # Errors
-/// The management cluster has an agent and no name was said, or the records do not take it.
+/// The management cluster has an agent and no name was given, or the records fail.
 pub async fn invite(
     records: &dyn Enrolment,
     clock: &dyn Clock,

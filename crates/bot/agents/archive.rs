@@ -1,4 +1,4 @@
-//! Archives: what an agent reads of a repository at a commit.
+//! Archives: the part of a repository that an agent reads at a commit.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use super::build::{Wanted, build, claimed};
 use super::{Agents, Denied, settings_name};
 use capstan_ports::{Agent, WatchedRepository};
 
-/// An archive as it is given out.
+/// An archive as it is sent.
 #[derive(Debug, Clone)]
 pub struct SignedArchive {
     /// A gzipped tar.
@@ -25,18 +25,18 @@ pub struct SignedArchive {
     pub signature: String,
 }
 
-/// Archives that were made, the newest first: agents of one management cluster ask for the same.
+/// Archives in memory, the newest first: agents of one management cluster ask for the same ones.
 pub(super) struct Archives {
     bytes: usize,
     kept: Mutex<VecDeque<(Key, Kept)>>,
 }
 
-/// What an archive depends on.
+/// The inputs of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Key {
     repository: u64,
     commit: CommitId,
-    /// The commit whose settings say what is claimed.
+    /// The commit whose settings define the claims.
     settings: CommitId,
     management_cluster: String,
 }
@@ -80,7 +80,7 @@ impl Agents {
     /// The archive of an agent's folders at a commit.
     ///
     /// # Errors
-    /// Repository or commit are none of the agent's, or it cannot be made now.
+    /// The agent may not read the repository or the commit, or the archive cannot be made now.
     pub async fn archive(
         &self,
         agent: &Agent,
@@ -103,7 +103,7 @@ impl Agents {
                 made
             }
         };
-        // Who was revoked while it was made gets nothing.
+        // An agent that was revoked meanwhile gets nothing.
         self.still_trusts(agent).await?;
         let name = settings_name(&watched.repository.name)?;
         let signature = self.key.sign(&statement(&agent.id, &name, commit, &archive.sha256));
@@ -152,7 +152,7 @@ impl Agents {
         } else {
             self.mirror.snapshot(repository, &token, commit).await?
         };
-        // A head's own settings are under judgement: they give nobody anything.
+        // A head's own settings are under judgement: they grant nothing.
         let own_settings = match because {
             Because::OnTheDefaultBranch => of_commit.tree.clone(),
             Because::Preflight => tip.tree.clone(),

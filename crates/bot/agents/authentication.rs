@@ -1,4 +1,4 @@
-//! Who an agent is.
+//! Authentication of agents.
 
 use capstan_live::agent::wire::{EnrolAnswer, EnrolRequest};
 use capstan_live::agent::{AgentId, Claims, JoinCode, judge_claims};
@@ -8,18 +8,18 @@ use ulid::Ulid;
 use super::{Agents, Denied};
 use capstan_ports::{Agent, Enrolled, TokenUse};
 
-/// Tokens of one agent that may be remembered at a time: two minutes of its fastest.
+/// Tokens of one agent that are remembered: two minutes at its maximum rate.
 const REMEMBERED_TOKENS: u32 = 4_000;
-/// What a token may measure.
+/// Bytes of a token at most.
 const TOKEN_BYTES: usize = 2_048;
 
 impl Agents {
-    /// Makes an agent of whoever has a join code.
+    /// Enrols an agent with a join code.
     ///
     /// # Errors
-    /// The code is not good for this, or the records fail.
+    /// The code is not valid for this, or the records fail.
     pub async fn enrol(&self, request: &EnrolRequest) -> Result<EnrolAnswer, Denied> {
-        // Whoever has a code is never counted among those who guess.
+        // An agent with a valid code never counts as one that guesses.
         let refused = |why: &str| match self.limiter.wrong_code() {
             Ok(()) => Denied::Unauthorised(format!("enrolment refused: {why}")),
             Err(_) => Denied::TooMuch(format!("too many refused enrolments: {why}")),
@@ -50,7 +50,7 @@ impl Agents {
                     key = agent.public_key.fingerprint(),
                     "a reconciler enrolled"
                 );
-                // What waited for somebody to ask is judged anew.
+                // Preflights that waited for a reconciler are judged again.
                 for watched in self.records().watched_repositories().await? {
                     if watched.managed_by.knows(&agent.management_cluster) {
                         self.look_at(watched.repository.id).await?;
@@ -76,10 +76,10 @@ impl Agents {
         }
     }
 
-    /// The agent behind a token, which is used up by this.
+    /// The agent of a token; a token is accepted once.
     ///
     /// # Errors
-    /// The token is not believed, the agent asks for too much, or the records fail.
+    /// The token is not valid, the agent exceeds its limits, or the records fail.
     pub async fn authenticate(&self, token: &str) -> Result<Agent, Denied> {
         let refused = |why: &dyn std::fmt::Display| Denied::Unauthorised(format!("token refused: {why}"));
         if token.len() > TOKEN_BYTES {
@@ -92,7 +92,7 @@ impl Agents {
         if agent.revoked_at.is_some() {
             return Err(refused(&format_args!("agent {id} is revoked")));
         }
-        // The signature alone: what the claims mean is judged by our own rules.
+        // Only the signature: our own rules judge the claims.
         let mut validation = Validation::new(Algorithm::EdDSA);
         validation.required_spec_claims.clear();
         validation.validate_exp = false;
@@ -100,7 +100,7 @@ impl Agents {
         let key = DecodingKey::from_ed_der(agent.public_key.as_bytes());
         let claims = decode::<Claims>(token, &key, &validation).map_err(|error| refused(&error))?.claims;
         judge_claims(&claims, &id, self.key.audience(), self.clock.now()).map_err(|error| refused(&error))?;
-        // Counted only now: nobody else can use an agent's share up.
+        // Counted after the check, so that others cannot use an agent's share up.
         if self.limiter.request(&id).is_err() {
             return Err(Denied::TooMuch(format!("agent {id} sends too many requests")));
         }
@@ -116,7 +116,7 @@ impl Agents {
         Ok(agent)
     }
 
-    /// Whether an agent that was believed a while ago still is one.
+    /// Whether an agent that was authenticated earlier still is enrolled.
     pub(super) async fn still_trusts(&self, agent: &Agent) -> Result<(), Denied> {
         match self.records().agent(&agent.id).await? {
             Some(now) if now.revoked_at.is_none() => Ok(()),
@@ -125,7 +125,7 @@ impl Agents {
     }
 }
 
-/// An agent that was believed when its request began.
+/// The refusal of an agent that was revoked during its request.
 pub(super) fn revoked(agent: &Agent) -> Denied {
     Denied::Unauthorised(format!("agent {} was revoked meanwhile", agent.id))
 }

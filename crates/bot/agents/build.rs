@@ -1,4 +1,4 @@
-//! Makes an archive: the claimed folders, what their render reads besides, and the settings.
+//! Builds an archive: the claimed folders, the files that rendering them reads, and the settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -16,19 +16,19 @@ use flate2::write::GzEncoder;
 
 use capstan_fleet::planner::{MadeOf, Planner};
 
-/// What an archive is made of.
+/// The inputs of an archive.
 pub(super) struct Wanted {
     pub(super) repository: RepositoryName,
     pub(super) commit: CommitId,
     /// The content of the commit.
     pub(super) tree: Arc<dyn Tree>,
-    /// Whose `.capstan.yaml` travels.
+    /// The tree of the `.capstan.yaml` that is sent.
     pub(super) own_settings: Arc<dyn Tree>,
-    /// The clusters that travel, with what they are made of.
+    /// The clusters that are sent, with their inputs.
     pub(super) clusters: Vec<(ClusterId, MadeOf)>,
 }
 
-/// How much an archive holds at most.
+/// Limits of an archive.
 #[derive(Clone, Copy)]
 struct ArchiveBounds {
     files: usize,
@@ -71,8 +71,8 @@ impl ArchiveBounds {
     }
 }
 
-/// The clusters of a commit that travel, and the provider set that the tip's settings name, and what they are made of; those
-/// settings say which folders are clusters, too.
+/// The clusters of a commit that are sent, and the provider set that the tip's settings name, with their
+/// inputs. Those settings also define which folders are clusters.
 pub(super) fn claimed(
     planner: &dyn Planner,
     tree: &Arc<dyn Tree>,
@@ -84,7 +84,7 @@ pub(super) fn claimed(
         planner.scopes(Arc::clone(tree), &settings).map_err(|failed| failed.to_string())
     };
     let (here, at_the_tip) = (scopes(tree)?, scopes(tip)?);
-    // A set that they do not name is nobody's, whatever pattern its folder fits.
+    // A provider set that the settings do not name belongs to nobody, whatever pattern its folder matches.
     let own = |target: &Target| -> Option<ClusterId> {
         let is_meant = |id: &&ClusterId| target.cluster().is_some() || settings.names_providers(id);
         target.id().filter(is_meant).filter(|id| is_managed(id)).cloned()
@@ -92,7 +92,7 @@ pub(super) fn claimed(
     let claimed = here.iter().filter_map(|scope| Some((own(&scope.target)?, scope.folders())));
     let (clusters, folders): (Vec<ClusterId>, Vec<Folders>) = claimed.unzip();
     let mut made_of = planner.made_of(Arc::clone(tree), &folders).map_err(|failed| failed.to_string())?;
-    // What lies in another cluster's or a provider set's folder is its owner's, whoever names it, and whatever a head makes of it.
+    // Files in the folder of another cluster or provider set belong to its owner, whatever a head refers to.
     let others: BTreeSet<&RepoPath> = here
         .iter()
         .chain(&at_the_tip)
@@ -187,7 +187,7 @@ fn write(index: &[u8], contents: &[(IndexEntry, Option<Arc<[u8]>>)], most: u64) 
     file(INDEX, index)?;
     for (number, (_, content)) in contents.iter().enumerate() {
         if let Some(bytes) = content {
-            // Paths stand in the index alone: a name here is nothing that anybody would follow.
+            // Only the index has paths: the names here have no meaning that anybody would follow.
             file(&format!("{FILES}{number}"), bytes)?;
         }
     }
@@ -199,7 +199,7 @@ fn write(index: &[u8], contents: &[(IndexEntry, Option<Arc<[u8]>>)], most: u64) 
     Ok(bytes)
 }
 
-/// Stops when what is packed already takes more than it may.
+/// Stops when the packed bytes exceed the limit.
 struct Bounded(GzEncoder<Vec<u8>>, u64);
 
 impl Write for Bounded {

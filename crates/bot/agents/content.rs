@@ -1,5 +1,4 @@
-//! What tells what clusters are made of from anything else: an answer to a preflight is good for as long as it is the
-//! same.
+//! Digest of a cluster's inputs: the answer to a preflight is valid while it is the same.
 
 use capstan_kustomize::render::Folders;
 use capstan_live::agent::archive::IndexKind;
@@ -8,10 +7,10 @@ use capstan_report::Fingerprint;
 
 use capstan_fleet::planner::MadeOf;
 
-/// What tells that clusters are made of the same in two commits.
+/// The same for two commits if the inputs of the clusters are the same.
 ///
-/// The other clusters of the management cluster do not count, although they travel in the same archive: else
-/// every merge would have every open pull request of the fleet asked about again.
+/// The other clusters of the management cluster do not count, although the same archive contains them.
+/// Otherwise every merge would repeat the preflights of all open pull requests of the fleet.
 pub(crate) fn content(clusters: &[(Folders, MadeOf)]) -> String {
     let entry = |digest: Fingerprint, entry: &TreeEntry| {
         digest

@@ -1,5 +1,5 @@
-//! What Git says of the owners of clusters, at the tips of default branches: by that the files are judged that reconcilers
-//! send for them.
+//! What Git says of the owners of clusters, at the tips of default branches. The files that reconcilers send
+//! for owners are checked against it.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -13,13 +13,13 @@ use capstan_plan::settings::{ClusterSettings, FOLDER_FILE};
 use super::{Agents, Denied};
 use capstan_ports::WatchedRepository;
 
-/// Clusters that are remembered: whoever fetches their files has nothing read from disk.
+/// Clusters in memory: fetching their files reads nothing from disk.
 const REMEMBERED: usize = 1_000;
 
 /// What a cluster's `capstan.yaml` says, or why it cannot be read: part of a sentence that begins with the file.
 type Said = Result<Arc<GitOwners>, String>;
 
-/// What was read lately, the newest first.
+/// The most recent reads, the newest first.
 #[derive(Default)]
 pub(super) struct ReadOwners(Mutex<VecDeque<(Place, Said)>>);
 
@@ -39,7 +39,7 @@ impl ReadOwners {
 
     fn keep(&self, place: Place, said: Said) {
         let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of an earlier tip nobody asks again.
+        // Nobody asks about an earlier tip again.
         read.retain(|(known, _)| known.repository != place.repository || known.cluster != place.cluster);
         read.push_front((place, said));
         read.truncate(REMEMBERED);
@@ -47,8 +47,8 @@ impl ReadOwners {
 }
 
 impl Agents {
-    /// What the tip of a repository's default branch says of the owners of a cluster; the inner error says why that cannot
-    /// be read.
+    /// What the tip of a repository's default branch says of the owners of a cluster; the inner error says
+    /// why it cannot be read.
     pub(super) async fn git_owners(
         &self,
         watched: &WatchedRepository,

@@ -1,4 +1,4 @@
-//! The bot's own key: archives are signed with it, and it gives the bot its name for tokens. It is kept in the
+//! The bot's own key: it signs archives, and its name is the audience of tokens. It is stored in the
 //! database, sealed.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
@@ -9,10 +9,10 @@ use capstan_live::agent::PublicKey;
 use super::sealing::{Kept, SealingKey};
 use capstan_ports::{AgentRecords, RecordsError};
 
-/// The name under which the key is kept.
+/// The name of the key in the database.
 const NAME: &str = "agent-api";
 
-/// The bot's Ed25519 key. It lives in the database, so that several processes of one bot share it.
+/// The bot's Ed25519 key. It is stored in the database, so that several processes of one bot share it.
 pub struct BotKey {
     pair: Ed25519KeyPair,
     public: PublicKey,
@@ -25,13 +25,13 @@ pub enum KeyError {
     /// The records.
     #[error(transparent)]
     Records(#[from] RecordsError),
-    /// What is kept is no key.
+    /// The stored bytes are not a key.
     #[error(
         "the bot's signing key in the database (table signing_keys, `{NAME}`) is damaged: delete that row and \
          restart; every reconciler then has to enrol again"
     )]
     Damaged,
-    /// What is kept was sealed with another key.
+    /// The stored key was sealed with another key.
     #[error(
         "the bot's signing key in the database (table signing_keys, `{NAME}`) was sealed with another key than the one in --key-file: use the earlier key file, or delete that row and restart; every reconciler then has to enrol again"
     )]
@@ -67,7 +67,7 @@ impl BotKey {
         &self.public
     }
 
-    /// Whom tokens are meant for.
+    /// The audience of tokens.
     pub fn audience(&self) -> &str {
         &self.audience
     }

@@ -1,7 +1,8 @@
-//! Files in which the owners of clusters find a key: taken from reconcilers, given to whoever knows where to look.
+//! Kubeconfig files for the owners of clusters: stored when reconcilers send them, and served to their
+//! readers.
 //!
-//! Each is judged twice by what Git says: when it comes, and when it is given out. So a file goes with the owner whom it is
-//! for, whether or not a reconciler sends another one.
+//! Each is checked against Git twice: when it arrives, and when it is served. So a file of a removed owner is
+//! not served, whether or not a reconciler sends another one.
 
 use capstan_live::agent::{
     Kubeconfig, KubeconfigFile, KubeconfigForm, KubeconfigPlace, KubeconfigRequest, Published,
@@ -13,11 +14,11 @@ use super::{Agents, Denied};
 use capstan_ports::{Agent, Heard, WatchedRepository};
 
 impl Agents {
-    /// Keeps the file of a cluster, or none any more.
+    /// Stores the file of a cluster, or removes it.
     ///
     /// # Errors
-    /// The cluster is none of the agent's, the file is not one that Git wants for its owners, that cannot be told now, or the
-    /// agent was revoked meanwhile.
+    /// The cluster is not the agent's, Git does not want the file for its owners, Git cannot be read now, or
+    /// the agent was revoked meanwhile.
     pub async fn take_kubeconfig(&self, agent: &Agent, request: &KubeconfigRequest) -> Result<(), Denied> {
         let watched = self.repository_of(agent, request.repository.as_str()).await?;
         let cluster = &request.cluster;
@@ -60,11 +61,11 @@ impl Agents {
         }
     }
 
-    /// The file of a cluster, by the name of its repository; `None` where there is none, or nothing of the kind, or where Git
-    /// does not want it any more.
+    /// The file of a cluster, by the name of its repository; `None` where there is no such repository or
+    /// file, or Git no longer wants it.
     ///
     /// # Errors
-    /// The records fail, or what Git says cannot be told now.
+    /// The records fail, or Git cannot be read now.
     pub async fn kubeconfig(
         &self,
         repository: &str,
@@ -72,7 +73,7 @@ impl Agents {
         form: KubeconfigForm,
     ) -> Result<Option<Published>, Denied> {
         let Some(watched) = self.records().watched_repository(repository).await? else { return Ok(None) };
-        // Whoever applied it before it was given to another management cluster has nothing to say of it.
+        // A previous management cluster of this cluster has no say in it any more.
         let owner = watched.managed_by.owner(cluster).map(|owner| owner.uid.clone());
         let kept = self.records().kubeconfig(watched.repository.id, cluster, form).await?;
         let kept = kept.filter(|kept| owner.is_some_and(|uid| uid.is(&kept.management_cluster)));
@@ -85,7 +86,8 @@ impl Agents {
             .ok())
     }
 
-    /// Whether Git wants a file for the owners of a cluster; why not, as part of a sentence that begins with the file.
+    /// Whether Git wants a file for the owners of a cluster; the error is part of a sentence that begins with
+    /// the file.
     async fn judge(
         &self,
         watched: &WatchedRepository,

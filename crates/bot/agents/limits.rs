@@ -1,4 +1,4 @@
-//! How much an agent may ask for: so many requests, so many polls at a time.
+//! Limits of an agent: requests, and simultaneous polls.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use capstan_live::agent::AgentId;
 
-/// How much agents may ask for.
+/// Limits of agents.
 #[derive(Debug, Clone, Copy)]
 pub struct AgentLimits {
     /// Requests of one agent in a row.
@@ -15,15 +15,15 @@ pub struct AgentLimits {
     pub per_second: u32,
     /// Long polls of one agent at a time.
     pub polls: u32,
-    /// Enrolments without a good code in a minute, by whomever, before they are told to wait.
+    /// Enrolments with a wrong code in a minute, by all agents, before further ones have to wait.
     pub wrong_codes_per_minute: u32,
-    /// Archives that are made at a time.
+    /// Archives that are built at a time.
     pub building: usize,
-    /// Bytes of archives that are kept.
+    /// Bytes of archives in memory.
     pub kept_archive_bytes: usize,
-    /// A question that was given out and not answered is given out again after this long.
+    /// A question without an answer is sent again after this long.
     pub ask_again_seconds: u32,
-    /// How often a long poll looks, besides being woken: for what other processes wrote.
+    /// How often a long poll looks at the records, besides notifications: other processes write too.
     pub look_every: Duration,
 }
 
@@ -61,11 +61,11 @@ pub(super) struct Poll {
     polls: Arc<Mutex<HashMap<AgentId, u32>>>,
 }
 
-/// More than is allowed.
+/// The limit is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooMany;
 
-/// Whoever has not asked for so long is forgotten.
+/// An agent without requests for so long is forgotten.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
 
 impl Limiter {
@@ -84,7 +84,7 @@ impl Limiter {
         self.take(Some(agent.clone()), f64::from(limits.burst), f64::from(limits.per_second))
     }
 
-    /// Counts an enrolment without a good code.
+    /// Counts an enrolment with a wrong code.
     pub(super) fn wrong_code(&self) -> Result<(), TooMany> {
         let a_minute = f64::from(self.limits.wrong_codes_per_minute);
         self.take(None, a_minute, a_minute / 60.0)

@@ -1,15 +1,15 @@
 //! The bot's side of the reconcilers (agents): enrolment, tokens, archives, preflights and reports.
 //!
 //! *Expected flow.* A person makes a join code; a reconciler enrols with it and a key of its own. From then
-//! on it signs a token for each request, waits for work ([`Agents::work`]), fetches archives of the folders
-//! that `managementClusters` on the tip of the default branch gives it, answers preflights and sends
-//! reports. What it says is stored and the repository's job is queued, or the reporter woken
-//! ([`rollouts::RolloutReporter`]): GitHub is told by those alone, so that nothing is lost with a request.
+//! on it signs a token for each request and waits for work ([`Agents::work`]). It fetches archives of the
+//! folders that `managementClusters` on the tip of the default branch gives it, answers preflights and sends
+//! reports. Its messages are stored, and the repository's job is queued or the reporter notified
+//! ([`rollouts::RolloutReporter`]). Only those write to GitHub, so that nothing is lost with a request.
 //!
-//! *Guarantees.* An agent learns nothing of folders that are not its own, and reports on nothing else; what
-//! it may not have is answered as what is not there. A token is believed once. Whoever is revoked gets
-//! nothing more, not even the answer to a long poll that is under way. A file for a cluster's owners is taken, and given out,
-//! only as Git wants it ([`capstan_live::agent::GitOwners`]): who has stolen an agent's key has no other one served.
+//! *Guarantees.* An agent learns nothing about folders that are not its own, and cannot report on them; the
+//! answer is the same as for a folder that does not exist. A token is accepted once. A revoked agent gets
+//! nothing more, not even the answer to a pending long poll. A file for a cluster's owners is stored and
+//! served only as Git wants it ([`capstan_live::agent::GitOwners`]): a stolen agent key cannot replace it.
 //!
 //! Deliberately absent: HTTP (the server), and what answers and reports mean
 //! ([`capstan_live::agent`]).
@@ -51,17 +51,17 @@ pub use self::notifier::Notifier;
 pub use self::sealing::{NotSealed, SealingKey};
 pub use self::work::Questions;
 
-/// What the bot's other use cases need of the agents: their records, and a notifier that wakes long polls and
-/// the reporter.
+/// What the bot's other use cases need of the agents: their records, and a notifier for long polls and the
+/// reporter.
 #[derive(Clone)]
 pub struct Reconcilers {
     /// The records.
     pub records: Arc<dyn AgentRecords>,
-    /// Wakes whoever waits for something new.
+    /// Notifies those that wait for something new.
     pub notifier: Notifier,
 }
 
-/// What the agent API works with.
+/// The parts of the agent API.
 pub struct AgentParts {
     /// Records and notifier, shared with the rest of the bot.
     pub reconcilers: Reconcilers,
@@ -71,13 +71,13 @@ pub struct AgentParts {
     pub host: Arc<dyn Installations>,
     /// Git.
     pub mirror: Arc<dyn Mirror>,
-    /// Says what clusters are made of.
+    /// Says which files clusters are made of.
     pub planner: Arc<dyn Planner>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// What seals the bot's own key in the records.
+    /// Seals the bot's own key in the records.
     pub sealing: SealingKey,
-    /// How much agents may ask for.
+    /// Limits of agents.
     pub limits: AgentLimits,
 }
 
@@ -95,22 +95,22 @@ pub struct Agents {
     owners: ReadOwners,
 }
 
-/// Why a request is not answered. The words are for the log; what the agent hears is a fixed sentence.
+/// Why a request is refused. The words are for the log; the agent gets a fixed sentence.
 #[derive(Debug, thiserror::Error)]
 pub enum Denied {
-    /// Who it is cannot be believed.
+    /// The agent is not authenticated.
     #[error("{0}")]
     Unauthorised(String),
-    /// There is no such thing, or it is none of this agent's business.
+    /// The object does not exist, or is not the agent's.
     #[error("{0}")]
     NotThere(String),
-    /// What it says cannot be taken, now or later.
+    /// The message cannot be accepted, now or later.
     #[error("{0}")]
     Unusable(String),
-    /// It asks for too much at once.
+    /// The agent exceeds its limits.
     #[error("{0}")]
     TooMuch(String),
-    /// It cannot be done now.
+    /// It failed, and may succeed later.
     #[error("{0}")]
     Failed(String),
 }
@@ -137,10 +137,10 @@ impl From<MirrorError> for Denied {
 }
 
 impl Agents {
-    /// Makes the API ready; makes the bot's own signing key where there is none yet.
+    /// Prepares the API; creates the bot's own signing key if there is none yet.
     ///
     /// # Errors
-    /// The records cannot be read or written, or the key that they hold is none.
+    /// The records cannot be read or written, or their key is not valid.
     pub async fn open(parts: AgentParts) -> Result<Self, KeyError> {
         let key = BotKey::open(parts.reconcilers.records.as_ref(), &parts.sealing).await?;
         Ok(Self {
@@ -167,7 +167,7 @@ impl Agents {
     }
 }
 
-/// The same name in the words of the settings.
+/// The same name, as a type of the settings.
 fn settings_name(name: &RepositoryName) -> Result<SettingsName, Denied> {
     SettingsName::parse(&name.to_string()).map_err(Denied::Failed)
 }

@@ -1,8 +1,8 @@
-//! Wakes those who wait for something new.
+//! Notifies those that wait for something new.
 
 use tokio::sync::watch;
 
-/// Notifies everybody at once; nobody misses a notification that came while they were looking.
+/// Notifies everybody at once. A notification during a look is not missed.
 #[derive(Debug, Clone)]
 pub struct Notifier(watch::Sender<u64>);
 
@@ -12,12 +12,12 @@ impl Default for Notifier {
     }
 }
 
-/// Somebody who waits. What is notified from now on is not missed, even while nobody waits.
+/// A waiter. It gets every notification from now on, even one that comes while it does not wait.
 #[derive(Debug)]
 pub struct Subscription(watch::Receiver<u64>);
 
 impl Notifier {
-    /// Wakes all that wait.
+    /// Notifies all that wait.
     pub fn notify(&self) {
         self.0.send_modify(|notifications| *notifications = notifications.wrapping_add(1));
     }
@@ -32,7 +32,7 @@ impl Subscription {
     /// Returns at the next notification, or at once where one came since the last call.
     pub async fn notified(&mut self) {
         if self.0.changed().await.is_err() {
-            // The notifier is gone: nobody will be notified any more.
+            // The notifier is gone: there will be no notification.
             std::future::pending::<()>().await;
         }
     }

@@ -1,14 +1,14 @@
-//! Tells GitHub how machines follow merges: the check `capstan/rollout` on the head of each merged pull
-//! request that touched a claimed cluster, one commit status on its merge commit, and a comment where machines
-//! need somebody and where they no longer do.
+//! Reports to GitHub how machines follow merges: the check `capstan/rollout` on the head of each merged pull
+//! request that touched a claimed cluster, one commit status on its merge commit, and a comment when machines
+//! need a person and when they no longer do.
 //!
-//! *Expected flow.* The sync run follows a merge; reports are stored as they come; a look here makes
-//! progress of them, writes what is new, and settles what is done. *Guarantees.* A check is written at most
-//! once in [`PACE`], a status at each turn alone. Every step looks at what was told first, so a process may
-//! be killed between any two calls. Of several processes one tells.
+//! *Expected flow.* The sync run follows a merge; reports are stored as they come. A look here computes the
+//! progress, writes what changed, and closes what is done. *Guarantees.* A check is written at most once in
+//! [`PACE`], a status only at a turn. Every step first looks at what was reported, so a process may be killed
+//! between any two calls. Of several processes one reports.
 //!
-//! *Assumption.* A report speaks of a merge if its commit contains it: a later commit of the default branch
-//! does, so whoever skips a commit reports on both.
+//! *Assumption.* A report covers a merge if its commit contains the merge. A later commit of the default
+//! branch does, so an agent that skips a commit reports on both.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -41,16 +41,16 @@ pub const NAME: &str = "capstan/rollout";
 pub const PACE: Duration = Duration::from_secs(15);
 /// How long a look may take before another process takes over.
 const LEASE_SECONDS: u32 = 120;
-/// How often one looks, besides being woken: for what other processes stored.
+/// How often the records are looked at, besides notifications: other processes write too.
 const IDLE: Duration = Duration::from_secs(15);
-/// How often what is old is forgotten.
+/// How often old records are deleted.
 const FORGET_EVERY: Duration = Duration::from_secs(3600);
-/// Pairs of commits that are remembered.
+/// Pairs of commits in memory.
 const COMPARED: usize = 10_000;
-/// Changes with what checks say, so that a newer Capstan reports again.
+/// Changes with the texts of checks, so that a newer Capstan reports again.
 const EDITION: &str = "1";
 
-/// Tells GitHub.
+/// Reports to GitHub.
 pub struct RolloutReporter {
     reconcilers: Reconcilers,
     host: Arc<dyn CodeHost>,
@@ -58,22 +58,22 @@ pub struct RolloutReporter {
     clock: Arc<dyn Clock>,
     holder: String,
     pace: Duration,
-    /// How people reach the bot.
+    /// The bot's own address.
     public_url: Option<Url>,
     /// Whether the first commit is contained in the second.
     compared: Mutex<HashMap<(u64, CommitId, CommitId), bool>>,
 }
 
-/// What a look left to do.
+/// What a look leaves to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reporting {
-    /// Nothing, until something new comes.
+    /// Nothing, until something new arrives.
     AllReported,
-    /// Something that may not be told before so long.
+    /// A report that has to wait for so long.
     Later(Duration),
 }
 
-/// What looks came to: how long the rest has to wait, and what went wrong first.
+/// The result of looks: how long the rest has to wait, and the first error.
 #[derive(Default)]
 struct RolloutLook {
     later: Option<Duration>,
@@ -107,19 +107,19 @@ impl RolloutReporter {
         Self { reconcilers, host, records, clock, holder, pace, public_url: None, compared: Mutex::default() }
     }
 
-    /// The same, whose links lead to the bot there.
+    /// The same, with links to the bot at that address.
     #[must_use]
     pub fn at(self, public_url: Option<Url>) -> Self {
         Self { public_url, ..self }
     }
 
-    /// What GitHub does not take of a rollout is remembered with it.
+    /// GitHub's refusals for a rollout are recorded with it.
     fn performer<'a>(&'a self, repository: &'a Repository) -> Performer<'a> {
         let outside = (self.host.as_ref(), self.records.as_ref(), self.clock.as_ref());
         Performer::new(outside, repository, &NOTHING_REFUSED)
     }
 
-    /// Tells until cancelled.
+    /// Reports until cancelled.
     pub async fn run(&self, stop: &CancellationToken) {
         let mut subscription = self.reconcilers.notifier.subscribe();
         let mut forgotten_at: Option<std::time::Instant> = None;
@@ -146,10 +146,10 @@ impl RolloutReporter {
         }
     }
 
-    /// Makes progress of what was reported, and tells what may be told now.
+    /// Computes progress from reports, and writes what may be written now.
     ///
     /// # Errors
-    /// The records fail, or GitHub does for one merge at least; the others are told all the same.
+    /// The records fail, or GitHub does for at least one merge; the others are reported nevertheless.
     pub async fn report_all(&self) -> Result<Reporting, SyncError> {
         let records = &self.reconcilers.records;
         let open = records.open_merges().await?;
@@ -171,7 +171,7 @@ impl RolloutReporter {
         Ok(looked.end()?.map_or(Reporting::AllReported, Reporting::Later))
     }
 
-    /// Gives how long the rest has to wait.
+    /// Returns how long the rest has to wait.
     async fn one_repository(
         &self,
         repository: &Repository,
@@ -182,7 +182,7 @@ impl RolloutReporter {
         let mut reports = Reports::of(&pending);
         let unheard = merges.iter().flat_map(|merge| &merge.clusters);
         for cluster in unheard.filter(|cluster| cluster.progress.report.is_none()) {
-            // What was reported before the merge was followed waits for nobody.
+            // Reports that came before the merge was followed count at once.
             for standing in records.standings_of(repository.id, &cluster.cluster).await? {
                 let one = Reported { agent: standing.agent, report: standing.report };
                 reports.add(cluster.cluster.clone(), &standing.management_cluster, one);
@@ -213,7 +213,8 @@ impl RolloutReporter {
         reports: &Reports,
     ) -> Result<(), SyncError> {
         let merge_commit = merge.merge_commit.clone();
-        // Once all is told that it brought, only a key is told besides: machines that roll again are another merge's.
+        // Once everything about the merge is reported, only a kubeconfig is added: machines that roll again
+        // belong to another merge.
         let is_told = merge.reported.completed && is_over(merge);
         for cluster in &mut merge.clusters {
             let told = reports.on(&cluster.cluster, &cluster.management_cluster);
@@ -248,7 +249,7 @@ impl RolloutReporter {
         Ok(contained)
     }
 
-    /// Tells what is new; gives how long the rest has to wait.
+    /// Writes what changed; returns how long the rest has to wait.
     async fn report(
         &self,
         repository: &Repository,
@@ -267,15 +268,15 @@ impl RolloutReporter {
             }
         }
         self.write_status(repository, merge, &subjects).await?;
-        // With the check, or after it: what is told in a comment stands there too.
+        // With the check, or after it: the check shows what a comment says.
         if later.is_none() {
             later = self.write_comment(repository, merge, &subjects).await?;
         }
         Ok(later)
     }
 
-    /// Tells people that a rollout needs somebody, and how that ended; gives when to look again whether a
-    /// trouble lasts.
+    /// Comments that a rollout needs a person, and how that ended; returns when to look again whether a
+    /// problem lasts.
     async fn write_comment(
         &self,
         repository: &Repository,
@@ -288,7 +289,7 @@ impl RolloutReporter {
         let later = next.map(|seconds| Duration::from_secs(seconds.unsigned_abs()));
         let times = news.iter().map(|(subject, turn)| subjects[*subject].progress.turns[*turn].at);
         let Some(first) = times.min() else { return Ok(later) };
-        // A process that died between the call and the record told it already.
+        // A process that died between the call and the record has written it already.
         let login = self.host.bot_login().await?;
         let since = first.min(now) - jiff::SignedDuration::from_mins(10);
         let recent = self.host.recent_comments(repository, since).await?;
@@ -316,7 +317,7 @@ impl RolloutReporter {
     ) -> Result<(), SyncError> {
         match self.performer(repository).say(check).await {
             Ok(run) => merge.reported.check_run = Some(run),
-            // The head is gone, with its fork say: it is not asked for ever.
+            // The head is gone, for example with its fork: it is not asked for again and again.
             Err(SyncError::Host(
                 error @ (CodeHostError::NotFound { .. } | CodeHostError::Unexpected { .. }),
             )) => {
@@ -357,7 +358,7 @@ impl RolloutReporter {
     }
 }
 
-/// Where files of a cluster stand at a bot that is reached so.
+/// The address of a cluster's files at a bot with this address.
 fn files_url(public_url: &Url, repository: &Repository, cluster: &ClusterId) -> Option<String> {
     let mut url = public_url.clone();
     let name = repository.name.to_string();
@@ -380,13 +381,13 @@ fn subjects_of(
     merge.clusters.iter().map(subject).collect()
 }
 
-/// A report, and whose it is.
+/// A report, and its agent.
 struct Reported {
     agent: Option<AgentId>,
     report: RolloutReport,
 }
 
-/// Reports by cluster and management cluster, in the order in which they were taken: each agent's own, oldest
+/// Reports by cluster and management cluster, in the order in which they arrived: for each agent, oldest
 /// first.
 struct Reports(BTreeMap<(ClusterId, String), Vec<Reported>>);
 
@@ -409,7 +410,7 @@ impl Reports {
     }
 }
 
-/// How long is left of the pace.
+/// The rest of the pace.
 fn too_early(told_at: Option<Timestamp>, now: Timestamp, pace: Duration) -> Option<Duration> {
     let passed = now.as_millisecond().saturating_sub(told_at?.as_millisecond()).max(0);
     let passed = Duration::from_millis(u64::try_from(passed).unwrap_or(u64::MAX));

@@ -1,4 +1,4 @@
-//! Keys at rest: sealed with a key that does not lie in the database.
+//! Keys at rest: sealed with a key that is not in the database.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
@@ -6,17 +6,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// What sealed bytes begin with. A key that is not sealed is PKCS#8, which begins otherwise.
+/// The beginning of sealed bytes. A key that is not sealed is PKCS#8, which begins otherwise.
 const MARK: &[u8] = b"capstan-sealed-1:";
 
 /// A key that seals others.
 pub struct SealingKey(LessSafeKey);
 
-/// Why there is no sealing, or no unsealing.
+/// Sealing or unsealing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotSealed;
 
-/// What was kept.
+/// What is stored.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     /// It was sealed with this key.
@@ -28,16 +28,16 @@ pub(super) enum Kept {
 }
 
 impl SealingKey {
-    /// Of 32 bytes in base64; `None` where that is none.
+    /// From 32 bytes in base64; `None` where the text is something else.
     pub fn parse(text: &SecretString) -> Option<Self> {
         let key = STANDARD.decode(text.expose_secret().trim()).ok()?;
         Some(Self(LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &key).ok()?)))
     }
 
-    /// Seals what is kept under that name: it opens under no other.
+    /// Seals bytes for that name: they open under no other.
     ///
     /// # Errors
-    /// Without randomness.
+    /// The system gives no random bytes.
     pub fn seal(&self, name: &str, plain: &[u8]) -> Result<Vec<u8>, NotSealed> {
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).map_err(|_| NotSealed)?;
@@ -47,7 +47,7 @@ impl SealingKey {
         Ok([MARK, nonce.as_slice(), sealed.as_slice()].concat())
     }
 
-    /// Opens what was sealed under that name; `None` where it was not, or with another key.
+    /// Opens what was sealed for that name; `None` where it was not, or with another key.
     pub fn open_sealed(&self, name: &str, kept: &[u8]) -> Option<Vec<u8>> {
         match self.open(name, kept) {
             Kept::Sealed(plain) => Some(plain),

@@ -1,4 +1,4 @@
-//! What an agent is told, and what it says.
+//! The work that an agent gets, and the answers and reports that it sends.
 
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,12 @@ use super::authentication::revoked;
 use super::{Agents, Denied};
 use capstan_ports::{Agent, Cause, Heard, JobRequest, PreflightRecord, WatchedRepository};
 
-/// Whether open questions are given out: whoever only wants to know the tip would lose them.
+/// Whether open questions are sent. An agent that only asks for the tip would lose them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Questions {
     /// They are.
     Give,
-    /// They wait for somebody who answers them.
+    /// They wait for a request that answers them.
     Keep,
 }
 
@@ -36,11 +36,11 @@ impl Agents {
         })
     }
 
-    /// What there is to do: at once where the tip is not `after` or a question is open, else as soon as
-    /// that is so, or after `wait`. A question that is given out is not given out again for a while.
+    /// The work: at once where the tip is not `after` or a question is open, otherwise as soon as that is so,
+    /// or after `wait`. A question that was sent is not sent again for a while.
     ///
     /// # Errors
-    /// The repository is none of the agent's, it polls too often, or it was revoked meanwhile.
+    /// The repository is not the agent's, it polls too often, or it was revoked meanwhile.
     pub async fn work(
         &self,
         agent: &Agent,
@@ -60,7 +60,7 @@ impl Agents {
             let given = match questions {
                 Questions::Keep => Vec::new(),
                 Questions::Give => {
-                    // Whoever knows no commit yet has only begun: what its process was asked before is lost.
+                    // An agent without a commit has just started: questions to its previous process are lost.
                     let seconds = after.map_or(0, |_| self.limiter.limits.ask_again_seconds);
                     let uid = &agent.management_cluster;
                     self.records().give_preflights(watched.repository.id, uid, seconds).await?
@@ -88,7 +88,7 @@ impl Agents {
         }
     }
 
-    /// What the agent was asked about heads that are still to be merged.
+    /// The agent's questions about heads that are not merged yet.
     async fn standing(&self, agent: &Agent, watched: &WatchedRepository) -> Result<Vec<PreflightId>, Denied> {
         let most = u32::try_from(STANDING_PREFLIGHTS).unwrap_or(u32::MAX);
         let (id, uid) = (watched.repository.id, &agent.management_cluster);
@@ -112,10 +112,10 @@ impl Agents {
         }
     }
 
-    /// Stores an answer and has the check written anew. A second answer changes nothing.
+    /// Stores an answer and queues the check. A second answer changes nothing.
     ///
     /// # Errors
-    /// The agent was not asked this, or was revoked meanwhile.
+    /// The agent has no such question, or was revoked meanwhile.
     pub async fn answer_preflight(
         &self,
         agent: &Agent,
@@ -139,7 +139,7 @@ impl Agents {
         }
     }
 
-    /// Has a repository looked at, since something new is known of it.
+    /// Queues a repository's job, since something new is known about it.
     pub(super) async fn look_at(&self, repository: u64) -> Result<(), Denied> {
         let Some(watched) = self.records().watched_repository_by_id(repository).await? else { return Ok(()) };
         let request = JobRequest {
@@ -151,10 +151,10 @@ impl Agents {
         Ok(self.jobs.enqueue(&request).await?)
     }
 
-    /// Takes reports. Those on clusters or commits that are none of the agent's are refused, one by one.
+    /// Stores reports. Reports on clusters or commits that are not the agent's are refused, one by one.
     ///
     /// # Errors
-    /// The records fail, or the agent was revoked meanwhile: none was taken of the repository at hand.
+    /// The records fail, or the agent was revoked meanwhile: no report on the current repository was stored.
     pub async fn take_reports(
         &self,
         agent: &Agent,
@@ -204,7 +204,7 @@ impl Agents {
             if self.records().take_reports(id, agent, name, &taken).await? == Heard::Revoked {
                 return Err(revoked(agent));
             }
-            // A cluster that is done, or no longer is, may be offered its next step, or no longer.
+            // A cluster that becomes done may be offered its next step; one that no longer is may not.
             if self.states(id, &taken).await? != before {
                 self.look_at(id).await?;
             }
@@ -213,7 +213,7 @@ impl Agents {
         Ok(answer)
     }
 
-    /// Commits on the default branch alone; what is refused was tried there too.
+    /// Only commits of the default branch; those that are refused were tried there too.
     async fn may_report_on(
         &self,
         watched: &WatchedRepository,
@@ -265,7 +265,7 @@ impl Agents {
         }
         let standings = self.records().standings_of(watched.repository.id, cluster).await?;
         let other = standings.into_iter().find(|standing| {
-            // Whoever never applied it has no live cluster of it.
+            // A management cluster that never applied it has no live cluster of it.
             standing.report.applied.is_some()
                 && !standing.management_cluster.is(agent.management_cluster.as_str())
         });

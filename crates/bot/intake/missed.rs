@@ -1,7 +1,7 @@
-//! Deliveries that did not arrive: GitHub tries each once, and keeps a record of that for three days
-//! (<https://docs.github.com/webhooks/using-webhooks/handling-failed-webhook-deliveries>). They are asked for again, once
-//! each, the oldest first. What is beyond the record is found by comparing state, which happens anyway; what a press of
-//! a button said is known from its delivery alone.
+//! Deliveries that did not arrive. GitHub tries each once, and lists it for three days
+//! (<https://docs.github.com/webhooks/using-webhooks/handling-failed-webhook-deliveries>). Capstan requests
+//! each of them again once, the oldest first. Older losses are found by comparing state, which happens
+//! anyway; only a press of a button is known from its delivery alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,29 +13,29 @@ use capstan_ports::{
     Clock, CodeHostError, DeliveryAttempt, DeliveryLog, MissedDeliveries, RecordsError, Redelivery,
 };
 
-/// GitHub makes a delivery again for so long.
+/// GitHub redelivers for so long.
 const KEPT: SignedDuration = SignedDuration::from_hours(3 * 24);
-/// What is younger may still be on its way.
+/// A younger delivery may still be on its way.
 const SETTLING: SignedDuration = SignedDuration::from_secs(30);
-/// What was looked through is looked through again that far: an attempt is recorded when it has ended.
+/// The last look's end is read again that far: an attempt is listed when it has ended.
 const OVERLAP: SignedDuration = SignedDuration::from_mins(10);
-/// So many are asked for in one look; the next goes on.
+/// Redeliveries requested in one look; the next look continues.
 const MOST: usize = 300;
 
-/// What a look came to.
+/// The result of a look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Looked {
-    /// Deliveries that GitHub makes again.
+    /// Deliveries that GitHub sends again.
     pub asked: usize,
-    /// Those that it does not make again.
+    /// Those that it does not send again.
     pub refused: usize,
-    /// Those that the next look asks for.
+    /// Those for the next look.
     pub left: usize,
-    /// From when on nobody knows which there were, up to what GitHub still tells of.
+    /// The beginning of the time whose deliveries GitHub no longer lists.
     pub beyond: Option<Timestamp>,
 }
 
-/// Why a look ended early; the next goes on.
+/// Why a look ended early; the next look continues.
 #[derive(Debug, thiserror::Error)]
 pub enum LookError {
     /// GitHub.
@@ -46,7 +46,7 @@ pub enum LookError {
     Records(#[from] RecordsError),
 }
 
-/// Events none of whose attempts arrived, by their last attempt, oldest first.
+/// Events with no successful attempt, by their last attempt, oldest first.
 fn missed(attempts: Vec<DeliveryAttempt>, settled: Timestamp) -> Vec<DeliveryAttempt> {
     let arrived: BTreeSet<String> =
         attempts.iter().filter(|attempt| attempt.arrived).map(|attempt| attempt.guid.clone()).collect();
@@ -65,10 +65,10 @@ fn missed(attempts: Vec<DeliveryAttempt>, settled: Timestamp) -> Vec<DeliveryAtt
     missed
 }
 
-/// Looks through what GitHub delivered since the last look, and asks again for what did not arrive.
+/// Reads GitHub's deliveries since the last look, and requests again those that did not arrive.
 ///
 /// # Errors
-/// GitHub or the database did not do their part; what was asked for is noted.
+/// GitHub or the database failed; the requests so far are recorded.
 pub async fn look_for_missed(
     log: &dyn DeliveryLog,
     records: &dyn MissedDeliveries,
@@ -101,7 +101,8 @@ pub async fn look_for_missed(
                 looked.refused += 1;
             }
         }
-        // After it: who dies in between asks once more, and the second is known then.
+        // After the request: a process that dies in between requests it once more, and the second delivery is
+        // a known one.
         records.note_redelivery(&attempt.guid).await?;
     }
     records.note_look(until).await?;

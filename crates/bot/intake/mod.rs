@@ -1,8 +1,8 @@
-//! What a webhook delivery says, as far as the intake needs it: which repository to look at, and a few
-//! hints; and the trait by which deliveries are stored.
+//! What a webhook delivery says, as far as the intake needs it: which repositories to look at, and a few
+//! hints; and the trait that stores deliveries.
 //!
-//! A payload is only a hint: handlers look at the present state. So no payload is kept, which also keeps
-//! other people's texts out of the database; what is kept is its id, its kind, and what it names.
+//! A payload is only a hint: handlers look at the present state. So no payload is stored, which also keeps
+//! other people's texts out of the database. Its id, its kind and the names in it are stored.
 
 mod missed;
 mod payload;
@@ -20,7 +20,7 @@ use capstan_report::TickedBoxes;
 use capstan_ports::{CommentHint, RecordsError};
 
 impl Delivery {
-    /// The same without the texts of an edit: of those only which boxes of the dashboard were ticked is kept.
+    /// The same without the texts of an edit: only the ticked boxes of the dashboard are stored of those.
     #[must_use]
     pub fn without_texts(mut self) -> Self {
         let BodyEdit { by, before, after } = match self.hint.edit.take() {
@@ -41,12 +41,12 @@ impl DeliveryHint {
     }
 }
 
-/// What became of a delivery.
+/// The result for a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stored {
     /// It was new.
     New,
-    /// It was known: only its repositories' jobs were queued again.
+    /// It was known: only the jobs of its repositories were queued again.
     Known,
 }
 

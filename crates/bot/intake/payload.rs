@@ -1,5 +1,5 @@
-//! Webhook payload -> delivery: of each only what the intake needs. Pure, and named by its file in `fuzz/`, so
-//! that it imports nothing of this package, and of others only the name of a repository.
+//! Webhook payload -> delivery: only the fields that the intake needs. Pure, and included by `fuzz/` by path,
+//! so it imports nothing of this package, and from others only the name of a repository.
 
 use std::borrow::Cow;
 
@@ -18,18 +18,18 @@ pub struct Delivery {
     pub event: Event,
     /// Its action; empty where the event has none.
     pub action: String,
-    /// The installation that it came for.
+    /// The installation that it is for.
     pub installation: u64,
     /// The repositories to look at; several only where an installation changed.
     pub repositories: Vec<NamedRepository>,
-    /// What it names.
+    /// The names in it.
     pub hint: DeliveryHint,
     /// When it arrived, in UTC.
     pub received_at: jiff::Timestamp,
 }
 
 impl Delivery {
-    /// Whether an owner accepted permissions that the App asks for: what GitHub refused there so far, it may take now.
+    /// Whether an owner accepted new permissions of the App: GitHub may now allow what it refused.
     pub fn grants_more(&self) -> bool {
         self.event == Event::Installation && self.action == "new_permissions_accepted"
     }
@@ -53,24 +53,24 @@ pub struct DeliveryHint {
     pub comment: Option<u64>,
     /// Number of an issue that somebody opened.
     pub issue: Option<u64>,
-    /// A commit that awaits a check, or on whose check somebody pressed a button.
+    /// A commit that needs a check, or on whose check a person pressed a button.
     pub head: Option<String>,
     /// The button that was pressed.
     pub press: Option<PressHint>,
-    /// What a person edited of a bot's issue, which may be the dashboard; not to be stored.
+    /// A person's edit of a bot's issue, which may be the dashboard; not stored.
     pub edit: Option<BodyEdit>,
-    /// The boxes that were ticked with it.
+    /// The boxes that the edit ticked.
     pub ticks: Option<TickHint>,
 }
 
 impl DeliveryHint {
-    /// Whether there is nothing for the job to be told.
+    /// Whether there is no hint for the job.
     pub const fn is_nothing(&self) -> bool {
         self.pull_request.is_none() && self.issue.is_none() && self.head.is_none() && self.ticks.is_none()
     }
 }
 
-/// A button of a check that somebody pressed.
+/// A press of a check's button.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PressHint {
     /// Who: a login.
@@ -79,23 +79,23 @@ pub struct PressHint {
     pub button: String,
 }
 
-/// A body that somebody edited.
+/// An edit of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BodyEdit {
     /// Who: a login.
     pub by: String,
-    /// What it said before.
+    /// The text before.
     pub before: String,
-    /// What it says since.
+    /// The text after.
     pub after: String,
 }
 
-/// Boxes that somebody ticked.
+/// Ticks of boxes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TickHint {
     /// Who: a login.
     pub by: String,
-    /// Which of what text: JSON of Capstan's.
+    /// Which boxes of which text: JSON of Capstan's.
     pub boxes: String,
 }
 
@@ -164,7 +164,7 @@ impl Event {
         Self::ALL.into_iter().find(|event| event.as_str() == word)
     }
 
-    /// The actions that may call for something to be done; empty for events without actions.
+    /// The actions that Capstan may have to react to; empty for events without actions.
     const fn actions(self) -> &'static [&'static str] {
         match self {
             Self::CheckRun => &["rerequested", "requested_action"],
@@ -206,11 +206,11 @@ pub enum Reading {
     OfNoInterest,
 }
 
-/// A payload that does not say what GitHub's payloads say.
+/// A payload that differs from GitHub's payloads.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadablePayload {
-    /// Not JSON, or a field has another type than GitHub's. The parser's own text quotes what it found: content,
-    /// which may be anything, and so goes into no log.
+    /// Not JSON, or a field has another type than GitHub's. The parser's own text quotes what it found:
+    /// untrusted content, which must not be logged.
     #[error("the payload is not what GitHub sends: {what} at line {line}, column {column}")]
     Json {
         /// What is wrong, in a word or two.
@@ -334,10 +334,10 @@ struct Headed<'a> {
     head_sha: Option<Cow<'a, str>>,
 }
 
-/// Reads the headers and the body of a delivery whose signature was found good.
+/// Reads the headers and the body of a delivery with a valid signature.
 ///
 /// # Errors
-/// Where the body is not what GitHub sends for that event.
+/// The body is not what GitHub sends for that event.
 pub fn read_delivery(
     guid: &str,
     event: &str,
@@ -365,7 +365,7 @@ pub fn read_delivery(
         Event::IssueComment => {
             let issue = payload.issue.as_ref().ok_or_else(|| missing("issue"))?;
             let comment = payload.comment.as_ref().ok_or_else(|| missing("comment"))?;
-            // Bots are never answered, Capstan itself least of all.
+            // Bots get no answers, Capstan itself least of all.
             let by_bot = payload.sender.as_ref().and_then(|sender| sender.kind.as_deref()) == Some("Bot");
             if by_bot {
                 return Ok(Reading::OfNoInterest);
@@ -374,9 +374,9 @@ pub fn read_delivery(
             hint.comment = Some(comment.id);
         }
         Event::Issues => {
-            // The text of one that a person opens may hold commands. Of others' changes Capstan reads those alone of issues
-            // that a bot opened, which its own dashboard may be; and never what it
-            // wrote there itself.
+            // The text of an issue that a person opens may contain commands. Otherwise Capstan reads only
+            // changes of issues that a bot opened, since its dashboard may be one; and never its own changes
+            // there.
             let issue = payload.issue.as_ref().ok_or_else(|| missing("issue"))?;
             let is_bot = |who: Option<&Sender<'_>>| who.and_then(|who| who.kind.as_deref()) == Some("Bot");
             if action == "opened" {
@@ -444,7 +444,7 @@ fn concerns_capstan(reference: &str, default_branch: Option<&str>) -> bool {
     })
 }
 
-/// What somebody edited of an issue's text; `None` where it was something else of it.
+/// An edit of an issue's text; `None` where something else of it changed.
 fn body_edit(payload: &Payload<'_>) -> Option<BodyEdit> {
     let before = payload.changes.as_ref()?.body.as_ref()?.from.as_deref()?.to_owned();
     let after = payload.issue.as_ref()?.body.as_deref()?.to_owned();
@@ -453,12 +453,12 @@ fn body_edit(payload: &Payload<'_>) -> Option<BodyEdit> {
     Some(BodyEdit { by, before, after })
 }
 
-/// What GitHub takes of a login.
+/// GitHub's limit of a login.
 const LONGEST_LOGIN: usize = 100;
 
-/// Who pressed which button; `None` for bots, and for what is no button of Capstan's.
+/// The press of a button; `None` for bots, and for buttons that are not Capstan's.
 fn press(payload: &Payload<'_>) -> Option<PressHint> {
-    /// What GitHub takes of an identifier.
+    /// GitHub's limit of an identifier.
     const LONGEST: usize = 20;
     let sender = payload.sender.as_ref().filter(|sender| sender.kind.as_deref() != Some("Bot"))?;
     let by = sender.login.as_deref()?.to_owned();

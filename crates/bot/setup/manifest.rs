@@ -1,11 +1,11 @@
-//! What the App is to be like, in GitHub's words.
+//! The manifest of the GitHub App.
 
 use serde_json::{Value, json};
 use url::Url;
 
 use crate::intake::Event;
 
-/// GitHub takes no longer name.
+/// GitHub's limit of a name.
 const NAME_CHARACTERS: usize = 34;
 
 /// What the App may do, and nothing else: never workflows or administration.
@@ -20,14 +20,14 @@ pub const PERMISSIONS: &[(&str, &str)] = &[
     ("members", "read"),
 ];
 
-/// What is where.
+/// Addresses of the bot.
 #[derive(Debug, Clone, Copy)]
 pub struct Addresses<'a> {
     /// How GitHub reaches the bot.
     pub public: &'a Url,
-    /// Where the browser comes back to with a code.
+    /// The address that GitHub redirects the browser to, with a code.
     pub back: &'a Url,
-    /// Where people who sign in come back to, where they may.
+    /// The address that GitHub redirects people to after a sign-in, if they may sign in.
     pub callback: Option<&'a Url>,
 }
 

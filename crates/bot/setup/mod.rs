@@ -1,15 +1,16 @@
-//! Making the GitHub App: somebody who can read the log sends a manifest to GitHub from their browser, and comes back
-//! with a code, for which GitHub gives the App's id and secrets
+//! Creates the GitHub App. A person who can read the log sends a manifest to GitHub from their browser, and
+//! returns with a code. GitHub exchanges it for the App's id and secrets
 //! (<https://docs.github.com/apps/sharing-github-apps/registering-a-github-app-from-a-manifest>).
 //!
-//! *Expected flow.* [`Setup::begin`] believes whoever knows the token that the log has, and gives a state. The log also has
-//! a ticket for an address, with which [`Setup::enter`] lets somebody in once without typing. [`Setup::finish`] believes whoever comes back from GitHub with it, exchanges the code, and keeps the App.
+//! *Expected flow.* [`Setup::begin`] checks the token from the log, and returns a state. The log also has an
+//! address with a ticket, which [`Setup::enter`] accepts once, without typing. [`Setup::finish`] checks the
+//! state that returns from GitHub, exchanges the code, and stores the App.
 //!
-//! *Guarantees.* Without the token nobody gets a state, and without a state that was given here, within the last hour
-//! and not used since, GitHub is not asked and nothing is written. What GitHub made is kept whole or not at all.
+//! *Guarantees.* Without the token there is no state. Without a state from here, of the last hour and not
+//! used yet, GitHub is not asked and nothing is written. An App from GitHub is stored whole or not at all.
 //!
-//! *Caveats.* An App that GitHub made and that could not be kept stays at GitHub: its key was given once. So the place
-//! is tried first.
+//! *Caveats.* An App that GitHub created and that could not be stored remains at GitHub, which shows its key
+//! only once. So the place is tried first.
 
 mod manifest;
 
@@ -25,38 +26,38 @@ use capstan_ports::{AppKeeper, AppManifests, Clock, CreatedApp, ManifestError};
 
 pub use manifest::{Addresses, PERMISSIONS, manifest};
 
-/// For as long GitHub's code is good.
+/// How long GitHub's code is valid.
 pub const GOOD_FOR: SignedDuration = SignedDuration::from_hours(1);
-/// States that are good at once: somebody may press twice, or look from two browsers.
+/// States that are valid at a time: a person may press twice, or use two browsers.
 const STATES: usize = 16;
 
-/// A state that was given.
+/// A state that was issued.
 struct Begun {
     state: String,
     until: Timestamp,
 }
 
-/// Makes the App.
+/// Creates the App.
 pub struct Setup {
     token: SecretString,
-    /// Stands in an address, where histories keep it: so it is good once.
+    /// It is part of an address, which the browser's history keeps, so it is valid once.
     ticket: Mutex<Option<SecretString>>,
-    /// What stands in the page of whoever came with the ticket: as good as the token.
+    /// The secret in the page of a person who came with the ticket: it counts as the token.
     pass: Mutex<Option<SecretString>>,
     manifests: Arc<dyn AppManifests>,
     keeper: Arc<dyn AppKeeper>,
     clock: Arc<dyn Clock>,
     begun: Mutex<Vec<Begun>>,
-    /// Two who come back at once are heard one after the other.
+    /// Two requests at once are handled one after the other.
     finishing: tokio::sync::Mutex<Option<u64>>,
 }
 
-/// An App that is kept.
+/// A stored App.
 #[derive(Debug)]
 pub struct Kept {
     /// The App.
     pub app: CreatedApp,
-    /// Where it is kept.
+    /// Where it is stored.
     pub place: PathBuf,
 }
 
@@ -66,7 +67,7 @@ pub enum NotSetUp {
     /// The token is not the one in the log.
     #[error("the token is not the one in the log")]
     Token,
-    /// The state is missing, was not given here, is old, or was used.
+    /// The state is missing, was not issued here, has expired, or was used.
     #[error("the state is unknown, too old or already used")]
     State,
     /// An App was created meanwhile.
@@ -78,7 +79,7 @@ pub enum NotSetUp {
     /// GitHub.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// GitHub made the App, and it could not be kept.
+    /// GitHub created the App, and it could not be stored.
     #[error("App {id} ({page}) was created but could not be stored: {source}")]
     Lost {
         /// Its id.
@@ -100,10 +101,10 @@ impl From<NotSignedIn> for NotSetUp {
 }
 
 impl Setup {
-    /// Nobody has begun. The token is new: it is good for as long as this value lives.
+    /// Starts without any state. The token is new: it is valid as long as this value exists.
     ///
     /// # Errors
-    /// Without randomness there is no token that nobody guesses.
+    /// Without randomness there is no unguessable token.
     pub fn new(
         manifests: Arc<dyn AppManifests>,
         keeper: Arc<dyn AppKeeper>,
@@ -115,20 +116,20 @@ impl Setup {
         Ok(Self { token, ticket, pass: Mutex::default(), manifests, keeper, clock, begun, finishing })
     }
 
-    /// What whoever begins has to know. To be told to those who can read the log, and to nobody else.
+    /// The secret that `begin` requires. It may only be shown to those who can read the log.
     pub const fn token(&self) -> &SecretString {
         &self.token
     }
 
-    /// What somebody may be let in with, once; `None` after that. Whom it may be told, see [`Self::token`].
+    /// The ticket, once; `None` after that. For who may see it, see [`Self::token`].
     pub fn ticket(&self) -> Option<SecretString> {
         self.ticket.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes the ticket, and gives what [`Self::begin`] believes from then on.
+    /// Consumes the ticket, and returns the secret that [`Self::begin`] accepts from then on.
     ///
     /// # Errors
-    /// Where it is another one, or was taken already; where the system gives no random bytes.
+    /// The ticket is wrong, or was used already; or the system gives no random bytes.
     pub fn enter(&self, ticket: &str) -> Result<SecretString, NotSetUp> {
         let mut known = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.as_ref().is_some_and(|known| is_same(known.expose_secret(), ticket)) {
@@ -140,10 +141,10 @@ impl Setup {
         Ok(pass)
     }
 
-    /// A state for somebody who knows the token, or came with the ticket.
+    /// A state for a person with the token, or with the ticket's secret.
     ///
     /// # Errors
-    /// Where they did not, or the system gives no random bytes.
+    /// The token is wrong, or the system gives no random bytes.
     pub fn begin(&self, known: &str) -> Result<String, NotSetUp> {
         let pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let came_in = pass.is_some_and(|pass| is_same(pass.expose_secret(), known));
@@ -161,11 +162,11 @@ impl Setup {
         Ok(state)
     }
 
-    /// Believes somebody who comes back from GitHub, and keeps the App. Where GitHub does not answer, the same state is
-    /// good once more.
+    /// Handles the return from GitHub, and stores the App. If GitHub does not answer, the same state is valid
+    /// once more.
     ///
     /// # Errors
-    /// Where the state is not good, GitHub does not give an App, or it cannot be kept.
+    /// The state is not valid, GitHub does not give an App, or it cannot be stored.
     pub async fn finish(&self, state: &str, code: &str) -> Result<Kept, NotSetUp> {
         let mut done = self.finishing.lock().await;
         if !self.is_good(state) {
@@ -189,7 +190,7 @@ impl Setup {
         }
     }
 
-    /// Compares with all of them, so that the time says nothing of which it is.
+    /// Compares with all of them, so that the time does not show which one it is.
     fn is_good(&self, state: &str) -> bool {
         let now = self.clock.now();
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,7 +204,7 @@ impl Setup {
     }
 }
 
-/// Whether two texts are the same; takes as long where they differ early as where they differ late.
+/// Whether two texts are the same, in constant time.
 fn is_same(known: &str, given: &str) -> bool {
     verify_slices_are_equal(known.as_bytes(), given.as_bytes()).is_ok()
 }
@@ -216,7 +217,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives App 12 for `good`, does not answer `slow`, refuses everything else; counts what it is asked.
+    /// Gives App 12 for `good`, does not answer `slow`, refuses all others; counts its requests.
     #[derive(Default)]
     struct Host(AtomicUsize);
 
@@ -240,7 +241,7 @@ mod tests {
         }
     }
 
-    /// Keeps ids, as long as there is room.
+    /// Stores ids as long as there is room.
     #[derive(Default)]
     struct Shelf {
         kept: Mutex<Vec<u64>>,

@@ -1,7 +1,7 @@
-//! What is said to each request, and when.
+//! The answer to each request, and when it is written.
 //!
-//! What the pull request shows by itself gets no comment: the reaction says that it was done (👍 done, 😕 not; 👀 says only
-//! that somebody was heard).
+//! What the pull request shows by itself gets no comment: the reaction says that it was done (👍 done, 😕 not;
+//! 👀 only means that it was seen).
 
 use capstan_bot_core::answers::{
     AnswerTurn, Asks, Kept, Part, Told, part, retry_answer, said, turn_of, untold,
@@ -38,8 +38,8 @@ impl Run<'_> {
                 }
             }
             match self.answer_one(request, planned, outcome, kept).await {
-                // What goes wrong with one request is not its neighbours' trouble: the run goes on, and fails at
-                // its end.
+                // A problem with one request does not affect the others: the run continues, and fails at its
+                // end.
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, request = %request.id(), error = %error, "commands could not be answered");
                     ending.fail(error);
@@ -67,7 +67,7 @@ impl Run<'_> {
         self.audit_commands(request, &parts, planned.scopes).await
     }
 
-    /// What is said to each of its commands, in their order.
+    /// The answer to each of its commands, in their order.
     pub(super) async fn parts(
         self,
         request: &Request,
@@ -96,7 +96,7 @@ impl Run<'_> {
         Ok(parts)
     }
 
-    /// Forgets what GitHub refused of a pull request: the next run tries it.
+    /// Forgets GitHub's refusals for a pull request, so that the next run tries again.
     async fn retry(self, request: &Request) -> Result<Answer, SyncError> {
         let head = request.pull.as_ref().map(|pull| pull.head.as_str());
         let refused = self.facts.refusals.of(self.facts.carrier_of(request).as_ref(), head);

@@ -1,4 +1,4 @@
-//! Who approved which proposal: what stands in bodies and on GitHub, judged at the heads that there are now, and noted.
+//! Approvals of proposals: those in bodies and on GitHub are judged at the present heads, and recorded.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ use super::{Ending, Run, SyncError};
 use capstan_ports::PullRequest;
 
 impl Run<'_> {
-    /// Judges the approvals of proposals as they are now, notes what changed of them, and leaves for their checks what is
-    /// to be said.
+    /// Judges the present approvals of proposals, records changes, and passes on what their checks have to
+    /// say.
     pub(super) async fn judge_proposals(
         self,
         planned: Planned<'_>,
@@ -38,7 +38,7 @@ impl Run<'_> {
         let pulls: Vec<&PullRequest> = looked_at.values().copied().collect();
         let reviews = match self.ports.host.reviews(self.repository, &pulls).await {
             Ok(reviews) => Some(reviews.into_iter().collect::<BTreeMap<u64, Vec<Review>>>()),
-            // Then those that were noted stand, and no other.
+            // Then the recorded ones count, and no other.
             Err(error) if SyncError::is_lone(&error) => {
                 tracing::warn!(repository = %self.repository.name, error = %error, "reviews cannot be read: Capstan keeps the recorded ones");
                 None
@@ -58,7 +58,7 @@ impl Run<'_> {
                 )
                 .await
             {
-                // What is wrong with one is not its neighbours' trouble; it is not merged then.
+                // A problem with one does not affect the others; it is not merged then.
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "approvals cannot be judged");
                     ending.fail(error);
@@ -84,7 +84,8 @@ impl Run<'_> {
         };
         let decisions = still_decided(planned, proposal);
         let whose = self.whose(proposal, pull).await?;
-        // Of several clusters whoever approves must have the right for each; where nobody noted which, of what it touches.
+        // With several clusters an approver must have the right for each; without a record, for those that it
+        // touches.
         let mut members = outcome.members_of(self.facts, proposal);
         if members.is_empty() {
             match self.concerned(pull, planned.scopes).await? {
@@ -121,7 +122,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Writes what is to be known of approvals from now on, where that is something else than what is known.
+    /// Records approvals, if they changed.
     async fn note_approvals(
         self,
         planned: Planned<'_>,
@@ -138,8 +139,8 @@ impl Run<'_> {
         self.performer.attempt(&write, written).await.map(drop)
     }
 
-    /// Whose work a proposal's head is. People are those who pushed, as GitHub noted it: what a commit says of its author
-    /// is anybody's word.
+    /// Whose work a proposal's head is. People are those who pushed, according to GitHub: anybody can set the
+    /// author of a commit.
     async fn whose(self, proposal: &ProposalId, pull: &PullRequest) -> Result<BranchOwner, SyncError> {
         let record = self.facts.record_of(proposal, &pull.head);
         if record.is_some_and(|record| record.head == pull.head) {

@@ -1,4 +1,4 @@
-//! How what is open moves over to other pull requests, performed.
+//! Moves open changes to other pull requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::{Run, SyncError};
 use crate::performing::Performed;
 
 impl Run<'_> {
-    /// Says which pull request carries what is wanted.
+    /// Says which pull request carries which changes.
     pub(super) async fn arrange(
         self,
         planned: Planned<'_>,
@@ -29,8 +29,8 @@ impl Run<'_> {
         }
     }
 
-    /// Closes pull requests of the old form whose changes are in others now; what people decided meanwhile about those
-    /// that stay is noted in them.
+    /// Closes pull requests of the previous grouping whose changes are in others now; new decisions about
+    /// those that stay are recorded in them.
     pub(super) async fn let_go(
         self,
         planned: Planned<'_>,
@@ -38,7 +38,7 @@ impl Run<'_> {
         wanted: &BTreeMap<ProposalId, Wanted>,
         outcome: &mut Outcome,
     ) -> Result<(), SyncError> {
-        // Whose decisions go to the dashboard with what is closed here.
+        // Proposals whose decisions move to the dashboard with a pull request that is closed here.
         let mut noted_there: BTreeSet<ProposalId> = BTreeSet::new();
         for (id, members) in leaving {
             let Some(pull) = self.facts.open_proposal(id) else { continue };

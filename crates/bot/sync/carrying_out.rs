@@ -1,4 +1,4 @@
-//! Carrying out what was decided: pull requests opened, brought up to date, closed.
+//! Carries out decisions: opens, updates and closes pull requests.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ use crate::performing::{Branched, Published};
 use capstan_budget::{Priority, at_priority, present_priority};
 use capstan_ports::PullRequest;
 
-/// Branches that are brought up at the same time. GitHub takes a hundred requests at once; a run that used many of them
-/// would keep others waiting.
+/// Branches that are updated at the same time. GitHub takes a hundred simultaneous requests; a run that used
+/// many of them would delay others.
 const BRANCHES_AT_A_TIME: usize = 8;
 
 /// One proposal whose turn it is.
@@ -29,19 +29,19 @@ struct Turn<'a> {
     step: Step<'a>,
 }
 
-/// What is done about it.
+/// What to do about it.
 enum Step<'a> {
-    /// Nothing: why stands in its state.
+    /// Nothing: the reason is its state.
     Says(ProposalOutcome),
-    /// It is left as it is.
+    /// The pull request is not updated.
     Leave(&'a Standing),
     /// Its pull request is closed.
     Close { pull: u64, why: &'a str, by: Closer, rest: Rest },
-    /// A pull request is opened or brought up to date.
+    /// A pull request is opened or updated.
     Publish(Box<Intent<'a>>),
 }
 
-/// Whether it is there not yet, and nobody asked for it.
+/// Whether it does not exist yet, and nobody asked for it.
 fn is_new(decided: &DecidedPull) -> bool {
     decided.opens() && decided.command == Command::None
 }
@@ -51,8 +51,8 @@ fn priority_of(decided: &DecidedPull) -> Priority {
 }
 
 impl Run<'_> {
-    /// Carries out what is decided, in this order, in which pull requests get their numbers. Their branches, which take
-    /// most of the calls, are brought up some at a time.
+    /// Carries decisions out, in this order, which is also the order of pull request numbers. Their branches
+    /// take most of the calls, so some are updated at the same time.
     pub(super) async fn carry_out(
         self,
         planned: Planned<'_>,
@@ -60,7 +60,7 @@ impl Run<'_> {
         now: &[ProposalId],
         (outcome, ending): (&mut Outcome, &mut Ending),
     ) -> Result<(), SyncError> {
-        // Once the budget for new ones is spent, those that follow wait for the same.
+        // Once the budget for new ones is spent, the following ones wait for it too.
         let mut spent: Option<String> = None;
         for some in now.chunks(BRANCHES_AT_A_TIME) {
             let some = some.iter().filter_map(|id| decided.get_key_value(id));
@@ -70,7 +70,8 @@ impl Run<'_> {
             let branches = join_all(turns.iter().map(|turn| self.branch_for(turn))).await;
             for (turn, branch) in turns.iter().zip(branches) {
                 let state = match (&spent, &branch) {
-                    // A branch that stands waits for its pull request; of what went wrong with it each tells by itself.
+                    // A branch that is up to date waits for its pull request; each of its errors is reported
+                    // by itself.
                     (Some(why), Ok(Branched::Stands | Branched::Written(_))) if is_new(turn.decided) => {
                         ProposalOutcome::waiting(why.clone())
                     }
@@ -79,7 +80,7 @@ impl Run<'_> {
                         self.take_turn(planned, turn, branch, &mut spent, so_far).await?
                     }
                 };
-                // Of one that nobody shares any more each has its own standing.
+                // Members of a group pull request that ended each have their own standing.
                 outcome.note(&turn.decided.carried, &state);
                 note_newcomers(self.facts, turn.proposal, turn.decided, &state, outcome);
             }
@@ -155,7 +156,7 @@ impl Run<'_> {
                 fail(outcome, ending, &decided.carried, error);
                 Ok(ProposalOutcome::waiting(why))
             }
-            // What was repeated in vain is tried again by the next run; its neighbours go on.
+            // The next run tries again; the others continue.
             Err(error) if error.is_of_one() => {
                 tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "the proposal could not be written");
                 Ok(fail(outcome, ending, &decided.carried, error))
@@ -187,7 +188,7 @@ impl Run<'_> {
                     self.close((proposal, &members), pull, why, *by).await?;
                     outcome.wrote = Wrote::PullRequests;
                     if proposal.target.group().is_some() && *by == Closer::Capstan {
-                        // What was decided about its clusters goes on without it.
+                        // Decisions about its clusters continue without it.
                         outcome.superseded.insert((*proposal).clone());
                     }
                 }
@@ -213,7 +214,8 @@ impl Run<'_> {
         };
         match published {
             Ok(published) => Ok(self.published(intent, published, (outcome, ending))),
-            // One proposal's trouble is not its neighbours': the run goes on, and tells it at its end.
+            // A problem with one proposal does not affect the others: the run continues, and reports it at
+            // its end.
             Err(error @ SyncError::Outside(_)) => {
                 tracing::error!(repository = %self.repository.name, cluster = %intent.proposal, error = %error, "the proposal could not be published");
                 let why = error.to_string();

@@ -1,12 +1,14 @@
-//! Clusters that are to come or to go by command: each a pull request of its own, which people merge or not.
+//! Clusters that a command creates or destroys: each gets a pull request of its own, which people merge or
+//! not.
 //!
-//! *Expected flow.* What is asked for is made while the fleet is open; when the comment is answered, the newest pull
-//! request of the branch `capstan/create/<cluster>` or `capstan/destroy/<cluster>` tells whether there is anything to do;
-//! else the commit, the branch and the pull request are written.
+//! *Expected flow.* The commit is made while the fleet is open. When the comment is answered, the newest pull
+//! request of the branch `capstan/create/<cluster>` or `capstan/destroy/<cluster>` shows whether there is
+//! anything to do. If there is, the commit, the branch and the pull request are written.
 //!
-//! *Guarantees.* Written once for a comment, which the body names: a run that died after it finds it, whatever became of
-//! it since. One that is open is not written a second time, and a branch with commits of people is left alone. A commit
-//! holds new files of the new cluster's folder alone, or the cluster's `capstan.yaml` alone.
+//! *Guarantees.* It is written once for a comment, whose id is in the body: a run that died finds it, whether
+//! or not it is still open. An open one is not written a second time, and a branch with people's commits is
+//! not touched. A commit contains only new files of the new cluster's folder, or only the cluster's
+//! `capstan.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +29,7 @@ use super::{OpenFleet, PlannerFailed, Run, SyncError};
 use crate::performing::Published;
 use capstan_ports::{EarlierPullRequest, PullRequestState};
 
-/// So many are made in one run: each renders the cluster and whoever may have its name.
+/// Requests handled in one run: each renders the cluster and those that may have its name.
 const MOST: usize = 10;
 
 /// The inner error is the answer.
@@ -44,7 +46,7 @@ fn made(wanted: &Wanted, fleet: &dyn OpenFleet) -> Result<Result<ClusterChange, 
 }
 
 impl Run<'_> {
-    /// Makes what is asked for, while the fleet is open.
+    /// Makes what is requested, while the fleet is open.
     pub(super) async fn make_clusters(
         self,
         fleet: Box<dyn OpenFleet>,
@@ -85,7 +87,7 @@ impl Run<'_> {
         Ok((fleet, asked?))
     }
 
-    /// What is said to a command about a cluster, once its pull request is there.
+    /// The answer to a command about a cluster, once its pull request exists.
     pub(super) async fn cluster_text(
         self,
         request: &Request,
@@ -101,7 +103,7 @@ impl Run<'_> {
             Some(Err(why)) => return Ok(not_done(cluster, why, page_of(command))),
             None => return Ok(Answer::default()),
         };
-        // No box of the dashboard stands for one of these.
+        // The dashboard has no box for these commands.
         let RequestId::Comment(comment) = request.id() else { return Ok(Answer::default()) };
         let key = match comment {
             CommentId::Comment(id) => format!("comment-{id}"),
@@ -169,7 +171,7 @@ impl Run<'_> {
         Ok(not_done(cluster, &why, page))
     }
 
-    /// `None` where commits of people stand on the branch.
+    /// `None` where the branch has people's commits.
     async fn bring_cluster_pull_up(
         &self,
         change: &ClusterChange,

@@ -1,5 +1,5 @@
-//! Components of providers for the plans and checks of a run: from the hosts that the default branch's settings name,
-//! whatever a pull request says.
+//! Components of providers for the plans and checks of a run: only from the hosts that the default branch's
+//! settings name, whatever a pull request says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,20 +18,20 @@ use super::{Run, SyncError, plan_all};
 use capstan_fleet::planner::{OpenFleet, PlannerFailed};
 use capstan_ports::AllowedHosts;
 
-/// So often a plan may turn out to want more: what is fetched may ask for nothing itself.
+/// Rounds in which a plan may need more components: fetched ones may refer to others.
 const ROUNDS: usize = 3;
 
-/// What a run knows of components.
+/// What a run knows about components.
 #[derive(Default)]
 pub(super) struct RunComponents {
-    /// Unset until the default branch's settings are known: nobody is asked before.
+    /// Unset until the default branch's settings are known: no host is asked before.
     hosts: OnceLock<AllowedHosts>,
     /// When the run stops waiting.
     until: OnceLock<Instant>,
     supplies: Mutex<Arc<Supplies>>,
-    /// What open proposals record of components, by set.
+    /// Components that open proposals record, by set.
     judged: Mutex<BTreeMap<ClusterId, Records>>,
-    /// Something was asked for since this was looked at last, and is not here.
+    /// A component was requested since the last look, and is not here.
     lacking: AtomicBool,
 }
 
@@ -45,7 +45,7 @@ impl RunComponents {
         let _first_time = self.hosts.set(AllowedHosts::new(hosts));
     }
 
-    /// What came of asking so far.
+    /// What requests brought so far.
     pub(super) fn supplies(&self) -> Arc<Supplies> {
         Arc::clone(&self.lock())
     }
@@ -54,12 +54,12 @@ impl RunComponents {
         self.supplies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether something that was asked for since this was called last is not here.
+    /// Whether a component that was requested since the last call is missing.
     pub(super) fn take_lacking(&self) -> bool {
         self.lacking.swap(false, Ordering::SeqCst)
     }
 
-    /// Notes that a judgement goes without some of what it asked for.
+    /// Notes that a judgement lacks some of the components that it needs.
     pub(super) fn note_lacking<'w>(&self, wanted: impl IntoIterator<Item = &'w Wanted>) {
         let supplies = self.supplies();
         let is_here = |wanted: &Wanted| matches!(supplies.of(wanted), Some(Supply::Fetched(_)));
@@ -70,8 +70,8 @@ impl RunComponents {
 }
 
 impl Run<'_> {
-    /// Asks for components that plans or judgements of sets have not at hand; what is known of all that the run asked for,
-    /// or `None` where nobody can be asked.
+    /// Requests components that plans or judgements of sets lack; returns all that is known in this run, or
+    /// `None` where nothing can be fetched.
     pub(super) async fn supply_components(
         &self,
         wanted: BTreeSet<(ClusterId, Wanted)>,
@@ -83,8 +83,8 @@ impl Run<'_> {
         let mut unread: Vec<(Wanted, String)> = Vec::new();
         for (set, wanted) in wanted {
             let records = match self.judged_components(&set).await {
-                // What is wrong with one set's branch is not its neighbours' trouble, and without what was judged nothing
-                // is taken for it.
+                // A problem with one set's branch does not affect the others; without its record nothing is
+                // fetched for it.
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, set = %set, error = %error, "earlier verdicts on components cannot be read");
                     unread.push((
@@ -103,7 +103,7 @@ impl Run<'_> {
         let until = *self.components.until.get_or_init(|| Instant::now() + supplier.patience());
         let mut more = supplier.supply(self.repository, hosts, asked.clone(), until).await;
         for (wanted, why) in unread {
-            // Asked for by a set without a record, it came unverified.
+            // A set without a record requested it, so it is not verified.
             if !matches!(asked.get(&wanted), Some(Some(_))) {
                 more.add(wanted, Supply::Missing(why));
             }
@@ -122,8 +122,8 @@ impl Run<'_> {
         Ok(Some(Arc::clone(&known)))
     }
 
-    /// What the open proposal of a set records of components, where Capstan alone wrote its branch: it was judged with
-    /// these, whatever the bot has lost since.
+    /// Components that the open proposal of a set records, if only Capstan wrote its branch: it was judged
+    /// with these, even if the bot has lost them since.
     async fn judged_components(&self, set: &ClusterId) -> Result<Records, SyncError> {
         let judged = || self.components.judged.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = judged().get(set) {
@@ -135,7 +135,7 @@ impl Run<'_> {
             && let Some(branch) = self.branch_facts(&proposal, Some(&pull.base)).await?
             && matches!(branch.authorship, Authorship::Capstan { .. })
         {
-            // What Capstan wrote is there: where it cannot be had, nobody knows what was judged.
+            // Capstan's commit exists: if it cannot be read, what was judged is unknown.
             let head = self.required_snapshot(&branch.head).await?;
             let settings = settings_in(head.tree.as_ref(), set);
             records = Arc::new(settings.map(|settings| settings.components).unwrap_or_default());
@@ -144,7 +144,8 @@ impl Run<'_> {
         Ok(records)
     }
 
-    /// Plans every target, and those again that lack components, once these are known or it is known why they are not.
+    /// Plans every target, and those that lack components again, once these are known or it is known why they
+    /// are not.
     pub(super) async fn plan_supplied(
         &self,
         fleet: Box<dyn OpenFleet>,

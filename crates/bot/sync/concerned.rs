@@ -1,4 +1,4 @@
-//! Which clusters a command is about, where GitHub and Git have to be asked.
+//! Which clusters a command is about, if GitHub and Git have to be asked.
 
 use capstan_bot_core::commands::{About, Request, unreadable};
 use capstan_bot_core::facts::Scopes;
@@ -10,8 +10,8 @@ use super::{Run, SyncError};
 use capstan_ports::PullRequest;
 
 impl Run<'_> {
-    /// The proposals that a pull request carries; of a person's, those that bring the clusters that it touches to
-    /// a newer release. Where nobody can read what it touches, however often it is tried, the words of that.
+    /// The proposals that a pull request carries; of a person's pull request, the proposals of the clusters
+    /// that it upgrades. If its changes can never be read, the reason.
     pub(super) async fn concerned(
         &self,
         pull: &PullRequest,
@@ -31,7 +31,7 @@ impl Run<'_> {
         }
     }
 
-    /// What the pull request of a request concerns.
+    /// The proposals that the pull request of a request is about.
     pub(super) async fn concerned_by(
         &self,
         request: &Request,

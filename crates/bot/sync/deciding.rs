@@ -1,4 +1,4 @@
-//! Decisions about pull requests: what they need to know is asked of GitHub and Git, one question after the other.
+//! Decisions about pull requests: GitHub and Git are asked for what they need, one question after the other.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{Run, SyncError};
 use capstan_ports::PullRequest;
 
 impl Run<'_> {
-    /// Decides about a pull request and those whose changes it is to bring.
+    /// Decides about a pull request and the proposals whose changes it carries.
     pub(super) async fn decide_carrier(
         self,
         planned: Planned<'_>,
@@ -34,7 +34,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether an open pull request is left as it is although the settings give what it brings to another one.
+    /// Whether an open pull request is kept although the settings move its changes to another one.
     pub(super) async fn keeps_its_form(
         self,
         planned: Planned<'_>,
@@ -49,7 +49,7 @@ impl Run<'_> {
         }
     }
 
-    /// Finds out what a decision about that proposal's pull request needs to know.
+    /// Answers a question of the decision about that proposal's pull request.
     async fn answer(
         self,
         planned: Planned<'_>,
@@ -89,7 +89,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Why a proposal waits for its cluster's machines, where it does.
+    /// Why a proposal waits for its cluster's machines, if it does.
     pub(super) async fn rollout_of(
         self,
         planned: Planned<'_>,
@@ -97,7 +97,7 @@ impl Run<'_> {
     ) -> Result<Option<String>, SyncError> {
         let Some(cluster) = awaited_cluster(planned, proposal) else { return Ok(None) };
         match self.awaits_rollout(planned.reporters, planned.scopes, cluster).await {
-            // What is wrong with one cluster's last rollout is not its neighbours' trouble.
+            // A problem with one cluster's last rollout does not affect the others.
             Err(error) if error.is_of_one() => {
                 tracing::warn!(repository = %self.repository.name, cluster = %proposal, error = %error, "it is unknown whether a rollout is done");
                 Ok(Some(format!("It is unknown whether its last rollout is done: {error}")))
@@ -111,7 +111,7 @@ impl Run<'_> {
     }
 
     async fn mergeable(self, open: &PullRequest) -> Result<Mergeable, SyncError> {
-        // A head that stands on the tip needs no merge: what it conflicts with cannot be.
+        // A head that is based on the tip cannot conflict with it, and needs no merge.
         let head = self.snapshot(&open.head).await?;
         if head.is_some_and(|head| head.parents.contains(&self.facts.base.commit)) {
             return Ok(Mergeable::PerhapsYes);

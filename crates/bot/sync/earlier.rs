@@ -1,4 +1,4 @@
-//! The pull requests that were on the branches of proposals before, read.
+//! Reads the previous pull requests of proposals' branches.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{Run, SyncError};
 use capstan_ports::{CodeHostError, EarlierPullRequest, PullRequestState};
 
 impl Run<'_> {
-    /// The newest pull request of each proposal that may be opened: whether it is hangs on what became of that.
+    /// The newest pull request of each proposal that may be opened: its fate decides whether it is.
     pub(super) async fn earlier(
         self,
         carriers: &Carriers,
@@ -37,7 +37,7 @@ impl Run<'_> {
         Ok(found)
     }
 
-    /// What became of a proposal's pull request that was not open when the run began.
+    /// The fate of a proposal's pull request that was not open when the run began.
     pub(super) async fn earlier_facts(
         self,
         proposal: &ProposalId,

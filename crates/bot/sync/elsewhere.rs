@@ -1,11 +1,12 @@
-//! Releases in another repository (`releases.repository`): theirs for ours, and ours for theirs.
+//! Releases in another repository (`releases.repository`): those that this repository uses, and those that
+//! others use from it.
 //!
 //! *Expected flow.* A repository's run reads the tip of the default branch of the repository that its
-//! settings name, through its own installation or that of the other's owner, and plans with the releases
-//! there, if that repository lists this one under `consumers`. A run of a repository with consumers asks
-//! that they be looked at, once for each commit of its default branch.
+//! settings name, through its own installation or that of the other's owner. It plans with the releases
+//! there, if that repository lists this one under `consumers`. A run of a repository with consumers queues
+//! their jobs, once for each commit of its default branch.
 //!
-//! *Guarantee.* Whoever is not listed learns nothing of the other repository, not even whether it exists.
+//! *Guarantee.* A repository that is not listed learns nothing of the other one, not even whether it exists.
 
 use std::sync::Arc;
 
@@ -20,22 +21,22 @@ use capstan_ports::{
     RepositoryName, Snapshot,
 };
 
-/// Under this name it is remembered that a commit's consumers were told.
+/// The record under this name says that a commit's consumers were notified.
 const NOTIFIED: &str = "consumers";
 
 /// Repositories that use the releases of one whose default branch moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consumers {
-    /// Where it moved to.
+    /// Its new tip.
     commit: CommitId,
-    /// What is to be looked at.
+    /// The jobs of consumers.
     jobs: Vec<JobRequest>,
 }
 
-/// The other repository, read.
+/// The other repository.
 pub(super) struct Elsewhere {
     repository: Repository,
-    /// Its commit that is planned with.
+    /// The commit whose releases are used.
     pub(super) origin: ReleasesOrigin,
 }
 
@@ -47,7 +48,7 @@ impl Elsewhere {
 }
 
 impl Run<'_> {
-    /// Gives a fleet what lies outside of its snapshot: releases that are in another repository, and old ones that
+    /// Gives a fleet what is outside of its snapshot: releases of another repository, and old ones that
     /// clusters record.
     pub(super) async fn supply(
         self,
@@ -62,7 +63,7 @@ impl Run<'_> {
         Ok((fleet, elsewhere))
     }
 
-    /// Gives the fleet its releases, where its settings say that they are in another repository.
+    /// Gives the fleet its releases, if its settings say that they are in another repository.
     async fn bring_releases(
         self,
         mut fleet: Box<dyn OpenFleet>,
@@ -97,7 +98,7 @@ impl Run<'_> {
                 fleet.refuse_releases(unknown());
                 Ok((fleet, None))
             }
-            // Whether this repository may know as much was not found out: the log alone says it.
+            // Whether this repository may know the reason is unknown: only the log has it.
             Err(ReleasesFailed::Planner(PlannerFailed::Exceeded(why))) => {
                 tracing::warn!(repository = %self.repository.name, releases = %named, why, "the releases are beyond the limits");
                 fleet.refuse_releases(unknown());
@@ -123,7 +124,8 @@ impl Run<'_> {
         let Some(token) = visible(host.git_token(&repository).await)? else { return Ok(None) };
         match self.ports.mirror.snapshot(&repository, &token, &tip).await {
             Ok(snapshot) => Ok(Some((repository, snapshot))),
-            // Whether this repository may know as much stands in what nobody can read: the log alone says it.
+            // Whether this repository may know the reason is in files that cannot be read: only the log has
+            // it.
             Err(error @ MirrorError::TooLarge { .. }) => {
                 tracing::warn!(repository = %self.repository.name, releases = named, error = %error, "the repository of the releases is too large to be read");
                 Ok(None)
@@ -132,7 +134,7 @@ impl Run<'_> {
         }
     }
 
-    /// The consumers, where they have not heard of this commit yet.
+    /// The consumers that were not notified of this commit yet.
     pub(super) async fn consumers_to_notify(
         &self,
         settings: &RepositorySettings,
@@ -151,7 +153,7 @@ impl Run<'_> {
         Ok(Some(Consumers { commit: head.clone(), jobs }))
     }
 
-    /// Consumers that are not known to the App are none of its business.
+    /// The App does not know this consumer, so nothing is done.
     async fn job_of(&self, name: &RepositoryName) -> Result<Option<JobRequest>, SyncError> {
         let host = self.ports.host.as_ref();
         let Some(installation) = installation_of(host, name.owner()).await? else { return Ok(None) };
@@ -168,11 +170,11 @@ impl Run<'_> {
     }
 }
 
-/// Queues the jobs of a repository's consumers, and remembers that they were told of its commit: two
-/// repositories that consume from one another would else call each other for ever.
+/// Queues the jobs of a repository's consumers, and records that they were notified of its commit: otherwise
+/// two repositories that consume from one another would notify each other for ever.
 ///
 /// # Errors
-/// The queue or the records do not take it; the next run tells them again.
+/// The queue or the records fail; the next run notifies them again.
 pub async fn notify_consumers(
     ports: &Ports,
     jobs: &Arc<dyn Jobs>,
@@ -195,7 +197,7 @@ async fn installation_of(host: &dyn Installations, owner: &str) -> Result<Option
     Ok(found.map(|installation| installation.id))
 }
 
-/// What may not be seen is not there.
+/// What this installation may not see does not exist for it.
 pub(super) fn visible<T>(answer: Result<T, CodeHostError>) -> Result<Option<T>, CodeHostError> {
     match answer {
         Ok(content) => Ok(Some(content)),

@@ -1,4 +1,4 @@
-//! What GitHub, Git and the records show of a repository, read in an order that cannot mislead.
+//! Reads what GitHub, Git and the records say of a repository, in an order that cannot mislead.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use super::{Ending, Ports, SyncError, beyond_limits};
 use capstan_ports::{BranchHead, MirrorError, PullRequest, Repository, Snapshot};
 
-/// What a run starts from, with the token that it was read by.
+/// What a run starts from, with the token that read it.
 pub(super) struct Loaded {
     pub(super) facts: Facts,
     pub(super) token: SecretString,
@@ -24,8 +24,8 @@ pub(super) struct Loaded {
 pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Option<Loaded>, SyncError> {
     let mut ending = Ending::default();
     let host = &ports.host;
-    // The base's tip is read last: a pull request seen as merged then has its content in the base, and
-    // one that is merged meanwhile is seen as open, which the next writes find out for themselves.
+    // The base's tip is read last. So the base contains every pull request that is seen as merged, and one
+    // that is merged meanwhile is seen as open, which the next writes find out.
     let open = host.open_pull_requests(repository).await?;
     let branches = host.branches(repository, BRANCH_PREFIX).await?;
     let merge_groups = host.branches(repository, QUEUE_PREFIX).await.map_err(SyncError::from);
@@ -60,10 +60,10 @@ pub(super) async fn load(ports: &Ports, repository: &Repository) -> Result<Optio
     Ok(Some(Loaded { facts, token, ending }))
 }
 
-/// Into so many heads a run looks for targets: whoever may push can call branches so.
+/// Heads in which a run looks for targets: anybody who may push can create branches with such names.
 const MOST_HEADS: usize = 100;
 
-/// What tells the branches of proposals from those of people. Where a head cannot be read, its branch is as one of a
+/// Separates the branches of proposals from those of people. A branch whose head cannot be read counts as a
 /// person's.
 async fn branch_names(
     ports: &Ports,

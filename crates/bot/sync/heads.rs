@@ -1,4 +1,4 @@
-//! Whose work the head of a proposal's branch is, read from Git.
+//! Reads from Git whose work the head of a proposal's branch is.
 
 use capstan_bot_core::facts::digest_of_changes;
 use capstan_model::tree::CommitId;
@@ -11,7 +11,8 @@ use super::{Run, SyncError};
 use capstan_ports::{EarlierPullRequest, MirrorError, Snapshot};
 
 impl Run<'_> {
-    /// The branch of a proposal, with its author; `base` is the base as the proposal's pull request last saw it.
+    /// The branch of a proposal, with its author; `base` is the base as the proposal's pull request last saw
+    /// it.
     pub(super) async fn branch_facts(
         &self,
         proposal: &ProposalId,
@@ -38,7 +39,7 @@ impl Run<'_> {
         Ok(newest.into_iter().find(|pull| pull.head_branch == branch))
     }
 
-    /// The source that a commit's trailers name, where the commit can still be had.
+    /// The source in a commit's trailers, if the commit still exists.
     pub(super) async fn source_of_commit(&self, commit: &CommitId) -> Result<Option<SourceState>, SyncError> {
         let Some(snapshot) = self.snapshot(commit).await? else { return Ok(None) };
         Ok(snapshot.trailers.source.as_deref().and_then(SourceState::parse))
@@ -74,7 +75,7 @@ impl Run<'_> {
         };
         let Some(snapshot) = self.snapshot(commit).await? else { return Ok(none) };
         let mut parents = Vec::new();
-        // An octopus is nobody's clean merge: its parents need not be fetched.
+        // An octopus merge is never a clean one: its parents need not be fetched.
         for parent in snapshot.parents.iter().take(2) {
             let before = self.snapshot(parent).await?;
             let changes = before.and_then(|before| digest_of_changes(&*before.tree, &*snapshot.tree));
@@ -97,9 +98,10 @@ impl Run<'_> {
         })
     }
 
-    /// Whether anything but a commit's own words says that Capstan wrote it for a branch.
+    /// Whether Capstan wrote a commit for a branch, by more than the commit's own text.
     ///
-    /// GitHub is asked where the seal does not say it: of what an earlier Capstan wrote, or under another key.
+    /// GitHub is asked where the seal does not prove it: for commits of an earlier Capstan, or under another
+    /// key.
     pub(super) async fn vouched(&self, branch: &str, snapshot: &Snapshot) -> Result<Vouched, SyncError> {
         let trailers = &snapshot.trailers;
         let ([parent], Some(source), Some(plan)) =
@@ -123,8 +125,8 @@ impl Run<'_> {
         Ok(if is_own { Vouched::Yes } else { Vouched::No })
     }
 
-    /// A commit's content; `None` where nobody can have it: the remote has it no longer, or it is too large to be
-    /// read, and then it is nothing that Capstan wrote.
+    /// A commit's content; `None` where it cannot be read: the remote no longer has it, or it is too large,
+    /// and then Capstan did not write it.
     pub(super) async fn snapshot(&self, commit: &CommitId) -> Result<Option<Snapshot>, SyncError> {
         match self.required_snapshot(commit).await {
             Ok(snapshot) => Ok(Some(snapshot)),
@@ -135,7 +137,7 @@ impl Run<'_> {
         }
     }
 
-    /// A commit's content, without which there is nothing to be said.
+    /// A commit's content, without which the run cannot continue.
     pub(super) async fn required_snapshot(&self, commit: &CommitId) -> Result<Snapshot, SyncError> {
         if *commit == self.facts.base.commit {
             return Ok(self.facts.base.clone());

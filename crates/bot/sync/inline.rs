@@ -1,9 +1,10 @@
-//! `/capstan render`: what a change of the inventory comes to in the clusters' folders, on its author's own branch.
+//! `/capstan render`: puts the result of a change of the inventory into the clusters' folders, on its
+//! author's own branch.
 //!
-//! *Guarantees.* The branch is one of this repository, of an open pull request to the default branch, and none of
-//! Capstan's own; it is moved from the head that whoever asked had seen, by one commit on top of it. Files are those of
-//! the plans of a merge, and only where the head has them as the merge would: nobody's edit is lost. A run that died
-//! after it moved the branch finds nothing to do the next time.
+//! *Guarantees.* The branch belongs to this repository and to an open pull request for the default branch,
+//! and is not Capstan's own. It moves by one commit from the head that the author of the command had seen.
+//! Files are those of the plans of a merge, and only where the head has them as the merge would: no edit is
+//! lost. If a run died after it moved the branch, the next one finds nothing to do.
 
 use std::sync::Arc;
 
@@ -26,11 +27,11 @@ use super::{Run, SyncError};
 use crate::performing::{Branched, Published};
 use capstan_ports::{PullRequest, PullRequestState, Snapshot};
 
-/// So many clusters are named in an answer and in a commit.
+/// Clusters listed in an answer and in a commit.
 const MOST_NAMED: usize = 20;
 
 impl Run<'_> {
-    /// Puts it there, and says what came of it.
+    /// Writes the result, and returns the answer.
     pub(super) async fn render_text(
         self,
         request: &Request,
@@ -126,7 +127,7 @@ impl Run<'_> {
         Ok(pull)
     }
 
-    /// Moves the branch by one commit that holds what was planned.
+    /// Moves the branch by one commit with the planned files.
     async fn put_on(
         &self,
         request: &Request,
@@ -169,7 +170,7 @@ impl Run<'_> {
     }
 }
 
-/// The first file to be written of which the head has something else than what was planned from.
+/// The first planned file that differs in the head from the one that was planned from.
 fn moved_file(upgrades: &[Arc<Upgrade>], comparison: &Comparison, head: &Snapshot) -> Option<String> {
     let blob = |tree: &dyn Tree, path| tree.entry(path).map(|entry| entry.blob.clone());
     let files = upgrades.iter().flat_map(|upgrade| &upgrade.files);
@@ -197,7 +198,7 @@ fn message(request: &Request, upgrades: &[Arc<Upgrade>]) -> String {
     )
 }
 
-/// Which clusters get a proposal of their own once this is merged.
+/// Which clusters get a proposal of their own after the merge.
 fn left_in_words(inline: &Inline) -> String {
     let rows = inline.left.iter().take(MOST_NAMED);
     let rows: String = rows.map(|(id, why)| format!("- {}: {why}\n", code(id.as_str(), 200))).collect();

@@ -1,12 +1,14 @@
-//! Keys of clusters' owners that are to stand in Git: a pull request a cluster, which brings the encrypted file that its
+//! Kubeconfigs of clusters' owners in Git: for each cluster a pull request with the encrypted file that its
 //! reconciler sent.
 //!
-//! *Expected flow.* A reconciler sends a file; the repository is looked at; where the default branch has another one in the
-//! cluster's folder, the branch `capstan/kubeconfig/<cluster>` and its pull request are brought to it.
+//! *Expected flow.* A reconciler sends a file, and the repository's job is queued. If the file in the
+//! cluster's folder on the default branch differs, the branch `capstan/kubeconfig/<cluster>` and its pull
+//! request are written.
 //!
-//! *Guarantees.* What stands on the default branch already costs no call. A branch that a person edited is left alone, and
-//! so is a file whose pull request somebody closed. Nothing is written but that one file, and only where the default branch
-//! wants it there, in that form, for those owners ([`capstan_live::agent::GitOwners`]), whatever was taken earlier.
+//! *Guarantees.* A file that is on the default branch already costs no call. A branch that a person edited is
+//! not touched, and neither is a file whose pull request a person closed. Only that one file is written, and
+//! only where the default branch wants it there, in that form, for those owners
+//! ([`capstan_live::agent::GitOwners`]), whatever was stored earlier.
 
 use capstan_bot_core::effects::{BranchThere, awaits_pull};
 use capstan_bot_core::facts::Write;
@@ -22,11 +24,11 @@ use crate::agents::git_owners;
 use crate::performing::Published;
 use capstan_ports::KeptKubeconfig;
 
-/// So many pull requests one run writes at most: the next one goes on.
+/// Pull requests that one run writes; the next one continues.
 const MOST: usize = 10;
 
 impl Run<'_> {
-    /// Brings the files that are to stand in Git there.
+    /// Writes the files that belong into Git.
     pub(super) async fn bring_kubeconfigs(self, planned: Planned<'_>) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
         if planned.settings.mode == Mode::Observe {
@@ -51,7 +53,7 @@ impl Run<'_> {
         Ok(ending)
     }
 
-    /// Those of clusters of this repository whose file on the default branch is another one.
+    /// Clusters of this repository whose file differs from the one on the default branch.
     async fn wanted_kubeconfigs(&self, planned: Planned<'_>) -> Result<Vec<WantedFile>, SyncError> {
         let Some(reconcilers) = &self.ports.reconcilers else { return Ok(Vec::new()) };
         let id = self.repository.id;
@@ -63,7 +65,7 @@ impl Run<'_> {
             }
             let Some(path) = path_of(self.facts, &cluster, &said) else { continue };
             let Some(kept) = reconcilers.records.kubeconfig(id, &cluster, said.form).await? else { continue };
-            // Whoever applied it before it was given to another management cluster has nothing to say of it.
+            // A previous management cluster of this cluster has no say in it any more.
             let owner = planned.reporters.managed_by.owner(&cluster);
             if !owner.is_some_and(|owner| owner.uid.is(&kept.management_cluster)) {
                 continue;
@@ -88,7 +90,7 @@ impl Run<'_> {
         if git.want_it_in_git() { git.judge(&kept.said, &kept.content).map(Some) } else { Ok(None) }
     }
 
-    /// `None` where it is left as it is: it was declined, or a person works on its branch.
+    /// `None` where nothing is written: it was declined, or a person works on its branch.
     async fn bring_kubeconfig(&self, wanted: &WantedFile) -> Result<Option<Published>, SyncError> {
         let (open, branch) = (wanted.open_pull(self.facts), wanted.branch());
         let newest = if open.is_none() { self.newest_on(&branch).await? } else { None };

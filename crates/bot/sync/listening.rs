@@ -1,11 +1,10 @@
-//! Whoever comments, opens an issue or presses a button while a run is at work sees at once that they were heard; the next
-//! run obeys them.
+//! Reacts at once to comments, new issues and presses of buttons during a run; the next run handles them.
 //!
-//! Deliveries tell that somebody said something, whatever the run is at; GitHub is asked only then, for just that. What no
-//! delivery tells of the next run finds.
+//! Deliveries show that there is a new request, and only then GitHub is asked for it. What no delivery shows,
+//! the next run finds.
 //!
-//! Deliberately absent: every other answer. Who is refused, or only waved at, hears that from the run that decides it.
-//! Ticks in the dashboard are seen to be ticked.
+//! Deliberately absent: every other answer. A refusal is written by the run that decides it. Ticks of the
+//! dashboard are visible by themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,29 +20,29 @@ use super::{Run, SyncError};
 use capstan_budget::{Priority, at_priority};
 use capstan_ports::{Arrivals, CodeHostError, Comment, Permission, PlacedComment, Press, Reaction};
 
-/// How often a run that is still at work looks for deliveries that other processes stored; of its own it hears at once.
+/// How often a run looks for deliveries that other processes stored; its own process notifies it at once.
 const EVERY: Duration = Duration::from_secs(1);
-/// Issues that are read one by one; more are opened by no person in the course of a run.
+/// Issues that are read one by one; people do not open more during a run.
 const MOST_ISSUES: usize = 10;
 
-/// Who was heard in the course of a run.
+/// What was seen during a run.
 #[derive(Default)]
 struct Heard {
     comments: BTreeSet<CommentId>,
     /// Deliveries.
     presses: BTreeSet<String>,
-    /// What people may do in the repository, as far as somebody asked.
+    /// Permissions of people in the repository, as far as they were read.
     permissions: BTreeMap<String, Permission>,
 }
 
 impl Run<'_> {
-    /// Does the work of a run, and listens meanwhile to whoever says something after its beginning.
+    /// Runs `work`, and reacts meanwhile to requests that are newer than its beginning.
     pub(super) async fn while_listening<T>(
         self,
         settings: &CommandSettings,
         work: impl Future<Output = T>,
     ) -> T {
-        // The run itself lists the comments that stand there now.
+        // The run itself lists the comments that exist now.
         let since = self.ports.clock.now();
         tokio::select! {
             done = work => done,
@@ -58,7 +57,7 @@ impl Run<'_> {
             let hearing = self.hear_newcomers(settings, since, &mut heard);
             match at_priority(Priority::Command, hearing).await {
                 Ok(()) => {}
-                // The work itself wants what is left of the limit.
+                // The run needs the rest of the rate limit.
                 Err(SyncError::Host(CodeHostError::RateLimited { .. })) => std::future::pending().await,
                 Err(error) => {
                     tracing::debug!(repository = %self.repository.name, error = %error, "the next run reads comments that are made meanwhile");
@@ -81,7 +80,7 @@ impl Run<'_> {
         if comments.iter().any(|id| !heard.comments.contains(&CommentId::Comment(*id))) {
             said = host.recent_comments(self.repository, since).await?;
             said.retain(|placed| placed.comment.created_at >= since);
-            // Those that the run itself has listed, or that are gone.
+            // Comments that the run itself has listed, or that are gone.
             let known = comments.iter().map(|id| CommentId::Comment(*id));
             let listed: BTreeSet<CommentId> = said.iter().map(|placed| placed.comment.id).collect();
             heard.comments.extend(known.filter(|id| !listed.contains(id)));
@@ -128,7 +127,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether the next run will look into its commands, as far as can be told now.
+    /// Whether the next run will handle its commands, as far as is known now.
     async fn is_obeyed(
         self,
         settings: &CommandSettings,
@@ -142,7 +141,7 @@ impl Run<'_> {
             && hearing.worded(host.wording(self.repository, comment).await?) == Hearing::Obeyed)
     }
 
-    /// Says on the check that its button was pressed; the run that obeys it reports that check anew.
+    /// Says on the check that its button was pressed; the next run writes that check again.
     async fn hear_button(self, settings: &CommandSettings, press: &Press) -> Result<(), SyncError> {
         let Some((_, pull)) = meant_by(self.facts, press) else { return Ok(()) };
         let (_, hearing) = self.hear_press(press, settings).await?;

@@ -1,8 +1,8 @@
-//! Merging proposals: for who asks, and for the settings; and taking back what was asked of GitHub, where something came
-//! up since.
+//! Merges proposals, for people and for the settings; and withdraws requests to GitHub when something
+//! prevents them.
 //!
-//! *Guarantees.* What is merged is the head that was judged in this run: it is named to GitHub, which refuses any other.
-//! A merge that was made before a death is found as one that is merged, and nothing is done twice.
+//! *Guarantees.* The merged head is the one that this run judged: GitHub gets its SHA and refuses any other.
+//! After a death a completed merge is found as merged, and nothing is done twice.
 
 use capstan_bot_core::commands::{Request, RequestId};
 use capstan_bot_core::effects::CHECK;
@@ -20,7 +20,7 @@ use super::{Ending, Run, SyncError};
 use capstan_ports::{MergeAnswer, MergeCall};
 
 impl Run<'_> {
-    /// Merges what is to be merged.
+    /// Merges the proposals that are to be merged.
     pub(super) async fn merge_proposals(
         self,
         planned: Planned<'_>,
@@ -116,7 +116,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Does what the settings want once nothing stands against it. What GitHub refuses is left alone for a while.
+    /// Merges or enables automerge as the settings ask, once nothing prevents it. What GitHub refuses is not
+    /// repeated for a while.
     async fn merge_by_settings(
         self,
         proposal: &ProposalId,

@@ -1,15 +1,15 @@
-//! Brings one repository to the state it should have: proposals, checks, answers.
+//! Brings one repository to its desired state: proposals, checks, answers.
 //!
-//! *Expected flow.* Read what GitHub shows (pull requests and branches first, the base branch's tip
-//! after them, so that a merge is never seen without its content) -> plan every cluster at that tip ->
-//! decide each proposal -> publish within the limits -> judge approvals -> report a check on every open pull
-//! request -> merge what is to be merged -> answer commands -> remember.
+//! *Expected flow.* Read GitHub (pull requests and branches first, the base branch's tip after them, so that
+//! a merge is never seen without its content) -> plan every cluster at that tip -> decide each proposal ->
+//! publish within the limits -> judge approvals -> report a check on every open pull request -> merge what is
+//! to be merged -> answer commands -> record.
 //!
-//! *Guarantees.* Every step looks at what exists first, so it may be run twice, at any time, or be
-//! killed between any two calls: the next run does what is missing. Nothing is decided from the order
-//! of events, and nothing that is needed stands in the database alone.
+//! *Guarantees.* Every step looks at what exists first. So it may run twice, at any time, or be killed
+//! between any two calls: the next run does the rest. No decision depends on the order of events, or on
+//! something that only the database has.
 //!
-//! *Assumption.* One run at a time for each repository: the queue sees to it.
+//! *Assumption.* One run at a time for each repository, which the queue guarantees.
 
 mod answers;
 mod approvals;
@@ -98,14 +98,14 @@ pub struct Ports {
     pub key: BlockKey,
     /// The reconcilers, where any can enrol.
     pub reconcilers: Option<Reconcilers>,
-    /// Components of providers that lie in no repository, where they may be fetched.
+    /// Fetches components of providers that are in no repository, if that is allowed.
     pub components: Option<Supplier>,
-    /// Webhooks that say whether a wave is well, where any may be asked.
+    /// Asks webhooks whether a wave is healthy, if any may be asked.
     pub webhooks: Option<WaveWebhooks>,
 }
 
 impl Ports {
-    /// The same for one job: what it has planned is planned no longer than it goes on.
+    /// The same for one job: its plans are cancelled when it ends.
     #[must_use]
     pub fn for_job(&self, ended: &CancellationToken) -> Self {
         let planner = self.planner.for_job(ended).unwrap_or_else(|| Arc::clone(&self.planner));
@@ -122,26 +122,26 @@ impl Ports {
 /// How a run ended.
 #[derive(Debug)]
 pub enum Synced {
-    /// All is as it should be.
+    /// The repository has its desired state.
     Done,
-    /// GitHub is still computing, or somebody moved a branch meanwhile: look again soon.
+    /// GitHub is still computing, or somebody moved a branch meanwhile: run again soon.
     Again,
-    /// Everything but one cluster, pull request or comment, of which this went wrong first.
+    /// All but one cluster, pull request or comment; this is the first error.
     Partly(SyncError),
 }
 
-/// What is to be done once a run has ended.
+/// What to do after a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Afterwards {
-    /// Who uses this repository's releases and has not heard of its newest commit.
+    /// Repositories that use this one's releases and were not notified of its newest commit.
     pub consumers: Option<Consumers>,
-    /// When time alone changes something, without any event: a window opens, a soak ends, what took too long may be begun
-    /// again.
+    /// When the repository changes without any event: a window opens, a soak ends, a plan that took too long
+    /// may be repeated.
     pub look_again: Option<Timestamp>,
 }
 
-/// One run over one repository: what it starts from. Nothing of it changes while it runs; what a step finds out, the
-/// next one is given.
+/// One run over one repository: its inputs, which do not change while it runs. A step passes its results on
+/// to the next one.
 #[derive(Clone, Copy)]
 struct Run<'a> {
     ports: &'a Ports,
@@ -151,19 +151,19 @@ struct Run<'a> {
     began: Timestamp,
     facts: &'a Facts,
     token: &'a SecretString,
-    /// What is known of components of providers.
+    /// What is known about components of providers.
     components: &'a RunComponents,
-    /// When what took too long may be begun again.
+    /// When plans that took too long may be repeated.
     pauses: &'a Pauses,
     performer: &'a Performer<'a>,
 }
 
-/// What steps leave for the end of a run.
+/// Results of steps for the end of a run.
 #[derive(Default)]
 struct Ending {
-    /// Something has to be looked at again soon.
+    /// The repository has to be looked at again soon.
     again: bool,
-    /// What went wrong with one cluster or pull request alone: told once the others are done.
+    /// The first error that concerns one cluster or pull request alone: reported once the others are done.
     failure: Option<SyncError>,
 }
 
@@ -176,7 +176,8 @@ impl Ending {
         self.failure.get_or_insert(error);
     }
 
-    /// What goes wrong with one thing alone is told at the end, and costs nothing else; `None` where it did.
+    /// An error of one item alone is reported at the end, and affects nothing else; `None` after such an
+    /// error.
     fn isolate<T>(
         &mut self,
         repository: &Repository,
@@ -206,7 +207,7 @@ impl Ending {
     }
 }
 
-/// What goes wrong with these alone, as their state; the run tells it at its end.
+/// An error of these items alone becomes their state; the run reports it at its end.
 fn fail(
     outcome: &mut Outcome,
     ending: &mut Ending,
@@ -219,10 +220,10 @@ fn fail(
     state
 }
 
-/// Brings a repository to the state it should have.
+/// Brings a repository to its desired state.
 ///
 /// # Errors
-/// GitHub, Git or the database did not do their part; the run may be repeated at any time.
+/// GitHub, Git or the database failed; the run may be repeated at any time.
 pub async fn sync_repository(
     ports: &Ports,
     repository: &Repository,
@@ -231,10 +232,10 @@ pub async fn sync_repository(
     Ok(sync_and_consumers(ports, repository, hints).await?.0)
 }
 
-/// The same, with what is to be done afterwards.
+/// The same, with what to do afterwards.
 ///
 /// # Errors
-/// GitHub, Git or the database did not do their part; the run may be repeated at any time.
+/// GitHub, Git or the database failed; the run may be repeated at any time.
 pub async fn sync_and_consumers(
     ports: &Ports,
     repository: &Repository,
@@ -268,10 +269,10 @@ pub async fn sync_and_consumers(
         pauses: &pauses,
         performer: &performer,
     };
-    // Of those that were noted before and of those that began in this run.
+    // Of those that were recorded before and of those that began in this run.
     let pauses_end = || ports.planner.pauses().into_iter().chain(pauses.first()).min();
     if settings_file(facts.base.tree.as_ref()).is_none() {
-        // Without settings nothing is written but the pull request that adds some.
+        // Without settings only the onboarding pull request is written.
         run.refuse_orders("the default branch has no settings").await?;
         let ending = run.onboard().await?;
         let afterwards = Afterwards { consumers: None, look_again: pauses_end() };
@@ -288,7 +289,7 @@ pub async fn sync_and_consumers(
     Ok((loaded.and(ending).synced(), afterwards))
 }
 
-/// Gives the planner what was decided about a proposal.
+/// Gives the planner the decisions about a proposal.
 fn give_to(decided: &Decided, fleet: &mut dyn OpenFleet, proposal: &ProposalId) {
     let decisions = decided.of(proposal);
     fleet.set_versions(proposal, decisions.versions());
@@ -296,7 +297,7 @@ fn give_to(decided: &Decided, fleet: &mut dyn OpenFleet, proposal: &ProposalId) 
     fleet.settle(proposal, decisions.settled);
 }
 
-/// Plans every target; the inner error says why the repository as a whole is beyond the limits.
+/// Plans every target; the inner error says why the repository as a whole exceeds the limits.
 async fn plan_all(
     fleet: Box<dyn OpenFleet>,
 ) -> Result<(Result<Plans, String>, Box<dyn OpenFleet>), SyncError> {
@@ -308,13 +309,13 @@ async fn plan_all(
     }
 }
 
-/// Of a repository as a whole.
+/// An error about the repository as a whole.
 fn beyond_limits(why: String) -> FileError {
     FileError::new(rules::TOO_LARGE, Place::whole(RepoPath::root()), why)
 }
 
 impl Run<'_> {
-    /// A run over a repository that has settings, whatever they say.
+    /// A run over a repository that has settings, valid or not.
     async fn set_up(self) -> Result<(Ending, Afterwards), SyncError> {
         let mut ending = Ending::default();
         ending.isolate(
@@ -329,7 +330,7 @@ impl Run<'_> {
         let (rest, afterwards) = match opened {
             Ok(fleet) => {
                 let commands = fleet.settings().commands.clone();
-                // A run's future is large: on the heap it is neither moved nor on the stack of whoever waits for it.
+                // A run's future is large: on the heap it is neither moved nor on the caller's stack.
                 let work = Box::pin(self.with_settings(fleet));
                 self.while_listening(&commands, work).await?
             }
@@ -358,7 +359,7 @@ impl Run<'_> {
         let mut afterwards = Afterwards { consumers, look_again: None };
         let (mut fleet, elsewhere) = self.supply(fleet).await?;
         let mut scopes = by_target(fleet.scopes());
-        // What is there counts, should anybody make the folder of one that is to come.
+        // The folder of a target that is still to be created may exist by now: then it counts.
         for scope in fleet.scopes_to_come() {
             scopes.entry(scope.target.clone()).or_insert(scope);
         }
@@ -385,8 +386,8 @@ impl Run<'_> {
             Ok(plans) => plans,
             Err(why) => return Ok((self.without_settings(&beyond_limits(why)).await?, afterwards)),
         };
-        // Whoever asks for names to follow wants the upgrade now, whether or not it was offered before; an open
-        // proposal keeps what people wrote on it.
+        // A person who asks for `follow-names` wants the upgrade now, whether or not it was offered before.
+        // An open proposal keeps people's commits.
         let closed = asked.iter().filter(|proposal| self.facts.carrier(proposal).is_none());
         closed.for_each(|proposal| decided.also_wish(proposal, capstan_plan::proposal::Command::Replan));
 
@@ -404,7 +405,7 @@ impl Run<'_> {
         };
         let mut later = Ending::default();
         let mut outcome = Box::pin(self.bring_proposals_up(planned, &mut later)).await?;
-        // The next run tells it; what was found out is kept all the same.
+        // The next run tries again; the results of this one are kept.
         let told = self.tell_campaigns(&outcome.campaigns).await;
         later.isolate(self.repository, "reporting stopped campaigns", told)?;
         let kept = self.keep_dashboard(planned, &outcome, &board, &commands).await;
@@ -437,8 +438,8 @@ impl Run<'_> {
         Ok((ending.and(later).and(checked).and(answered), afterwards))
     }
 
-    /// Plans every target under what was decided, and once more where something is decided about what was planned. The
-    /// inner error says why the repository as a whole is beyond the limits.
+    /// Plans every target with the decisions, and once more if a decision depends on a plan. The inner error
+    /// says why the repository as a whole exceeds the limits.
     async fn plan(
         self,
         mut fleet: Box<dyn OpenFleet>,
@@ -461,8 +462,8 @@ impl Run<'_> {
         Ok(self.plan_supplied(fleet).await?.0)
     }
 
-    /// Nothing is planned under settings that nobody meant; pull requests say so, and one that
-    /// corrects the settings is judged under its own.
+    /// Nothing is planned with invalid settings; pull requests say so, and one that corrects the settings is
+    /// judged with its own.
     async fn without_settings(self, problem: &FileError) -> Result<Ending, SyncError> {
         tracing::warn!(repository = %self.repository.name, settings.error = %problem, "the base branch cannot be read, or its settings cannot");
         let mut ending = self.report_checks_without_settings(problem).await?;
@@ -477,7 +478,7 @@ impl Run<'_> {
         Ok(ending)
     }
 
-    /// Says of all orders on the page why none is carried out.
+    /// Answers all orders of the page with the reason why none is carried out.
     async fn refuse_orders(self, why: &str) -> Result<(), SyncError> {
         for order in &self.hints.orders {
             self.end_order(order, "command-not-possible", why).await?;

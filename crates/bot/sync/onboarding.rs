@@ -1,14 +1,14 @@
-//! First contact: a repository without settings gets one pull request that adds some, and nothing else.
+//! Onboarding: a repository without settings gets one pull request that adds some, and nothing else.
 //!
-//! *Expected flow.* The newest pull request of the branch `capstan/onboarding` tells what people said: closed is no,
-//! merged is done, and neither is asked again. Else the planner looks at the repository, and the branch, its file and
-//! the body are brought to what it proposes.
+//! *Expected flow.* The newest pull request of the branch `capstan/onboarding` has people's answer: closed
+//! means no, merged means done, and neither is asked again. If there is none, the planner looks at the
+//! repository, and the branch, its file and the body are written.
 //!
-//! *Guarantees.* Asked once: what people said stands on GitHub, not in the database, which only spares a second look at
-//! the same commit. A branch that a person edited is left alone, as is one of that name that is none of Capstan's. What
-//! has neither a cluster nor anything of Cluster API's nor a release gets nothing, for there Capstan would have nothing to
-//! do: an App that is installed on all repositories of an organisation must not ask in each. So do forks, whose own
-//! repository is asked.
+//! *Guarantees.* A repository is asked once: the answer is on GitHub, not in the database, which only saves a
+//! second look at the same commit. A branch that a person edited is not touched, and neither is one of that
+//! name that is not Capstan's. A repository without clusters, Cluster API objects and releases gets nothing,
+//! because Capstan would have nothing to do there: an App that is installed on all repositories of an
+//! organisation must not ask in each. Forks get nothing either; their upstream is asked.
 
 use capstan_bot_core::effects::{BranchThere, Effect};
 use capstan_bot_core::facts::ONBOARDING_BRANCH;
@@ -28,7 +28,7 @@ use capstan_fleet::planner::PlannerFailed;
 use capstan_ports::PullRequest;
 
 impl Run<'_> {
-    /// Brings the pull request of first contact up, where there is to be one.
+    /// Opens or updates the onboarding pull request, if there is to be one.
     pub(super) async fn onboard(self) -> Result<Ending, SyncError> {
         let mut ending = Ending::default();
         let asking = asking(self.facts);
@@ -52,7 +52,7 @@ impl Run<'_> {
         let (tree, today) = (self.facts.base.tree.clone(), self.facts.today);
         let onboarding = match self.ask_planner(move |planner| planner.onboard(tree, today)).await? {
             Ok(onboarding) => onboarding,
-            // What ended the processes is known then and left out, so that the next look comes further.
+            // What ended the processes is recorded and left out, so that the next look gets further.
             Err(PlannerFailed::Exceeded(why)) => {
                 self.performer.refused(&limits, &why).await?;
                 return Ok(ending);
@@ -78,7 +78,7 @@ impl Run<'_> {
         Ok(ending)
     }
 
-    /// Closes the pull request of first contact once there are settings, unless a person works on it.
+    /// Closes the onboarding pull request once there are settings, unless a person works on it.
     pub(super) async fn end_onboarding(self) -> Result<(), SyncError> {
         let Some(pull) = open_pull(self.facts) else { return Ok(()) };
         let write = closed_write();
@@ -109,7 +109,7 @@ impl Run<'_> {
         self.performer.perform(looked).await.map(drop)
     }
 
-    /// `None` where a person works on the branch: it is theirs.
+    /// `None` where a person works on the branch.
     async fn bring_onboarding_up(
         self,
         onboarding: &Onboarding,
@@ -131,7 +131,7 @@ impl Run<'_> {
         self.performer.bring_up(&desired).await.map(Some)
     }
 
-    /// Whether a head is what Capstan wrote, a clean merge of the default branch aside.
+    /// Whether Capstan wrote a head, except for a clean merge of the default branch.
     async fn is_own_onboarding(&self, head: &CommitId, base: Option<&CommitId>) -> Result<bool, SyncError> {
         let read = self.read_head(ONBOARDING_BRANCH, head, base).await?;
         Ok(matches!(judge_head(&read, None), Authorship::Capstan { .. }))

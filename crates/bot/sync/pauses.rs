@@ -1,10 +1,10 @@
-//! What took too long is begun again after a pause, and a run looks then by itself.
+//! Plans that took too long are repeated after a pause, and a run is due then without an event.
 
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 
-/// When the first of the pauses ends that earlier runs noted.
+/// When the first of the pauses ends that earlier runs recorded.
 #[derive(Debug, Default)]
 pub(super) struct Pauses(Mutex<Option<Timestamp>>);
 
@@ -14,7 +14,7 @@ impl Pauses {
         *first = Some(first.map_or(until, |first| first.min(until)));
     }
 
-    /// When the first one ends of those that were noted.
+    /// When the first of the recorded ones ends.
     pub(super) fn first(&self) -> Option<Timestamp> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

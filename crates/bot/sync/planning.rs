@@ -1,4 +1,4 @@
-//! What the planner is asked of snapshots, wherever a step needs it.
+//! Questions to the planner about snapshots, for every step.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use capstan_ports::Snapshot;
 
 /// Why a snapshot is not opened.
 pub(super) enum NotOpened {
-    /// Of what stands in it, its settings most of all: pull requests say so.
+    /// Because of its content, above all its settings: pull requests say so.
     Settings(FileError),
     Failed(SyncError),
 }
 
 impl Run<'_> {
-    /// Asks the planner something that may take long.
+    /// Asks the planner a question that may take long.
     pub(super) async fn ask_planner<T: Send + 'static>(
         self,
         question: impl FnOnce(&dyn Planner) -> T + Send + 'static,
@@ -46,7 +46,7 @@ impl Run<'_> {
         }
     }
 
-    /// The clusters among these targets that are made of something else in the second snapshot, ordered.
+    /// The clusters among these targets whose inputs differ in the second snapshot, ordered.
     pub(super) async fn touched(
         &self,
         before: &Arc<dyn Tree>,
@@ -63,7 +63,7 @@ impl Run<'_> {
         Ok(self.ask_planner(move |planner| planner.touched(before, after, &scopes)).await??)
     }
 
-    /// What waves tell clusters apart by beside their folders, whether or not anything is proposed.
+    /// What selectors of waves need besides folders, for clusters with or without a proposal.
     pub(super) async fn told_apart(
         self,
         fleet: Box<dyn OpenFleet>,
@@ -75,7 +75,7 @@ impl Run<'_> {
         let (found, fleet) = tokio::task::spawn_blocking(move || (fleet.candidates(), fleet)).await?;
         let found = match found {
             Ok(found) => found,
-            // Those that nobody can tell apart are in no wave that asks for more than their folder.
+            // Clusters without this information match only waves that select by folder.
             Err(PlannerFailed::Exceeded(why)) => {
                 tracing::warn!(repository = %self.repository.name, why, "labels of clusters cannot be read");
                 Vec::new()

@@ -1,4 +1,4 @@
-//! Preflights: what the live clusters say to a merge before it is made.
+//! Preflights: the answers of live clusters about a merge, before it is made.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,19 +27,19 @@ use crate::agents::{Reconcilers, content};
 use capstan_fleet::planner::{Planner, PlannerFailed};
 use capstan_ports::{CodeHostError, Permission, PreflightRecord, PullRequest};
 
-/// What a live cluster is asked.
+/// The question to a live cluster.
 struct Question<'a> {
     asker: Asker<'a>,
-    /// The commit that is tried.
+    /// The commit to try.
     commit: CommitId,
     clusters: Vec<ClusterId>,
-    /// Digest of what they are made of in that commit.
+    /// Digest of the clusters' inputs in that commit.
     content: String,
-    /// How their rollouts stand.
+    /// State of their rollouts.
     standing: String,
 }
 
-/// For what a live cluster is asked.
+/// What a live cluster is asked about.
 #[derive(Clone, Copy)]
 enum Asker<'a> {
     /// The head of a pull request.
@@ -57,16 +57,16 @@ impl Asker<'_> {
     }
 }
 
-/// Claimed clusters with their folders, by who claims them, whose name stands there too.
+/// Claimed clusters with their folders, by management cluster, with its name.
 type Concerned = BTreeMap<ManagementClusterUid, (String, BTreeMap<ClusterId, Folders>)>;
 
 impl Run<'_> {
-    /// What the live clusters say to what a merge of a head would give; asks them where they were not asked
-    /// that yet. `None` while GitHub computes its test merge.
+    /// The live clusters' answers about the merge result of a head; asks them if they were not asked yet.
+    /// `None` while GitHub computes its test merge.
     ///
-    /// Heads of merge groups are asked about as those of pull requests are. Reconcilers apply the default branch
-    /// alone, so nobody is asked about what is to change another one. In a conflict nobody is asked either: there is
-    /// no merge, and what the head alone would do to the live cluster is never going to happen.
+    /// Heads of merge groups are handled as those of pull requests are. Reconcilers apply only the default
+    /// branch, so they are not asked about changes of another one. They are not asked about a conflict
+    /// either: there is no merge, and the head alone will never be applied.
     pub(super) async fn preflights(
         self,
         subjects: &[Subject],
@@ -139,8 +139,9 @@ impl Run<'_> {
         Ok(Some(preflights))
     }
 
-    /// The claimed clusters among those that a merge touches, by who claims them, with their folders in the
-    /// merge. One whose folder goes is not asked about: nothing is applied from a folder that is not there.
+    /// The claimed clusters among those that a merge touches, by management cluster, with their folders in
+    /// the merge. A cluster whose folder is removed is not included: nothing is applied from a folder that
+    /// does not exist.
     async fn concerned_by_merge(
         self,
         reporters: &Reporters,
@@ -180,7 +181,7 @@ impl Run<'_> {
         Ok(live_inputs(reporters, &known, self.ports.clock.now()))
     }
 
-    /// The answer to `preflight`: who is asked for which clusters, and why nobody is for the others.
+    /// The answer to `preflight`: who is asked for which clusters, and why the others have nobody to ask.
     pub(super) async fn preflight_text(
         self,
         request: &Request,
@@ -222,8 +223,8 @@ impl Run<'_> {
         Ok(preflight_answer(&PreflightAnswered::Told { preflights, mode, not_enrolled, unclaimed }))
     }
 
-    /// What a live cluster says to a question, and whether that is settled: what GitHub does not tell yet, it may
-    /// tell soon.
+    /// A live cluster's answer to a question, and whether it is final: GitHub may have an answer soon that it
+    /// does not have yet.
     async fn ask(
         self,
         question: Question<'_>,
@@ -246,7 +247,7 @@ impl Run<'_> {
                 MachinesSince::MovedOn
             },
         });
-        // A job that is put off is given the same hint again: what was asked just now is not asked anew.
+        // A job that is put off gets the same hint again: a question that was asked just now is not repeated.
         let is_wished = self.hints.heads.iter().any(|hinted| hinted == head.as_str())
             && before.is_some_and(|before| !before.is_fresh(now))
             && !self.is_under_way(head).await?;
@@ -259,7 +260,7 @@ impl Run<'_> {
         }
         let trust = match question.asker {
             Asker::Pull(pull) => self.trust(pull).await?,
-            // Only who may write has anything queued, and what is queued is merged next.
+            // Only people with write access can queue, and the queue merges next.
             Asker::MergeGroup(_) => Trust::Yes,
         };
         let (state, standing) = match trust {
@@ -289,7 +290,8 @@ impl Run<'_> {
         Ok((standing, true))
     }
 
-    /// Whether the check on a head was reported without a conclusion: what was asked again is under way.
+    /// Whether the check on a head was reported without a conclusion: then the repeated question is under
+    /// way.
     async fn is_under_way(&self, head: &CommitId) -> Result<bool, SyncError> {
         let record = self.ports.records.check(self.repository.id, head, CHECK).await?;
         Ok(record.is_some_and(|record| KeptReport::read(&record.content).output.is_pending()))

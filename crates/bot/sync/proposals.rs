@@ -1,4 +1,4 @@
-//! From plans to proposals: facts of each, the decision, and whose turn it is within the limits.
+//! From plans to proposals: the facts of each, the decision, and their order within the limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ impl Run<'_> {
         let wanted = wanted_of(planned);
         let Arranged { mut carriers, leaving, homes } = self.arrange(planned, &wanted).await?;
         let earlier = match self.earlier(&carriers, &wanted).await {
-            // What is open goes on without it.
+            // Open proposals continue without it.
             Err(error) if error.is_of_one() => {
                 tracing::warn!(repository = %self.repository.name, error = %error, "earlier pull requests cannot be found: nothing new is opened");
                 let mut unopened: Vec<ProposalId> = Vec::new();
@@ -54,7 +54,7 @@ impl Run<'_> {
                 }
                 Err(error) => {
                     let state = match self.unless_gone(id, error, ending).await {
-                        // What GitHub or Git does not tell of one is not its neighbours' trouble.
+                        // An error of GitHub or Git about one does not affect the others.
                         Err(error) if error.is_of_one() => {
                             tracing::warn!(repository = %self.repository.name, cluster = %id, error = %error, "the proposal cannot be decided");
                             fail(&mut outcome, ending, members, error)
@@ -112,7 +112,7 @@ impl Run<'_> {
         let opens = decided.values().any(DecidedPull::opens);
         let loaded = if opens && limits.is_some() { self.load().await } else { Ok(Load::default()) };
         let mut shown = match loaded {
-            // Without it nobody knows what may be opened; everything else goes on.
+            // Without it nothing may be opened; everything else continues.
             Err(error) if error.is_of_one() => {
                 tracing::warn!(repository = %self.repository.name, error = %error, "what was opened lately cannot be listed: nothing new is opened");
                 let state = ProposalOutcome::waiting(sentence(&error.to_string()));
@@ -125,7 +125,7 @@ impl Run<'_> {
             }
             shown => shown?,
         };
-        // What moves to another pull request makes room for it.
+        // A proposal that moves to another pull request makes room for it.
         shown.open = shown.open.saturating_sub(self.facts.clusters_in(leaving.keys()));
         let closing: BTreeMap<&ProposalId, Vec<ProposalId>> = decided
             .iter()
@@ -153,7 +153,7 @@ impl Run<'_> {
         Ok(outcome)
     }
 
-    /// What campaigns say. Of those that share a pull request each waits by itself: the others go without it.
+    /// What campaigns say. Each member of a group pull request waits by itself: the others go without it.
     async fn hold_by_campaigns(
         self,
         planned: Planned<'_>,
@@ -181,8 +181,8 @@ impl Run<'_> {
         Ok(obeyed)
     }
 
-    /// Proposals whose cluster's next step waits for its machines. Whoever asks by command need not wait. Of those that
-    /// share a pull request each was looked at by itself.
+    /// Proposals whose cluster's next step waits for its machines. A person's command does not wait. Each
+    /// member of a group pull request was examined by itself.
     async fn held_by_rollouts(
         self,
         planned: Planned<'_>,

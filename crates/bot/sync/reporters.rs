@@ -1,5 +1,5 @@
-//! What reconcilers have to do with a run: what they may read, whose merges are followed, whom the live
-//! cluster is asked for, and which cluster waits for its machines.
+//! The reconcilers' part of a run: what they may read, which merges are followed, for which clusters they are
+//! asked, and which clusters wait for their machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,8 +25,7 @@ use capstan_ports::{
 /// A merge that was missed for longer is not followed any more.
 const DAYS_BACK: i64 = 7;
 
-/// The live names of templates before and after a merge: those that were reported, and those that the
-/// preflight of it found.
+/// The live names of templates before and after a merge: from reports, and from the merge's preflight.
 pub(super) fn live_names(reporters: &Reporters, preflights: &[Preflight]) -> BTreeMap<ClusterId, LiveNames> {
     let mut found = BTreeMap::new();
     for preflight in preflights {
@@ -54,7 +53,7 @@ fn followed(reporters: &Reporters, cluster: ClusterId, merged_at: Timestamp) -> 
 }
 
 impl Run<'_> {
-    /// Follows new merges, shows the tip to agents, and learns what they reported.
+    /// Follows new merges, shows the tip to agents, and reads their reports.
     pub(super) async fn meet_reconcilers(
         self,
         settings: &RepositorySettings,
@@ -72,7 +71,7 @@ impl Run<'_> {
                 .retain(|agent| agent.revoked_at.is_none() && managed_by.knows(&agent.management_cluster));
         }
         let mut reporters = Reporters { managed_by, enrolled, ..Reporters::default() };
-        // Before agents hear of the tip: a report never comes before what it is about is followed.
+        // Before agents see the tip: a report must not come before its merge is followed.
         self.follow_merges(&reporters, scopes, settings, ending).await?;
         let watched = WatchedRepository {
             repository: self.repository.clone(),
@@ -83,7 +82,7 @@ impl Run<'_> {
             notifier.notify();
         }
         let heads = self.facts.open.iter().map(|pull| &pull.head);
-        // Of what nobody knows just now whether it is tried still, what was answered is kept.
+        // Keep earlier answers while the state of the merge groups is unknown.
         if let Some(groups) = &self.facts.merge_groups {
             let heads: BTreeSet<&CommitId> = heads.chain(groups.iter().map(|group| &group.commit)).collect();
             records.keep_preflights_of(self.repository.id, &heads).await?;
@@ -126,16 +125,16 @@ impl Run<'_> {
             let merged = pull.state == PullRequestState::Merged
                 && pull.comes_to(&self.repository.default_branch)
                 && !known.contains(&pull.number);
-            // GitHub tells whole seconds.
+            // GitHub's times are whole seconds.
             let at = pull.closed_at.filter(|at| *at + SignedDuration::from_secs(1) >= since);
             let (true, Some(merged_at), Some(merge)) = (merged, at, &pull.merge_commit) else { continue };
             let clusters = match self.touched_by_merge(&pull, merge, scopes, settings).await {
-                // Of what nobody can read no machines are followed, and the other merges have theirs.
+                // Machines of a merge that can never be read are not followed; the other merges have theirs.
                 Err(error) if error.is_lasting() => {
                     tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "the machines of a merge cannot be followed");
                     BTreeSet::new()
                 }
-                // The next run tries it again.
+                // The next run tries again.
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, pull_request = pull.number, error = %error, "a merge is not followed yet");
                     ending.fail(error);
@@ -164,9 +163,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The clusters that a merge changed: those that differ from what it stands on; of several rebased
-    /// commits, the last alone stands on what came before, so what the head changed and the merge has
-    /// counts too.
+    /// The clusters that a merge changed: those that differ from its parent. Of several rebased commits only
+    /// the last one's parent is known, so the head's changes that the merge has count too.
     async fn touched_by_merge(
         &self,
         pull: &PullRequest,
@@ -177,7 +175,7 @@ impl Run<'_> {
         let Some(merged) = self.snapshot(merge).await? else { return Ok(BTreeSet::new()) };
         // The tip may have been read before the merge that adds a cluster to it.
         let there = match self.scopes_with(scopes, &merged, settings).await {
-            // What cannot be opened adds no cluster that could be reported on.
+            // A snapshot that cannot be opened adds no cluster to report on.
             Err(SyncError::Planner(PlannerFailed::Exceeded(_))) => scopes.clone(),
             there => there?,
         };
@@ -217,7 +215,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a cluster still is what it is made of in that commit.
+    /// Whether a cluster's inputs are still those of that commit.
     async fn speaks_of(
         self,
         commit: &CommitId,

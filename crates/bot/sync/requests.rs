@@ -1,6 +1,6 @@
-//! Which comments and buttons ask for something: those that are not answered yet, each with what becomes of it.
+//! Which comments and buttons are requests: those without an answer yet, each with how it is handled.
 //!
-//! *Guarantee.* Whatever is wrong with comments (issues switched off, one that GitHub does not show) costs the
+//! *Guarantee.* A problem with comments (issues switched off, one that GitHub does not show) affects only
 //! commands, and nothing else of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,19 +32,20 @@ use capstan_ports::{
 
 /// How far back comments are read: longer than the bot is ever down, short enough for a page or two.
 const DAYS_BACK: i64 = 3;
-/// Comments whose reactions are asked for in one run, which only a run without its database has to do; those after them
+/// Comments whose reactions are read in one run, which only a run without its database has to do; the others
 /// wait for the next one.
 const MOST_ASKED: usize = 200;
-/// Issues that are read one by one; of more, all recent ones are listed.
+/// Issues that are read one by one; if there are more, all recent ones are listed.
 const ISSUES_ONE_BY_ONE: usize = 5;
-/// How long an order on the page holds. What waited for longer, since runs failed, was given to another state of things.
+/// How long an order on the page is valid. After a longer wait, because runs failed, it was given in another
+/// situation.
 const ORDER_HOLDS: SignedDuration = SignedDuration::from_hours(1);
 
-/// Whether it can be told what a request's author had seen.
+/// Whether it is known what a request's author had seen.
 enum Bound {
-    /// It is.
+    /// It is known.
     Now,
-    /// GitHub has not noted it yet.
+    /// GitHub does not report it yet.
     NotYet,
 }
 
@@ -81,7 +82,7 @@ impl Run<'_> {
         let mut asked = 0;
         for placed in recent {
             let comment = &placed.comment;
-            // GitHub lists by the last edit: an old comment that somebody edits is not asked anew.
+            // GitHub lists by the last edit: an edit of an old comment does not make it a new request.
             if comment.by_bot || comment.author == login || comment.created_at < since {
                 continue;
             }
@@ -103,7 +104,7 @@ impl Run<'_> {
                 }
                 asked += 1;
                 let bears = match self.bears_verdict(comment).await {
-                    // Unknown, it is neither obeyed nor forgotten.
+                    // Unknown, it is neither handled nor forgotten.
                     Err(error) if error.is_of_one() => {
                         ending.fail(error);
                         continue;
@@ -121,7 +122,7 @@ impl Run<'_> {
             }
             let readers = readers_of(settings);
             let heard = self.hear(&placed, commands, readers, &mut dealt_with, &mut permissions).await;
-            // What cannot be found out about one comment is looked for again with the next run.
+            // If a comment cannot be examined, the next run tries again.
             match heard {
                 Ok(request) => requests.extend(request),
                 Err(SyncError::Host(error)) if error.is_refusal() => {
@@ -137,8 +138,8 @@ impl Run<'_> {
         Ok(requests)
     }
 
-    /// The texts of issues that were opened, where any is hinted at; all recent ones where nothing at all is, because
-    /// what was said of one may have been lost.
+    /// The texts of new issues that hints name; all recent ones where there is no hint at all, because one
+    /// may have been lost.
     async fn opened_issues(
         &self,
         since: Timestamp,
@@ -166,7 +167,7 @@ impl Run<'_> {
         Ok(self.ports.records.is_comment_answered(self.repository.id, comment).await?)
     }
 
-    /// What becomes of a comment; `None` where it gets no answer.
+    /// How a comment is handled; `None` where it gets no answer.
     async fn hear(
         &self,
         placed: &PlacedComment,
@@ -203,7 +204,7 @@ impl Run<'_> {
         let number = placed.number;
         let pull = if placed.on_pull_request {
             match host.pull_request(self.repository, number).await {
-                // It went between the two reads, or is not for this installation to see.
+                // It was deleted between the two reads, or this installation may not see it.
                 Err(CodeHostError::NotFound { .. }) => return Ok(None),
                 pull => Some(pull?),
             }
@@ -212,7 +213,7 @@ impl Run<'_> {
         };
         dealt_with.note(comment);
         if hearing == Hearing::Obeyed {
-            // Planning may take its time: whoever asked sees at once that they were heard.
+            // Planning may take long: the author sees at once that the comment was read.
             self.performer.perform(Effect::React { comment: comment.id, reaction: Reaction::Eyes }).await?;
         }
         let by = (comment.author.as_str(), comment.created_at);
@@ -220,8 +221,8 @@ impl Run<'_> {
         Ok(Some(Request::new(origin, (number, pull), by, commands, (right, hearing))))
     }
 
-    /// Whether Capstan's own reaction says what came of a comment that the database does not know. Only one that has such
-    /// reactions at all, anybody's, is asked about: a call each.
+    /// Whether Capstan's own reaction shows the result of a comment that the database does not know. Only a
+    /// comment that has such reactions at all, by anybody, costs a call.
     async fn bears_verdict(&self, comment: &Comment) -> Result<bool, SyncError> {
         if comment.verdicts == Some(0) {
             return Ok(false);
@@ -244,7 +245,7 @@ impl Run<'_> {
         let mut requests = Vec::new();
         for press in &self.hints.presses {
             let Some((command, pull)) = meant_by(self.facts, press) else {
-                // Its head is another one by now, or it is closed: the button was of something that is gone.
+                // Its head has changed, or it is closed: the button is gone.
                 tracing::info!(repository = %self.repository.name, actor = press.by, button = press.button, head = press.head, "somebody pressed a button of something that is gone");
                 let detail = format!("{}, button at {}", press.button, press.head);
                 self.performer.audit_by(&press.by, "command-overtaken", detail).await?;
@@ -258,8 +259,8 @@ impl Run<'_> {
         Ok(requests)
     }
 
-    /// The orders that people gave to campaigns on the page, each under what GitHub says now that they may. `dashboard` is
-    /// the number of the issue in which they are noted.
+    /// The orders of people to campaigns on the page, each if GitHub allows it now. `dashboard` is the number
+    /// of the issue that records them.
     pub(super) async fn page_orders(
         &self,
         settings: &CommandSettings,
@@ -296,8 +297,8 @@ impl Run<'_> {
         Ok(self.ports.records.save_order_answered(&order.id).await?)
     }
 
-    /// Answers orders on the page in the audit trail. That ends them: a run that fails later is followed by one that does
-    /// not carry them out again.
+    /// Answers orders on the page in the audit trail. That ends them: after a failure the next run does not
+    /// carry them out again.
     pub(super) async fn answer_orders(
         self,
         planned: Planned<'_>,
@@ -317,7 +318,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What whoever pressed a button may do in the repository, and whether they are heard.
+    /// The rights of the person who pressed a button, and whether it counts.
     pub(super) async fn hear_press(
         &self,
         press: &Press,
@@ -327,8 +328,8 @@ impl Run<'_> {
         Ok((right, hear(right, readers_of(settings), press.at, None)))
     }
 
-    /// Binds commands to what their authors may, and those that write branches anew to what they had seen of them. Those
-    /// of which GitHub does not tell yet are left for the next run.
+    /// Checks commands against the rights of their authors, and those that overwrite branches against what
+    /// their authors had seen. If GitHub does not report that yet, they are left for the next run.
     pub(super) async fn bind_commands(
         &self,
         requests: Vec<Request>,
@@ -342,7 +343,7 @@ impl Run<'_> {
             match self.bind(&mut request, &mut rights, scopes, seen).await {
                 Ok(Bound::Now) => bound.push(request),
                 Ok(Bound::NotYet) => ending.look_again(),
-                // What is wrong with one request is not the others' trouble.
+                // A problem with one request does not affect the others.
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, request = %request.id(), error = %error, "commands are not executed");
                     ending.fail(error);
@@ -380,7 +381,7 @@ impl Run<'_> {
         }
         request.rewritten = match rewritten_by(self.facts, scopes, request) {
             Some(rewritten) => rewritten,
-            // Of what nobody can read nothing is written; the answer says so.
+            // If it cannot be read nothing is written; the answer says so.
             None => self.concerned_by(request, scopes).await?.unwrap_or_default(),
         };
         match self.unseen_by(request).await? {
@@ -391,7 +392,8 @@ impl Run<'_> {
         Ok(Bound::Now)
     }
 
-    /// What came to a proposal's branch after its head was meant, by whomever. A button is of one commit's check.
+    /// Pushes to a proposal's branch after the head that the request is about, by anybody. A button belongs
+    /// to one commit's check.
     async fn moved_under(
         &self,
         request: &Request,
@@ -399,13 +401,13 @@ impl Run<'_> {
         pull: &PullRequest,
     ) -> Result<Overlooked, SyncError> {
         match &request.origin {
-            // What Capstan wrote since was not seen either.
+            // The author did not see Capstan's newer commits either.
             Origin::Comment(_) => self.unseen_on(request, &proposal.branch(), &pull.head, "").await,
             Origin::Tick { .. } | Origin::Button(_) | Origin::Page(_) => Ok(Overlooked::Nothing),
         }
     }
 
-    /// The first branch of which the author of a request had not seen all.
+    /// The first branch with pushes that the author of a request had not seen.
     async fn unseen_by(&self, request: &Request) -> Result<Overlooked, SyncError> {
         let own = self.ports.host.bot_login().await?;
         for (branch, head) in branches_to_see(self.facts, request) {
@@ -417,7 +419,7 @@ impl Run<'_> {
         Ok(Overlooked::Nothing)
     }
 
-    /// What the author of a request had not seen of a branch; what `own` pushed counts as seen.
+    /// Pushes to a branch that the author of a request had not seen; those by `own` count as seen.
     async fn unseen_on(
         &self,
         request: &Request,

@@ -1,7 +1,7 @@
-//! The commit from which a record of values that somebody edited can be taken back.
+//! The commit from which an edited record of values can be restored.
 //!
-//! *Bounded*: so many commits of the default branch are looked at, each as its first parent led to it. The mirror has them
-//! from then on, so that the next run asks nobody.
+//! *Bounded*: a fixed number of commits of the default branch is examined, along first parents. The mirror
+//! has them from then on, so that the next run fetches nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use capstan_model::tree::{CommitId, RepoPath};
 use super::{Run, SyncError};
 use capstan_fleet::inventory::{edited_record, fits, tell_restore};
 
-/// Fewer than a mirror has packs before it is made anew: each commit that is fetched is one.
+/// Fewer than the packs at which a mirror is rebuilt: each fetched commit is one.
 const MOST_COMMITS: usize = 16;
 
 impl Run<'_> {
-    /// Says of each cluster that such a record blocks where it can be taken back from, as far as that is found.
+    /// Adds to each cluster that such a record blocks the commit to restore it from, as far as it is found.
     pub(super) async fn tell_restores(&self, plans: &mut Plans) -> Result<(), SyncError> {
         let upgrades = plans.values().filter_map(|plan| plan.as_ref().ok());
         let edited: BTreeSet<RepoPath> = upgrades.filter_map(|upgrade| edited_record(upgrade)).collect();
@@ -32,7 +32,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The newest commits of the default branch in which these records were what Capstan wrote.
+    /// The newest commits of the default branch in which these records were as Capstan wrote them.
     async fn last_fitting(
         &self,
         mut wanted: BTreeSet<RepoPath>,
@@ -53,7 +53,7 @@ impl Run<'_> {
             let Some(parent) = snapshot.parents.first().filter(|_| !wanted.is_empty()) else { break };
             next = match self.snapshot(parent).await {
                 Ok(snapshot) => snapshot,
-                // What is no more than a help is not the run's trouble.
+                // This is only a hint, so it does not fail the run.
                 Err(SyncError::Mirror(error)) => {
                     tracing::info!(repository = %self.repository.name, error = %error, "the history of a record cannot be read");
                     None

@@ -18,13 +18,13 @@ use capstan_report::Answer;
 use super::{Run, SyncError};
 use capstan_ports::Permission;
 
-/// Who may what in a repository: of the default branch, never of a pull request.
+/// Rights in a repository: from the default branch, never from a pull request.
 pub(super) struct Rights<'a> {
     settings: &'a CommandSettings,
     owners: CodeOwners,
-    /// Who belongs to which team, as far as somebody asked.
+    /// Team memberships, as far as they were read.
     teams: BTreeMap<String, BTreeMap<Team, bool>>,
-    /// What people may do in the repository, likewise.
+    /// Rights of people in the repository, as far as they were read.
     people: BTreeMap<String, Right>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Rights<'a> {
         let owners = match file.map(|entry| (entry, tree.read(entry))) {
             None => CodeOwners::default(),
             Some((_, Ok(text))) => CodeOwners::read(&String::from_utf8_lossy(&text)),
-            // Whoever may write would own everything else.
+            // Otherwise everybody with write access would own everything else.
             Some((entry, Err(error))) => {
                 tracing::warn!(repository = %run.repository.name, file = %entry.path, error = %error, "the owners cannot be read: no user counts as an owner");
                 CodeOwners::unreadable()
@@ -46,7 +46,7 @@ impl<'a> Rights<'a> {
 }
 
 impl Run<'_> {
-    /// What somebody may do in the repository; GitHub is asked once for each.
+    /// A person's right in the repository; GitHub is asked once for each.
     pub(super) async fn permission_of(
         self,
         login: &str,
@@ -60,7 +60,7 @@ impl Run<'_> {
         Ok(found)
     }
 
-    /// What somebody may do in the repository now; nothing where GitHub refuses to say.
+    /// A person's right in the repository now; none where GitHub refuses to say.
     pub(super) async fn right_now(self, login: &str) -> Result<Right, SyncError> {
         match self.ports.host.permission(self.repository, login).await {
             Ok(permission) => Ok(right_of(permission)),
@@ -94,7 +94,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Why somebody may not use a verb there; `None` where they may.
+    /// Why a person may not use a verb there; `None` where they may.
     async fn denial(
         self,
         rights: &mut Rights<'_>,
@@ -112,7 +112,7 @@ impl Run<'_> {
             };
             let belongs = match self.ports.host.belongs_to_team(self.repository, &team, login).await {
                 Ok(belongs) => belongs,
-                // Without the right to read members nobody is known to be one: the answer names the team.
+                // Without the permission to read members nobody counts as one: the answer names the team.
                 Err(error) if error.is_refusal() => {
                     tracing::warn!(repository = %self.repository.name, organisation = team.organisation, team = team.slug, error = %error, "the members of a team are unknown: no user counts as one");
                     false
@@ -123,7 +123,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether somebody may approve what a proposal changes in each of these clusters now.
+    /// Whether a person may approve a proposal's changes in each of these clusters now.
     pub(super) async fn may_approve(
         self,
         rights: &mut Rights<'_>,
@@ -143,7 +143,7 @@ impl Run<'_> {
         Ok(self.denial(rights, (login, right), Verb::Approve, place).await?.is_none())
     }
 
-    /// The clusters that a comment is about, where it matters which.
+    /// The clusters that a comment is about, where rights depend on them.
     async fn clusters_of(
         self,
         request: &Request,
@@ -155,12 +155,12 @@ impl Run<'_> {
         if !needs_owner && rights.settings.permissions.is_empty() {
             return Ok(Vec::new());
         }
-        // Of what nobody can read no cluster is known: then what holds for the repository decides.
+        // If they cannot be read, the rights for the repository decide.
         let concerned = self.concerned_by(request, scopes).await?.unwrap_or_default();
         Ok(concerned.into_iter().map(|proposal| proposal.target.path().to_owned()).collect())
     }
 
-    /// Writes to the audit trail what became of each command of a comment, with what is said to each.
+    /// Writes to the audit trail the result of each command of a comment, and its answer.
     pub(super) async fn audit_commands(
         self,
         request: &Request,

@@ -1,4 +1,4 @@
-//! What a rollback goes back to: read from the commits of the merged upgrade, not from any memory of Capstan's.
+//! The target of a rollback: from the commits of the merged upgrade, not from Capstan's records.
 
 use capstan_bot_core::commands::{Request, RollBacks, branches_of, newest_of, subject_of};
 use capstan_bot_core::facts::{Scopes, settings_in};
@@ -12,11 +12,11 @@ use capstan_plan::verbs::{Back, Command};
 use super::{Run, SyncError};
 use capstan_ports::{EarlierPullRequest, PullRequestState};
 
-/// So many commits of people are looked through on a branch.
+/// People's commits that are examined on a branch.
 const MOST_COMMITS: usize = 20;
 
 impl Run<'_> {
-    /// Finds out what is asked for.
+    /// Finds the target of each requested rollback.
     pub(super) async fn find_rollbacks(
         self,
         requests: &[Request],
@@ -69,7 +69,7 @@ impl Run<'_> {
         })
     }
 
-    /// The newest pull request that brought a proposal's changes: its own, or its group's.
+    /// The newest pull request with a proposal's changes: its own, or its group's.
     async fn newest_of(
         self,
         proposal: &ProposalId,
@@ -82,7 +82,7 @@ impl Run<'_> {
         Ok(newest_of(self.facts, proposal, &by_branch, found))
     }
 
-    /// The release that the last commit of Capstan's on a branch brought, and the commit that it was planned on.
+    /// The release of Capstan's last commit on a branch, and the commit that it was planned on.
     async fn brought_by(
         self,
         branch: &str,

@@ -1,4 +1,4 @@
-//! Finding old releases by their tree.
+//! Finds old releases by their tree.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use super::elsewhere::{Elsewhere, visible};
 use super::{Run, SyncError};
 use capstan_ports::Repository;
 
-/// So many files of an old release are read one by one through the Git Data API.
+/// Files of an old release that are read one by one through the Git Data API.
 const MOST_FILES: usize = 1_000;
 
 impl Run<'_> {
-    /// A release as it was, by its content's ids: from the mirror, else from GitHub; where the releases are in
-    /// another repository, from there first.
+    /// A release by the ids of its content: from the mirror, otherwise from GitHub; from the other repository
+    /// first, if the releases are there.
     pub(super) async fn old_release(
         self,
         elsewhere: Option<&Elsewhere>,
@@ -60,7 +60,7 @@ impl Run<'_> {
         }
         let Some(contents) = self.ports.host.contents() else { return Ok(None) };
         let found = contents.tree(home, id).await?;
-        // A record may name any tree, the whole repository's as well: that is no release.
+        // A record may name any tree, even the whole repository's, which is not a release.
         let Some(files) = found.filter(|files| files.len() <= MOST_FILES) else { return Ok(None) };
         let mut tree = Fetched { id: id.clone(), entries: Vec::new(), contents: BTreeMap::new() };
         let mut bytes = 0;
@@ -78,7 +78,7 @@ impl Run<'_> {
     }
 }
 
-/// A folder read through the Git Data API.
+/// A folder, read through the Git Data API.
 struct Fetched {
     id: TreeId,
     entries: Vec<TreeEntry>,

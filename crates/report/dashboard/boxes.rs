@@ -1,4 +1,4 @@
-//! The boxes: each names the command that its tick gives, in a comment that GitHub does not show.
+//! The boxes: each contains its command, in a comment that GitHub does not show.
 
 use capstan_model::digest::sha256;
 use capstan_model::source::SourceKind;
@@ -14,12 +14,12 @@ const OPEN: &str = "- [ ] <!-- capstan ";
 const TICKED: [&str; 2] = ["- [x] <!-- capstan ", "- [X] <!-- capstan "];
 const END: &str = " -->";
 
-/// What the tick of a box asks for.
+/// What a ticked box asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The verb.
     pub verb: Verb,
-    /// What follows it, as in a comment.
+    /// Its arguments, as in a comment.
     pub given: String,
     /// The proposal; `None` where it is about the whole repository.
     pub proposal: Option<ProposalId>,
@@ -56,7 +56,7 @@ impl Choice {
         Self { verb, given: String::new(), proposal: Some(proposal.clone()) }
     }
 
-    /// The command; `None` where it is none (an older Capstan's, say).
+    /// The command; `None` where this version has no such command.
     pub fn command(&self) -> Option<Command> {
         self.verb.with(&self.given).ok()
     }
@@ -82,7 +82,7 @@ impl Choice {
         format!("{OPEN}{}{END} ", json.replace('-', "\\u002d").replace('>', "\\u003e"))
     }
 
-    /// What it is remembered by.
+    /// The mark that identifies it in the record.
     pub(super) fn mark(&self) -> String {
         sha256(serde_json::to_string(self).unwrap_or_default())[..12].to_owned()
     }
@@ -98,7 +98,7 @@ impl Choice {
     }
 }
 
-/// What a line with a ticked box asks for, and the line as it was.
+/// What a line with a ticked box asks for, and the line without the tick.
 fn untick(line: &str) -> Option<(Option<Choice>, String)> {
     let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
     let rest = TICKED.iter().find_map(|ticked| line[indent.len()..].strip_prefix(ticked))?;
@@ -106,7 +106,7 @@ fn untick(line: &str) -> Option<(Option<Choice>, String)> {
     Some((choice, format!("{indent}{OPEN}{rest}")))
 }
 
-/// What is ticked in a text, and the text without ticks. GitHub's page sends line ends of its own.
+/// The ticked boxes of a text, and the text without ticks. GitHub's page sends CRLF line ends.
 pub(super) fn take_ticks(text: &str) -> (Vec<Choice>, String) {
     let mut choices = Vec::new();
     let mut lines = Vec::new();
@@ -122,7 +122,7 @@ pub(super) fn take_ticks(text: &str) -> (Vec<Choice>, String) {
     (choices, lines.join("\n"))
 }
 
-/// A text's digest, whatever is ticked in it, and whatever line ends and blanks at its end it has.
+/// A text's digest, independent of ticks, line ends and blanks at its end.
 pub(super) fn digest(text: &str) -> String {
     sha256(take_ticks(text).1.trim_end())
 }

@@ -1,38 +1,39 @@
-//! What somebody ticked in a body, as GitHub's delivery of that edit tells it: what it said before, and after.
+//! What a person ticked in a body, from GitHub's delivery of that edit: the body before and after it.
 //!
-//! *Why not from the body alone?* GitHub takes no condition with the write of a body, so that Capstan may write over a tick
-//! that it has not seen. The delivery of that edit still tells of it. What it is held against is [`EarlierText`]: only a
-//! text that Capstan wrote asks for anything, and what was heard already is not heard again.
+//! *Why not from the body alone?* GitHub takes no condition with the write of a body, so Capstan may
+//! overwrite a tick that it has not seen. The delivery of that edit still has it. It is compared with
+//! [`EarlierText`]: only ticks in a text of Capstan's count, and each counts once.
 
 use serde::{Deserialize, Serialize};
 
 use super::boxes::{Choice, digest, take_ticks};
 use crate::block::{FENCE, strip};
 
-/// So many letters of a text's digest are kept.
+/// Letters kept of a text's digest.
 const LETTERS: usize = 16;
-/// So many texts are remembered, the newest.
+/// Texts remembered, the newest.
 const MOST_TEXTS: usize = 20;
-/// So many ticks are remembered of each one by one; of more it counts as if all had been heard.
+/// Ticks remembered one by one for each text; with more, all of its ticks count as processed.
 const MOST_HEARD: usize = 50;
 
-/// Boxes that somebody ticked, or took the ticks from, in a text of Capstan's.
+/// Boxes that a person ticked or unticked in a text of Capstan's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TickedBoxes {
-    /// Which text Capstan had written, as the body says: see [`DashboardRecord::edition`](super::DashboardRecord).
+    /// The edition of Capstan's text, as the body says: see
+    /// [`DashboardRecord::edition`](super::DashboardRecord).
     edition: u64,
     /// A part of its digest, without ticks.
     text: String,
     /// Those that were ticked.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub ticked: Vec<Choice>,
-    /// Those that are ticked no more.
+    /// Those that were unticked.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unticked: Vec<Choice>,
 }
 
 impl TickedBoxes {
-    /// Compares a body before and after an edit; `None` where anything but ticks was changed, or it has no record.
+    /// Compares a body before and after an edit; `None` where more than ticks changed, or it has no record.
     pub fn between(before: &str, after: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Noted {
@@ -52,7 +53,7 @@ impl TickedBoxes {
     }
 }
 
-/// A text that Capstan wrote before the present one, and which ticks in it count as heard.
+/// A text that Capstan wrote before the present one, and which ticks in it are processed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierText {
     edition: u64,
@@ -60,22 +61,22 @@ pub struct EarlierText {
     /// By their marks.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     heard: Vec<String>,
-    /// All of them do: people were told so, or there were too many.
+    /// All of them are: an answer asked people to tick again, or there were too many.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     all_heard: bool,
 }
 
-/// What was ticked in a text when it was written over.
+/// The ticks in a text when it was overwritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeardTicks<'a> {
-    /// These, and they were heard.
+    /// These were processed.
     These(&'a [Choice]),
-    /// Whatever it was, people were told to tick again.
+    /// Unknown: an answer asked people to tick again.
     Whatever,
 }
 
 impl EarlierText {
-    /// The text of that edition and digest, which is written over now.
+    /// The text of that edition and digest, which is overwritten now.
     pub fn of(edition: u64, digest: &str, heard: HeardTicks<'_>) -> Self {
         let mut earlier = Self { edition, text: short(digest), heard: Vec::new(), all_heard: false };
         match heard {
@@ -85,17 +86,17 @@ impl EarlierText {
         earlier
     }
 
-    /// Whether somebody ticked boxes of this text.
+    /// Whether a person ticked boxes of this text.
     pub fn is_of(&self, boxes: &TickedBoxes) -> bool {
         self.edition == boxes.edition && self.text == boxes.text
     }
 
-    /// Whether a tick in it was heard.
+    /// Whether a tick in it was processed.
     pub fn has_heard(&self, choice: &Choice) -> bool {
         self.all_heard || self.heard.contains(&choice.mark())
     }
 
-    /// Notes that it was.
+    /// Records that it was.
     pub fn hear(&mut self, choice: &Choice) {
         if self.heard.len() >= MOST_HEARD {
             self.heard.clear();
@@ -106,14 +107,14 @@ impl EarlierText {
     }
 }
 
-/// The texts that are remembered once this one is, too; oldest first.
+/// The texts to remember after this one; oldest first.
 pub fn remembered_texts(mut before: Vec<EarlierText>, newest: EarlierText) -> Vec<EarlierText> {
     before.push(newest);
     let too_many = before.len().saturating_sub(MOST_TEXTS);
     before.split_off(too_many)
 }
 
-/// What stands where something is noted in a body, whoever wrote it.
+/// The record's part of a body, not authenticated.
 fn noted_by_anybody(body: &str) -> Option<&str> {
     let (_, after) = body.rsplit_once(FENCE)?;
     after.lines().map(str::trim).find(|line| !line.is_empty())

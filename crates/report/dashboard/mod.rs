@@ -1,8 +1,8 @@
-//! The dashboard issue of a repository: what stands in its body, what its boxes ask for, and what Capstan notes there.
+//! The dashboard issue of a repository: its body, what its boxes ask for, and Capstan's record in it.
 //!
-//! *Guarantees.* The body keeps GitHub's limit: what matters most stands first, and what was left out is counted. Only a
-//! body that is, but for ticks, as Capstan wrote it asks for anything ([`read_dashboard`]): so nobody can write words
-//! beside a box that mean something else than what it asks for.
+//! *Guarantees.* The body keeps GitHub's limit: the most important part is first, and what was left out is
+//! counted. Ticks count only in a body that otherwise equals Capstan's text ([`read_dashboard`]). So nobody
+//! can write words beside a box that differ from its command.
 //!
 //! Deliberately absent: who may tick what, and who did.
 

@@ -1,5 +1,5 @@
-//! What Capstan notes at the end of the dashboard's body, authenticated: decisions that have no open pull request, the
-//! pause, what was answered, and what it wrote.
+//! Capstan's authenticated record at the end of the dashboard's body: decisions that have no open pull
+//! request, the pause, answers, and the digests of earlier texts.
 
 use capstan_campaign::facts::Note;
 use capstan_model::source::SourceKind;
@@ -12,19 +12,19 @@ use super::boxes::{Choice, digest, take_ticks};
 use super::earlier::EarlierText;
 use crate::block::{BlockKey, ascii, ends_sealed, seal, strip, unseal};
 
-/// An answer to a tick, or something else that people have to see once; for a while.
+/// An answer to a tick, or another message that the dashboard shows for a while.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// When it was said.
+    /// When it was written.
     pub at: Timestamp,
     /// Markdown, on one line.
     pub text: String,
 }
 
-/// What notices may take of a record, in bytes.
+/// Bytes that notices take in a record.
 const ROOM: usize = 12 << 10;
 
-/// The newest of notices, at most so many and as far as there is room for them; oldest first, as they came.
+/// The newest notices, at most `most` and as many as have room; oldest first, as they came.
 pub fn newest_notices(notices: Vec<Notice>, most: usize) -> Vec<Notice> {
     let mut room = ROOM;
     let mut kept: Vec<Notice> = notices
@@ -46,34 +46,34 @@ pub fn newest_notices(notices: Vec<Notice>, most: usize) -> Vec<Notice> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClosedDashboard {
-    /// The settings say that there is none.
+    /// The settings switch it off.
     Settings,
     /// There was another one already.
     Duplicate,
 }
 
-/// What is noted in a dashboard.
+/// The record of a dashboard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DashboardRecord {
-    /// Counts what Capstan wrote: of two records the higher one is the later.
+    /// Counts Capstan's writes: of two records the higher one is the later.
     pub edition: u64,
     /// Digest of the text above it, as Capstan wrote it.
     pub text: String,
     /// The title that the settings wanted.
     pub title: String,
-    /// Whether the settings said in so many words that it is kept.
+    /// Whether the settings switch it on explicitly.
     pub asked_for: bool,
     /// Set where Capstan closed it.
     pub closed: Option<ClosedDashboard>,
     /// Whether Capstan is paused in the repository.
     pub pause: Option<Paused>,
-    /// What was decided about proposals that have no open pull request.
+    /// Decisions about proposals that have no open pull request.
     pub decisions: Vec<(ProposalId, Decisions)>,
-    /// How far releases are that move through campaigns.
+    /// Progress of releases that move through campaigns.
     pub campaigns: Vec<Note>,
-    /// What was answered, oldest first.
+    /// Answers, oldest first.
     pub notices: Vec<Notice>,
-    /// What Capstan wrote before, oldest first: ticks in it may be heard of late.
+    /// Earlier texts, oldest first: their ticks may arrive late.
     pub earlier: Vec<EarlierText>,
 }
 
@@ -109,7 +109,7 @@ struct Decided {
 }
 
 impl DashboardRecord {
-    /// As it is kept beside the issue: JSON.
+    /// The stored form beside the issue: JSON.
     pub fn to_json(&self, repository: u64) -> String {
         let decided = |(proposal, decisions): &(ProposalId, Decisions)| Decided {
             target: proposal.target.clone(),
@@ -132,7 +132,7 @@ impl DashboardRecord {
         serde_json::to_string(&payload).unwrap_or_default()
     }
 
-    /// Reads that; `None` where it is none, or another repository's.
+    /// Reads that; `None` where it is not valid, or another repository's.
     pub fn of_json(json: &str, repository: u64) -> Option<Self> {
         let payload: Payload = serde_json::from_str(json).ok()?;
         if payload.dashboard != repository {
@@ -156,7 +156,8 @@ impl DashboardRecord {
         })
     }
 
-    /// Reads the record of a body; `None` where it has none, somebody changed it, or it was made for another repository.
+    /// Reads the record of a body; `None` if there is none, somebody changed it, or it is for another
+    /// repository.
     pub fn read(body: &str, key: &BlockKey, repository: u64) -> Option<Self> {
         Self::of_json(unseal(body, key)?, repository)
     }
@@ -172,7 +173,7 @@ impl DashboardRecord {
         Self { text: digest(text), ..self }
     }
 
-    /// Whether it says the same, written or to be written.
+    /// Whether it says the same, written or not yet.
     pub fn says(&self, other: &Self) -> bool {
         Self { edition: 0, ..self.clone() } == Self { edition: 0, ..other.clone() }
     }
@@ -183,18 +184,18 @@ pub fn dashboard_above(body: &str) -> &str {
     strip(body)
 }
 
-/// What a body says, held against what Capstan wrote.
+/// A body, compared with what Capstan wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DashboardReading {
-    /// It is as Capstan wrote it.
+    /// It equals Capstan's text.
     AsWritten,
     /// These boxes were ticked, and nothing else is different.
     Ticked(Vec<Choice>),
-    /// Somebody wrote something else.
+    /// Somebody changed the text.
     Edited,
 }
 
-/// Reads the body of a dashboard of which Capstan noted that.
+/// Reads the body of a dashboard with that record.
 pub fn read_dashboard(
     body: &str,
     record: &DashboardRecord,

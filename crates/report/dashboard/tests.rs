@@ -37,7 +37,7 @@ fn on_hold() -> OnHold {
     OnHold { by: "ada".to_owned(), reason: None, until: None }
 }
 
-/// How each word is told, and what its box asks for.
+/// The heading of each state, and the command of its box.
 #[test]
 fn each_state_stands_below_its_heading_with_its_box() {
     let choice = |verb: &str| format!("- [ ] <!-- capstan {{\"do\":\"{verb}\",\"of\":\"gauss/peu01\"}} --> ");
@@ -139,7 +139,8 @@ fn conflicts_that_block_have_boxes_and_the_pause_has_one() {
     assert!(found.contains("\n- [ ] <!-- capstan {\"do\":\"resume\"} --> `resume`: "), "{found}");
 }
 
-/// Help, tables of rights and boxes come from one declaration: each box is a command of it, as somebody could write it.
+/// Help, tables of rights and boxes come from one declaration: each box is one of its commands, as a person
+/// would write it.
 #[test]
 fn every_box_is_a_command_of_the_one_declaration_and_shows_its_word() {
     let mut blocked = entry("gauss/peu01", Blocked, "Conflicts.");
@@ -184,7 +185,7 @@ fn an_issue_is_worth_its_noise_only_where_something_is_told() {
     assert!(worth(&[], &DashboardRecord { decisions, ..none }));
 }
 
-/// Names as long and as foreign as GitHub takes them, and more clusters than fit.
+/// The longest names that GitHub allows, with unusual characters, and more clusters than fit.
 #[test]
 fn a_body_keeps_githubs_limit_and_counts_what_it_left_out() {
     let states = [Proposed, Waiting, Blocked, Declined, Held];
@@ -206,7 +207,7 @@ fn a_body_keeps_githubs_limit_and_counts_what_it_left_out() {
     };
     let text = text(&entries, &record);
     let key = BlockKey::derive(b"secret").and(b"own");
-    // The text that it is written over takes its place once the rest is as it is.
+    // The overwritten text takes its place once the rest is done.
     let earlier = remembered_texts(record.earlier.clone(), full(u64::MAX));
     assert_eq!(earlier.len(), 20);
     let record = DashboardRecord { earlier, ..record }.with_text(&text);
@@ -220,7 +221,7 @@ fn a_body_keeps_githubs_limit_and_counts_what_it_left_out() {
     assert!(text.ends_with("until `resume`\n"), "{text}");
 }
 
-/// What is made of a body that somebody changed.
+/// How a body that somebody changed is read.
 #[test]
 fn ticks_are_heard_where_nothing_else_was_changed() {
     let key = BlockKey::derive(b"secret");
@@ -245,13 +246,13 @@ fn ticks_are_heard_where_nothing_else_was_changed() {
     );
     assert_eq!(read(&body.replace("- [ ]", "- [x]")), DashboardReading::Ticked(vec![upgrade, unskip, pause]));
     for edited in [
-        // Words that mean something else than what the box asks for.
+        // Words that differ from the box's command.
         ticked.replace("gauss/peu02", "gauss/peu09"),
         ticked.replace("\"do\":\"upgrade\"", "\"do\":\"skip\""),
         ticked.replace("### Waiting", "### Nothing"),
         format!("{ticked}\n- [x] <!-- capstan {{\"do\":\"pause\"}} --> more"),
         format!("- [x] <!-- capstan {{\"do\":\"pause\"}} --> more\n{body}"),
-        // Without what Capstan noted, or with what it noted earlier.
+        // Without Capstan's record, or with an earlier one.
         dashboard_above(&ticked).to_owned(),
         String::new(),
         DashboardRecord { edition: 2, ..record.clone() }.body(&told, &key, 7),
@@ -304,7 +305,7 @@ fn a_record_is_read_back_and_no_other_repositorys_is() {
     assert_eq!(DashboardRecord::read(&body, &key, 8), None);
     assert_eq!(DashboardRecord::read(&body.replace("Fleet", "Float"), &key, 7), None);
     assert_eq!(DashboardRecord::of_json(&record.to_json(7), 7), Some(record));
-    // Whatever a folder is called, its box can be read.
+    // A box can be read for any name of a folder.
     let told = text(
         &[Entry { proposal: values.clone(), ..entry("x/y", Waiting, "Why.") }],
         &DashboardRecord::default(),

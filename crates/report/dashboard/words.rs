@@ -15,19 +15,19 @@ use crate::pages::Refusal;
 use crate::standing::pause_in_words;
 use crate::state::ProposalState;
 
-/// How much is told of a reason, in characters.
+/// Characters shown of a reason.
 const LONGEST_REASON: usize = 300;
-/// So much of the page campaigns may take, in percent.
+/// Share of the page for campaigns, in percent.
 const CAMPAIGNS: usize = 30;
-/// Waves and skipped clusters of a campaign that are named.
+/// Waves and skipped clusters listed for each campaign.
 const WAVES: usize = 20;
 /// Conflicts of one cluster that have boxes.
 const CONFLICTS: usize = 5;
 /// Sources that have a row.
 const SOURCES: usize = 20;
-/// What headings, the record's frame and codes take besides, in bytes.
+/// Bytes of headings, the record's frame and codes.
 const FRAME: usize = 3_000;
-/// What the text that is written over takes of the record, once it is noted.
+/// Bytes that the overwritten text takes in the record.
 const EARLIER: usize = 2_000;
 
 /// A conflict that blocks an upgrade.
@@ -39,20 +39,20 @@ pub struct BlockingConflict {
     pub path: String,
 }
 
-/// How one proposal stands.
+/// The state of one proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Which.
     pub proposal: ProposalId,
     /// Its state.
     pub state: ProposalState,
-    /// Why, in sentences.
+    /// The reason, in sentences.
     pub why: String,
     /// The open pull request.
     pub pull: Option<u64>,
-    /// The source that the target is at, where that is known.
+    /// The target's current source, if it is known.
     pub at: Option<String>,
-    /// The source that there is for it.
+    /// The offered source.
     pub offered: Option<String>,
     /// Conflicts that block it and that people may settle.
     pub conflicts: Vec<BlockingConflict>,
@@ -60,22 +60,22 @@ pub struct Entry {
     pub hold: Option<OnHold>,
 }
 
-/// How a release stands that moves through a campaign.
+/// Progress of a release that moves through a campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CampaignStanding {
     /// The campaign's name.
     pub name: String,
     /// The release.
     pub release: String,
-    /// Why it stands still, as a sentence; `None` = it goes on.
+    /// Why it stopped, as a sentence; `None` = it continues.
     pub stopped: Option<String>,
-    /// Each wave, and how it stands in a few words.
+    /// Each wave, and its state in a few words.
     pub waves: Vec<(String, String)>,
-    /// Clusters that it goes on without.
+    /// Clusters that the campaign skips.
     pub skipped: Vec<String>,
 }
 
-/// What the dashboard tells.
+/// The content of the dashboard.
 #[derive(Debug, Clone, Copy)]
 pub struct Dashboard<'a> {
     /// What commands begin with.
@@ -84,13 +84,13 @@ pub struct Dashboard<'a> {
     pub entries: &'a [Entry],
     /// Releases that move through campaigns.
     pub campaigns: &'a [CampaignStanding],
-    /// The pause, and what was answered.
+    /// The pause, and the answers.
     pub record: &'a DashboardRecord,
-    /// Why nothing at all is planned, where that is so.
+    /// Why nothing at all is planned, if that is so.
     pub trouble: Option<&'a str>,
 }
 
-/// Where an entry is told.
+/// The part of the dashboard that shows an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     NeedsSomebody,
@@ -128,7 +128,7 @@ struct Section {
     heading: &'static str,
     /// What a tick there does; empty where there are no boxes.
     hint: &'static str,
-    /// So much of the page it may take, in percent.
+    /// Share of the page, in percent.
     share: usize,
 }
 
@@ -162,7 +162,7 @@ const SECTIONS: [Section; 7] = [
     },
 ];
 
-/// Whether there is anything to tell: where all clusters rest, nobody needs an issue that says so.
+/// Whether there is anything to show: where nothing is offered to any cluster, no issue is needed.
 pub fn is_worth_telling(dashboard: &Dashboard<'_>) -> bool {
     let told = |entry: &Entry| part(entry.state) != Part::Resting;
     let DashboardRecord { pause, decisions, notices, .. } = dashboard.record;
@@ -215,7 +215,7 @@ pub fn dashboard_text(dashboard: &Dashboard<'_>) -> String {
     page.finish() + &end
 }
 
-/// How a release stands in its campaign, with the box that stops it or has it go on.
+/// The progress of a release in its campaign, with the box that stops or resumes it.
 fn campaign(one: &CampaignStanding) -> String {
     let mut text = format!("- {} through campaign {}", code(&one.release, 100), code(&one.name, 100));
     match &one.stopped {
@@ -242,7 +242,7 @@ fn campaign(one: &CampaignStanding) -> String {
     };
     let given = format!("{order} of {}", one.name);
     let choice = Choice { verb: Verb::Campaign, given, proposal: None };
-    // What a comment could not say a box cannot either.
+    // A box can only ask for what a comment can.
     if choice.command().is_some() {
         text.push_str(&format!("  {}{words}\n", choice.to_box()));
     }
@@ -270,11 +270,11 @@ pub fn closed_dashboard(why: &str) -> String {
 fn row(entry: &Entry) -> String {
     let verb = box_of(entry);
     let lead = verb.map_or_else(|| "- ".to_owned(), |verb| Choice::about(verb, &entry.proposal).to_box());
-    // A link that leaves no mention behind where it leads.
+    // A link that leaves no mention at its target.
     let pull = entry.pull.map_or_else(String::new, |number| format!(" [#{number}](../pull/{number})"));
     let of_release = entry.proposal.kind == SourceKind::RELEASE;
     let to = match &entry.offered {
-        // The release that it has: other values, or other content.
+        // The target's own release: with other values, or other content.
         Some(to) if entry.at.as_ref() == Some(to) && of_release => {
             format!(" to {} as it is now", code(to, 100))
         }
@@ -283,7 +283,7 @@ fn row(entry: &Entry) -> String {
     };
     let of = if of_release { String::new() } else { format!(" ({})", entry.proposal.kind) };
     let how = if entry.state == ProposalState::Proposed {
-        // That it is open and what it offers stands there already.
+        // The line shows already that it is open and what it offers.
         String::new()
     } else {
         format!(", {}: {}", entry.state.as_str(), prose(&entry.why, LONGEST_REASON))
@@ -328,7 +328,7 @@ fn conflicts(entry: &Entry) -> String {
         let taken = format!("the {}'s value is taken", entry.proposal.kind);
         for (verb, whose) in [(Verb::Keep, "the cluster's value stays"), (Verb::Take, taken.as_str())] {
             let choice = Choice { verb, given: named.clone(), proposal: Some(entry.proposal.clone()) };
-            // What a comment could not say a box cannot either.
+            // A box can only ask for what a comment can.
             if choice.command().is_some() {
                 text.push_str(&format!(
                     "  {}`{}` {}: {whose}\n",
@@ -346,7 +346,7 @@ fn conflicts(entry: &Entry) -> String {
     text
 }
 
-/// How far each source that is offered has come.
+/// The progress of each offered source.
 fn campaigns(entries: &[Entry]) -> String {
     let mut sources: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for entry in entries {
@@ -361,7 +361,7 @@ fn campaigns(entries: &[Entry]) -> String {
             sources.entry(offered).or_default()[column] += 1;
         }
     }
-    // To those that have it nothing is offered.
+    // Targets that have it are not offered it.
     for entry in
         entries.iter().filter(|entry| entry.state == ProposalState::Current && entry.offered.is_none())
     {
@@ -384,7 +384,7 @@ fn campaigns(entries: &[Entry]) -> String {
     text
 }
 
-/// Those of which nothing is to be told but their number.
+/// Entries that are only counted.
 fn resting(entries: &[Entry]) -> String {
     let of = |state| entries.iter().filter(|entry| entry.state == state).count();
     let told: Vec<String> = [

@@ -1,4 +1,4 @@
-//! The checks of merges that waves want, by name.
+//! The checks on merges that waves require, by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,9 @@ use super::super::{Run, SyncError};
 use capstan_ports::{CheckState, CodeHostError, PullRequestState};
 
 impl Run<'_> {
-    /// Adds what the checks say of merges whose wave waits for nothing else. It is asked for up to the first that has
-    /// not passed, and not again once the wave was verified. Says whether one is waited for, of which no event tells.
+    /// Adds the results of checks on merges whose wave waits for nothing else. They are read up to the first
+    /// that has not passed, and no more once the wave is verified. Returns whether one is pending, for which
+    /// there is no event.
     pub(super) async fn add_checks(
         self,
         planned: Planned<'_>,
@@ -53,7 +54,7 @@ impl Run<'_> {
             };
             waits |= match all_passed {
                 Ok(all_passed) => !all_passed,
-                // Then they have not passed yet; the other waves and everybody else go on.
+                // Then they have not passed yet; the other waves and everything else continue.
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, campaign = settings.name, wave = wave.name, error = %error, "checks of merges cannot be read");
                     true
@@ -64,7 +65,7 @@ impl Run<'_> {
         Ok(waits)
     }
 
-    /// Notes what the checks of these say, up to the first that has not passed; whether all have.
+    /// Records the results of these, up to the first that has not passed; returns whether all have.
     async fn ask_checks<'m>(
         self,
         names: &BTreeSet<String>,
@@ -77,7 +78,7 @@ impl Run<'_> {
                 Some(number) => self.merge_commit(*number).await?,
                 None => None,
             };
-            // What was not merged through a pull request of Capstan's is judged as the branch is now.
+            // A change that no pull request of Capstan's merged is judged at the tip of the branch.
             let commit = commit.unwrap_or_else(|| self.facts.base.commit.clone());
             for name in names {
                 let verdict = match self.ports.host.verdict(self.repository, &commit, name).await? {
@@ -94,7 +95,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// The pull requests that brought what these have, as far as they were Capstan's.
+    /// The pull requests that brought these changes, if they were Capstan's.
     pub(super) async fn merges_of(
         self,
         planned: Planned<'_>,

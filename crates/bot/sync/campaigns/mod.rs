@@ -1,13 +1,13 @@
-//! Campaigns: facts of every cluster that a release concerns are gathered, the heart decides
-//! ([`capstan_campaign::decision`]), and who may not begin yet waits.
+//! Campaigns: gathers the facts of every cluster that a release concerns, the heart decides
+//! ([`capstan_campaign::decision`]), and clusters that may not begin yet wait.
 //!
-//! *Expected flow.* What was decided about each pull request is known. Those that would be opened are held against the
-//! campaign of the release that they offer; one that is open is never closed for it, and follows a newer release. What
-//! is found out (since when waves are well, that it was stopped) goes into the folded block of the dashboard issue.
+//! *Expected flow.* Each pull request has its decision. New ones are compared with the campaign of their
+//! release. An open one is never closed because of it, and follows a newer release. Results (since when waves
+//! are healthy, that it was stopped) are recorded in the folded block of the dashboard issue.
 //!
-//! *Guarantees.* Everything else is read anew from Git, GitHub and the reconcilers' reports, so a lost database changes
-//! no decision. Where the dashboard cannot be written nothing new is opened. A person's `upgrade` passes waves and
-//! windows, as it passes the other limits, but not a campaign that stands still.
+//! *Guarantees.* Everything else is read again from Git, GitHub and the reconcilers' reports, so that a lost
+//! database changes no decision. While the dashboard cannot be written nothing new is opened. A person's
+//! `upgrade` passes waves and windows, like the other limits, but not a stopped campaign.
 
 mod checks;
 mod webhooks;
@@ -33,11 +33,12 @@ use jiff::SignedDuration;
 use self::webhooks::Known;
 use super::{OpenFleet, Run, SyncError};
 
-/// How often something is looked at of which no event tells.
+/// How often something without events is looked at.
 const POLL: SignedDuration = SignedDuration::from_mins(5);
 
 impl Run<'_> {
-    /// Says in the audit trail and on the commits of releases which campaigns stand still, once; and that they go on.
+    /// Says in the audit trail and on the commits of releases which campaigns stopped, once; and that they
+    /// continue.
     pub(super) async fn tell_campaigns(self, campaigns: &Campaigns) -> Result<(), SyncError> {
         for (note, stop) in &campaigns.stopped {
             tracing::warn!(repository = %self.repository.name, campaign = note.campaign, release = note.release, why = stop.why, "campaign-stopped");
@@ -45,7 +46,7 @@ impl Run<'_> {
         self.performer.perform_all(told(campaigns, self.repository.id)).await
     }
 
-    /// What waves tell clusters apart by beside their folders, where any do.
+    /// What selectors of waves need besides folders, if there are such selectors.
     pub(super) async fn candidates(
         self,
         fleet: Box<dyn OpenFleet>,
@@ -57,7 +58,8 @@ impl Run<'_> {
         self.told_apart(fleet, settings).await
     }
 
-    /// Holds what was decided about pull requests against the campaigns. `held` are those that wait for something else.
+    /// Applies the campaigns to the decisions about pull requests. `held` are those that wait for something
+    /// else.
     pub(super) async fn obey_campaigns(
         self,
         planned: Planned<'_>,
@@ -109,7 +111,7 @@ impl Run<'_> {
         }
         let (ids, mut members): (Vec<ProposalId>, Vec<Member>) = members.into_iter().unzip();
         let polls = self.add_checks(planned, settings, &before, (&ids, &mut members)).await?;
-        // Last: what was just seen to be so, a check that has passed, must not lie ahead of it.
+        // Last: a fact that was just seen, such as a passed check, must not be later than this time.
         let now = self.ports.clock.now();
         let urgent = is_urgent(planned, &moving.release);
         let known = Known { ids: &ids, members: &members, besides: &besides, urgent, now };
@@ -138,8 +140,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Of these clusters those that are something else now than in the commit that the newest report on them is about, or
-    /// of which nobody can tell. Reports on one commit are looked at together.
+    /// Of these clusters, those whose inputs differ from the commit of their newest report, or are unknown.
+    /// Reports on one commit are examined together.
     async fn speak_of_older(
         self,
         reported: &BTreeMap<CommitId, Scopes>,
@@ -150,7 +152,7 @@ impl Run<'_> {
                 Ok(Some(reported)) => {
                     stale.extend(self.touched(&reported.tree, &self.facts.base.tree, scopes).await?);
                 }
-                // Nobody can tell: it is not done then.
+                // Unknown: it does not count as done.
                 Ok(None) => stale.extend(scopes.keys().filter_map(Target::id).cloned()),
                 Err(error) if error.is_of_one() => {
                     tracing::warn!(repository = %self.repository.name, commit = %commit, error = %error, "the commit of a report cannot be read");

@@ -1,4 +1,4 @@
-//! Webhooks that say whether a wave is well: the question of one wave put, and its answer heard.
+//! Webhooks that say whether a wave is healthy: sends the question of one wave, and reads its answer.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::super::{OpenFleet, Run, SyncError};
 use super::POLL;
 use crate::wave_webhooks::{AskedCluster, Heard, Question, Wave, refused};
 
-/// A job that waits for an answer is woken by it; should that be lost, it looks for itself.
+/// A job that waits for an answer is queued by it; if that is lost, the job looks by itself.
 const LOST: SignedDuration = SignedDuration::from_mins(2);
 
 /// What is known of the clusters of a campaign.
@@ -33,7 +33,7 @@ pub(super) struct Known<'a> {
 }
 
 impl Run<'_> {
-    /// Decides, with the word of webhooks that are to be asked; what is noted then, and when a webhook is asked again.
+    /// Decides, with the answers of webhooks; returns the new record, and when a webhook is asked again.
     pub(super) async fn decide(
         self,
         planned: Planned<'_>,
@@ -43,7 +43,7 @@ impl Run<'_> {
         let settings = moving.settings;
         let Known { members, besides, urgent, now, .. } = known;
         let mut memory = moving.note.memory.clone();
-        // Each answer leads to a further wave at most.
+        // Each answer leads to one further wave at most.
         for _ in 0..=settings.waves.len() {
             let facts = Facts { members, memory: &memory, besides, silence: None, urgent, now };
             let decision = decide(settings, &facts);
@@ -71,7 +71,7 @@ impl Run<'_> {
         Ok((decision, after, Some(now + POLL)))
     }
 
-    /// What the webhook of a wave says; where it is time to, it is asked.
+    /// The answer of a wave's webhook; asks it if it is due.
     async fn hear_webhook(
         self,
         planned: Planned<'_>,
@@ -160,7 +160,7 @@ impl Run<'_> {
         })
     }
 
-    /// What of the campaigns under new settings cannot be meant, as far as it could be under the old ones.
+    /// Problems of campaigns under new settings, except those that the old ones have too.
     pub(in super::super) async fn judge_campaigns(
         self,
         tree: &dyn Tree,
@@ -196,7 +196,7 @@ impl Run<'_> {
     }
 }
 
-/// When a run looks again that waits for an answer.
+/// When a run looks again for an answer.
 fn woken(heard: Heard, now: Timestamp) -> Heard {
     match heard {
         Heard::Silent { why, again: None } => Heard::Silent { why, again: Some(now + LOST) },

@@ -1,5 +1,5 @@
-//! Errors that pass where exactly that is changed for which they were to pass: the machines that a cluster takes along
-//! whose destruction somebody asked for, and in a merge group what somebody overrode in a proposal that it holds.
+//! Errors that are exempt for one exact change: the machines of a cluster whose destruction a person asked
+//! for, and in a merge group the overrides of its proposals.
 
 use capstan_bot_core::checks::{Subject, override_exemption, retirement_exemption};
 use capstan_bot_core::proposals::{Exemption, Outcome};
@@ -9,7 +9,7 @@ use super::judging::Comparisons;
 use capstan_ports::PullRequest;
 
 impl Run<'_> {
-    /// What passes in one of these heads.
+    /// The exemptions of one of these heads.
     pub(super) async fn exemptions(
         &self,
         subject: &Subject,
@@ -23,8 +23,8 @@ impl Run<'_> {
                 found.extend(self.exemption_of_retirement(pull).await?);
             }
         }
-        // What was overridden in a proposal passes there whoever else has edited it; in a merge group and above it in a
-        // stack, with just that.
+        // An override of a proposal counts in the proposal itself whoever else has edited it; in a merge
+        // group and above it in a stack, only for exactly its change.
         if subject.pull.is_none() || !subject.below().is_empty() {
             let is_in =
                 |pull: &&PullRequest| subject.pull.is_none() || subject.below().contains(&pull.number);
@@ -44,7 +44,7 @@ impl Run<'_> {
         Ok(found)
     }
 
-    /// Nobody but Capstan opens one in its name, and it does so for who may destroy the cluster.
+    /// Only Capstan opens one in its name, and it does so for people who may destroy the cluster.
     async fn exemption_of_retirement(&self, pull: &PullRequest) -> Result<Option<Exemption>, SyncError> {
         let Some(exemption) = retirement_exemption(&self.facts.names, pull) else { return Ok(None) };
         Ok((pull.author == self.ports.host.bot_login().await?).then_some(exemption))

@@ -1,7 +1,7 @@
 //! What a pull request does to clusters through the inventory, schemas and templates.
 //!
-//! *Bounded*: so many clusters are planned, the others are counted. Clusters of which nothing else is said are neither
-//! planned nor rendered.
+//! *Bounded*: a fixed number of clusters is planned, the others are counted. Clusters that do not change are
+//! neither planned nor rendered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use super::super::{Planner, PlannerFailed, Run, SyncError};
 use super::Judging;
 use capstan_fleet::planner::OpenFailed;
 
-/// So many clusters are planned to see what becomes of them.
+/// Clusters planned to see their changes.
 const MOST_PLANNED: usize = 1_000;
-/// So many upgrades are shown.
+/// Upgrades that are shown.
 const MOST_SHOWN: usize = 3;
 
-/// What is to be said of the inventory: whom a change concerns, what becomes of them, and whether it reaches too far.
+/// The report on the inventory: which clusters a change affects, how, and whether it affects too many.
 type OfInventory = (InventoryChange, InventoryOutlook, Option<Finding>);
 
-/// A change of the inventory with the plans of those that it concerns.
+/// A change of the inventory with the plans of the clusters that it affects.
 pub(in super::super) struct InventoryPlans {
     pub(in super::super) change: InventoryChange,
     pub(in super::super) before: BTreeMap<ClusterId, PlansOfCluster>,
@@ -34,7 +34,7 @@ pub(in super::super) struct InventoryPlans {
 }
 
 impl Run<'_> {
-    /// Whom a change may concern; `None` where it changes nothing of the inventory.
+    /// The clusters that a change may affect; `None` where the inventory does not change.
     pub(super) async fn inventory_change(
         &self,
         before: &Arc<dyn Tree>,
@@ -50,8 +50,8 @@ impl Run<'_> {
         Ok(self.ask_planner(ask).await??)
     }
 
-    /// Whom a change concerns, and their plans before and after it. The inner error is why these cannot be seen, as a
-    /// sentence.
+    /// The clusters that a change affects, and their plans before and after it. The inner error is why these
+    /// cannot be known, as a sentence.
     pub(in super::super) async fn inventory_plans(
         &self,
         comparison: &Comparison,
@@ -69,7 +69,8 @@ impl Run<'_> {
         }))
     }
 
-    /// What becomes of the clusters that a change concerns. The inner error is why that cannot be seen, as a sentence.
+    /// The changes of the clusters that a change affects. The inner error is why they cannot be known, as a
+    /// sentence.
     pub(super) async fn inventory_outlook(
         &self,
         comparison: &Comparison,

@@ -1,4 +1,4 @@
-//! What one head changes, and what is to be said of it.
+//! What one head changes, and the report on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,15 +33,15 @@ use capstan_ports::{PullRequest, Snapshot};
 
 /// How often GitHub is asked for a test merge before the job is put off.
 const POLLS: u32 = 4;
-/// So many clusters are named in a trace.
+/// Clusters named in a trace.
 const TRACED: usize = 20;
 const POLL_EVERY: Duration = Duration::from_millis(300);
 
-/// The comparison that was made last: several questions about one head ask GitHub once.
+/// The last comparison: several questions about one head ask GitHub once.
 #[derive(Default)]
 pub(in super::super) struct Comparisons(Option<Compared>);
 
-/// A comparison, and the pull request and head that it is of.
+/// A comparison, with its pull request and head.
 struct Compared {
     number: u64,
     base_branch: String,
@@ -58,7 +58,7 @@ impl Comparisons {
     }
 }
 
-/// What of two snapshots is judged, under each of the settings that count.
+/// Judges two snapshots, under each of the settings that count.
 type Judge =
     dyn Fn(&dyn Planner, &Arc<Supplies>) -> Result<Vec<Vec<JudgedCluster>>, PlannerFailed> + Send + Sync;
 
@@ -75,7 +75,7 @@ impl Run<'_> {
         let base = self.base_of(pull).await?;
         let head = self.required_snapshot(&pull.head).await?;
         let settings_blob = |tree: &dyn Tree| settings_file(tree).map(|entry| entry.blob.clone());
-        // What the head changes against the tip is more than what a merge would change, never less.
+        // The head's changes against the tip include those of a merge, and may be more.
         let there = self.scopes_with(scopes, &head, settings).await?;
         let same_settings = settings_blob(&*base.tree) == settings_blob(&*head.tree);
         if same_settings
@@ -92,9 +92,9 @@ impl Run<'_> {
         Ok(Some(self.judge_comparison(pull, comparison, judging, remarks, preflights).await?))
     }
 
-    /// The clusters that a merge of a head would change, those that it adds included, and what they would be
-    /// then. What the default branch changed since the head was made is not the head's doing. `None` while
-    /// GitHub computes its test merge.
+    /// The clusters that a merge of a head would change, including those that it adds, and their inputs after
+    /// it. Changes of the default branch since the head was made do not count. `None` while GitHub computes
+    /// its test merge.
     pub(in super::super) async fn touched_by_merge_of(
         &self,
         pull: &Subject,
@@ -200,7 +200,7 @@ impl Run<'_> {
         Ok(with_buttons(check(&judged), remarks))
     }
 
-    /// Judges, and again once the components are known that judging lacked, or it is known why they are not.
+    /// Judges, and judges again once the missing components are known, or it is known why they are not.
     async fn judge_supplied(&self, judge: Arc<Judge>) -> Result<Vec<Vec<JudgedCluster>>, SyncError> {
         let ask = async |supplies: Arc<Supplies>| -> Result<Vec<Vec<JudgedCluster>>, SyncError> {
             let judge = Arc::clone(&judge);
@@ -224,8 +224,8 @@ impl Run<'_> {
         }
     }
 
-    /// What a merge of a pull request would change. The outer `None`: GitHub is still computing its test merge; the
-    /// inner one: it conflicts with its base.
+    /// What a merge of a pull request would change. The outer `None`: GitHub is still computing its test
+    /// merge; the inner one: it conflicts with its base.
     pub(in super::super) async fn result_of(
         &self,
         pull: &PullRequest,
@@ -239,8 +239,8 @@ impl Run<'_> {
         }))
     }
 
-    /// What these files are in the head, where they are something else in what was judged: what the base branch
-    /// brings moves lines.
+    /// These files of the head, where they differ from the judged ones: changes of the base branch move
+    /// lines.
     async fn head_files(
         &self,
         pull: &Subject,
@@ -257,7 +257,7 @@ impl Run<'_> {
         Ok(tokio::task::spawn_blocking(compare).await?)
     }
 
-    /// The releases that differ, and what the rules say of releases.
+    /// The releases that differ, and what the rules find in releases.
     async fn judge_releases(
         &self,
         before: &Arc<dyn Tree>,
@@ -270,7 +270,7 @@ impl Run<'_> {
         Ok(self.ask_planner(judge).await??)
     }
 
-    /// The clusters that use a ClusterClass from elsewhere which the second snapshot changes.
+    /// The clusters that use a ClusterClass of another folder that the second snapshot changes.
     async fn touched_through_classes(
         &self,
         before: &Arc<dyn Tree>,
@@ -282,8 +282,8 @@ impl Run<'_> {
         Ok(self.ask_planner(touched).await??)
     }
 
-    /// What a merge would change: the head itself where it stands on the tip of its base, else GitHub's
-    /// own test merge; in a conflict the head alone. `None` while GitHub computes.
+    /// What a merge would change: the head itself where it is based on the tip of its base, else GitHub's own
+    /// test merge; in a conflict the head alone. `None` while GitHub computes.
     pub(in super::super) async fn comparison(
         &self,
         pull: &Subject,
@@ -311,8 +311,8 @@ impl Run<'_> {
         Ok(found)
     }
 
-    /// All that a head brings onto the default branch. GitHub's test merge is one with the branch below, so there is none
-    /// where the head does not stand on the default branch's tip.
+    /// All changes of a head for the default branch. GitHub's test merge is with the branch below, so there
+    /// is none where the head is not based on the default branch's tip.
     async fn compare_prefix(
         &self,
         pull: &Subject,
@@ -341,7 +341,7 @@ impl Run<'_> {
                 tokio::time::sleep(POLL_EVERY).await;
             }
             let now = self.ports.host.pull_request(self.repository, number).await?;
-            // Another head's merge must never be taken for this one's.
+            // Another head's merge must never be used for this one.
             if now.head != pull.head {
                 return Ok(None);
             }
@@ -351,7 +351,7 @@ impl Run<'_> {
                     if !merged.parents.contains(&pull.head) {
                         continue;
                     }
-                    // A test merge is of the base as it was: each is compared with its own.
+                    // A test merge uses the base of its time: each is compared with its own.
                     let before = match merged.parents.first() {
                         Some(parent) if *parent != base.commit => self.required_snapshot(parent).await?,
                         _ => base,
@@ -372,7 +372,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// The tip of the branch that a pull request aims at.
+    /// The tip of the base branch of a pull request.
     pub(super) async fn base_of(&self, pull: &Subject) -> Result<Snapshot, SyncError> {
         if pull.base_tip == self.facts.base.commit {
             return Ok(self.facts.base.clone());
@@ -381,7 +381,7 @@ impl Run<'_> {
     }
 }
 
-/// The upgrades that a proposal carries, and what people made of them on its branch.
+/// The upgrades of a proposal, and people's changes of them on its branch.
 async fn carried(comparison: &Comparison, remarks: &Remarks) -> Result<Carried, SyncError> {
     let upgrades: Vec<Arc<Upgrade>> = remarks.upgrades.values().cloned().collect();
     if !remarks.is_edited {

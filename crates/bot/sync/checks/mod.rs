@@ -1,8 +1,8 @@
-//! The check `capstan` on every open pull request, whoever opened it, and on what a merge queue tries.
+//! The check `capstan` on every open pull request, by anybody, and on the commits of a merge queue.
 //!
-//! A report is keyed twice: by what it was made from (base tip, head, remarks), so that nothing is
-//! computed again where nothing moved, and by what it says (its `external_id`), so that nothing is sent
-//! again where nothing new is to be said, also when the database was lost.
+//! A report has two keys: its inputs (base tip, head, remarks), so that nothing is computed again while
+//! nothing changed; and its content (its `external_id`), so that it is not sent again while it is the same,
+//! even after the database was lost.
 
 mod exemptions;
 mod inventory;
@@ -34,22 +34,22 @@ pub use self::telling::{SetUp, tell_failure};
 use super::{Ending, NotOpened, Run, SyncError};
 use capstan_ports::{MirrorError, PullRequest};
 
-/// What heads are judged by.
+/// What heads are judged with.
 #[derive(Clone, Copy)]
 pub(super) struct Judging<'a> {
     pub(super) settings: &'a RepositorySettings,
     /// The targets of the base branch.
     pub(super) scopes: &'a Scopes,
     pub(super) reporters: &'a Reporters,
-    /// The plans at the tip of the default branch, where they are made.
+    /// The plans at the tip of the default branch, if there are any.
     pub(super) plans: Option<&'a Plans>,
 }
 
-/// What came of checking a head.
+/// The result of checking a head.
 enum Checked {
-    /// All that there is to be said stands there.
+    /// The whole report is on GitHub.
     Reported,
-    /// There will be more to say soon: GitHub is still computing, or a live cluster was asked.
+    /// There will be more soon: GitHub is still computing, or a live cluster was asked.
     NotYet,
 }
 
@@ -78,7 +78,7 @@ impl Run<'_> {
         Ok(ending)
     }
 
-    /// Fetches together what was written since the run began.
+    /// Fetches the new heads since the run began in one call.
     async fn bring_new_heads(self, subjects: &[Vec<Subject>]) {
         let known: BTreeSet<&CommitId> = self.facts.open.iter().map(|pull| &pull.head).collect();
         let heads = subjects.iter().filter_map(|of_head| of_head.first()).filter(|one| one.pull.is_some());
@@ -103,8 +103,8 @@ impl Run<'_> {
         Ok(ending)
     }
 
-    /// What goes wrong with one head alone is not its neighbours' trouble, nor that of commands: the run
-    /// goes on, and tells it at its end; where its pull request has gone meanwhile, it is looked at again.
+    /// An error of one head affects neither the others nor commands: the run continues, and reports it at its
+    /// end. If its pull request is gone, it is looked at again.
     async fn alone(
         self,
         subjects: &[Subject],
@@ -128,7 +128,7 @@ impl Run<'_> {
         Ok(ending)
     }
 
-    /// Whether the pull request of one of these has gone. Where GitHub does not tell, the first failure counts.
+    /// Whether the pull request of one of these is gone. If GitHub does not answer, the first failure counts.
     async fn is_any_gone(&self, subjects: &[Subject]) -> bool {
         for number in subjects.iter().filter_map(|subject| subject.pull) {
             if self.performer.is_gone(number).await.unwrap_or(false) {
@@ -138,8 +138,8 @@ impl Run<'_> {
         false
     }
 
-    /// Reports on one commit the gravest of what is to be said of it: a second pull request of the same
-    /// head, to a branch where it changes nothing, must not take a failure back.
+    /// Reports on one commit the gravest of its results: a second pull request of the same head, to a branch
+    /// where it changes nothing, must not remove a failure.
     async fn check_head(
         self,
         subjects: &[Subject],
@@ -156,7 +156,7 @@ impl Run<'_> {
             remarks.exemptions = self.exemptions(subject, open, outcome, seen).await?;
         }
         let inputs = |live: &str| inputs_of(subjects, &of_pull, live);
-        // Where nothing moved, GitHub is not even asked for its test merge.
+        // If nothing changed, GitHub is not even asked for its test merge.
         if let Some(live) = self.live_inputs(judging.reporters, &first.head).await?
             && self.is_reported(first, &inputs(&live)).await?
         {
@@ -177,7 +177,7 @@ impl Run<'_> {
             Err(error) => return Err(error),
         };
         let checked = if preflights.look_again() { Checked::NotYet } else { Checked::Reported };
-        // An answer that came since they were read is in no report yet: what is said now does not stand for it.
+        // An answer that came since they were read is in no report yet: this report does not include it.
         let live = match checked {
             Checked::Reported => self.live_inputs(judging.reporters, &first.head).await?,
             Checked::NotYet => None,
@@ -200,7 +200,7 @@ impl Run<'_> {
         for (subject, remarks) in subjects.iter().zip(&of_pull) {
             let judged = self.judge_as_its_base_says(subject, judging, (remarks, &preflights), seen).await;
             let report = match judged {
-                // The same commit is judged as what comes onto the default branch, too: nothing is left to be gated.
+                // The same commit is judged for the default branch, too: no gate is left.
                 Ok(Some(report)) if is_judged_for_default => report,
                 Ok(Some(report)) => self.weigh(subject, report, Some(judging), seen).await?,
                 Ok(None) => return Ok(Checked::NotYet),
@@ -212,7 +212,7 @@ impl Run<'_> {
                 gravest = Some(report);
             }
         }
-        // What was judged without components that are wanted is judged again at the next look.
+        // A judgement that lacks components is repeated at the next look.
         let inputs = match self.components.take_lacking() {
             true => Fingerprint::of("without-components").field("inputs", &inputs).finish(),
             false => inputs,
@@ -260,7 +260,7 @@ impl Run<'_> {
         let comparison = match self.comparison(subject, seen).await {
             Ok(Some(comparison)) => comparison,
             Ok(None) => return Ok(None),
-            // It has from the base branch what nobody can read.
+            // It contains what cannot be read on the base branch.
             Err(SyncError::Mirror(MirrorError::TooLarge { .. })) if self.facts.beyond_limits.is_some() => {
                 return Ok(Some(check_without_settings(problem)));
             }
@@ -285,8 +285,7 @@ impl Run<'_> {
         subject.base_branch == self.repository.default_branch
     }
 
-    /// Judges a head under the settings of the branch that it is to change; `None` while GitHub computes its test
-    /// merge.
+    /// Judges a head under the settings of its base branch; `None` while GitHub computes its test merge.
     async fn judge_as_its_base_says(
         self,
         subject: &Subject,
@@ -300,8 +299,8 @@ impl Run<'_> {
         }
     }
 
-    /// Takes into account by which way a head comes onto the default branch: what touches no cluster may take any, and
-    /// the commits of one that is for another branch might be brought there, too.
+    /// Takes into account by which way a head reaches the default branch. A head that touches no cluster may
+    /// take any; the commits of one for another branch could reach it, too.
     async fn weigh(
         self,
         subject: &Subject,
@@ -326,7 +325,7 @@ impl Run<'_> {
         Ok(gated(report, &gate))
     }
 
-    /// Whether a head that is for another branch has anything of clusters that the default branch has not.
+    /// Whether a head for another branch changes clusters that the default branch does not.
     async fn would_touch(
         self,
         subject: &Subject,
@@ -346,8 +345,8 @@ impl Run<'_> {
         Ok(self.judge(&prefix, judging, (&Remarks::default(), &[]), seen).await? != Some(untouched()))
     }
 
-    /// The same of a head that is to change another branch than the default one, which no reconciler applies: where
-    /// that branch has no settings, the defaults count, as on the command line.
+    /// The same for a head whose base is not the default branch, which no reconciler applies: if that branch
+    /// has no settings, the defaults count, as on the command line.
     async fn judge_under_its_own_base(
         self,
         subject: &Subject,
@@ -368,12 +367,12 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a head has the report that is made from such inputs.
+    /// Whether a head has the report of these inputs.
     async fn is_reported(&self, pull: &Subject, inputs: &str) -> Result<bool, SyncError> {
         if self.hints.heads.iter().any(|head| head == pull.head.as_str()) {
             return Ok(false);
         }
-        // GitHub does not take it: nothing new is to be said.
+        // GitHub refuses it: there is nothing new to report.
         if self.performer.refusal(&Write::check(pull.head.as_str(), inputs)).is_some() {
             return Ok(true);
         }
@@ -387,7 +386,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Reports anew on the heads whose buttons were pressed: what came of it is known by now.
+    /// Reports again on the heads whose buttons were pressed: the result is known by now.
     pub(super) async fn report_pressed(
         self,
         judging: Judging<'_>,
@@ -410,14 +409,14 @@ impl Run<'_> {
         Ok(ending)
     }
 
-    /// What the check on a head concludes, as it was reported last.
+    /// The conclusion of the check on a head, as it was last reported.
     pub(super) async fn check_verdict(&self, head: &CommitId) -> Result<CheckVerdict, SyncError> {
         let record = self.ports.records.check(self.repository.id, head, CHECK).await?;
         Ok(verdict_of(record))
     }
 }
 
-/// What another try would not mend, and is this head's alone.
+/// An error that a repetition would not solve, and that is this head's alone.
 const fn is_own_failure(error: &SyncError) -> bool {
     matches!(error, SyncError::Planning(_)) || error.is_lasting()
 }

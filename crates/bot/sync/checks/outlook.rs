@@ -1,7 +1,7 @@
-//! What would be offered after a merge: of a pull request that changes releases, or the settings.
+//! What would be offered after a merge: for a pull request that changes releases, or the settings.
 //!
-//! *Bounded*: so many clusters are planned, the others are counted; what cannot be planned at all is a note in the
-//! check, and never keeps it from a conclusion.
+//! *Bounded*: a fixed number of clusters is planned, the others are counted. If nothing can be planned, that
+//! is a note in the check, and never prevents a conclusion.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use super::super::{PlannerFailed, Run, SyncError};
 use super::Judging;
 use capstan_fleet::planner::OpenFailed;
 
-/// So many clusters are planned to see what would be offered to them.
+/// Clusters planned to see their offers.
 const MOST_LOOKED_AT: usize = 200;
-/// So many upgrades are shown.
+/// Upgrades that are shown.
 const MOST_SHOWN: usize = 3;
 
 /// The plans of some clusters, or why there are none, as a sentence.
 type PlansOf = Result<BTreeMap<ClusterId, Result<Arc<Upgrade>, String>>, String>;
 
 impl Run<'_> {
-    /// Which clusters changed releases would be offered to, under the settings of the base branch. The inner error is
-    /// why that cannot be seen, as a sentence.
+    /// Which clusters changed releases would be offered to, under the settings of the base branch. The inner
+    /// error is why that cannot be known, as a sentence.
     pub(super) async fn release_outlook(
         &self,
         comparison: &Comparison,
@@ -68,8 +68,8 @@ impl Run<'_> {
         }))
     }
 
-    /// What would be otherwise under new settings: the clusters themselves, who applies them, and what is offered. The
-    /// inner error is why that cannot be seen, as a sentence.
+    /// What new settings would change: the clusters themselves, who applies them, and what they are offered.
+    /// The inner error is why that cannot be known, as a sentence.
     pub(super) async fn settings_outlook(
         &self,
         comparison: &Comparison,
@@ -154,7 +154,7 @@ impl Run<'_> {
     }
 }
 
-/// Those of the clusters that are looked at.
+/// The clusters that are examined.
 fn look_at(
     clusters: &BTreeSet<ClusterId>,
     judging: Judging<'_>,

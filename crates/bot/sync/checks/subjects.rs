@@ -1,4 +1,4 @@
-//! Which commits await a check: heads of pull requests, and what a merge queue tries.
+//! Which commits need a check: heads of pull requests, and the commits of a merge queue.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use super::super::{Run, SyncError};
 use capstan_ports::PullRequest;
 
 impl Run<'_> {
-    /// A pull request as something that awaits a check.
+    /// A pull request as the subject of a check.
     pub(in super::super) async fn subject(&self, pull: &PullRequest) -> Result<Subject, SyncError> {
         let mut tips = BTreeMap::new();
         self.subject_of(pull, &mut tips).await
     }
 
-    /// By which way a pull request comes onto the default branch: GitHub is asked where it tells of a stack.
+    /// The way by which a pull request reaches the default branch: GitHub is asked if it reports a stack.
     pub(in super::super) async fn way_of(&self, pull: &PullRequest) -> Result<Way, SyncError> {
         let stack = match &pull.stack {
             None => None,
@@ -48,7 +48,7 @@ impl Run<'_> {
             None => {
                 let tip = match self.ports.host.branch(self.repository, branch).await {
                     Ok(tip) => tip.unwrap_or_else(|| pull.base.clone()),
-                    // What is wrong with one branch is not the other pull requests' trouble.
+                    // A problem with one branch does not affect the other pull requests.
                     Err(error) if error.is_refusal() => pull.base.clone(),
                     Err(error) => return Err(error.into()),
                 };
@@ -59,8 +59,8 @@ impl Run<'_> {
         Ok(subject_of(pull, way, (branch, base_tip)))
     }
 
-    /// What awaits a check, by head: GitHub shows one check for a commit, however many pull requests
-    /// have it as their head.
+    /// What needs a check, by head: GitHub shows one check for a commit, for all pull requests with that
+    /// head.
     pub(super) async fn subjects(self, open: &[PullRequest]) -> Result<Vec<Vec<Subject>>, SyncError> {
         let mut tips = BTreeMap::new();
         let mut subjects = Vec::with_capacity(open.len());
@@ -70,7 +70,7 @@ impl Run<'_> {
         subjects.sort_by_key(|subject| subject.pull);
         for group in self.facts.merge_groups.iter().flatten() {
             let Some(base_branch) = base_of_group(group) else { continue };
-            // What a queue of another branch tries stands on that one's tip, or on another group.
+            // Commits of another branch's queue are based on its tip, or on another group.
             let default = &self.facts.base.commit;
             let base_tip = match tips.get(base_branch) {
                 Some(known) => known.clone(),

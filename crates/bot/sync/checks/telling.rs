@@ -1,7 +1,7 @@
-//! Capstan's own failure is told on the heads that have no check of it yet: whoever requires the check never waits for
-//! nothing.
+//! Reports Capstan's own failure on the heads that have no check of it yet, so that a required check is never
+//! missing.
 //!
-//! A head whose check has a conclusion keeps that: it is what is known of it, until somebody can look again.
+//! A check with a conclusion stays: it is the last known result, until Capstan can look again.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ use super::super::{Ports, Run, SyncError};
 use crate::performing::NOTHING_REFUSED;
 use capstan_ports::{CodeHostError, MirrorError, Repository};
 
-/// So many heads are told at a time: each costs three calls at most.
+/// Heads reported on at a time: each costs three calls at most.
 const MOST_TOLD: usize = 50;
 
 impl Run<'_> {
-    /// Reports what was made from such inputs; until then, where something took too long of it.
+    /// Writes the report of these inputs; until a repetition, where something took too long.
     pub(super) async fn report(
         &self,
         pull: &Subject,
@@ -33,8 +33,8 @@ impl Run<'_> {
         self.performer.perform(Effect::Check(Box::new(check))).await.map(drop)
     }
 
-    /// Tells on a head that it could not be judged, where nothing was said there yet. That this fails too is no more
-    /// than a line in the log: the head is looked at again.
+    /// Reports on a head that it could not be judged, if it has no report yet. If this fails too, it is only
+    /// logged: the head is looked at again.
     pub(super) async fn tell_first(&self, subjects: &[Subject], error: &SyncError) {
         let Some(first) = subjects.first().filter(|_| is_told(error)) else { return };
         let told = async {
@@ -48,7 +48,7 @@ impl Run<'_> {
         }
     }
 
-    /// What is reported of a head that Capstan could not judge.
+    /// The report on a head that Capstan could not judge.
     pub(super) fn own_failure(&self, pull: &Subject, error: &SyncError) -> CheckReport {
         if let SyncError::Mirror(MirrorError::TooLarge { .. }) = error {
             tracing::warn!(repository = %self.repository.name, head = %pull.head, error = %error, "the pull request is too large to be read");
@@ -65,7 +65,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether there is a point in telling: where GitHub is not there, or asks to be left alone, nobody could.
+/// Whether a report is possible: not while GitHub is down, or asks to wait.
 pub(in super::super) const fn is_told(error: &SyncError) -> bool {
     !matches!(
         error,
@@ -80,14 +80,14 @@ pub(in super::super) const fn is_told(error: &SyncError) -> bool {
 /// Whether a repository has settings: without them nothing is written there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetUp {
-    /// They were seen.
+    /// They were read.
     Seen,
-    /// Nobody has looked: the records know whether there were any.
+    /// Unknown in this run: the records say whether there were any.
     NotLooked,
 }
 
-/// Tells on every head that awaits a check, and has none yet, that Capstan failed; the log has the reason under the id
-/// that stands there.
+/// Reports on every head that needs a check, and has none yet, that Capstan failed; the log has the reason
+/// under the id in the report.
 pub async fn tell_failure(ports: &Ports, repository: &Repository, set_up: SetUp, reason: &str) {
     let incident = ulid::Ulid::generate().to_string();
     tracing::error!(repository = %repository.name, incident = %incident, reason, "the work on a repository failed");
@@ -118,7 +118,7 @@ async fn tell_all(
         if !performer.is_concluded(&head).await? {
             let check = CheckOf::made_from(&head, ("", None), &report, RunWish::AsItIs);
             match performer.say(&check).await.map(drop) {
-                // One that GitHub does not take keeps no other from being told.
+                // A refusal by GitHub does not prevent the other reports.
                 Err(SyncError::Host(error)) if error.is_refusal() => {}
                 done => done?,
             }
@@ -128,7 +128,7 @@ async fn tell_all(
     Ok(())
 }
 
-/// What is reported where Capstan itself failed: its log knows the rest under the id.
+/// The report where Capstan itself failed: its log has the rest under the id.
 fn failure_report(incident: &str, why: Option<&str>) -> CheckReport {
     let why = why.map_or_else(String::new, |why| format!(" {why}"));
     let failed =

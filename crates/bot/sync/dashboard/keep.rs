@@ -1,4 +1,4 @@
-//! The body of the dashboard, brought to what there is to tell; and the issue itself opened, closed and opened again.
+//! Updates the dashboard's body; opens, closes and reopens the issue.
 
 use capstan_bot_core::answers::Kept;
 use capstan_bot_core::commands::Request;
@@ -22,12 +22,12 @@ use capstan_ports::{Issue, IssueEdit, IssueState, NewIssue};
 struct Wanted {
     record: DashboardRecord,
     text: String,
-    /// What the issue becomes, where it is not that already.
+    /// The state of the issue, if it has to change.
     state: Option<IssueState>,
 }
 
 impl Run<'_> {
-    /// Brings the dashboard to what there is to tell, the answers to ticks included.
+    /// Updates the dashboard, including the answers to ticks.
     pub(in super::super) async fn keep_dashboard(
         self,
         planned: Planned<'_>,
@@ -41,7 +41,7 @@ impl Run<'_> {
                 self.close_dashboard(board).await?;
                 return Ok(Kept::Done);
             }
-            // What would be told of it, and the ticks, which nobody has read.
+            // The dashboard was not read, and neither were its ticks.
             Standing::Unread => return Ok(Kept::Later),
             Standing::Refused(why) => {
                 return Ok(Kept::Not(format!("GitHub refuses the dashboard issue: {why}")));
@@ -116,7 +116,7 @@ impl Run<'_> {
         self.write_dashboard(&board, Wanted { record, text, state: None }, &[]).await.map(drop)
     }
 
-    /// Says so where the write of this record went over somebody's tick.
+    /// Says so where the write of this record overwrote a person's tick.
     async fn tell_lost_tick(
         &self,
         board: &Board,
@@ -143,7 +143,7 @@ impl Run<'_> {
         Ok(kept)
     }
 
-    /// Closes it where the settings say that there is none: what is noted in it counts again when there is to be one.
+    /// Closes it where the settings switch it off: its record counts again when it is switched on.
     async fn close_dashboard(&self, board: &Board) -> Result<(), SyncError> {
         let Some(number) = board.known.as_ref().and_then(|known| known.issue) else { return Ok(()) };
         if self.performer.refusal(&Write::dashboard()).is_some() {
@@ -163,7 +163,7 @@ impl Run<'_> {
         self.write_dashboard(&board, wanted, &[]).await.map(drop)
     }
 
-    /// Writes the record alone, below what stands there.
+    /// Writes only the record, below the present text.
     async fn note_below(&self, board: &Board, record: DashboardRecord) -> Result<Kept, SyncError> {
         let Some(issue) = &board.issue else { return Ok(Kept::Done) };
         if record.says(&board.record) {
@@ -174,7 +174,7 @@ impl Run<'_> {
         Ok(kept)
     }
 
-    /// With the record as it was written, where the body of an issue that was there is another one now.
+    /// Returns the record as it was written; it is not if the body of an existing issue changed meanwhile.
     async fn write_dashboard(
         &self,
         board: &Board,
@@ -195,7 +195,7 @@ impl Run<'_> {
         };
         match self.ports.host.issue(self.repository, issue.number).await {
             Ok(Some(now)) if now.state == issue.state && is_same(&now.body, &issue.body) => {}
-            // Deleted, closed, or edited since it was read: no tick is written over.
+            // Deleted, closed, or edited since it was read: no tick is overwritten.
             Ok(_) => return Ok((Kept::Later, None)),
             Err(error) => return Ok((self.dashboard_refused(error).await?, None)),
         }
@@ -227,7 +227,7 @@ impl Run<'_> {
         labels: &[String],
     ) -> Result<Kept, SyncError> {
         let title = record.title.clone();
-        // An earlier try may have opened one and not heard of it, or died of hearing it.
+        // An earlier try may have opened one without receiving the answer.
         match self.list_dashboards(&title).await {
             Ok(None) => {}
             Ok(Some(found)) => {
@@ -246,7 +246,8 @@ impl Run<'_> {
         self.performer.taken(&Write::dashboard()).await?;
         self.remember_dashboard(Some(opened.number), record.to_json(self.repository.id)).await?;
         self.performer.audit(None, "dashboard-opened", format!("issue #{}", opened.number)).await?;
-        // Another run, with another database say, may have opened one meanwhile: both see both, and choose the same.
+        // Another run, for example with another database, may have opened one meanwhile: both see both, and
+        // choose the same.
         let chosen = match self.list_dashboards(&title).await {
             Ok(chosen) => chosen,
             Err(SyncError::Host(error)) if error.is_refusal() => None,

@@ -1,16 +1,16 @@
-//! The dashboard issue: found, read, its ticks heard, and its body kept.
+//! The dashboard issue: finds and reads it, processes its ticks, and updates its body.
 //!
-//! *Expected flow.* The issue is read when the run begins: what is decided in it counts, and boxes that were ticked are
-//! requests like those of comments ([`ticks`]). Once the proposals are as they should be, its body is brought to what
-//! there is to tell ([`keep`]), before anybody is answered: who is told that Capstan is paused can rely on it.
+//! *Expected flow.* The issue is read when the run begins: its decisions count, and ticked boxes are requests
+//! like comments ([`ticks`]). Once the proposals are up to date, its body is updated ([`keep`]), before any
+//! answer: so the answer that Capstan is paused is reliable.
 //!
-//! *Guarantees.* One issue for each repository: it is known by its number, and where that is lost by its author and what
-//! Capstan noted in it, whatever it is called. Who closes it declines it. Its body is written only when it changes, and
-//! only while it is as it was read. GitHub takes no condition with the write: a tick of that instant is written over, and
-//! heard all the same by the delivery that tells of it ([`ticks`]). No comment is made.
-//! What GitHub refuses of it (issues switched off, a permission that lacks) is remembered and costs nothing else. Where it
-//! cannot be read just now, what was noted in it last counts, and ticks wait; where the database was lost too, nobody knows
-//! what people decided, and the run ends.
+//! *Guarantees.* One issue for each repository: its number identifies it, and where that is lost its author
+//! and Capstan's record in it, whatever its title. Closing it declines it. Its body is written only when it
+//! changes, and only while it is as it was read. GitHub takes no condition with the write: a tick of that
+//! instant is overwritten, and processed nevertheless by the delivery of its edit ([`ticks`]). No comment is
+//! written. Refusals by GitHub (issues switched off, a missing permission) are recorded and affect nothing
+//! else. While it cannot be read, its last record counts, and ticks wait. If the database was lost too,
+//! people's decisions are unknown, and the run ends.
 
 mod keep;
 mod ticks;
@@ -26,7 +26,7 @@ use super::{Ending, Run, SyncError};
 use capstan_ports::{CodeHostError, Issue, KnownDashboard};
 
 impl Run<'_> {
-    /// Finds and reads it; the requests are its ticks.
+    /// Finds and reads it; its ticks are the requests.
     pub(super) async fn read_dashboard(
         &self,
         settings: &RepositorySettings,
@@ -48,7 +48,7 @@ impl Run<'_> {
         Ok(looked.unwrap_or_else(|| (Board::new(Standing::Unread, record, known), Vec::new())))
     }
 
-    /// `remembered` is what the database knows of what was noted in it.
+    /// `remembered` is the database's copy of its record.
     async fn look_at_dashboard(
         &self,
         settings: &RepositorySettings,
@@ -83,7 +83,7 @@ impl Run<'_> {
         {
             return Ok(Some(issue));
         }
-        // Where it was looked for and none was, nobody has made one since.
+        // If the last search found none, nobody has made one since.
         if known.is_some_and(|known| known.issue.is_none()) {
             return Ok(None);
         }
@@ -105,7 +105,7 @@ impl Run<'_> {
         Ok(self.ports.records.save_dashboard(&known).await?)
     }
 
-    /// What GitHub refuses of the dashboard is remembered, and is no error of the run's.
+    /// Refusals by GitHub about the dashboard are recorded, and do not fail the run.
     async fn dashboard_refused(&self, error: CodeHostError) -> Result<Kept, SyncError> {
         if !error.is_refusal() {
             return Err(error.into());

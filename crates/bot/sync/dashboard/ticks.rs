@@ -1,5 +1,5 @@
-//! Ticks of the dashboard, heard: GitHub tells who changed the body since Capstan wrote it, and its delivery who made one
-//! edit.
+//! Ticks of the dashboard: GitHub says who changed the body since Capstan wrote it, and its delivery says who
+//! made one edit.
 
 use capstan_bot_core::commands::{Request, right_of};
 use capstan_bot_core::dashboard::{
@@ -12,7 +12,7 @@ use super::super::{Run, SyncError};
 use capstan_ports::{IssueState, IssueText};
 
 impl Run<'_> {
-    /// The requests that ticks are; what else was changed is only noted, and put right with the next write.
+    /// The requests of ticks; other changes are only recorded, and reverted with the next write.
     pub(super) async fn hear_ticks(
         &self,
         board: &mut Board,
@@ -34,7 +34,7 @@ impl Run<'_> {
             }
             Err(error) => return Err(error.into()),
         };
-        // Body and editors of one read: who ticks after it is heard the next time.
+        // Body and editors of one read: a later tick is processed the next time.
         board.reading = reading_of(self.facts, &text.body, &board.record);
         if let Some(issue) = &mut board.issue {
             issue.body.clone_from(&text.body);
@@ -55,8 +55,8 @@ impl Run<'_> {
         Ok(Vec::new())
     }
 
-    /// The requests that ticks are which Capstan wrote over: the deliveries of those edits tell of them. `heard` is how
-    /// many ticks are requests already.
+    /// The requests of ticks that Capstan overwrote: the deliveries of those edits contain them. `heard` is
+    /// how many ticks are requests already.
     pub(super) async fn hear_late_ticks(
         &self,
         board: &mut Board,
@@ -78,8 +78,8 @@ impl Run<'_> {
         Ok(requests)
     }
 
-    /// What is said to somebody who edited the page between the last look at it and the write of Capstan's that
-    /// followed: what they ticked is gone. `None` where nobody did, and where GitHub does not tell.
+    /// The answer to a person who edited the page between the last read and the following write of Capstan's:
+    /// their tick is gone. `None` where nobody did, and where GitHub does not say.
     pub(super) async fn lost_tick(&self, board: &Board) -> Result<Option<Notice>, SyncError> {
         let Some(issue) = &board.issue else { return Ok(None) };
         let text = match self.ports.host.issue_text(self.repository, issue).await {
@@ -89,7 +89,7 @@ impl Run<'_> {
         };
         let own = self.ports.host.bot_login().await?;
         let Some(edit) = written_over(&text.edits, &own, board.edits) else { return Ok(None) };
-        // The next run hears what was ticked by the delivery that tells of it.
+        // The next run processes the tick by the delivery of its edit.
         let since = edit.at - jiff::SignedDuration::from_secs(5);
         let told = self.ports.records.arrivals(self.repository.id, since).await?.ticks;
         if told.iter().any(|ticks| edit.by.as_deref() == Some(ticks.by.as_str())) {
