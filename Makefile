@@ -55,7 +55,7 @@ screenshots: ## pictures of the page for `make docs`, target/screenshots; needs 
 	CAPSTAN_SCREENSHOTS="$(CURDIR)/target/screenshots" $(CARGO) test --locked --test bot page::browser::
 
 bench: prepare-build kubectl plane flux components kapitan ## figures, measured side by side and printed as tables
-	$(CARGO) bench --locked --bench plan --bench fleet_push --bench fleet_sync --bench inventory --bench intake --bench push --bench render --bench reconcile --bench hosts --bench providers
+	$(CARGO) bench --locked --bench plan --bench command_line --bench fleet_push --bench remembered --bench fleet_sync --bench inventory --bench intake --bench push --bench render --bench reconcile --bench hosts --bench providers
 
 # `make release FEATURES=otlp`: with traces.
 FEATURES ?=

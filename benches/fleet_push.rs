@@ -12,12 +12,9 @@
 )]
 
 mod fleet;
+mod mirror;
 mod process;
 
-use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -26,7 +23,8 @@ use capstan_fleet::planner::{Generator, Planner as _};
 use capstan_git::{MirrorLimits, Mirrors};
 use capstan_model::tree::{CommitId, Folder, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_planner_process::{ProcessPlanner, Processes, STACK};
-use capstan_ports::{Mirror as _, Repository, RepositoryName};
+use capstan_ports::Mirror as _;
+use mirror::{commit, create, repository};
 
 /// The program's own.
 #[global_allocator]
@@ -56,9 +54,7 @@ fn main() {
 
 fn measure(clusters: usize) {
     let state = tempfile::tempdir().unwrap();
-    let mirror = state.path().join("mirrors/1.git");
-    std::fs::create_dir_all(&mirror).unwrap();
-    git(&mirror, &["init", "-q", "--bare", "."], "");
+    let mirror = create(state.path());
     let mut commits = vec![commit(&mirror, None, &first(clusters))];
     for push in 0..PUSHES {
         let files: Vec<(String, String)> =
@@ -202,20 +198,6 @@ impl Tree for Counting {
     }
 }
 
-fn repository() -> Repository {
-    Repository {
-        id: 1,
-        installation: 1,
-        name: RepositoryName::parse("acme/fleet").unwrap(),
-        default_branch: "main".to_owned(),
-        archived: false,
-        fork: false,
-        node_id: String::new(),
-        clone_url: "http://127.0.0.1:1/acme/fleet.git".to_owned(),
-        html_url: String::new(),
-    }
-}
-
 fn first(clusters: usize) -> Vec<(String, String)> {
     let mut files = vec![(".capstan.yaml".to_owned(), "mode: propose\n".to_owned())];
     files.extend(fleet::releases());
@@ -231,34 +213,4 @@ fn changed(number: usize, push: usize) -> Vec<(String, String)> {
         .iter_mut()
         .for_each(|(_, text)| *text = text.replace("replicas: 3", &format!("replicas: {}", push + 4)));
     files
-}
-
-/// A commit made by `git fast-import`, kept as the mirror keeps what it fetched.
-fn commit(mirror: &Path, parent: Option<&String>, files: &[(String, String)]) -> String {
-    let mut stream = String::from("commit refs/heads/main\ncommitter A <a@example.com> 0 +0000\ndata 0\n");
-    if let Some(parent) = parent {
-        let _ = writeln!(stream, "from {parent}");
-    }
-    for (path, text) in files {
-        let _ = write!(stream, "M 100644 inline {path}\ndata {}\n{text}\n", text.len());
-    }
-    git(mirror, &["fast-import", "--quiet", "--force"], &stream);
-    let id = git(mirror, &["rev-parse", "refs/heads/main"], "");
-    git(mirror, &["update-ref", &format!("refs/capstan/{id}"), &id], "");
-    id
-}
-
-fn git(folder: &Path, arguments: &[&str], input: &str) -> String {
-    let mut child = Command::new("git")
-        .arg("-C")
-        .arg(folder)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "git {arguments:?}");
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }

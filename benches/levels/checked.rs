@@ -75,7 +75,7 @@ fn checked(forge: &Forge, head: &str) -> String {
 }
 
 /// All files: inventory, release, and each cluster's folder as a merged proposal leaves it.
-fn made(clusters: usize) -> Vec<(String, String)> {
+pub(crate) fn made(clusters: usize) -> Vec<(String, String)> {
     let mut files = super::files(clusters);
     let bytes = files.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes()));
     let tree = Files::from_bytes(bytes);

@@ -47,6 +47,8 @@ pub fn run(memory: u64, stack: usize) -> Result<(), ServeError> {
         plan_bytes: default.plan_bytes.min(share),
         content_bytes: default.content_bytes.min(share / 4),
         render_bytes: default.render_bytes.min(share / 4),
+        read_bytes: default.read_bytes.min(share / 4),
+        ..default
     });
     // Not the standard library's own, which looks for ends of lines and writes what stands behind the last one by itself.
     let output = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(failed)?);

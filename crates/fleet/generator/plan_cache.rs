@@ -35,12 +35,7 @@ use super::inputs::{Conditions, FleetInputs, PlanInputs};
 use super::renders::{KeptRenders, Renders};
 use super::sources::Sources;
 
-/// How many repositories (or states of their settings and releases) are remembered at once.
-const FLEETS: usize = 16;
-/// How many looks: at a repository itself, and at the pull requests under judgement.
-const LOOKS: usize = 32;
-
-/// How much may be remembered.
+/// How much may be remembered, of each kind. Nothing is remembered where a bound is 0 (`benches/remembered`).
 #[derive(Debug, Clone, Copy)]
 pub struct PlanCacheLimits {
     /// Bytes of plans, over all repositories; an estimate.
@@ -49,11 +44,30 @@ pub struct PlanCacheLimits {
     pub content_bytes: usize,
     /// Bytes of releases as clusters' values have them, over all repositories; an estimate.
     pub render_bytes: usize,
+    /// Bytes of what renders read outside of their clusters' folders, over all repositories; an estimate.
+    pub read_bytes: usize,
+    /// Snapshots: of repositories, and of pull requests that are judged.
+    pub snapshots: usize,
+    /// Repositories, or states of their settings and releases.
+    pub fleets: usize,
+    /// How many of these are looked at for plans that hold though releases of other providers have changed.
+    pub earlier_fleets: usize,
+    /// Clusters of a fleet that the inventory brings nothing.
+    pub settled: usize,
 }
 
 impl Default for PlanCacheLimits {
     fn default() -> Self {
-        Self { plan_bytes: 256 << 20, content_bytes: 64 << 20, render_bytes: 32 << 20 }
+        Self {
+            plan_bytes: 256 << 20,
+            content_bytes: 64 << 20,
+            render_bytes: 32 << 20,
+            read_bytes: 64 << 20,
+            snapshots: 32,
+            fleets: 16,
+            earlier_fleets: usize::MAX,
+            settled: usize::MAX,
+        }
     }
 }
 
@@ -73,6 +87,7 @@ pub struct PlanCache(Arc<Caches>);
 
 /// What is remembered, by kind.
 struct Caches {
+    limits: PlanCacheLimits,
     contents: Arc<Mutex<Bounded<BlobId, Arc<[u8]>>>>,
     looks: Mutex<VecDeque<Arc<CachedSnapshot>>>,
     fleets: Mutex<VecDeque<Arc<CachedFleet>>>,
@@ -102,6 +117,7 @@ pub(super) struct CachedFleet {
     earlier: Option<EarlierFleet>,
     /// Clusters that the inventory is known to bring nothing.
     settled: Mutex<BTreeMap<ClusterId, Settled>>,
+    most_settled: usize,
 }
 
 impl Default for PlanCache {
@@ -114,6 +130,7 @@ impl PlanCache {
     /// An empty memory with these bounds.
     pub fn new(limits: PlanCacheLimits) -> Self {
         Self(Arc::new(Caches {
+            limits,
             contents: Arc::new(Mutex::new(Bounded::new(limits.content_bytes))),
             looks: Mutex::default(),
             fleets: Mutex::default(),
@@ -170,7 +187,7 @@ impl PlanCache {
         if look.layout.problems.is_empty() {
             let mut looks = lock(&self.0.looks);
             looks.push_front(Arc::clone(&look));
-            looks.truncate(LOOKS);
+            looks.truncate(self.0.limits.snapshots);
         }
         look
     }
@@ -197,6 +214,7 @@ impl PlanCache {
         let now = (&inputs, &catalogue);
         let earlier = known
             .iter()
+            .take(self.0.limits.earlier_fleets)
             .filter_map(|known| {
                 EarlierFleet::of(known.number, (known.given.as_ref(), known.catalogue()?), now)
             })
@@ -210,11 +228,12 @@ impl PlanCache {
             plans: Arc::clone(&self.0.plans),
             earlier,
             settled: Mutex::default(),
+            most_settled: self.0.limits.settled,
         });
         if !failed {
             let mut fleets = lock(&self.0.fleets);
             fleets.push_front(Arc::clone(&known));
-            fleets.truncate(FLEETS);
+            fleets.truncate(self.0.limits.fleets);
         }
         known
     }
@@ -307,7 +326,10 @@ impl CachedFleet {
 
     /// Notes that.
     pub(super) fn note_settled(&self, cluster: &ClusterId, settled: Settled) {
-        lock(&self.settled).insert(cluster.clone(), settled);
+        let mut known = lock(&self.settled);
+        if known.len() < self.most_settled || known.contains_key(cluster) {
+            known.insert(cluster.clone(), settled);
+        }
     }
 
     /// Tells the fleet from others.

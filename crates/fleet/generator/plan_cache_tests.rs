@@ -431,7 +431,8 @@ fn plans_with_and_without_memory_are_equal() {
         state ^= state << 17;
         usize::try_from(state % bound as u64).unwrap()
     };
-    let little = PlanCacheLimits { plan_bytes: 20_000, content_bytes: 1_000, render_bytes: 1_000 };
+    let whole = PlanCacheLimits::default();
+    let little = PlanCacheLimits { plan_bytes: 20_000, content_bytes: 1_000, render_bytes: 1_000, ..whole };
     let kinds =
         [Made::OfFolders, Made::OfFiles].map(|made| [(PlanCacheLimits::default(), made), (little, made)]);
     let homes = [Releases::Here, Releases::Elsewhere];

@@ -13,19 +13,16 @@ use capstan_model::ids::ClusterId;
 use capstan_model::tree::{RepoPath, Tree, TreeId};
 
 use super::bounded::Bounded;
+use super::plan_cache::PlanCacheLimits;
 use super::plan_each::on_all_cores;
 use super::read_set::{ReadSet, RecordingTree};
-
-/// How much is remembered, of all repositories: a cluster takes about a kilobyte, and one whose render looks at
-/// thousands of places far more.
-const REMEMBERED_BYTES: usize = 64 << 20;
 
 /// What renders looked at outside of their clusters' folders.
 pub struct RenderReads(Mutex<Bounded<Key, Arc<Reads>>>);
 
 impl Default for RenderReads {
     fn default() -> Self {
-        Self::new(REMEMBERED_BYTES)
+        Self::new(PlanCacheLimits::default().read_bytes)
     }
 }
 
@@ -77,7 +74,9 @@ impl Reads {
 }
 
 impl RenderReads {
-    fn new(bytes: usize) -> Self {
+    /// So many bytes of all repositories: a cluster takes about a kilobyte, one whose render looks at thousands of places
+    /// far more.
+    pub fn new(bytes: usize) -> Self {
         Self(Mutex::new(Bounded::new(bytes)))
     }
 

@@ -78,7 +78,8 @@ struct KnownNeighbours {
 impl Generator {
     /// One that remembers so much.
     pub fn new(limits: PlanCacheLimits) -> Self {
-        Self { plan_cache: PlanCache::new(limits), ..Self::default() }
+        let render_reads = RenderReads::new(limits.read_bytes);
+        Self { plan_cache: PlanCache::new(limits), render_reads, ..Self::default() }
     }
 
     /// What it remembers, for figures.
