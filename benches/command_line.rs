@@ -10,6 +10,7 @@
     reason = "a benchmark prints figures and stops where it cannot go on"
 )]
 
+#[expect(dead_code, reason = "each bench uses a part of it")]
 mod fleet;
 #[expect(dead_code, reason = "each bench uses a part of it")]
 mod process;

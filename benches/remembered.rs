@@ -13,6 +13,7 @@
 
 #[expect(dead_code, reason = "each bench uses a part of it")]
 mod bot;
+#[expect(dead_code, reason = "each bench uses a part of it")]
 mod fleet;
 #[expect(dead_code, reason = "each bench uses a part of it")]
 mod levels;

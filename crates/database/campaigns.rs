@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use capstan_model::source::SourceKind;
 use capstan_model::version::KubernetesVersion;
 
+use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
+
 use super::{Database, read, transaction};
 use capstan_ports::{CampaignRecord, CampaignTarget, FleetFacts};
 
@@ -15,7 +17,7 @@ const ROWS: usize = 256;
 type Key = (String, String);
 /// Target, kind of source, state, reason, source, what is offered, who holds it; versions of Kubernetes, wave and its
 /// place, machines.
-type Row = (
+type Columns = (
     String,
     String,
     String,
@@ -29,6 +31,25 @@ type Row = (
     Option<i64>,
     Option<i64>,
 );
+
+/// A target as a row: with more columns than a tuple that is compared may have.
+#[derive(PartialEq)]
+struct TargetRow {
+    columns: Columns,
+    more_machines: i64,
+}
+
+impl<'r, R: Row> FromRow<'r, R> for TargetRow
+where
+    Columns: FromRow<'r, R>,
+    usize: ColumnIndex<R>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self { columns: Columns::from_row(row)?, more_machines: row.try_get(12)? })
+    }
+}
+
 /// Kind of source, source, limits of open ones and of an hour.
 type Head = (String, String, Option<i64>, Option<i64>);
 
@@ -46,11 +67,11 @@ impl Database {
         let repository = repository.cast_signed();
         let by_kind = |head: Head| (head.0.clone(), head);
         let heads: BTreeMap<String, Head> = campaigns.iter().map(head).map(by_kind).collect();
-        let by_key = |row: Row| ((row.0.clone(), row.1.clone()), row);
+        let by_key = |row: TargetRow| ((row.columns.0.clone(), row.columns.1.clone()), row);
         let rows = campaigns
             .iter()
             .flat_map(|campaign| campaign.targets.iter().map(|target| row(&campaign.kind, target)));
-        let wanted: BTreeMap<Key, Row> = rows.map(by_key).collect();
+        let wanted: BTreeMap<Key, TargetRow> = rows.map(by_key).collect();
         let known_heads: Vec<Head> = read!(self, pool => sqlx::query_as(
             "SELECT source_kind, source, open_limit, hour_limit FROM campaigns WHERE repository = $1",
         )
@@ -58,17 +79,17 @@ impl Database {
         .fetch_all(pool)
         .await)?;
         let known_heads: BTreeMap<String, Head> = known_heads.into_iter().map(by_kind).collect();
-        let known: Vec<Row> = read!(self, pool => sqlx::query_as(
+        let known: Vec<TargetRow> = read!(self, pool => sqlx::query_as(
             "SELECT target, source_kind, state, reason, at_source, offered, hold, kubernetes, kubernetes_offered, wave,
-                 wave_place, machines
+                 wave_place, machines, more_machines
              FROM campaign_targets WHERE repository = $1",
         )
         .bind(repository)
         .fetch_all(pool)
         .await)?;
-        let known: BTreeMap<Key, Row> = known.into_iter().map(by_key).collect();
+        let known: BTreeMap<Key, TargetRow> = known.into_iter().map(by_key).collect();
         let gone: Vec<&Key> = known.keys().filter(|key| !wanted.contains_key(*key)).collect();
-        let changed: Vec<&Row> =
+        let changed: Vec<&TargetRow> =
             wanted.iter().filter(|(key, row)| known.get(*key) != Some(*row)).map(|(_, row)| row).collect();
         if heads == known_heads && gone.is_empty() && changed.is_empty() {
             return Ok(());
@@ -116,9 +137,10 @@ impl Database {
             for rows in changed.chunks(ROWS) {
                 let mut insert = sqlx::QueryBuilder::new(
                     "INSERT INTO campaign_targets (repository, target, source_kind, state, reason, at_source, offered, hold,
-                         kubernetes, kubernetes_offered, wave, wave_place, machines, kubernetes_rank, since_ms) ",
+                         kubernetes, kubernetes_offered, wave, wave_place, machines, more_machines, kubernetes_rank,
+                         since_ms) ",
                 );
-                insert.push_values(rows, |mut values, row| {
+                insert.push_values(rows, |mut values, TargetRow { columns: row, more_machines }| {
                     values
                         .push_bind(repository)
                         .push_bind(&row.0)
@@ -133,6 +155,7 @@ impl Database {
                         .push_bind(&row.9)
                         .push_bind(row.10)
                         .push_bind(row.11)
+                        .push_bind(more_machines)
                         .push_bind(row.7.as_deref().and_then(rank))
                         .push_bind(now_ms);
                 });
@@ -144,7 +167,7 @@ impl Database {
                          offered = excluded.offered, hold = excluded.hold, kubernetes = excluded.kubernetes,
                          kubernetes_offered = excluded.kubernetes_offered, wave = excluded.wave,
                          wave_place = excluded.wave_place, machines = excluded.machines,
-                         kubernetes_rank = excluded.kubernetes_rank",
+                         more_machines = excluded.more_machines, kubernetes_rank = excluded.kubernetes_rank",
                 );
                 insert.build().persistent(false).execute(&mut *tx).await?;
             }
@@ -162,11 +185,11 @@ fn head(campaign: &CampaignRecord) -> Head {
     )
 }
 
-fn row(kind: &SourceKind, target: &CampaignTarget) -> Row {
+fn row(kind: &SourceKind, target: &CampaignTarget) -> TargetRow {
     let CampaignTarget { target, state, reason, at, offered, hold, facts } = target.clone();
-    let FleetFacts { kubernetes, kubernetes_offered, wave, machines } = facts;
+    let FleetFacts { kubernetes, kubernetes_offered, wave, machines, more_machines } = facts;
     let place = wave.as_ref().map(|wave| i64::try_from(wave.place).unwrap_or(i64::MAX));
-    (
+    let columns = (
         target.to_string(),
         kind.as_str().to_owned(),
         state.as_str().to_owned(),
@@ -179,7 +202,8 @@ fn row(kind: &SourceKind, target: &CampaignTarget) -> Row {
         wave.map(|wave| wave.name),
         place,
         machines.map(i64::from),
-    )
+    );
+    TargetRow { columns, more_machines: i64::from(more_machines) }
 }
 
 /// What a version of Kubernetes is ordered by.

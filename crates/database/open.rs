@@ -121,6 +121,12 @@ const MIGRATIONS: &[(i64, &str, &str, &str)] = &[
         include_str!("../../migrations/sqlite/0017_target_details.sql"),
         include_str!("../../migrations/postgres/0017_target_details.sql"),
     ),
+    (
+        18,
+        "more machines",
+        include_str!("../../migrations/sqlite/0018_more_machines.sql"),
+        include_str!("../../migrations/postgres/0018_more_machines.sql"),
+    ),
 ];
 
 /// What to do with a file that is damaged.

@@ -11,8 +11,10 @@ pub struct FleetFacts {
     pub kubernetes_offered: Option<KubernetesVersion>,
     /// Its wave, where a campaign puts it in one.
     pub wave: Option<WavePlace>,
-    /// How many machines the offer replaces, where Git says so.
+    /// How many machines the offer replaces, as far as Git says so; `None` where there is no offer.
     pub machines: Option<u32>,
+    /// Whether it replaces others besides, whose number Git does not say.
+    pub more_machines: bool,
 }
 
 /// A wave of a campaign.

@@ -148,6 +148,8 @@ mod tests {
             to: SourceId::parse("aws/v2"),
             kubernetes: None,
             kubernetes_now: None,
+            applied_changes: None,
+            release_notes: None,
             rest: Rest::default(),
             to_content: None,
             basis: Basis::Known,

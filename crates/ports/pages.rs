@@ -190,6 +190,8 @@ pub struct ShownTarget {
     pub wave: Option<String>,
     /// How many machines its offer replaces.
     pub machines: Option<u64>,
+    /// Whether it replaces others besides, whose number Git does not say.
+    pub more_machines: bool,
     /// Number of its proposal.
     pub pull_request: Option<u64>,
     /// Conclusion and title of the check on what Capstan wrote last.

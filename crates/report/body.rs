@@ -3,16 +3,16 @@
 use super::block::{PreviousOffer, room_for, room_for_previous, room_for_sidebar};
 use super::markdown::{MAX_BODY, Page, code, more, one_line, prose};
 use super::merging::approvals_above;
-use super::pages::findings_head;
+use super::pages::{findings_head, percent_encoded};
 use super::title::records_inferred;
 use super::{Block, BlockKey, headline, provider_changes, service_changes, tables, values};
 use capstan_model::digest::sha256;
 use capstan_model::source::SourceKind;
-use capstan_model::wording::{count, sentence};
+use capstan_model::wording::sentence;
 use capstan_plan::proposal::{
     Decisions, Drafted, PlanDigest, ReleasesOrigin, SidebarStanding, SourceState, TitleDigest,
 };
-use capstan_plan::upgrade::{Basis, MachineCount, Retarget, Upgrade};
+use capstan_plan::upgrade::{Basis, MachineCount, Retarget, Upgrade, ValuesCourse};
 
 /// The content of a proposal's text.
 #[derive(Debug, Clone, Copy)]
@@ -206,7 +206,7 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
         }
         None => format!("Upgrades {target} to {offered}.\n\n"),
     };
-    let mut text = first + &said;
+    let mut text = first + &said + &release_notes(proposal);
     match upgrade.basis {
         _ if by_inventory => {}
         Basis::Known => {}
@@ -219,11 +219,7 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
         )),
     }
     text.push_str("| | |\n|---|---|\n");
-    text.push_str(&format!(
-        "| Changes | {} in {} |\n",
-        count(upgrade.changes.len(), "change", "changes"),
-        count(upgrade.files.len(), "file", "files")
-    ));
+    text.push_str(&format!("| Changes | {} |\n", tables::changes(upgrade)));
     let is_settled =
         !upgrade.conflicts.is_empty() && upgrade.conflicts.iter().all(|conflict| !conflict.blocks);
     let settled = if is_settled { ", settled as shown below" } else { "" };
@@ -234,6 +230,19 @@ pub(super) fn summary(proposal: &Proposal<'_>) -> String {
         text.push_str(&format!("\n> {}\n", prose(note, 600)));
     }
     text
+}
+
+/// A link to the notes of the release offered. It is relative to the page of the pull request, so that no host is named.
+fn release_notes(proposal: &Proposal<'_>) -> String {
+    let Some(notes) = &proposal.upgrade.release_notes else {
+        return String::new();
+    };
+    let repository = match proposal.origin {
+        Some(origin) => format!("../../../{}", percent_encoded(&origin.repository)),
+        None => "..".to_owned(),
+    };
+    let link = format!("{repository}/blob/HEAD/{}", percent_encoded(notes.as_str()));
+    format!("Release notes: [{}](<{link}>)\n\n", code(notes.as_str(), 200))
 }
 
 /// How many machines are replaced, and how many are deleted, if any are.
@@ -264,7 +273,7 @@ pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         page.section(&head, rows, budget, |left| more(what, left));
     };
     section(
-        format!("\n### Machines\n\n{}", tables::ROLLOUTS_HEAD),
+        format!("\n### Machines\n\n{}", tables::rollouts_head(&upgrade.rollouts)),
         &tables::rollout_rows(&upgrade.rollouts),
         8_000,
         ["rollout", "rollouts"],
@@ -298,18 +307,16 @@ pub(super) fn sections(page: &mut Page, proposal: &Proposal<'_>, room: usize) {
         ["component or app", "components and apps"],
     );
     section(findings_head(), &tables::finding_rows(&upgrade.findings), 10_000, ["finding", "findings"]);
-    section(
-        format!("\n### What changes\n\n{}", tables::CHANGES_HEAD),
-        &values::change_rows(upgrade).unwrap_or_else(|| tables::change_rows(&upgrade.changes, kind)),
-        usize::MAX,
-        ["change", "changes"],
-    );
+    let edits = tables::edits_table(&upgrade.changes, kind, |at| values::origin(upgrade, at));
+    edits.push(page, "\n### What changes\n\n", page.free().saturating_sub(end), &all);
 }
 
 fn next_steps(proposal: &Proposal<'_>) -> String {
     let prefix = one_line(proposal.command_prefix, 40);
     let kind = proposal.source.source().kind();
+    let is_new = values::brought(proposal.upgrade).is_some_and(|values| values.course == ValuesCourse::Comes);
     let rolling = match proposal.reporter {
+        None if is_new => "No reconciler reports on this cluster: after the merge, look yourself whether its machines come up.".to_owned(),
         None => "No reconciler reports on this cluster, so machines of an earlier upgrade may still be rolling. Look before you merge.".to_owned(),
         Some(name) => format!("The reconciler on {} follows the machines after the merge. The check `capstan/rollout` here shows their progress.", code(name, 100)),
     };
@@ -317,9 +324,14 @@ fn next_steps(proposal: &Proposal<'_>) -> String {
         || format!("Close this pull request to decline this {kind}: Capstan does not offer it again, only a newer one."),
         str::to_owned,
     );
+    let replaced = if is_new {
+        "Machines are made only after the merge."
+    } else {
+        "Machines are replaced only after the merge."
+    };
     format!(
         "\n### What to do next\n\n\
-         - Read the changes above and the check `capstan`, then approve and merge. Machines are replaced only after the merge.\n\
+         - Read the changes above and the check `capstan`, then approve and merge. {replaced}\n\
          - {rolling}\n\
          - You may push commits to this branch. Capstan then leaves it alone until somebody with write permission comments {}.\n\
          - {decline}\n\

@@ -47,6 +47,8 @@ pub(crate) fn upgrade() -> Upgrade {
         to_content: SourceContent::parse(&"a".repeat(40)),
         kubernetes: KubernetesVersion::parse("v1.22.5"),
         kubernetes_now: None,
+        applied_changes: None,
+        release_notes: None,
         basis: Basis::Known,
         files: vec![FileChange { path: file(), before: Some("a".to_owned()), after: Some("b".to_owned()) }],
         changes: vec![change("/spec/template/spec/version", json!("v1.16.8"), json!("v1.21.4"))],

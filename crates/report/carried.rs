@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use capstan_model::source::SourceKind;
 use capstan_model::tree::RepoPath;
-use capstan_model::wording::{count, few, list};
+use capstan_model::wording::{few, list};
 use capstan_plan::upgrade::Upgrade;
 
-use super::markdown::{Page, code, more, more_below};
+use super::markdown::{Page, code, more_below};
 use super::step::step_in_words;
 use super::tables;
 
@@ -48,8 +48,6 @@ fn without_edits(
     (kind, edited): (&SourceKind, &[RepoPath]),
     room: usize,
 ) {
-    const FOLD: &str = "<details><summary>The changes</summary>\n\n";
-    const END: &str = "\n</details>\n";
     let target = code(upgrade.target.path(), 200);
     if upgrade.to.is_none() {
         return;
@@ -63,18 +61,8 @@ fn without_edits(
         format!("The branch differs in {}.", list(&few(of_it, 10, "more")))
     };
     page.push(&format!(
-        "\n### What Capstan would have changed in {target}\n\n{step}: {} in {}. {differs}\n\n",
-        count(upgrade.changes.len(), "change", "changes"),
-        count(upgrade.files.len(), "file", "files"),
+        "\n### What Capstan would have changed in {target}\n\n{step}: {}. {differs}\n\n",
+        tables::changes(upgrade),
     ));
-    let head = format!("{FOLD}{}", tables::CHANGES_HEAD);
-    let rows = tables::change_rows(&upgrade.changes, kind);
-    let before = page.free();
-    page.section(&head, &rows, room.saturating_sub(END.len() + 400), |left| {
-        let more = more(left, "change", "changes");
-        format!("\n… and {more}; `capstan plan` in a checkout shows all of them.\n")
-    });
-    if page.free() < before {
-        page.push(END);
-    }
+    tables::edits_table(&upgrade.changes, kind, |_| String::new()).push(page, "", room, "`capstan plan`");
 }

@@ -337,18 +337,24 @@ fn title(judged: &Judged, errors: usize, warnings: usize) -> String {
     let beside = !judged.clusters.is_empty();
     parts.extend(judged.inventory.as_ref().map(|inventory| inventory_outlook::title(inventory, beside)));
     parts.extend(judged.settings.as_ref().and_then(outlook::settings_title));
-    let of_services =
-        |judgement: &Judgement| judgement.services.iter().map(JudgedService::count).sum::<usize>();
-    let all = |judgement: &Judgement| judgement.changes.len() + of_services(judgement);
-    let changes: usize = judged.clusters.iter().map(|cluster| all(&cluster.judgement)).sum();
+    let judgements = || judged.clusters.iter().map(|cluster| &cluster.judgement);
+    let changes: usize = judgements().map(|judgement| judgement.changes.len()).sum();
+    let of_services: Vec<usize> = judgements()
+        .map(|judgement| judgement.services.iter().map(JudgedService::count).sum())
+        .filter(|services| *services > 0)
+        .collect();
+    let are_there = |clusters: usize| count(clusters, "cluster", "clusters");
     match judged.clusters.len() {
         0 if parts.is_empty() => parts.push("no cluster is touched".to_owned()),
         0 => {}
-        clusters => parts.push(format!(
-            "{} in {}",
-            count(changes, "change", "changes"),
-            count(clusters, "cluster", "clusters")
-        )),
+        _ if changes == 0 && !of_services.is_empty() => {}
+        clusters => {
+            parts.push(format!("{} in {}", count(changes, "change", "changes"), are_there(clusters)));
+        }
+    }
+    if !of_services.is_empty() {
+        let (changes, clusters) = (of_services.iter().sum(), of_services.len());
+        parts.push(format!("{} of services in {}", count(changes, "change", "changes"), are_there(clusters)));
     }
     parts.extend(headline::what_becomes(
         judged.clusters.iter().flat_map(|cluster| &cluster.judgement.rollouts),
@@ -425,16 +431,13 @@ fn one_cluster(page: &mut Page, judged: &JudgedCluster, share: usize) {
         judged_services::sections(page, &judgement.services, share);
         return;
     }
-    let head = format!("Machines:\n\n{}", tables::ROLLOUTS_HEAD);
+    let head = format!("Machines:\n\n{}", tables::rollouts_head(&judgement.rollouts));
     page.section(&head, &tables::rollout_rows(&judgement.rollouts), share / 3, |left| {
         more_below(left, "rollout", "rollouts")
     });
-    let used = start.saturating_sub(page.free());
-    let head = "\nChanges of applied objects:\n\n| Object | Field | Old | New |\n|---|---|---|---|\n";
-    page.section(head, &tables::difference_rows(&judgement.changes), share.saturating_sub(used), |left| {
-        let more = more(left, "change", "changes");
-        format!("\n… and {more}; `capstan diff` in a checkout shows all of them.\n")
-    });
+    let room = share.saturating_sub(start.saturating_sub(page.free()));
+    let changes = tables::differences_table(&judgement.changes);
+    changes.push(page, "\nChanges of applied objects:\n\n", room, "`capstan diff`");
     let used = start.saturating_sub(page.free());
     judged_services::sections(page, &judgement.services, share.saturating_sub(used));
 }

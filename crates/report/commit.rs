@@ -93,6 +93,8 @@ mod tests {
             to_content: None,
             kubernetes: None,
             kubernetes_now: None,
+            applied_changes: None,
+            release_notes: None,
             basis,
             files: vec![],
             changes: vec![],

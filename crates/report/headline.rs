@@ -8,7 +8,8 @@ use super::values;
 use capstan_model::kinds::{is_cluster, is_control_plane, is_version};
 use capstan_model::object::ObjectId;
 use capstan_model::target::Target;
-use capstan_model::wording::list;
+use capstan_model::version::KubernetesVersion;
+use capstan_model::wording::{list, sentence};
 use capstan_plan::upgrade::{Change, Effect, MachineCount, Rollout, Upgrade, ValuesCourse};
 
 /// The name of the control plane among the groups of a topology.
@@ -52,10 +53,12 @@ impl Replaced {
         self.control_plane.and(self.workers).and(self.others)
     }
 
-    /// `3 + 5 machines are replaced`, `an unknown number of machines are replaced`, `0 machines are replaced`.
+    /// `3 + 5 machines are replaced`, `at least 3 machines are replaced`, `no machine is replaced`.
     pub(super) fn in_words(self) -> String {
         let all = self.all();
-        let is_split = self.others.is_none() && !self.control_plane.is_none() && !self.workers.is_none();
+        let is_known = !self.control_plane.is_more && !self.workers.is_more;
+        let is_split =
+            is_known && self.others.is_none() && !self.control_plane.is_none() && !self.workers.is_none();
         if is_split {
             return format!(
                 "{} + {} machines are replaced",
@@ -82,6 +85,7 @@ fn groups(rollout: &Rollout) -> Option<[u32; 2]> {
 
 fn number(machines: MachineCount) -> String {
     match (machines.known, machines.is_more) {
+        (0, false) => "no".to_owned(),
         (0, true) => "an unknown number of".to_owned(),
         (known, true) => format!("at least {known}"),
         (known, false) => known.to_string(),
@@ -90,7 +94,7 @@ fn number(machines: MachineCount) -> String {
 
 /// `5 machines are deleted`
 fn machines(count: MachineCount, what: &str) -> String {
-    let is_one = count.known == 1;
+    let is_one = count.known == 1 || count.is_none();
     format!("{} {} {what}", number(count), if is_one { "machine is" } else { "machines are" })
 }
 
@@ -112,8 +116,8 @@ pub(super) fn none_replaced() -> String {
     Replaced::default().in_words()
 }
 
-/// `Kubernetes v1.31.9 → v1.32.7 · 3 + 5 machines are replaced · control plane first`; `None` where there are
-/// no machines to count: for a provider set, or for a cluster that is created or deleted.
+/// `Kubernetes v1.31.9 → v1.32.7 · 3 + 5 machines are replaced · control plane first`; of clusters that
+/// are created, `Kubernetes v1.33.4 · a new cluster`. `None` for a provider set, and for a cluster that is deleted.
 pub(super) fn first_line<'u>(
     upgrades: impl IntoIterator<Item = &'u Upgrade, IntoIter: Clone>,
 ) -> Option<String> {
@@ -123,7 +127,7 @@ pub(super) fn first_line<'u>(
             && values::brought(upgrade).is_none_or(|values| values.course == ValuesCourse::Changes)
     };
     if !upgrades.clone().all(stays) {
-        return None;
+        return of_new_clusters(upgrades);
     }
     let rollouts = upgrades.clone().flat_map(|upgrade| &upgrade.rollouts);
     let mut parts = Vec::new();
@@ -138,15 +142,46 @@ pub(super) fn first_line<'u>(
     Some(parts.join(" · "))
 }
 
-/// The versions of Kubernetes before and after, if they change: those of control planes, else those of
-/// workers.
-fn kubernetes<'u>(upgrades: impl Iterator<Item = &'u Upgrade> + Clone) -> Option<String> {
+/// `Kubernetes v1.33.4 · a new cluster`; `None` where not all are new.
+fn of_new_clusters<'u>(upgrades: impl Iterator<Item = &'u Upgrade> + Clone) -> Option<String> {
+    let is_new = |upgrade: &Upgrade| {
+        values::brought(upgrade).is_some_and(|values| values.course == ValuesCourse::Comes)
+    };
+    if !upgrades.clone().all(is_new) {
+        return None;
+    }
+    let clusters = match upgrades.clone().count() {
+        1 => "a new cluster".to_owned(),
+        several => format!("{several} new clusters"),
+    };
+    let versions: BTreeSet<String> =
+        upgrades.filter_map(|upgrade| Some(upgrade.kubernetes.as_ref()?.to_string())).collect();
+    if versions.is_empty() {
+        return Some(sentence(&clusters));
+    }
+    let versions = text(&versions.into_iter().collect::<Vec<_>>().join(", "), 100);
+    Some(format!("Kubernetes {versions} · {clusters}"))
+}
+
+/// The version of Kubernetes after an upgrade, if it changes: that of the control plane, else that of workers; the newest
+/// of several.
+pub fn kubernetes_after(upgrade: &Upgrade) -> Option<KubernetesVersion> {
+    let steps = steps(std::iter::once(upgrade));
+    steps.into_iter().filter_map(|[_, after]| KubernetesVersion::parse(after)).max_by_key(|one| one.rank())
+}
+
+/// The versions of Kubernetes before and after: those of control planes, else those of workers.
+fn steps<'u>(upgrades: impl Iterator<Item = &'u Upgrade> + Clone) -> BTreeSet<[&'u str; 2]> {
     let steps = |wanted: fn(&ObjectId) -> bool| -> BTreeSet<[&'u str; 2]> {
         let changes = upgrades.clone().flat_map(|upgrade| &upgrade.changes);
         changes.filter(|change| wanted(&change.object)).filter_map(step).collect()
     };
     let of_planes = steps(|object| is_control_plane(object) || is_cluster(object));
-    let steps = if of_planes.is_empty() { steps(|_| true) } else { of_planes };
+    if of_planes.is_empty() { steps(|_| true) } else { of_planes }
+}
+
+fn kubernetes<'u>(upgrades: impl Iterator<Item = &'u Upgrade> + Clone) -> Option<String> {
+    let steps = steps(upgrades);
     if steps.is_empty() {
         return None;
     }
@@ -213,7 +248,7 @@ mod tests {
     fn the_first_line_says_which_kubernetes_how_many_machines_and_in_which_order() {
         let lost = Rollout { because: vec![FieldPath::root()], ..workers(Some(2), Some(2)) };
         for (rollouts, said) in [
-            (vec![], "0 machines are replaced"),
+            (vec![], "no machine is replaced"),
             (vec![plane(Some(1), Some(1))], "1 machine is replaced"),
             (
                 vec![plane(Some(3), Some(1)), workers(Some(5), Some(2))],
@@ -223,11 +258,11 @@ mod tests {
             (vec![plane(Some(3), None), workers(Some(5), None)], "3 + 5 machines are replaced"),
             (
                 vec![plane(Some(3), Some(1)), workers(None, Some(2))],
-                "3 + an unknown number of machines are replaced · control plane first",
+                "at least 3 machines are replaced · control plane first",
             ),
             (
                 vec![plane(Some(3), Some(1)), workers(None, Some(2)), workers(Some(1), Some(2))],
-                "3 + at least 1 machines are replaced · control plane first",
+                "at least 4 machines are replaced · control plane first",
             ),
             (vec![workers(None, Some(2))], "an unknown number of machines are replaced"),
             (vec![workers(Some(5), Some(2)), lost], "5 machines are replaced · 2 machines are deleted"),

@@ -1,6 +1,6 @@
 //! What the check says of services inside a cluster: which are switched on or off, and what changes in each.
 
-use super::markdown::{Page, code, code_cell, more, more_items, prose};
+use super::markdown::{Page, code, more_items, prose};
 use super::tables;
 use capstan_model::wording::count;
 use capstan_plan::settings::ServiceRole;
@@ -59,15 +59,11 @@ pub(super) fn sections(page: &mut Page, services: &[JudgedService], room: usize)
     page.section("\nServices inside it:\n\n", &lines, room / 4, |left| {
         more_items(left, "service", "services")
     });
-    let rows: Vec<String> = services.iter().flat_map(rows).collect();
-    let head = "\n| Service | Object | Field | Old | New |\n|---|---|---|---|---|\n";
-    page.section(head, &rows, room - room / 4, |left| {
-        let more = more(left, "change", "changes");
-        format!("\n… and {more}; `capstan diff` in a checkout shows all of them.\n")
-    });
-}
-
-fn rows(service: &JudgedService) -> Vec<String> {
-    let name = code_cell(&service.name, 80);
-    tables::difference_rows(&service.changes).iter().map(|row| format!("| {name} {row}")).collect()
+    let end = page.free().saturating_sub(room - room / 4);
+    let changed: Vec<&JudgedService> = services.iter().filter(|one| !one.changes.is_empty()).collect();
+    for (at, service) in changed.iter().enumerate() {
+        let share = page.free().saturating_sub(end) / (changed.len() - at);
+        let title = format!("\nChanges of {}:\n\n", code(&service.name, 80));
+        tables::differences_table(&service.changes).push(page, &title, share, "`capstan diff`");
+    }
 }

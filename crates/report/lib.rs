@@ -21,13 +21,13 @@
 //! | [`workflow_command`] | findings in a workflow's log | nothing |
 //! | [`dashboard`] | the dashboard issue: its text, its boxes, its record | `block`, `markdown`, `pages`, `standing`, `state` |
 //! | [`preflight`] | what reconcilers answer before the merge | `comment`, `markdown`, `pages` |
-//! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown` |
+//! | [`tables`] | changes, conflicts and rollouts as tables | `excerpt`, `markdown`, `pages` |
 //! | [`provider_changes`] | changes of the providers of a set | `markdown` |
 //! | [`service_changes`] | changes of the services inside a cluster | `markdown` |
 //! | [`values`] | texts of a proposal that comes from the inventory | `markdown`, `tables` |
 //! | [`step`] | source and target of an upgrade, in words | `values` |
 //! | [`field_diff`] | changes of fields as a diff | `markdown`, `tables`, `values` |
-//! | [`target_detail`] | a summary of an upgrade, for the page of a cluster | `excerpt`, `field_diff`, `markdown` |
+//! | [`target_detail`] | a summary of an upgrade, for the page of a cluster | `excerpt`, `field_diff`, `markdown`, `tables` |
 //! | [`title`] | titles of proposals | `markdown`, `values` |
 //! | [`headline`] | what an upgrade does, in one line | `markdown`, `values` |
 //! | [`head_lines`] | maps lines of a merge to lines of the head | nothing |
@@ -130,6 +130,7 @@ pub use fingerprint::{
 };
 pub use group::{GroupProposal, group_body, group_commit_message, group_title, visible_group_text};
 pub use head_lines::{HeadFile, HeadLines};
+pub use headline::kubernetes_after;
 pub use inventory_outlook::reach as inventory_reach;
 pub use judged_services::JudgedService;
 pub use kubeconfig::{kubeconfig_body, kubeconfig_title};

@@ -273,13 +273,13 @@ pub(super) fn one_upgrade(page: &mut Page, upgrade: &Upgrade, share: usize) {
     let head = format!("\n{}", tables::conflicts_head(&upgrade.brought_by()));
     page.section(&head, &conflicts, share / 3, |left| more_below(left, "conflict", "conflicts"));
     let rollouts = tables::rollout_rows(&upgrade.rollouts);
-    page.section(&format!("\n{}", tables::ROLLOUTS_HEAD), &rollouts, share / 3, |left| {
+    page.section(&format!("\n{}", tables::rollouts_head(&upgrade.rollouts)), &rollouts, share / 3, |left| {
         more_below(left, "rollout", "rollouts")
     });
     if upgrade.blocked.is_empty() && errors.is_empty() && conflicts.is_empty() && rollouts.is_empty() {
         page.push(&format!(
             "\nNo errors, no conflicts, no machines are replaced; {}.\n",
-            count(upgrade.changes.len(), "change", "changes")
+            tables::changes(upgrade)
         ));
     }
 }

@@ -211,11 +211,22 @@ fn head(published: Option<&str>) -> String {
     format!("\n### Findings\n\nWhat a rule means: `capstan rules RULE`{}.\n\n", pages.unwrap_or_default())
 }
 
+/// A rule's id in Markdown: a link where its page is published.
+pub(super) fn rule_shown(rule: &str) -> String {
+    rule_shown_below(PUBLISHED, rule)
+}
+
+fn rule_shown_below(published: Option<&str>, rule: &str) -> String {
+    published
+        .map_or_else(|| format!("`{rule}`"), |base| format!("[`{rule}`](<{}>)", page_of_rule(base, rule)))
+}
+
 fn address_below(published: Option<&str>, rule: &About) -> String {
-    match published {
-        Some(base) => format!("{}/rules/{}.html", base.trim_end_matches('/'), rule.entry.id()),
-        None => rule.source().to_owned(),
-    }
+    published.map_or_else(|| rule.source().to_owned(), |base| page_of_rule(base, rule.entry.id()))
+}
+
+fn page_of_rule(base: &str, rule: &str) -> String {
+    format!("{}/rules/{rule}.html", base.trim_end_matches('/'))
 }
 
 #[cfg(test)]
@@ -234,6 +245,11 @@ mod tests {
             address_below(None, rule),
             "https://kubernetes.io/releases/version-skew-policy/#supported-component-upgrade-order"
         );
+        assert_eq!(
+            rule_shown_below(published, "kubernetes-minor-skip"),
+            "[`kubernetes-minor-skip`](<https://docs.example.com/capstan/rules/kubernetes-minor-skip.html>)"
+        );
+        assert_eq!(rule_shown_below(None, "kubernetes-minor-skip"), "`kubernetes-minor-skip`");
         assert!(head(published).contains("or <https://docs.example.com/capstan/rules.html>.\n"));
         assert!(head(None).ends_with("What a rule means: `capstan rules RULE`.\n\n"));
     }

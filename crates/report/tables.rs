@@ -1,26 +1,30 @@
 //! The rows that bodies and checks share: changes, conflicts, findings, rollouts.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::excerpt::{Excerpt, ExcerptForm, excerpts};
-use super::markdown::{code, code_cell, one_line, plain, prose_cell};
+use super::markdown::{Page, code, code_cell, more, one_line, plain, prose_cell};
+use super::pages::rule_shown;
 use capstan_model::finding::{Finding, Place, Severity};
 use capstan_model::kinds::{is_cluster, is_control_plane};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::source::SourceKind;
-use capstan_model::wording::{count, few};
+use capstan_model::wording::{count, few, sentence};
 use capstan_plan::upgrade::{
     Basis, Certainty, Change, ComponentChange, Conflict, MachineCount, Part, Reason, Rollout, Side, Upgrade,
     ValueOrigin, whole_of,
 };
 use capstan_yaml::Value;
 
-pub(super) const CHANGES_HEAD: &str = "| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n";
-pub(super) const ROLLOUTS_HEAD: &str = "| Object | Machines | Because of | Certainty |\n|---|---|---|---|\n";
+const EDITS_HEAD: &str = "| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n";
+const DIFFERENCES_HEAD: &str = "| Object | Field | Old | New |\n|---|---|---|---|\n";
 pub(super) const COMPONENTS_HEAD: &str = "| | Name | Old | New | Changelog |\n|---|---|---|---|---|\n";
 
 const VALUE: usize = 160;
 const NAME: usize = 120;
+/// Rows of changes that are shown unfolded.
+const UNFOLDED: usize = 20;
 
 /// What the conflicts of an upgrade are: a sentence above [`conflicts_head`].
 pub(super) fn conflicts_said(upgrade: &Upgrade) -> String {
@@ -40,19 +44,101 @@ pub(super) fn conflicts_head(kind: &SourceKind) -> String {
     format!("| Object | Field | Old {kind} | Cluster | New {kind} | Settled |\n|---|---|---|---|---|---|\n")
 }
 
-pub(super) fn change_rows(changes: &[Change], kind: &SourceKind) -> Vec<String> {
-    changes
-        .iter()
-        .map(|change| {
-            let [old, new] = value_cells(&change.object, &change.path, [&change.old, &change.new]);
-            format!(
-                "| {} | {} | {old} | {new} | {} |\n",
-                object_cell(&change.object),
-                moved_cell(change),
-                reason(change, kind),
-            )
-        })
-        .collect()
+/// How much an upgrade changes: `11 changes, by 14 edits in 6 files`. The check counts the changes in the same way.
+pub(super) fn changes(upgrade: &Upgrade) -> String {
+    let edits = count(upgrade.changes.len(), "edit", "edits");
+    let edits = format!("{edits} in {}", count(upgrade.files.len(), "file", "files"));
+    match upgrade.applied_changes {
+        Some(changes) => format!("{}, by {edits}", count(changes, "change", "changes")),
+        None => edits,
+    }
+}
+
+/// The table of edits, by object. `origin` is what is said of the place that an edit comes from.
+pub(super) fn edits_table(
+    changes: &[Change],
+    kind: &SourceKind,
+    origin: impl Fn(usize) -> String,
+) -> ChangesTable {
+    ChangesTable::new("edit", EDITS_HEAD, changes, |at, change, object| {
+        let [old, new] = value_cells(&change.object, &change.path, [&change.old, &change.new]);
+        let (field, why) = (moved_cell(change), reason(change, kind));
+        format!("| {object} | {field} | {old} | {new} | {why}{} |\n", origin(at))
+    })
+}
+
+/// The table of the difference that a pull request makes, by object.
+pub(super) fn differences_table(changes: &[Change]) -> ChangesTable {
+    ChangesTable::new("change", DIFFERENCES_HEAD, changes, |_, change, object| {
+        let [old, new] = value_cells(&change.object, &change.path, [&change.old, &change.new]);
+        format!("| {object} | {} | {old} | {new} |\n", field_cell(&change.object, &change.path))
+    })
+}
+
+/// A table of changes, grouped by object, which is folded where it is long.
+pub(super) struct ChangesTable {
+    what: &'static str,
+    head: &'static str,
+    rows: Vec<String>,
+    objects: usize,
+}
+
+impl ChangesTable {
+    fn new(
+        what: &'static str,
+        head: &'static str,
+        changes: &[Change],
+        row: impl Fn(usize, &Change, &str) -> String,
+    ) -> Self {
+        let (ordered, mut objects, mut last) = (by_object(changes), 0, None);
+        let rows = ordered.into_iter().map(|(at, change)| {
+            // An object is named once, in the first of its rows.
+            let is_first = last.replace(&change.object) != Some(&change.object);
+            objects += usize::from(is_first);
+            row(at, change, &if is_first { object_cell(&change.object) } else { String::new() })
+        });
+        let rows = rows.collect();
+        Self { what, head, rows, objects }
+    }
+
+    /// Appends it below `title`, in at most `budget` bytes. `command` shows all changes.
+    pub(super) fn push(&self, page: &mut Page, title: &str, budget: usize, command: &str) {
+        const END: &str = "\n</details>\n";
+        let (one, many) = (self.what, &format!("{}s", self.what));
+        let left_out = |left: usize| {
+            format!("\n… and {}; {command} in a checkout shows all of them.\n", more(left, one, many))
+        };
+        if self.rows.len() <= UNFOLDED {
+            page.section(&format!("{title}{}", self.head), &self.rows, budget, left_out);
+            return;
+        }
+        let summary =
+            format!("{} in {}", count(self.rows.len(), one, many), count(self.objects, "object", "objects"));
+        let head = format!("{title}<details><summary>{summary}</summary>\n\n{}", self.head);
+        let before = page.free();
+        let room = budget.min(before).saturating_sub(END.len());
+        page.section(&head, &self.rows, room, left_out);
+        if page.free() < before {
+            page.push(END);
+        }
+    }
+}
+
+/// Changes with their places in the list, those of one object together: the `Cluster`, then its control plane, then the
+/// others as they come.
+fn by_object(changes: &[Change]) -> Vec<(usize, &Change)> {
+    let mut first = HashMap::new();
+    for (at, change) in changes.iter().enumerate() {
+        first.entry(&change.object).or_insert(at);
+    }
+    let rank = |object: &ObjectId| match object {
+        cluster if is_cluster(cluster) => 0,
+        plane if is_control_plane(plane) => 1,
+        _ => 2,
+    };
+    let mut ordered: Vec<(usize, &Change)> = changes.iter().enumerate().collect();
+    ordered.sort_by_key(|(_, change)| (rank(&change.object), first[&change.object]));
+    ordered
 }
 
 fn reason(change: &Change, kind: &SourceKind) -> Cow<'static, str> {
@@ -66,21 +152,6 @@ fn reason(change: &Change, kind: &SourceKind) -> Cow<'static, str> {
         Reason::Rotation => "templates are immutable: a new one takes its place",
         Reason::Reference => "follows the new template",
     })
-}
-
-/// Rows of the difference that a pull request makes, where no release is the reason.
-pub(super) fn difference_rows(changes: &[Change]) -> Vec<String> {
-    changes
-        .iter()
-        .map(|change| {
-            let [old, new] = value_cells(&change.object, &change.path, [&change.old, &change.new]);
-            format!(
-                "| {} | {} | {old} | {new} |\n",
-                object_cell(&change.object),
-                field_cell(&change.object, &change.path)
-            )
-        })
-        .collect()
 }
 
 /// Rows of an upgrade's conflicts; those from an inventory have the places of its values.
@@ -181,37 +252,55 @@ pub(super) fn finding_rows(findings: &[Finding]) -> Vec<String> {
                 Severity::Warning => "warning",
             };
             let place = place(finding).map_or_else(String::new, |place| format!(" ({})", code(&place, 300)));
-            format!("- {word} `{}`{place}: {}\n", finding.rule.id(), prose_cell(&finding.message, 700))
+            format!(
+                "- {word} {}{place}: {}\n",
+                rule_shown(finding.rule.id()),
+                prose_cell(&finding.message, 700)
+            )
         })
         .collect()
 }
 
-/// A row for each owner of machines: the control plane's first, in the order of replacement.
+/// The head of the table of [`rollout_rows`]. What they are judged by is said above it, where that is the same of all.
+pub(super) fn rollouts_head(rollouts: &[Rollout]) -> String {
+    let judged = Certainty::common(rollouts).map(said_of);
+    let judged = judged.map_or_else(String::new, |judged| format!("{}.\n\n", sentence(judged)));
+    format!("{judged}| Object | Machines | Because of | How |\n|---|---|---|---|\n")
+}
+
+const fn said_of(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Exact => "judged with the live names of templates",
+        Certainty::Offline => "judged from Git alone",
+        Certainty::Unknown => "cannot be judged",
+    }
+}
+
+/// Rollouts in the order of replacement, as far as the roles tell it: the control plane's first.
+pub(super) fn planes_first<'r>(rollouts: impl IntoIterator<Item = &'r Rollout>) -> Vec<&'r Rollout> {
+    let mut ordered: Vec<&Rollout> = rollouts.into_iter().collect();
+    ordered.sort_by_key(|rollout| !is_cluster(&rollout.object) && !is_control_plane(&rollout.object));
+    ordered
+}
+
+/// A row for each owner of machines.
 pub(super) fn rollout_rows(rollouts: &[Rollout]) -> Vec<String> {
-    let mut planes_first: Vec<&Rollout> = rollouts.iter().collect();
-    planes_first.sort_by_key(|rollout| !is_cluster(&rollout.object) && !is_control_plane(&rollout.object));
-    planes_first
+    let is_said_above = Certainty::common(rollouts).is_some();
+    planes_first(rollouts)
         .into_iter()
         .map(|rollout| {
             let fields = rollout.because.iter().map(|path| field_cell(&rollout.object, path));
             let because = few(fields, 4, "more fields");
-            let certainty = match rollout.certainty {
-                Certainty::Exact => "exact",
-                Certainty::Offline => "judged from Git alone",
-                Certainty::Unknown => "cannot be judged",
-            };
-            let notes: String = rollout
-                .course
-                .notes
-                .iter()
-                .take(4)
-                .map(|note| format!(". {}", prose_cell(note.trim_end_matches('.'), 300)))
-                .collect();
+            let certainty = (!is_said_above).then(|| said_of(rollout.certainty).to_owned());
+            let notes = rollout.course.notes.iter().take(4);
+            let notes = notes.map(|note| prose_cell(note.trim_end_matches('.'), 300));
+            let how: Vec<String> = certainty.into_iter().chain(notes).collect();
             format!(
-                "| {} | {} | {} | {certainty}{notes} |\n",
+                "| {} | {} | {} | {} |\n",
                 object_cell(&rollout.object),
                 becomes(rollout),
-                because.join(", ")
+                because.join(", "),
+                how.join(". ")
             )
         })
         .collect()

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::excerpt::{Excerpt, excerpts};
 use super::field_diff;
 use super::markdown::one_line;
+use super::tables;
 
 /// Bytes of the diff.
 const DIFF: usize = 16_000;
@@ -107,7 +108,8 @@ impl TargetDetail {
     pub fn of(upgrade: &Upgrade) -> Self {
         let (diff, more_changes) = field_diff::plain(upgrade, DIFF);
         let listed = upgrade.conflicts.len().min(LISTED) + upgrade.findings.len().min(LISTED);
-        let replacing = || upgrade.rollouts.iter().filter(|one| one.course.effect == Effect::Replaces);
+        let replaces = |one: &&Rollout| one.course.effect == Effect::Replaces;
+        let replacing = tables::planes_first(upgrade.rollouts.iter().filter(replaces));
         Self {
             diff,
             more_changes,
@@ -124,8 +126,8 @@ impl TargetDetail {
                 })
                 .collect(),
             more: upgrade.conflicts.len() + upgrade.findings.len() - listed,
-            rollouts: replacing().take(LISTED).map(rollout).collect(),
-            more_rollouts: replacing().skip(LISTED).count(),
+            rollouts: replacing.iter().take(LISTED).map(|one| rollout(one)).collect(),
+            more_rollouts: replacing.len().saturating_sub(LISTED),
             services: upgrade.services.iter().take(LISTED).map(service).collect(),
             more_services: upgrade.services.len().saturating_sub(LISTED),
         }

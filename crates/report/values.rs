@@ -90,16 +90,10 @@ pub(super) fn how_to_decline(upgrade: &Upgrade) -> Option<&'static str> {
     })
 }
 
-/// Rows of changes, each with the values that it comes from.
-pub(super) fn change_rows(upgrade: &Upgrade) -> Option<Vec<String>> {
-    let values = brought(upgrade)?;
-    let kind = upgrade.brought_by();
-    let rows = tables::change_rows(&upgrade.changes, &kind);
-    let row = |(at, row): (usize, String)| match values.origins.get(at).map(Vec::as_slice) {
-        None | Some([]) => row,
-        Some(origins) => {
-            format!("{}: {} |\n", row.trim_end().trim_end_matches('|').trim_end(), tables::places(origins))
-        }
-    };
-    Some(rows.into_iter().enumerate().map(row).collect())
+/// What is said of the values that an edit comes from: `: Environment prod in ...`; empty where it is none of them.
+pub(super) fn origin(upgrade: &Upgrade, at: usize) -> String {
+    let origins = brought(upgrade).and_then(|values| values.origins.get(at));
+    origins
+        .filter(|origins| !origins.is_empty())
+        .map_or_else(String::new, |origins| format!(": {}", tables::places(origins)))
 }

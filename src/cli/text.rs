@@ -58,11 +58,12 @@ pub(super) fn upgrade(upgrade: &Upgrade) -> String {
         line!(text, "  {hint}");
     }
     if !upgrade.rollouts.is_empty() {
-        line!(text, "  machines");
+        line!(text, "  {}", machines_head(&upgrade.rollouts));
         // In the order in which it happens, as far as there is one.
         let mut rollouts: Vec<&Rollout> = upgrade.rollouts.iter().collect();
         rollouts.sort_by_key(|rollout| rollout.course.order);
-        rollouts.into_iter().for_each(|item| rollout(&mut text, item));
+        let is_judged_above = Certainty::common(&upgrade.rollouts).is_some();
+        rollouts.into_iter().for_each(|item| rollout(&mut text, item, is_judged_above));
     }
     if !upgrade.providers.is_empty() {
         line!(text, "  providers");
@@ -242,17 +243,26 @@ fn provider(text: &mut String, provider: &ProviderChange) {
     }
 }
 
-fn rollout(text: &mut String, rollout: &Rollout) {
+/// The heading of rollouts. What they are judged by is said once, where it is the same of all.
+fn machines_head(rollouts: &[Rollout]) -> String {
+    format!("machines{}", Certainty::common(rollouts).map_or("", judged_by))
+}
+
+const fn judged_by(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Exact => "",
+        Certainty::Offline => " (judged from Git alone)",
+        Certainty::Unknown => " (cannot be judged)",
+    }
+}
+
+fn rollout(text: &mut String, rollout: &Rollout, is_judged_above: bool) {
     let because: Vec<String> = rollout
         .because
         .iter()
         .map(|path| if path.is_root() { "the object is removed".to_owned() } else { path.to_string() })
         .collect();
-    let certainty = match rollout.certainty {
-        Certainty::Exact => "",
-        Certainty::Offline => " (judged from Git alone)",
-        Certainty::Unknown => " (cannot be judged)",
-    };
+    let certainty = if is_judged_above { "" } else { judged_by(rollout.certainty) };
     let turn = rollout.course.order.map_or_else(String::new, |order| format!("{order}. "));
     line!(
         text,

@@ -3,6 +3,7 @@
 use capstan_facts::{FleetFacts, WavePlace};
 use capstan_plan::proposal::ProposalId;
 use capstan_plan::upgrade::MachineCount;
+use capstan_report::kubernetes_after;
 
 use super::moving::wave_in;
 use crate::planned::Planned;
@@ -14,11 +15,14 @@ pub fn fleet_facts(planned: Planned<'_>, proposal: &ProposalId) -> FleetFacts {
         return FleetFacts { wave, ..FleetFacts::default() };
     };
     let now = &upgrade.kubernetes_now;
-    let machines = MachineCount::replaced(&upgrade.rollouts).exactly().filter(|_| upgrade.to.is_some());
+    let offered = kubernetes_after(upgrade).or_else(|| upgrade.kubernetes.clone());
+    let machines = MachineCount::replaced(&upgrade.rollouts);
+    let is_offer = upgrade.to.is_some();
     FleetFacts {
         kubernetes: now.clone(),
-        kubernetes_offered: upgrade.kubernetes.clone().filter(|offered| now.as_ref() != Some(offered)),
+        kubernetes_offered: offered.filter(|offered| now.as_ref() != Some(offered)),
         wave,
-        machines: machines.map(|machines| u32::try_from(machines).unwrap_or(u32::MAX)),
+        machines: is_offer.then(|| u32::try_from(machines.known).unwrap_or(u32::MAX)),
+        more_machines: is_offer && machines.is_more,
     }
 }

@@ -31,8 +31,8 @@ type TargetSaid = (
     Option<String>,
     Option<String>,
 );
-/// Since when, both versions of Kubernetes, wave, machines.
-type FactsRow = (Option<i64>, Option<String>, Option<String>, Option<String>, Option<i64>);
+/// Since when, both versions of Kubernetes, wave, machines, and whether there are more.
+type FactsRow = (Option<i64>, Option<String>, Option<String>, Option<String>, Option<i64>, i64);
 
 /// Every target that a campaign or a proposal knows, `t`, with its repository's job `j`: a target can stand in a
 /// campaign without a proposal, and the other way round. A target that stands in any campaign stands there from each kind
@@ -41,13 +41,13 @@ const TARGETS: &str = "
     FROM (
         SELECT c.repository, c.target, c.source_kind, c.state, c.reason, c.at_source, c.offered, c.hold,
                p.pull_request, p.source, p.head, c.since_ms, c.kubernetes, c.kubernetes_rank,
-               c.kubernetes_offered, c.wave, c.wave_place, c.machines
+               c.kubernetes_offered, c.wave, c.wave_place, c.machines, c.more_machines
         FROM campaign_targets c
         LEFT JOIN proposals p
             ON p.repository = c.repository AND p.target = c.target AND p.source_kind = c.source_kind
         UNION ALL
         SELECT p.repository, p.target, p.source_kind, 'proposed', '', NULL, NULL, NULL, p.pull_request,
-               p.source, p.head, p.opened_at_ms, NULL, NULL, NULL, NULL, NULL, NULL
+               p.source, p.head, p.opened_at_ms, NULL, NULL, NULL, NULL, NULL, NULL, 0
         FROM proposals p
         WHERE NOT EXISTS (
             SELECT 1 FROM campaign_targets c
@@ -60,7 +60,7 @@ const TARGET_COLUMNS: &str = "
         COALESCE(t.offered, t.source), t.hold, t.pull_request, k.conclusion, k.title,
         (SELECT s.report FROM standings s WHERE s.repository = t.repository AND s.cluster = t.target
          ORDER BY s.taken_at_ms DESC LIMIT 1),
-        t.since_ms, t.kubernetes, t.kubernetes_offered, t.wave, t.machines";
+        t.since_ms, t.kubernetes, t.kubernetes_offered, t.wave, t.machines, t.more_machines";
 
 const CHECK: &str = "
     LEFT JOIN checks k ON k.repository = t.repository AND k.head = t.head AND k.name = 'capstan'";
@@ -75,12 +75,14 @@ impl<'r, R: Row> FromRow<'r, R> for TargetRow
 where
     TargetSaid: FromRow<'r, R>,
     usize: ColumnIndex<R>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
     Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
     Option<String>: Decode<'r, R::Database> + Type<R::Database>,
 {
     fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        let facts =
-            (row.try_get(13)?, row.try_get(14)?, row.try_get(15)?, row.try_get(16)?, row.try_get(17)?);
+        let [since, machines] = [row.try_get(13)?, row.try_get(17)?];
+        let [now, offered, wave] = [row.try_get(14)?, row.try_get(15)?, row.try_get(16)?];
+        let facts = (since, now, offered, wave, machines, row.try_get(18)?);
         Ok(Self { said: TargetSaid::from_row(row)?, facts })
     }
 }
@@ -269,7 +271,7 @@ fn target(doing: &'static str, row: TargetRow) -> Result<ShownTarget, RecordsErr
         title,
         rollout,
     ) = row.said;
-    let (since_ms, kubernetes, kubernetes_offered, wave, machines) = row.facts;
+    let (since_ms, kubernetes, kubernetes_offered, wave, machines, more_machines) = row.facts;
     Ok(ShownTarget {
         repository: repository.cast_unsigned(),
         repository_name,
@@ -285,6 +287,7 @@ fn target(doing: &'static str, row: TargetRow) -> Result<ShownTarget, RecordsErr
         kubernetes_offered,
         wave,
         machines: machines.map(i64::cast_unsigned),
+        more_machines: more_machines != 0,
         pull_request: pull_request.map(i64::cast_unsigned),
         check: conclusion.zip(title),
         rollout: rollout.map(|report| from_json::<RolloutReport>(doing, &report)).transpose()?,

@@ -98,6 +98,7 @@ impl Reading {
         // The change does nothing to what lies elsewhere.
         let [was, is] = [&before.objects, &after.objects].map(|objects| classes(objects, &given.classes));
         let elsewhere = Elsewhere { before: was?, after: is? };
+        planned.upgrade.applied_changes = Some(render::diff(&before.objects, &after.objects).len());
         let rollouts = match (applied_by, given.names.as_deref()) {
             (AppliedBy::Reconciler, Some(names)) => {
                 rollout::rollouts_live(&before.objects, &after.objects, [names, names], &elsewhere)

@@ -408,6 +408,8 @@ impl<'a> Step<'a> {
             let from = planned.upgrade.from.as_ref().and_then(SourceId::release);
             let from = from.and_then(|id| contents.catalogue().find(&id));
             link_changelogs(contents, &mut planned.upgrade, from, sources.release);
+            let notes = sources.release.notes.as_ref().map(|entry| entry.path.clone());
+            planned.upgrade.release_notes = notes;
             let release = policy::ReleaseStep {
                 from,
                 to: sources.release,

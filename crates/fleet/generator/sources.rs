@@ -303,7 +303,7 @@ fn standing_alone(tree: &Standalone, id: &ReleaseId) -> Result<ReleaseFolder, Re
         base_files: below("base"),
         overlay_files: below("overlay"),
         manifest: at("release.yaml"),
-        notes: at("README.md"),
+        notes: at("release.md").or_else(|| at("README.md")),
         settings: at(FOLDER_FILE),
         services: services_in(tree, root),
     })

@@ -140,7 +140,7 @@ pub struct ReleaseFolder {
     pub overlay_files: Vec<TreeEntry>,
     /// Its `release.yaml`.
     pub manifest: Option<TreeEntry>,
-    /// Its notes, `README.md`.
+    /// Its notes: `release.md`, else `README.md`.
     pub notes: Option<TreeEntry>,
     /// Its own `capstan.yaml`.
     pub settings: Option<TreeEntry>,

@@ -15,7 +15,8 @@ use capstan_model::version::ReleaseVersion;
 pub(super) const BASE: &str = "base";
 const OVERLAY: &str = "overlay";
 pub(super) const MANIFEST: &str = "release.yaml";
-const NOTES: &str = "README.md";
+/// What people wrote of a release: the first of these that is there.
+const NOTES: [&str; 2] = ["release.md", "README.md"];
 /// Of a release that may be made of templates alone: those of charts lie in folders of versions too.
 pub(super) const SCHEMA: &str = "schema.yaml";
 
@@ -121,7 +122,7 @@ fn read(
         base_files: files_in(tree, &Files::of(below(BASE)), problems),
         overlay_files: files_in(tree, &overlay, problems),
         manifest: file(MANIFEST),
-        notes: file(NOTES),
+        notes: NOTES.into_iter().find_map(file),
         settings: file(FOLDER_FILE),
         services,
     }

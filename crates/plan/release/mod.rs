@@ -88,7 +88,7 @@ pub struct Release {
     pub rendering: Arc<Rendering>,
     /// Its `release.yaml`.
     pub manifest: Option<TreeEntry>,
-    /// Its notes: `README.md`, beside a `release.yaml`.
+    /// Its notes: `release.md`, else `README.md`.
     pub notes: Option<TreeEntry>,
     /// What its provider's `requests.yaml` asks for and it does not have.
     pub unmet: Vec<Unmet>,

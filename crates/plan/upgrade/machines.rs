@@ -1,6 +1,6 @@
 //! How many machines rollouts replace and lose: one count for titles, bodies, checks, limits and waves.
 
-use super::{Effect, Rollout};
+use super::{Certainty, Effect, Rollout};
 
 /// A number of machines, as far as Git knows it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,6 +47,14 @@ impl MachineCount {
     /// The number, where Git has all of it.
     pub fn exactly(self) -> Option<u64> {
         (!self.is_more).then_some(self.known)
+    }
+}
+
+impl Certainty {
+    /// How certain these rollouts are, where that is the same of all.
+    pub fn common(rollouts: &[Rollout]) -> Option<Self> {
+        let first = rollouts.first()?.certainty;
+        rollouts.iter().all(|rollout| rollout.certainty == first).then_some(first)
     }
 }
 

@@ -13,6 +13,7 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId, SourceKind};
 use capstan_model::target::Target;
+use capstan_model::tree::RepoPath;
 use capstan_model::version::KubernetesVersion;
 use capstan_providers::{ProviderChange, Wanted};
 use capstan_yaml::Value;
@@ -40,8 +41,12 @@ pub struct Upgrade {
     pub basis: Basis,
     /// Whole new contents; empty for an upgrade that blocks.
     pub files: Vec<FileChange>,
-    /// Fields and objects that change, ordered by file, line (`None` last), path.
+    /// Fields and objects that change in files, ordered by file, line (`None` last), path.
     pub changes: Vec<Change>,
+    /// How many fields of applied objects differ: as the check of its pull request counts them. `None` where nothing
+    /// was rendered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied_changes: Option<usize>,
     /// What both sides changed, ordered likewise.
     pub conflicts: Vec<Conflict>,
     /// What the rules say, ordered likewise.
@@ -62,6 +67,9 @@ pub struct Upgrade {
     pub blocked: Vec<String>,
     /// What a person should know besides (why nothing is offered, what follows on the path).
     pub notes: Vec<String>,
+    /// The file with the notes of the release offered, in the repository of the releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release_notes: Option<RepoPath>,
     /// What the inventory has to do with it; `None` where it has nothing to say of the target.
     #[serde(default)]
     pub values: Option<Box<ValuesStep>>,
@@ -81,6 +89,7 @@ impl Upgrade {
             basis: Basis::Known,
             files: Vec::new(),
             changes: Vec::new(),
+            applied_changes: None,
             conflicts: Vec::new(),
             findings: Vec::new(),
             rollouts: Vec::new(),
@@ -90,6 +99,7 @@ impl Upgrade {
             services: Vec::new(),
             blocked: Vec::new(),
             notes: Vec::new(),
+            release_notes: None,
             values: None,
         }
     }

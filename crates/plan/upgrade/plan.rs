@@ -173,6 +173,8 @@ impl Done {
             to_content: request.new.content(),
             kubernetes: None,
             kubernetes_now: None,
+            applied_changes: None,
+            release_notes: None,
             rest: Rest::default(),
             basis,
             files: Vec::new(),

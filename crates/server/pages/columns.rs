@@ -8,22 +8,19 @@ use super::row::Row;
 const USUAL: ClusterOrder = ClusterOrder { key: SortKey::Need, is_reversed: false };
 
 /// A column: the word above it, what it is sorted by, and whether a row says something in it.
-type FleetColumn = (&'static str, Option<SortKey>, fn(&Row<'_>) -> bool);
+type FleetColumn = (&'static str, SortKey, fn(&Row<'_>) -> bool);
 
 /// The columns, in their order.
-const COLUMNS: [FleetColumn; 10] = [
-    ("Cluster", Some(SortKey::Cluster), |_| true),
-    ("State", Some(SortKey::Need), |_| true),
-    ("Kubernetes", Some(SortKey::Kubernetes), |row| {
-        row.kubernetes.is_some() || row.kubernetes_offered.is_some()
-    }),
-    ("Release", Some(SortKey::Release), |row| row.is_at_known || row.to.is_some()),
-    ("Since", Some(SortKey::Since), |row| row.since.is_some()),
-    ("Wave", Some(SortKey::Wave), |row| row.wave.is_some()),
-    ("Machines", Some(SortKey::Machines), |row| row.machines.is_some()),
-    ("Proposal", Some(SortKey::Proposal), |row| row.proposal.is_some()),
-    ("Check", Some(SortKey::Check), |row| row.check.is_some()),
-    ("Hold", None, |row| row.hold.is_some()),
+const COLUMNS: [FleetColumn; 9] = [
+    ("Cluster", SortKey::Cluster, |_| true),
+    ("State", SortKey::Need, |_| true),
+    ("Kubernetes", SortKey::Kubernetes, |row| row.kubernetes.is_some() || row.kubernetes_offered.is_some()),
+    ("Release", SortKey::Release, |row| row.is_at_known || row.to.is_some()),
+    ("Since", SortKey::Since, |row| row.since.is_some()),
+    ("Wave", SortKey::Wave, |row| row.wave.is_some()),
+    ("Machines", SortKey::Machines, |row| row.machines.is_some()),
+    ("Proposal", SortKey::Proposal, |row| row.proposal.is_some()),
+    ("Check", SortKey::Check, |row| row.check.is_some()),
 ];
 
 /// The head of a column.
@@ -31,7 +28,7 @@ const COLUMNS: [FleetColumn; 10] = [
 pub(super) struct Heading {
     pub(super) name: &'static str,
     /// Where the list is sorted by it; the other way round where it is already.
-    pub(super) url: Option<String>,
+    pub(super) url: String,
     /// `ascending` or `descending`, where the list is sorted by it.
     pub(super) sorted: Option<&'static str>,
 }
@@ -44,11 +41,10 @@ pub(super) fn headings(
 ) -> Vec<Heading> {
     let shown = COLUMNS.iter().filter(|(_, _, says)| rows.iter().any(says));
     let heading = |(name, key, _): &FleetColumn| {
-        let is_current = *key == Some(order.key);
-        let to = |key| ClusterOrder { key, is_reversed: is_current && !order.is_reversed };
+        let is_current = *key == order.key;
         Heading {
             name,
-            url: key.map(|key| link(to(key))),
+            url: link(ClusterOrder { key: *key, is_reversed: is_current && !order.is_reversed }),
             sorted: is_current.then_some(if order.is_reversed { "descending" } else { "ascending" }),
         }
     };
@@ -124,8 +120,7 @@ mod tests {
             let order = ClusterOrder { key: SortKey::Wave, is_reversed };
             headings(&rows, order, order_in_address).pop().unwrap()
         };
-        let heading =
-            |url: &str, sorted| Heading { name: "Wave", url: Some(url.to_owned()), sorted: Some(sorted) };
+        let heading = |url: &str, sorted| Heading { name: "Wave", url: url.to_owned(), sorted: Some(sorted) };
         assert_eq!(by_wave(false), heading("-wave", "ascending"));
         assert_eq!(by_wave(true), heading("wave", "descending"));
     }

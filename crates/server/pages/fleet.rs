@@ -86,22 +86,21 @@ const VIEWS: [(&str, SortKey); 3] =
 </nav>
 <table class="cards sorts" role="table">
   <caption>Clusters {{ pager.shown }}</caption>
-  <thead role="rowgroup"><tr role="row">{% for heading in headings %}<th role="columnheader" scope="col"{% if let Some(sorted) = heading.sorted %} aria-sort="{{ sorted }}"{% endif %}>{% if let Some(url) = heading.url %}<a href="{{ url }}">{{ heading.name }}</a>{% else %}{{ heading.name }}{% endif %}</th>{% endfor %}</tr></thead>
+  <thead role="rowgroup"><tr role="row">{% for heading in headings %}<th role="columnheader" scope="col"{% if let Some(sorted) = heading.sorted %} aria-sort="{{ sorted }}"{% endif %}><a href="{{ heading.url }}">{{ heading.name }}</a></th>{% endfor %}</tr></thead>
   {% for group in groups %}
   <tbody role="rowgroup">
     {% if let Some(name) = group.name %}<tr class="group" role="row"><th role="rowheader" scope="rowgroup" colspan="{{ headings.len() }}">{{ name }}</th></tr>{% endif %}
     {% for row in group.rows %}
     <tr role="row">
       <th role="rowheader" scope="row"><a href="{{ row.url }}">{{ row.name }}</a>{% if several %}<span class="quiet">{{ row.repository }}</span>{% endif %}</th>
-      {% for heading in headings %}{% if heading.name == "State" %}<td role="cell" data-label="State"><div class="said"><span class="badge mood-{{ row.mood }}">{{ row.state }}</span> <span class="reason">{{ row.reason }}</span></div></td>
+      {% for heading in headings %}{% if heading.name == "State" %}<td role="cell" data-label="State"><div class="said"><span class="badge mood-{{ row.mood }}">{{ row.state }}</span> <span class="reason">{{ row.said }}</span></div></td>
       {% else if heading.name == "Kubernetes" %}<td role="cell" data-label="Kubernetes" class="step">{% if let Some(now) = row.kubernetes %}{{ now }}{% else %}<span class="quiet">not known</span>{% endif %}{% if let Some(then) = row.kubernetes_offered %} <span class="to">→ {{ then }}</span>{% endif %}</td>
       {% else if heading.name == "Release" %}<td role="cell" data-label="Release" class="step">{{ row.at }}{% if let Some(to) = row.to %} <span class="to">→ {{ to }}</span>{% endif %}</td>
       {% else if heading.name == "Since" %}<td role="cell" data-label="Since">{% if let Some(since) = row.since %}<time datetime="{{ since.0 }}">{{ since.1 }}</time>{% else %}<span class="quiet">not known</span>{% endif %}</td>
-      {% else if heading.name == "Wave" %}<td role="cell" data-label="Wave">{% if let Some(wave) = row.wave %}{{ wave }}{% else %}<span class="quiet">none</span>{% endif %}</td>
-      {% else if heading.name == "Machines" %}<td role="cell" data-label="Machines">{% if let Some(machines) = row.machines %}<span class="mood-{{ machines.0 }}">{{ machines.1 }}</span>{% else %}<span class="quiet">none</span>{% endif %}</td>
-      {% else if heading.name == "Proposal" %}<td role="cell" data-label="Proposal">{% if let Some(proposal) = row.proposal %}<a href="{{ proposal.0 }}">#{{ proposal.1 }}</a>{% else %}<span class="quiet">none</span>{% endif %}</td>
-      {% else if heading.name == "Check" %}<td role="cell" data-label="Check" class="check">{% if let Some(check) = row.check %}<span class="mood-{{ check.0 }}">{{ check.1 }}</span>{% else %}<span class="quiet">none</span>{% endif %}</td>
-      {% else if heading.name == "Hold" %}<td role="cell" data-label="Hold">{% if let Some(hold) = row.hold %}{{ hold }}{% else %}<span class="quiet">none</span>{% endif %}</td>
+      {% else if heading.name == "Wave" %}<td role="cell" data-label="Wave">{% if let Some(wave) = row.wave %}{{ wave }}{% else %}<span class="empty">none</span>{% endif %}</td>
+      {% else if heading.name == "Machines" %}<td role="cell" data-label="Machines">{% if let Some(machines) = row.machines %}<span class="mood-{{ machines.0 }}">{{ machines.1 }}</span>{% else %}<span class="empty">none</span>{% endif %}</td>
+      {% else if heading.name == "Proposal" %}<td role="cell" data-label="Proposal">{% if let Some(proposal) = row.proposal %}<a href="{{ proposal.0 }}">#{{ proposal.1 }}</a>{% else %}<span class="empty">none</span>{% endif %}</td>
+      {% else if heading.name == "Check" %}<td role="cell" data-label="Check" class="check">{% if let Some(check) = row.check %}<span class="mood-{{ check.0 }}">{{ check.1 }}</span>{% else %}<span class="empty">none</span>{% endif %}</td>
       {% endif %}{% endfor %}
     </tr>
     {% endfor %}

@@ -4,7 +4,7 @@ use capstan_live::agent::{RolloutReport, RolloutState};
 use capstan_model::source::SourceKind;
 use capstan_model::wording::count_of;
 use capstan_ports::{CheckConclusion, ShownTarget};
-use capstan_report::Mood;
+use capstan_report::{Mood, ProposalState};
 use jiff::Timestamp;
 
 use super::Site;
@@ -34,6 +34,8 @@ pub(super) struct Row<'a> {
     pub(super) state: &'a str,
     pub(super) mood: &'static str,
     pub(super) reason: Html,
+    /// What a table that has the proposal and the release beside it says of the state: the reason, and who holds it back.
+    pub(super) said: Html,
     /// Address and number.
     pub(super) proposal: Option<(String, u64)>,
     /// Mood and words.
@@ -70,6 +72,7 @@ pub(super) fn row<'a>(site: &Site, target: &'a ShownTarget) -> Row<'a> {
         state: &target.state,
         mood: mood(&target.state),
         reason: prose(&target.reason, Some(&repository)),
+        said: prose(&said(target), Some(&repository)),
         proposal: target.pull_request.map(|number| (format!("{repository}/pull/{number}"), number)),
         check: target.check.as_ref().map(|(conclusion, title)| {
             (mood_of_check(conclusion), format!("{}: {title}", conclusion.replace('_', " ")))
@@ -101,9 +104,27 @@ fn machines(target: &ShownTarget) -> Option<(&'static str, String)> {
         return Some(rollout_in_words(report));
     }
     if let Some(replaced) = target.machines.filter(|replaced| *replaced > 0) {
-        return Some(("waits", format!("{replaced} to replace")));
+        let least = if target.more_machines { "at least " } else { "" };
+        return Some(("waits", format!("{least}{replaced} to replace")));
+    }
+    if target.more_machines {
+        return Some(("waits", "an unknown number to replace".to_owned()));
     }
     report.filter(|report| report.wanted > 0).map(|report| ("good", report.wanted.to_string()))
+}
+
+/// The reason without what columns say beside it, and the hold where the reason is another one.
+fn said(target: &ShownTarget) -> String {
+    let offers = target.pull_request.zip(target.offered.as_ref());
+    let offers = offers.map(|(number, offered)| format!("#{number} offers `{offered}`."));
+    let reason = offers.and_then(|offers| target.reason.strip_prefix(&offers)).unwrap_or(&target.reason);
+    let hold = target.hold.as_deref().filter(|hold| !reason.contains(hold.trim_end_matches('.')));
+    [Some(reason.trim()), hold]
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn number(number: u64) -> usize {
@@ -121,7 +142,8 @@ fn mood_of_check(conclusion: &str) -> &'static str {
 
 /// What there is for a target: where that is the source that it has, what else of it.
 fn offered(target: &ShownTarget) -> String {
-    match &target.offered {
+    let is_over = ProposalState::parse(&target.state).is_some_and(ProposalState::is_over);
+    match target.offered.as_ref().filter(|_| !is_over) {
         None => "nothing".to_owned(),
         Some(offered) if target.at.as_ref() != Some(offered) => offered.clone(),
         Some(offered) if target.kind == SourceKind::RELEASE.as_str() => format!("{offered} as it is now"),
@@ -132,6 +154,69 @@ fn offered(target: &ShownTarget) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn target(state: &str, reason: &str, hold: Option<&str>) -> ShownTarget {
+        ShownTarget {
+            repository: 1,
+            repository_name: "acme/gitops".to_owned(),
+            target: "gauss/peu01".to_owned(),
+            kind: "release".to_owned(),
+            state: state.to_owned(),
+            reason: reason.to_owned(),
+            at: Some("aws/v21.0.0".to_owned()),
+            offered: Some("aws/v22.0.0".to_owned()),
+            hold: hold.map(str::to_owned),
+            since: None,
+            kubernetes: None,
+            kubernetes_offered: None,
+            wave: None,
+            machines: None,
+            more_machines: false,
+            pull_request: Some(12),
+            check: None,
+            rollout: None,
+        }
+    }
+
+    #[test]
+    fn a_state_is_explained_without_what_other_columns_say() {
+        let held = "Held by ada until 2026-12-01: audit.";
+        for (reason, hold, expected) in [
+            ("#12 offers `aws/v22.0.0`.", None, ""),
+            ("#12 offers `aws/v22.0.0` to 2 clusters.", None, "#12 offers `aws/v22.0.0` to 2 clusters."),
+            ("#12 offers `aws/v22.0.0`. It is a draft.", None, "It is a draft."),
+            ("#12 offers `aws/v22.0.0`.", Some(held), held),
+            (held, Some(held), held),
+            ("It blocks.", Some(held), "It blocks. Held by ada until 2026-12-01: audit."),
+        ] {
+            assert_eq!(said(&target("proposed", reason, hold)), expected, "{reason}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_offered_where_an_offer_is_over() {
+        let at = |at: &str, state: &str| {
+            offered(&ShownTarget { at: Some(at.to_owned()), ..target(state, "", None) })
+        };
+        assert_eq!(at("aws/v21.0.0", "proposed"), "aws/v22.0.0");
+        assert_eq!(at("aws/v22.0.0", "proposed"), "aws/v22.0.0 as it is now");
+        assert_eq!(at("aws/v22.0.0", "current"), "nothing");
+        assert_eq!(at("aws/v21.0.0", "declined"), "nothing");
+    }
+
+    #[test]
+    fn machines_are_counted_as_far_as_they_are_known() {
+        let offer = |machines, more_machines| {
+            let target = ShownTarget { machines, more_machines, ..target("proposed", "", None) };
+            super::machines(&target)
+        };
+        let machines_of = |text: &str| Some(("waits", text.to_owned()));
+        assert_eq!(offer(Some(3), false), machines_of("3 to replace"));
+        assert_eq!(offer(Some(3), true), machines_of("at least 3 to replace"));
+        assert_eq!(offer(Some(0), true), machines_of("an unknown number to replace"));
+        assert_eq!(offer(Some(0), false), None);
+        assert_eq!(offer(None, false), None);
+    }
 
     #[test]
     fn a_check_is_coloured_by_its_conclusion() {

@@ -148,6 +148,7 @@ fn campaign(state: &str) -> CampaignRecord {
             kubernetes_offered: KubernetesVersion::parse("v1.32.0"),
             wave: Some(WavePlace { place: 1, name: "all".to_owned() }),
             machines: Some(3),
+            more_machines: true,
         },
     };
     CampaignRecord {

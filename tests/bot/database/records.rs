@@ -276,6 +276,7 @@ async fn the_fleet_shows_campaign_and_proposals_of_a_repository() {
             kubernetes_offered: None,
             wave: None,
             machines: None,
+            more_machines: false,
             pull_request: None,
             check: None,
             rollout: None,

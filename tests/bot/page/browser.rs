@@ -322,8 +322,11 @@ fn twelve() -> Vec<CampaignTarget> {
             kubernetes_offered: version("v1.32.7").filter(|_| !is_current),
             wave: Some(WavePlace { place: wave.0, name: wave.1.to_owned() }),
             machines: (!is_current).then_some(8),
+            more_machines: state == "approved",
         };
-        CampaignTarget { facts, ..target(path, state, reason, at, offered) }
+        let held = "petra holds its upgrades back until 2026-12-01, so that the auditors find the same machines on each day of their visit.";
+        let hold = (path == "euler/web").then(|| held.to_owned());
+        CampaignTarget { facts, hold, ..target(path, state, reason, at, offered) }
     };
     states.into_iter().enumerate().map(one).collect()
 }

@@ -399,7 +399,7 @@ async fn a_release_that_was_inferred_is_recorded_and_not_called_a_refresh() {
     assert_eq!(town.pulls().len(), 1);
     assert_eq!(town.pull(1).title, "Record gauss/peu01 at aws/v21.0.0");
     let body = town.pull(1).body;
-    let begin = "0 machines are replaced\n\nThe content of `gauss/peu01` is that of `aws/v21.0.0`, which was not recorded. This pull request records it and changes nothing else.\n";
+    let begin = "no machine is replaced\n\nThe content of `gauss/peu01` is that of `aws/v21.0.0`, which was not recorded. This pull request records it and changes nothing else.\n";
     assert!(body.starts_with(begin), "{body}");
     assert!(town.file(BRANCH, "gauss/peu01/capstan.yaml").contains("\nrelease: aws/v21.0.0\n"));
 

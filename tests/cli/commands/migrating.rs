@@ -247,13 +247,15 @@ spec:
 #[test]
 fn a_cluster_that_cannot_be_read_keeps_no_other_from_being_written() {
     let sandbox = Sandbox::with(&[
-        ("acme/peu01/base/cluster.yaml", "a: [\n"),
+        ("acme/peu01/base/cluster.yaml", OPENSTACK),
+        ("acme/peu01/base/machines.yaml", "a: [\n"),
         ("acme/peu02/base/cluster.yaml", OPENSTACK),
     ]);
     let said = sandbox.capstan(&["migrate", "--all", "--write"]);
     said.ended(1);
-    assert!(said.out.contains("acme/peu01/base/cluster.yaml:2:1"), "{}", said.out);
-    assert_eq!(sandbox.read("acme/peu01/base/cluster.yaml"), "a: [\n");
+    assert!(said.out.contains("acme/peu01/base/machines.yaml:1:4"), "{}", said.out);
+    assert_eq!(sandbox.read("acme/peu01/base/cluster.yaml"), OPENSTACK);
+    assert_eq!(sandbox.read("acme/peu01/base/machines.yaml"), "a: [\n");
     assert_eq!(sandbox.read("acme/peu02/base/cluster.yaml"), OPENSTACK_AFTER);
 }
 
@@ -285,8 +287,8 @@ spec: {{template: {{spec: {{networkMTU: 1450}}}}}}
     let sandbox = Sandbox::with(&[("acme/peu01/base/class.yaml", &class)]);
     let plan = sandbox.capstan(&["migrate", "--all", "-o", "json"]).json(3);
     assert_eq!(plan[0]["findings"][0]["rule"], "api-version-leaves-field");
-    assert_eq!(plan[0]["findings"][0]["path"], "/spec/patches/0/definitions/0/selector/apiVersion");
     assert_eq!(plan[0]["findings"][0]["line"], 10);
+    assert_eq!(plan[0]["findings"][0]["column"], 17);
 }
 
 #[test]

@@ -35,7 +35,7 @@ const MANY_PARAMETERS: &[(&str, usize)] = &[
     ("crates/k8s", 1),
     ("crates/kustomize", 1),
     ("crates/live", 1),
-    ("crates/plan", 5),
+    ("crates/plan", 4),
     ("crates/reconciler", 3),
     ("src", 1),
 ];

@@ -127,10 +127,10 @@ pub(crate) fn compare(
 
 #[test]
 fn a_prediction_is_read_from_the_table_of_a_proposal() {
-    let body = "| | |\n|---|---|\n| Changes | 3 changes in 2 files |\n| Will be replaced | 3 machines |\n\n\
-        | object | machines | because | certainty |\n|---|---|---|---|\n\
-        | `KubeadmControlPlane gauss-web/web-cp` | replaces 1 | `/spec/version` | judged from Git alone. At most 1 more. |\n\
-        | `MachineDeployment gauss-web/web-md` | replaces 2, adds 1 | `/spec/template/spec/version` | exact |\n";
+    let body = "| | |\n|---|---|\n| Changes | 3 changes, by 4 edits in 2 files |\n| Will be replaced | 3 machines |\n\n\
+        Judged from Git alone.\n\n| Object | Machines | Because of | How |\n|---|---|---|---|\n\
+        | `KubeadmControlPlane gauss-web/web-cp` | replaces 1 | `/spec/version` | At most 1 more |\n\
+        | `MachineDeployment gauss-web/web-md` | replaces 2, adds 1 | `/spec/template/spec/version` |  |\n";
     let expected = [
         ("KubeadmControlPlane gauss-web/web-cp".to_owned(), 1),
         ("MachineDeployment gauss-web/web-md".to_owned(), 2),

@@ -168,7 +168,7 @@ fn it_is_proposed_and_reported_on_a_branch_of_its_own() {
     let text = visible_text(&proposal);
     assert!(
         text.starts_with(
-            "0 machines are replaced\n\nSizing `sizing://gauss/peu01.yaml` has changed since `gauss/peu01` took it."
+            "no machine is replaced\n\nSizing `sizing://gauss/peu01.yaml` has changed since `gauss/peu01` took it."
         ),
         "{text}"
     );

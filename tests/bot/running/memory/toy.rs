@@ -135,6 +135,8 @@ fn nothing(target: &Target) -> Upgrade {
         to_content: None,
         kubernetes: None,
         kubernetes_now: None,
+        applied_changes: None,
+        release_notes: None,
         basis: Basis::Known,
         files: vec![],
         changes: vec![],

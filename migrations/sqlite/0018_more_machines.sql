@@ -1,0 +1,2 @@
+-- Whether an offer replaces machines besides those that `machines` counts: their number is not in Git.
+ALTER TABLE campaign_targets ADD COLUMN more_machines INTEGER NOT NULL DEFAULT 0;
