@@ -8,10 +8,12 @@ use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::rest::Rest;
 use capstan_model::source::{SourceContent, SourceId};
 use capstan_model::target::Target;
-use capstan_model::tree::RepoPath;
+use capstan_model::tree::{CommitId, RepoPath};
 use capstan_model::version::KubernetesVersion;
 use capstan_plan::proposal::Sidebar;
-use capstan_plan::upgrade::{Certainty, Change, Conflict, Course, Reason, Rollout, Side, Versions};
+use capstan_plan::upgrade::{
+    Certainty, Change, Conflict, Course, Reason, Rollout, Side, ValuesStep, Versions,
+};
 
 fn object(kind: &str) -> ObjectId {
     ObjectId {
@@ -122,7 +124,9 @@ fn the_body_says_what_changes_why_and_what_to_do() {
         "| `MachinePool my-org/peu01-mp-0` | `/spec/template/spec/version` | `v1.16.8` | `v1.21.4` | the release changes it |",
         "| `MachinePool my-org/peu01-mp-0` | `/spec/replicas` | `2` | `5` | `3` | the cluster's value is kept |",
         "- **error** `kubernetes-minor-skip` (`gauss/peu01/base/machinepool.yaml:9:3`): `v1.16.8` to `v1.21.4` skips minors",
-        "| `MachinePool my-org/peu01-mp-0` | replaces 5 | `/spec/template/spec/version` | judged from Git alone |",
+        "### Machines\n\nJudged from Git alone.\n\n| Object |",
+        "| `MachinePool my-org/peu01-mp-0` | replaces 5 | `/spec/template/spec/version` |  |",
+        "| Changes | 1 edit in 1 file |",
         "| Will be replaced | 5 machines |",
         "### What to do next",
         "`/capstan replan`",
@@ -232,4 +236,69 @@ fn a_release_that_was_inferred_is_not_called_recorded() {
         ),
         "{body}"
     );
+}
+
+#[test]
+fn the_body_counts_what_is_applied_as_the_check_does() {
+    let body = body_of(&Upgrade { applied_changes: Some(2), ..upgrade() });
+    assert!(body.contains("| Changes | 2 changes, by 1 edit in 1 file |"), "{body}");
+}
+
+#[test]
+fn the_notes_of_a_release_are_linked_in_the_repository_that_has_them() {
+    assert!(!body_of(&upgrade()).contains("Release notes"));
+    let notes = RepoPath::parse("aws/v22.0.0 (new)/release.md").unwrap();
+    let with = Upgrade { release_notes: Some(notes), ..upgrade() };
+    let here = "Release notes: [`aws/v22.0.0 (new)/release.md`](<../blob/HEAD/aws/v22.0.0%20%28new%29/release.md>)\n";
+    assert!(body_of(&with).contains(here), "{}", body_of(&with));
+    let origin = ReleasesOrigin {
+        repository: "acme/releases".to_owned(),
+        commit: CommitId::parse(&"c".repeat(40)).unwrap(),
+    };
+    let elsewhere =
+        with_proposal(&with, |proposal| visible_text(&Proposal { origin: Some(&origin), ..*proposal }));
+    let link = "(<../../../acme/releases/blob/HEAD/aws/v22.0.0%20%28new%29/release.md>)\n";
+    assert!(elsewhere.contains(link), "{elsewhere}");
+}
+
+#[test]
+fn many_changes_are_folded_and_those_of_one_object_together() {
+    let plane =
+        ObjectId { group: "controlplane.cluster.x-k8s.io".to_owned(), ..object("KubeadmControlPlane") };
+    let of = |object: &ObjectId, path: String| Change {
+        object: object.clone(),
+        ..change(&path, json!(1), json!(2))
+    };
+    let both =
+        |at: usize| [of(&object("MachinePool"), format!("/spec/a{at}")), of(&plane, format!("/spec/b{at}"))];
+    let with = |pairs: usize| Upgrade { changes: (0..pairs).flat_map(both).collect(), ..upgrade() };
+    let few = body_of(&with(2));
+    let rows = "### What changes\n\n| Object | Field | Old | New | Why |\n|---|---|---|---|---|\n\
+        | `KubeadmControlPlane my-org/peu01-mp-0` | `/spec/b0` | `1` | `2` | the release changes it |\n\
+        |  | `/spec/b1` | `1` | `2` | the release changes it |\n\
+        | `MachinePool my-org/peu01-mp-0` | `/spec/a0` | `1` | `2` | the release changes it |\n\
+        |  | `/spec/a1` | `1` | `2` | the release changes it |\n";
+    assert!(few.contains(rows), "{few}");
+    assert!(!body_of(&with(10)).contains("<details>"), "20 are shown as they are");
+    let many = body_of(&with(11));
+    let folded = "### What changes\n\n<details><summary>22 edits in 2 objects</summary>\n\n| Object |";
+    assert!(many.contains(folded), "{many}");
+    assert!(many.contains("|\n\n</details>\n\n### What to do next"), "{many}");
+}
+
+#[test]
+fn a_new_cluster_has_no_machines_that_roll() {
+    let values = ValuesStep {
+        brought_by: SourceKind::INVENTORY,
+        course: ValuesCourse::Comes,
+        from: None,
+        to: None,
+        levels: vec![],
+        origins: vec![],
+        conflict_origins: vec![],
+    };
+    let body = body_of(&Upgrade { values: Some(Box::new(values)), rollouts: vec![], ..upgrade() });
+    assert!(body.starts_with("Kubernetes v1.22.5 · a new cluster\n\n"), "{body}");
+    assert!(!body.contains("earlier upgrade"), "{body}");
+    assert!(body.contains("Machines are made only after the merge."), "{body}");
 }

@@ -43,11 +43,7 @@ pub fn commit_message(
         Some(from) => format!("From {}", plain(&from.to_string(), 120)),
         None => format!("From an unknown {kind}"),
     };
-    let mut message = format!(
-        "{what}\n\n{from}: {} in {}.\n",
-        count(upgrade.changes.len(), "change", "changes"),
-        count(upgrade.files.len(), "file", "files"),
-    );
+    let mut message = format!("{what}\n\n{from}: {}.\n", tables::changes(upgrade),);
     if !upgrade.conflicts.is_empty() {
         message.push_str(&format!(
             "{} settled as the pull request says.\n",
@@ -81,7 +77,7 @@ mod tests {
 
     fn begin_for(target: &str, from: &str, basis: Basis) -> String {
         let message = message_for(target, from, "aws/v22.0.0", basis);
-        message.split_once(": 0 changes in 0 files.\n").unwrap().0.to_owned()
+        message.split_once(": 0 edits in 0 files.\n").unwrap().0.to_owned()
     }
 
     fn message_for(target: &str, from: &str, to: &str, basis: Basis) -> String {

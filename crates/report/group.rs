@@ -155,10 +155,9 @@ fn row(part: &Proposal<'_>) -> String {
     let from =
         upgrade.from.as_ref().map_or_else(|| UNKNOWN.to_owned(), |from| code_cell(&from.to_string(), 100));
     format!(
-        "| {} | {from} | {} in {} | {} | {} | {} |\n",
+        "| {} | {from} | {} | {} | {} | {} |\n",
         code_cell(upgrade.target.path(), 120),
-        upgrade.changes.len(),
-        count(upgrade.files.len(), "file", "files"),
+        tables::changes(upgrade),
         tables::conflicts(&upgrade.conflicts),
         tables::findings(&upgrade.findings),
         replaced(part),
@@ -189,7 +188,7 @@ fn folded(part: &Proposal<'_>, budget: usize) -> String {
     let head = format!(
         "\n<details><summary>{}: {}, {}</summary>\n\n",
         text(part.upgrade.target.path(), 120),
-        count(part.upgrade.changes.len(), "change", "changes"),
+        tables::changes(part.upgrade),
         becomes(part),
     );
     let mut page = Page::new(budget.saturating_sub(head.len() + END.len()));
@@ -302,10 +301,9 @@ pub fn group_commit_message(
             Some(from) => format!("from {}", plain(&from.to_string(), 120)),
         };
         message.push_str(&format!(
-            "{} {from}: {} in {}.\n",
+            "{} {from}: {}.\n",
             plain(upgrade.target.path(), 120),
-            count(upgrade.changes.len(), "change", "changes"),
-            count(upgrade.files.len(), "file", "files"),
+            tables::changes(upgrade),
         ));
     }
     message.push_str(&format!("\n{TRAILER_SOURCE}: {}\n", group.source));

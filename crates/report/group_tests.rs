@@ -137,7 +137,7 @@ fn a_body_of_many_clusters_keeps_githubs_limit_and_whole_folds() {
     let few = with_group(&all[..3], &[], body_of);
     assert!(few.chars().count() <= 65_536);
     assert_eq!(few.matches("<details><summary>gauss/").count(), 3);
-    assert!(few.contains("more changes. `capstan plan "), "each says what it left out");
+    assert!(few.contains("more edits; `capstan plan "), "each says what it left out");
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn the_commit_tells_each_cluster_and_has_the_trailers_of_all_of_them() {
     });
     let expected = format!(
         "Upgrade gauss (2 clusters) to aws/v22.0.0\n\n\
-         gauss/peu01 from aws/v21.0.0: 1 change in 1 file.\n\
-         gauss/fixes #\u{200b}1 from aws/v21.0.0: 1 change in 1 file.\n\n\
+         gauss/peu01 from aws/v21.0.0: 1 edit in 1 file.\n\
+         gauss/fixes #\u{200b}1 from aws/v21.0.0: 1 edit in 1 file.\n\n\
          Capstan-Source: aws/v22.0.0@-\nCapstan-Plan: {}\n",
         PlanDigest::of(&[])
     );
