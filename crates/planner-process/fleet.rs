@@ -73,7 +73,7 @@ impl RemoteFleet {
     /// The same of all that were planned when the whole had taken too long: without them the next look gets further.
     fn exceed_in_all(&self, ended: &Ended, answers: &mut Answers) -> bool {
         let why = ended.told("");
-        ended.open.iter().fold(false, |is_any, cluster| self.exceeds(cluster, &why, answers) || is_any)
+        ended.open.iter().filter(|cluster| self.exceeds(cluster, &why, answers)).count() > 0
     }
 
     /// Plans these, or all: those that are beyond the limits are told as such, and the others are planned all the same.

@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::blocking::where_blocking_is_allowed;
 use super::ports::{FleetKey, FleetRecord, Notes};
 use super::revision::Revision;
-use capstan_ports::{CloudProject, Clouds, NoClouds};
+use capstan_ports::{CloudAccount, Clouds, NoClouds};
 
-/// What a cluster asks of each project.
-pub(super) type Needs = Vec<(CloudProject, Vec<Need>)>;
+/// What a cluster asks of each account.
+pub(super) type Needs = Vec<(CloudAccount, Vec<Need>)>;
 
 /// How long a proposal's needs are remembered, where nobody tells whether it is open.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
@@ -136,13 +136,13 @@ impl CloudPreflight {
         .await;
     }
 
-    /// What other proposals that are still open ask of the same project.
+    /// What other proposals that are still open ask of the same account.
     pub(super) fn elsewhere(
         &self,
         fleet: &FleetRecord,
         head: &Revision,
         clusters: &BTreeSet<&ClusterId>,
-        project: &CloudProject,
+        account: &CloudAccount,
         now: Timestamp,
     ) -> Vec<Elsewhere> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,15 +156,10 @@ impl CloudPreflight {
             let is_merged = is_own && one.print.is_some() && print() == one.print;
             !is_asked_now && !is_merged && memory.is_open(one, now)
         };
-        let same = |other: &CloudProject| {
-            other.keystone == project.keystone
-                && other.region == project.region
-                && other.project == project.project
-        };
         let of = |one: &Asked| -> Vec<Elsewhere> {
             let commit: String = one.commit.chars().take(7).collect();
             let who = format!("{} at {commit}", one.cluster);
-            let needs = one.needs.iter().filter(|(other, _)| same(other));
+            let needs = one.needs.iter().filter(|(other, _)| other.shares_quotas_with(account));
             needs.map(|(_, needs)| Elsewhere { who: who.clone(), needs: needs.clone() }).collect()
         };
         memory.asked.iter().filter(counts).flat_map(of).collect()
