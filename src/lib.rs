@@ -94,7 +94,7 @@
 //! | a slash-command | `plan/verbs` has its grammar and who may use it, `bot-core/commands` decides, `report/answer.rs` answers |
 //! | a tick of the dashboard | `report/dashboard/boxes.rs` writes the box, `bot-core/dashboard/ticks.rs` makes a command of it |
 //! | a field of a kind of Capstan's own | `k8s/crd` defines it, `capstan crds` prints it for `deploy/`, `reconciler-core/resources` reads it |
-//! | another cloud | an adapter beside `openstack`, behind the traits of `ports/cloud.rs`, with a row in `wiring/reconciler.rs`; its objects and its words, a row in `live/cloud/kinds.rs` |
+//! | another cloud | an adapter beside `openstack`, behind the traits of `ports/cloud.rs`, with a row in `wiring/reconciler.rs`; its objects and its words, a row in `live/cloud/table.rs` |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign`, `bot-core/proposals` (decide), `bot/sync` (act) |
 //! | what a command decides, and what is said to it | `bot-core/commands`, `bot-core/answers` |

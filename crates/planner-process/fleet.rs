@@ -33,7 +33,7 @@ pub(super) struct RemoteFleet {
 }
 
 /// What came of each source of a target; `None` where it brings nothing.
-type Answers = BTreeMap<(ClusterId, SourceKind), Option<Result<Arc<Upgrade>, String>>>;
+type SourceAnswers = BTreeMap<(ClusterId, SourceKind), Option<Result<Arc<Upgrade>, String>>>;
 
 impl RemoteFleet {
     pub(super) const fn new(planner: ProcessPlanner, request: FleetRequest, opened: Opened) -> Self {
@@ -45,7 +45,7 @@ impl RemoteFleet {
         &self,
         only: Option<BTreeSet<ClusterId>>,
         budget: &mut Budget,
-        answers: &mut Answers,
+        answers: &mut SourceAnswers,
     ) -> Result<(), Ended> {
         let without = answers.keys().cloned().collect();
         let request = Request::Plan { fleet: self.request.clone(), only, without };
@@ -58,7 +58,7 @@ impl RemoteFleet {
 
     /// Says of a target that is beyond the limits why it has no plan from the sources that are not answered; whether there
     /// is one. A target's sources are planned one after the other, so that those after the one that was begun wait as well.
-    fn exceeds(&self, cluster: &ClusterId, why: &str, answers: &mut Answers) -> bool {
+    fn exceeds(&self, cluster: &ClusterId, why: &str, answers: &mut SourceAnswers) -> bool {
         let values = self.opened.valued.contains(cluster).then_some(SourceKind::INVENTORY);
         let mut is_any = false;
         for kind in [SourceKind::RELEASE].into_iter().chain(values) {
@@ -71,14 +71,14 @@ impl RemoteFleet {
     }
 
     /// The same of all that were planned when the whole had taken too long: without them the next look gets further.
-    fn exceed_in_all(&self, ended: &Ended, answers: &mut Answers) -> bool {
+    fn exceed_in_all(&self, ended: &Ended, answers: &mut SourceAnswers) -> bool {
         let why = ended.told("");
         ended.open.iter().filter(|cluster| self.exceeds(cluster, &why, answers)).count() > 0
     }
 
     /// Plans these, or all: those that are beyond the limits are told as such, and the others are planned all the same.
     fn plan_wanted(&self, only: Option<&BTreeSet<ClusterId>>) -> Result<Plans, PlannerFailed> {
-        let mut answers = Answers::new();
+        let mut answers = SourceAnswers::new();
         let (mut deaths, mut budget) = (0, self.planner.budget());
         'all: while let Err(ended) = self.plan(only.cloned(), &mut budget, &mut answers) {
             if ended.extent == Extent::InAll {
@@ -123,7 +123,12 @@ impl RemoteFleet {
 
     /// The plans of these targets, or of all. A source that was not answered is told as such: nobody is to think that it
     /// brings nothing.
-    fn plans(&self, only: Option<&BTreeSet<ClusterId>>, budget: &Budget, mut answers: Answers) -> Plans {
+    fn plans(
+        &self,
+        only: Option<&BTreeSet<ClusterId>>,
+        budget: &Budget,
+        mut answers: SourceAnswers,
+    ) -> Plans {
         let targets = |scopes: &'_ [Scope]| -> BTreeMap<ClusterId, Target> {
             let targets = scopes.iter().map(|scope| &scope.target);
             targets.filter_map(|target| Some((target.id()?.clone(), target.clone()))).collect()
@@ -322,15 +327,19 @@ mod tests {
         RemoteFleet::new(ProcessPlanner::new(processes), request, opened)
     }
 
-    /// Answers of these sources: refusals, so that no upgrade has to be made.
-    fn answered(sources: &[(&str, SourceKind)]) -> Answers {
+    /// SourceAnswers of these sources: refusals, so that no upgrade has to be made.
+    fn answered(sources: &[(&str, SourceKind)]) -> SourceAnswers {
         let answer =
             |(id, kind): &(&str, SourceKind)| ((cluster(id), kind.clone()), Some(Err("no".to_owned())));
         sources.iter().map(answer).collect()
     }
 
     /// What is said in the end, by target and kind.
-    fn said(fleet: &RemoteFleet, only: Option<&[&str]>, answers: Answers) -> Vec<(String, String, String)> {
+    fn said(
+        fleet: &RemoteFleet,
+        only: Option<&[&str]>,
+        answers: SourceAnswers,
+    ) -> Vec<(String, String, String)> {
         let only: Option<BTreeSet<ClusterId>> = only.map(|only| only.iter().map(|id| cluster(id)).collect());
         let plans = fleet.plans(only.as_ref(), &fleet.planner.budget(), answers);
         let said = |(proposal, plan): (ProposalId, Result<Arc<Upgrade>, String>)| {
@@ -368,7 +377,7 @@ mod tests {
 
     #[test]
     fn of_a_target_that_no_inventory_knows_the_release_alone_is_told() {
-        let (fleet, mut answers) = (fleet(), Answers::new());
+        let (fleet, mut answers) = (fleet(), SourceAnswers::new());
         fleet.exceeds(&cluster("a"), WHY, &mut answers);
         assert_eq!(said(&fleet, Some(&["a"]), answers), triples(&[("a", "release", WHY)]));
     }

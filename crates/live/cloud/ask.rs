@@ -12,9 +12,11 @@ use super::brought::{Brought, Made};
 use super::facts::Resource;
 use super::group::Group;
 use super::identity::Identity;
-use super::kinds::{ALL, Kinds};
 use super::named::Named;
+use super::new_cluster::NewCluster;
+use super::reader::CloudReader;
 use super::reason::{CloudReason, Weight};
+use super::table::ALL;
 use super::words::Words;
 use crate::live_objects::LiveObjects;
 
@@ -32,17 +34,6 @@ pub struct CloudAsk {
     pub(super) brought: Vec<Brought>,
     /// What the folder has made, with whatever credential.
     pub(super) made: Vec<Made>,
-}
-
-/// A cluster that is not there yet: what it needs besides machines.
-#[derive(Debug, Clone)]
-pub(super) struct NewCluster {
-    pub(super) object: ObjectId,
-    pub(super) networks: Vec<(Named, FieldPath)>,
-    /// Whether the provider looks for the one external network by itself.
-    pub(super) finds_external: bool,
-    pub(super) zones: Vec<(String, FieldPath)>,
-    pub(super) needs: Vec<(Resource, u64, &'static str)>,
 }
 
 /// What is to be found out of a cloud; a set of calls an account.
@@ -95,19 +86,19 @@ pub fn asks_of(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout
 
 /// The same of these kinds of clouds.
 pub(super) fn asks_in(
-    clouds: &[&dyn Kinds],
+    clouds: &[&dyn CloudReader],
     after: &[RenderedObject],
     live: &LiveObjects,
     rollouts: &[Rollout],
 ) -> Vec<CloudAsk> {
     let mut asks: BTreeMap<Identity, CloudAsk> = BTreeMap::new();
-    for kinds in clouds {
-        let made: Vec<Made> = after.iter().filter_map(|object| kinds.made(object)).collect();
+    for reader in clouds {
+        let made: Vec<Made> = after.iter().filter_map(|object| reader.made(object)).collect();
         let mut ask = |identity: Identity, named_by: (ObjectId, FieldPath), asked: Asked| {
             let ask = asks.entry(identity.clone()).or_insert_with(|| CloudAsk {
                 identity,
                 named_by,
-                words: kinds.words(),
+                words: reader.words(),
                 groups: Vec::new(),
                 clusters: Vec::new(),
                 brought: Vec::new(),
@@ -119,30 +110,30 @@ pub(super) fn asks_in(
                 Asked::Brought(brought) => ask.brought.push(brought),
             }
         };
-        for object in after.iter().filter(|object| object.id.kind == kinds.cluster()) {
-            let (Some((identity, field)), true) = (kinds.identity(object), live.get(&object.id).is_none())
+        for object in after.iter().filter(|object| object.id.kind == reader.cluster()) {
+            let (Some((identity, field)), true) = (reader.identity(object), live.get(&object.id).is_none())
             else {
                 continue;
             };
-            let Some(cluster) = kinds.new_cluster(object) else { continue };
+            let Some(cluster) = reader.new_cluster(object) else { continue };
             ask(identity, (object.id.clone(), field), Asked::Cluster(Box::new(cluster)));
         }
         for owner in after {
-            let Some(group) = Group::of(*kinds, owner, after, live, rollouts) else { continue };
+            let Some(group) = Group::of(*reader, owner, after, live, rollouts) else { continue };
             if !group.machine.is_read {
                 continue;
             }
             if let Some(identity) = group.machine.identity.clone() {
-                let named_by = (group.machine.template.clone(), kinds.identity_of_machine());
+                let named_by = (group.machine.template.clone(), reader.identity_of_machine());
                 ask(identity, named_by, Asked::Machines(Box::new(group)));
-            } else if let Some(cluster) = cluster_of(*kinds, owner, after)
-                && let Some((identity, field)) = kinds.identity(cluster)
+            } else if let Some(cluster) = cluster_of(*reader, owner, after)
+                && let Some((identity, field)) = reader.identity(cluster)
             {
                 ask(identity, (cluster.id.clone(), field), Asked::Machines(Box::new(group)));
             }
         }
         for object in after {
-            let Some((identity, field, brought)) = kinds.brought(object, live) else { continue };
+            let Some((identity, field, brought)) = reader.brought(object, live) else { continue };
             ask(identity, (object.id.clone(), field), Asked::Brought(brought));
         }
     }
@@ -152,26 +143,26 @@ pub(super) fn asks_in(
 /// What of a folder is of a version that is not read: new clusters, templates of which machines are made, and objects that
 /// make other things in a cloud.
 pub(super) fn unread(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout]) -> Vec<CloudReason> {
-    ALL.into_iter().flat_map(|kinds| unread_of(kinds, after, live, rollouts)).collect()
+    ALL.into_iter().flat_map(|reader| unread_of(reader, after, live, rollouts)).collect()
 }
 
 fn unread_of(
-    kinds: &dyn Kinds,
+    reader: &dyn CloudReader,
     after: &[RenderedObject],
     live: &LiveObjects,
     rollouts: &[Rollout],
 ) -> Vec<CloudReason> {
     let is_new =
-        |object: &&RenderedObject| object.id.kind == kinds.cluster() && live.get(&object.id).is_none();
-    let groups = after.iter().filter_map(|owner| Group::of(kinds, owner, after, live, rollouts));
+        |object: &&RenderedObject| object.id.kind == reader.cluster() && live.get(&object.id).is_none();
+    let groups = after.iter().filter_map(|owner| Group::of(reader, owner, after, live, rollouts));
     let made = groups.filter(Group::makes_machines).flat_map(|group| {
         let owner = after.iter().find(|owner| owner.id == group.owner);
-        let cluster = owner.and_then(|owner| cluster_of(kinds, owner, after));
+        let cluster = owner.and_then(|owner| cluster_of(reader, owner, after));
         [Some(group.machine.template), cluster.map(|cluster| cluster.id.clone())]
     });
     let mut asked: BTreeSet<ObjectId> = made.flatten().collect();
     for object in after {
-        if is_new(&object) || kinds.is_brought(&object.id) {
+        if is_new(&object) || reader.is_brought(&object.id) {
             asked.insert(object.id.clone());
         }
     }
@@ -182,7 +173,7 @@ fn unread_of(
         Some(CloudReason {
             kind: "CloudVersionUnknown",
             weight: Weight::Untold,
-            message: kinds.unread(value(&object)?)?,
+            message: reader.unread(value(&object)?)?,
             object,
             field: FieldPath::of_keys(["apiVersion"]),
         })
@@ -199,7 +190,7 @@ enum Asked {
 
 /// The infrastructure of the Cluster that an owner of machines belongs to.
 fn cluster_of<'a>(
-    kinds: &dyn Kinds,
+    reader: &dyn CloudReader,
     owner: &RenderedObject,
     after: &'a [RenderedObject],
 ) -> Option<&'a RenderedObject> {
@@ -217,7 +208,7 @@ fn cluster_of<'a>(
     let cluster = after.iter().find(is_its)?;
     let name = text(&cluster.value, "/spec/infrastructureRef/name")?;
     after.iter().find(|object| {
-        object.id.kind == kinds.cluster()
+        object.id.kind == reader.cluster()
             && object.id.name == name
             && object.id.namespace == cluster.id.namespace
     })

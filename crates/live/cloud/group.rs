@@ -9,8 +9,8 @@ use capstan_plan::templates::{Reference, references};
 use capstan_plan::upgrade::{Effect, Rollout};
 use capstan_yaml::Value;
 
-use super::kinds::Kinds;
 use super::machine::Machine;
+use super::reader::CloudReader;
 use crate::live_objects::{LiveObjects, annotation, identity, label};
 use crate::rollout::most_surge;
 
@@ -42,7 +42,7 @@ pub(super) struct Group {
 impl Group {
     /// What becomes of a rendered owner; `None` where it adds and replaces no machine of this kind of cloud.
     pub(super) fn of(
-        kinds: &dyn Kinds,
+        reader: &dyn CloudReader,
         owner: &RenderedObject,
         after: &[RenderedObject],
         live: &LiveObjects,
@@ -50,15 +50,15 @@ impl Group {
     ) -> Option<Self> {
         let turn = turn(&owner.id)?;
         let namespace = owner.id.namespace.as_deref();
-        let reference = template_of(kinds, &owner.id, &owner.value)?;
+        let reference = template_of(reader, &owner.id, &owner.value)?;
         let template = after.iter().find(|object| reference.means(namespace, &object.id));
         let machine = match template {
-            Some(template) => kinds.machine(&template.id, &template.value)?,
-            None => live_machine(kinds, &reference, namespace, live)?,
+            Some(template) => reader.machine(&template.id, &template.value)?,
+            None => live_machine(reader, &reference, namespace, live)?,
         };
         let live_owner = live.get(&owner.id);
         let was = live_owner
-            .and_then(|value| live_machine(kinds, &template_of(kinds, &owner.id, value)?, namespace, live))
+            .and_then(|value| live_machine(reader, &template_of(reader, &owner.id, value)?, namespace, live))
             .filter(|was| was.is_read);
         let wanted = wanted(&owner.value, live_owner);
         let there = there(&owner.id, live_owner, live);
@@ -98,20 +98,20 @@ fn turn(id: &ObjectId) -> Option<Turn> {
 }
 
 /// The template of such machines that an owner names.
-fn template_of<'v>(kinds: &dyn Kinds, id: &ObjectId, value: &'v Value) -> Option<Reference<'v>> {
+fn template_of<'v>(reader: &dyn CloudReader, id: &ObjectId, value: &'v Value) -> Option<Reference<'v>> {
     references(&id.group, &id.kind, value)
         .into_iter()
-        .find(|reference| reference.kind == kinds.machine_template())
+        .find(|reference| reference.kind == reader.machine_template())
 }
 
 fn live_machine(
-    kinds: &dyn Kinds,
+    reader: &dyn CloudReader,
     reference: &Reference<'_>,
     namespace: Option<&str>,
     live: &LiveObjects,
 ) -> Option<Machine> {
     let value = live.meant(reference, namespace)?;
-    kinds.machine(&identity(value)?, value)
+    reader.machine(&identity(value)?, value)
 }
 
 /// How many machines it will have: as Git says, else as there are, else the autoscaler's least, else one.

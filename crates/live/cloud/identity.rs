@@ -1,6 +1,26 @@
 //! With whose credential a cloud is asked.
 
-use super::kinds::CloudKind;
+use std::fmt;
+
+/// A kind of cloud, by which its adapter is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CloudKind(&'static str);
+
+impl CloudKind {
+    /// OpenStack.
+    pub const OPENSTACK: Self = Self::new("openstack");
+
+    /// The kind of that name.
+    pub const fn new(name: &'static str) -> Self {
+        Self(name)
+    }
+}
+
+impl fmt::Display for CloudKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
 
 /// Where a credential lies, and which of the clouds that it names is meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -8,7 +28,7 @@ pub struct Identity {
     /// The kind of cloud.
     pub of: CloudKind,
     /// What sort of object holds it.
-    pub holder: Holder,
+    pub holder: CredentialHolder,
     /// The namespace of the object that names it.
     pub namespace: Option<String>,
     /// Its name.
@@ -21,7 +41,7 @@ pub struct Identity {
 
 /// What sort of object holds a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Holder {
+pub enum CredentialHolder {
     /// A Secret in the namespace of the object that names it.
     Secret,
     /// An object of that kind, which belongs to no folder.
@@ -32,8 +52,8 @@ impl Identity {
     /// `cloud openstack of Secret my-org/peu01-cloud-config`
     pub fn shown(&self) -> String {
         let (sort, namespace) = match self.holder {
-            Holder::Secret => ("Secret", self.namespace.as_deref()),
-            Holder::OfNoFolder(kind) => (kind, None),
+            CredentialHolder::Secret => ("Secret", self.namespace.as_deref()),
+            CredentialHolder::OfNoFolder(kind) => (kind, None),
         };
         let namespace = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
         format!("cloud `{}` of {sort} {namespace}{}", self.cloud, self.name)

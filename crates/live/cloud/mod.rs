@@ -7,8 +7,10 @@
 //!
 //! | file | tells |
 //! |---|---|
-//! | `kinds` | how the objects of each kind of cloud are read: a row each |
+//! | `reader` | how the objects of a kind of cloud are read |
+//! | `table` | the kinds of clouds whose objects are read: a row each |
 //! | `openstack` | the row of OpenStack |
+//! | `new_cluster` | a cluster that is not there yet |
 //! | `words` | what people call things in one kind of cloud |
 //! | `identity` | with whose credential a cloud is asked |
 //! | `named` | an id, or what a filter says |
@@ -39,14 +41,16 @@ mod brought;
 mod facts;
 mod group;
 mod identity;
-mod kinds;
 mod machine;
 mod named;
 mod names;
+mod new_cluster;
 mod openstack;
 mod quota;
+mod reader;
 mod reason;
 mod shared;
+mod table;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -56,11 +60,11 @@ pub use ask::{CloudAsk, Questions, asks_of};
 pub use facts::{
     Answer, CloudFacts, Image, MachineType, Network, PlacementGroup, Quota, Quotas, Resource, Unanswered,
 };
-pub use identity::{Holder, Identity};
-pub use kinds::{CloudKind, secret_of, worked_on};
+pub use identity::{CloudKind, CredentialHolder, Identity};
 pub use named::Named;
 pub use quota::{Need, needs};
 pub use reason::{CloudReason, Weight};
 pub use shared::{Elsewhere, exceeded_together};
+pub use table::{secret_of, worked_on};
 pub use verdict::{judge, unjudged};
 pub use words::Words;

@@ -7,10 +7,10 @@ use capstan_plan::upgrade::Rollout;
 
 use super::ask::{CloudAsk, unread};
 use super::facts::{CloudFacts, Unanswered};
-use super::kinds::ALL;
 use super::names::{self, Found};
 use super::quota::{Need, needs};
 use super::reason::{CloudReason, Weight};
+use super::table::ALL;
 use crate::live_objects::LiveObjects;
 
 /// What of a folder is not judged: Clusters of a managed topology beside templates of a cloud that is asked, which is only told; and what
@@ -22,7 +22,7 @@ pub fn unjudged(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollou
 }
 
 fn of_topologies(after: &[RenderedObject]) -> Vec<CloudReason> {
-    if !after.iter().any(|object| ALL.iter().any(|kinds| kinds.is_of_provider(&object.id))) {
+    if !after.iter().any(|object| ALL.iter().any(|reader| reader.is_of_provider(&object.id))) {
         return Vec::new();
     }
     let topologies = after

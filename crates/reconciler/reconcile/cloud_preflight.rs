@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::place_in_namespaces;
 use capstan_live::cloud::{
-    CloudAsk, CloudReason, Holder, Identity, Need, Questions, Weight, asks_of, exceeded_together, judge,
-    needs, unjudged,
+    CloudAsk, CloudReason, CredentialHolder, Identity, Need, Questions, Weight, asks_of, exceeded_together,
+    judge, needs, unjudged,
 };
 use capstan_live::rollout::rollouts_live;
 use capstan_model::ids::ClusterId;
@@ -110,12 +110,12 @@ pub(super) async fn answer(
         said.extend(look.unjudged.iter().map(|reason| (at, reason.clone())));
     }
     let mut needed: Vec<Needs> = looks.iter().map(|_| Vec::new()).collect();
-    let mut accounts: BTreeMap<CloudAccount, Account<'_>> = BTreeMap::new();
+    let mut accounts: BTreeMap<CloudAccount, AskedAccount<'_>> = BTreeMap::new();
     for (at, ask, session) in log_in(ports, looks).await {
         match session {
             Ok(session) => {
                 let account = accounts.entry(session.account().clone());
-                let account = account.or_insert_with(|| Account { session, asks: Vec::new() });
+                let account = account.or_insert_with(|| AskedAccount { session, asks: Vec::new() });
                 account.asks.push((at, ask));
             }
             Err(refused) => said.push((at, refused.of(ask))),
@@ -155,7 +155,7 @@ pub(super) async fn answer(
     }
 }
 
-struct Account<'a> {
+struct AskedAccount<'a> {
     session: Arc<dyn CloudSession>,
     asks: Vec<(usize, &'a CloudAsk)>,
 }
@@ -224,7 +224,7 @@ async fn log_in_as(
     look: &CloudLook,
     identity: &Identity,
 ) -> Result<Arc<dyn CloudSession>, NotLoggedIn> {
-    if identity.holder != Holder::Secret {
+    if identity.holder != CredentialHolder::Secret {
         let why = "it belongs to no folder, so Capstan does not use it";
         return Err(NotLoggedIn::untold("CloudCredentialUnusable", why));
     }

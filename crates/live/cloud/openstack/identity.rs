@@ -2,13 +2,12 @@
 
 use capstan_yaml::Value;
 
-use crate::cloud::identity::{Holder, Identity};
-use crate::cloud::kinds::CloudKind;
+use crate::cloud::identity::{CloudKind, CredentialHolder, Identity};
 
 /// What the `identityRef` of a spec names: where a `clouds.yaml` lies, and which of its clouds is meant
 /// (<https://cluster-api-openstack.sigs.k8s.io/api/v1beta1/api>, `OpenStackIdentityReference`); `None` where it names nothing whole. `spec` is that of an
 /// OpenStackCluster or of a machine.
-pub(super) fn of_reference(spec: &Value, namespace: Option<&str>) -> Option<Identity> {
+pub(in crate::cloud) fn of_reference(spec: &Value, namespace: Option<&str>) -> Option<Identity> {
     let reference = spec.get("identityRef")?;
     let text = |value: &Value, key: &str| {
         value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
@@ -18,8 +17,8 @@ pub(super) fn of_reference(spec: &Value, namespace: Option<&str>) -> Option<Iden
     Some(Identity {
         of: CloudKind::OPENSTACK,
         holder: match sort.as_deref() {
-            None | Some("Secret") => Holder::Secret,
-            Some(_) => Holder::OfNoFolder("OpenStackClusterIdentity"),
+            None | Some("Secret") => CredentialHolder::Secret,
+            Some(_) => CredentialHolder::OfNoFolder("OpenStackClusterIdentity"),
         },
         namespace: namespace.map(str::to_owned),
         name: text(reference, "name")?,
@@ -35,7 +34,7 @@ pub(super) fn of_credentials(spec: &Value, namespace: Option<&str>) -> Option<Id
     let text = |key: &str| reference.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     Some(Identity {
         of: CloudKind::OPENSTACK,
-        holder: Holder::Secret,
+        holder: CredentialHolder::Secret,
         namespace: namespace.map(str::to_owned),
         name: text("secretName")?.to_owned(),
         cloud: text("cloudName")?.to_owned(),

@@ -11,13 +11,13 @@ use capstan_model::kinds::{is_of_orc, names};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Value;
 
-use super::ask::NewCluster;
 use super::brought::{Brought, Made};
 use super::facts::Resource;
 use super::identity::Identity;
-use super::kinds::Kinds;
 use super::machine::Machine;
 use super::named::Named;
+use super::new_cluster::NewCluster;
+use super::reader::CloudReader;
 use super::words::Words;
 use crate::live_objects::LiveObjects;
 #[cfg(test)]
@@ -49,7 +49,7 @@ const WORDS: Words = Words {
 /// Its row.
 pub(super) struct OpenStack;
 
-impl Kinds for OpenStack {
+impl CloudReader for OpenStack {
     fn words(&self) -> &'static Words {
         &WORDS
     }

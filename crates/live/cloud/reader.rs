@@ -1,44 +1,21 @@
-//! How the objects of each kind of cloud are read: a row for each.
+//! How the objects of a kind of cloud are read: what a row of the table says.
 //!
-//! A row says what Cluster API's provider for that cloud, and whatever else makes things in it from objects, ask for. What
+//! It says what Cluster API's provider for that cloud, and whatever else makes things in it from objects, ask for. What
 //! it comes to, and what is said of it, is the same for all.
-
-use std::fmt;
 
 use capstan_kustomize::render::RenderedObject;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Value;
 
-use super::ask::NewCluster;
 use super::brought::{Brought, Made};
 use super::identity::Identity;
 use super::machine::Machine;
-use super::openstack::OpenStack;
+use super::new_cluster::NewCluster;
 use super::words::Words;
 use crate::live_objects::LiveObjects;
 
-/// A kind of cloud, by which its adapter is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CloudKind(&'static str);
-
-impl CloudKind {
-    /// OpenStack.
-    pub const OPENSTACK: Self = Self::new("openstack");
-
-    /// The kind of that name.
-    pub const fn new(name: &'static str) -> Self {
-        Self(name)
-    }
-}
-
-impl fmt::Display for CloudKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
 /// One row.
-pub(super) trait Kinds: Sync {
+pub(super) trait CloudReader: Sync {
     /// What people call things there.
     fn words(&self) -> &'static Words;
     /// The kind of a cluster's infrastructure.
@@ -87,21 +64,3 @@ pub(super) trait Kinds: Sync {
         None
     }
 }
-
-/// Every kind of cloud whose objects are read.
-pub(super) const ALL: [&dyn Kinds; 1] = [&OpenStack];
-
-/// The kinds of objects that providers work on with a cluster's own credential.
-pub fn worked_on() -> impl Iterator<Item = &'static str> {
-    ALL.into_iter().flat_map(|kinds| kinds.works_on()).copied()
-}
-
-/// The Secret that such an object names, where it names one itself.
-pub fn secret_of(object: &Value) -> Option<&str> {
-    let kind = object.get("kind").and_then(Value::as_str)?;
-    ALL.into_iter().find(|kinds| kinds.works_on().contains(&kind))?.secret_of(object)
-}
-
-#[cfg(test)]
-#[path = "kinds_tests.rs"]
-mod tests;

@@ -1,15 +1,20 @@
 //! Another cloud is another row: what it asks for is read by the row, and judged and told in its own words by what is common.
 
-use capstan_kustomize::render::{Folders, render};
+use capstan_kustomize::render::{Folders, RenderedObject, render};
+use capstan_model::object::{FieldPath, ObjectId};
 use capstan_model::tree::RepoPath;
 use capstan_test_support::Files;
 
 use super::*;
 use crate::cloud::ask::asks_in;
 use crate::cloud::facts::{CloudFacts, Image, MachineType, Quota, Resource};
-use crate::cloud::identity::Holder;
+use crate::cloud::identity::{CloudKind, CredentialHolder, Identity};
+use crate::cloud::machine::Machine;
 use crate::cloud::named::Named;
+use crate::cloud::new_cluster::NewCluster;
 use crate::cloud::verdict::judge;
+use crate::cloud::words::Words;
+use crate::live_objects::LiveObjects;
 
 const FOLDER: &str = "
 apiVersion: cluster.x-k8s.io/v1beta1
@@ -60,7 +65,7 @@ fn text(value: &Value, pointer: &str) -> Option<String> {
     value.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
 }
 
-impl Kinds for Pastures {
+impl CloudReader for Pastures {
     fn words(&self) -> &'static Words {
         &WORDS
     }
@@ -80,7 +85,7 @@ impl Kinds for Pastures {
     fn identity(&self, cluster: &RenderedObject) -> Option<(Identity, FieldPath)> {
         let identity = Identity {
             of: CloudKind::new("pastures"),
-            holder: Holder::Secret,
+            holder: CredentialHolder::Secret,
             namespace: cluster.id.namespace.clone(),
             name: text(&cluster.value, "/spec/herder")?,
             cloud: text(&cluster.value, "/spec/pasture")?,
@@ -125,7 +130,7 @@ fn said(facts: &CloudFacts) -> Vec<String> {
     let path = |text: &str| RepoPath::parse(text).unwrap();
     let folders = Folders { cluster: path("c"), base: path("c/base"), overlay: path("c/overlay") };
     let after = render(&Files::new(&[("c/base/all.yaml", FOLDER)]), &folders).unwrap().objects;
-    let clouds: [&dyn Kinds; 2] = [&OpenStack, &Pastures];
+    let clouds: [&dyn CloudReader; 2] = [&OpenStack, &Pastures];
     let asks = asks_in(&clouds, &after, &LiveObjects::default(), &[]);
     let shown: Vec<String> =
         asks.iter().map(|ask| format!("{}: {}", ask.identity.of, ask.identity.shown())).collect();
