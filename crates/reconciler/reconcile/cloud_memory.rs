@@ -213,3 +213,41 @@ impl CloudPreflight {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use capstan_live::cloud::Resource;
+
+    use super::*;
+
+    struct Noted(&'static str);
+
+    impl Notes for Noted {
+        fn read(&self) -> Result<Option<String>, String> {
+            Ok(Some(self.0.to_owned()))
+        }
+
+        fn write(&self, _note: &str) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn notes_of_an_earlier_version_are_read() {
+        let noted = Noted(
+            r#"[{"fleet": "capstan/clusters", "cluster": "gauss/peu01", "question": "1", "commit": "abc", "print": null,
+                "needs": [[{"keystone": "k:5000", "region": null, "project": "p", "user": "u"},
+                    [{"resource": "floating-ips", "amount": 1, "why": "1 for the API server"}]]],
+                "at": "2026-11-30T08:00:00Z"}]"#,
+        );
+        let account = CloudAccount {
+            host: "k:5000".to_owned(),
+            region: None,
+            account: "p".to_owned(),
+            user: "u".to_owned(),
+        };
+        let need = Need { resource: Resource::PublicIps, amount: 1, why: "1 for the API server".to_owned() };
+        let asked = Memory::read(&noted).asked;
+        assert_eq!(asked[0].needs, [(account, vec![need])]);
+    }
+}
