@@ -78,12 +78,12 @@
 //! | to change | go to |
 //! |---|---|
 //! | what an upgrade does to a field, a list, a template | `plan/merge`, `plan/upgrade`; a case is a folder in `tests/cases` |
-//! | a new source of change | `plan/upgrade/change_source.rs`, read in `fleet/generator/sources.rs`, planned by `fleet/planner` |
+//! | a new source of change | `plan/upgrade/change_source.rs`, read in `fleet/generator/sources.rs`, planned in `fleet/generator/plan_cached.rs` |
 //! | newer API versions without a release (`migrate`) | `plan/migration.rs` says which, `fleet/generator/migration.rs` plans; what becomes of a field, `kustomize/conversion` |
 //! | a wave, its limits, and what stops a campaign | `campaign/settings.rs` says, `campaign/decision.rs` decides, `bot-core/campaigns` gathers its facts, `bot/sync/campaigns` acts |
 //! | who is asked whether a wave is well | `bot/wave_webhooks.rs` decides whom and when, `webhooks` asks |
-//! | what a preflight asks of a cloud | `live/cloud` reads and judges, `reconciler/reconcile/cloud_preflight.rs` gathers, `openstack` asks |
-//! | a cluster's own credentials of its cloud | `reconciler-core/credentials` decides, `reconciler/reconcile/credentials` acts, `openstack` makes them |
+//! | what a preflight asks of a cloud | `live/cloud` judges, its rooms such as `openstack` read the objects, `reconciler/reconcile/cloud_preflight.rs` gathers, `openstack` asks |
+//! | a cluster's own credentials of its cloud | `reconciler-core/credentials` decides, `reconciler/reconcile/credentials` acts, `openstack` makes them and writes what their users read |
 //! | how secrets come out of Vault | `live/secrets` reads, `reconciler-core/leases` decides, `reconciler/reconcile/secrets` acts, `vault` asks; when, `controllers/secrets.rs` |
 //! | the key that a cluster's owners are given | `reconciler-core/owners` decides, `reconciler/reconcile/owners` acts |
 //! | how a life is lived: facts, a step, and again | `reconciler-core/next.rs`, `reconciler/life.rs` |
@@ -94,7 +94,7 @@
 //! | a slash-command | `plan/verbs` has its grammar and who may use it, `bot-core/commands` decides, `report/answer.rs` answers |
 //! | a tick of the dashboard | `report/dashboard/boxes.rs` writes the box, `bot-core/dashboard/ticks.rs` makes a command of it |
 //! | a field of a kind of Capstan's own | `k8s/crd` defines it, `capstan crds` prints it for `deploy/`, `reconciler-core/resources` reads it |
-//! | another cloud | an adapter beside `openstack`, behind the traits of `ports/cloud.rs`; what it is asked, `live/cloud` |
+//! | another cloud | an adapter beside `openstack`, behind the traits of `ports/cloud.rs`, with a row in `wiring/reconciler.rs`; its objects and its words, a row in `live/cloud/table.rs` |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign`, `bot-core/proposals` (decide), `bot/sync` (act) |
 //! | what a command decides, and what is said to it | `bot-core/commands`, `bot-core/answers` |

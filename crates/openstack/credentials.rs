@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::http::{Call, Failed, Http, Patience, Told};
+use super::refusal::unanswered;
 use capstan_ports::{CloudError, Issued, NewCredential};
 
 /// What a cluster's controllers may do.
@@ -75,7 +76,7 @@ impl Keystone<'_> {
             Failed::NotAllowed(host) => {
                 CloudError::HostNotAllowed { host, allowed: self.http.hosts().to_string() }
             }
-            Failed::Trouble(reason) => CloudError::Unanswered { host: host_of(self.url), reason },
+            Failed::Trouble(reason) => unanswered(&host_of(self.url), &reason),
         })
     }
 
@@ -88,7 +89,7 @@ impl Keystone<'_> {
             409 => CloudError::Unusable(format!(
                 "Keystone at {host} answers 409: an application credential has that name"
             )),
-            _ => CloudError::Unanswered { host, reason: format!("answers {status}") },
+            _ => unanswered(&host, &format!("answers {status}")),
         }
     }
 }

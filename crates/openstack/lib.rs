@@ -16,12 +16,17 @@
 //! | `login` | tokens |
 //! | `session` | the questions |
 //! | `credentials` | application credentials: listed, made, deleted |
+//! | `entrance` | how a project is entered, and what those read who work with a credential |
+//! | `refusal` | what is told of a Keystone that says no, or nothing |
 
 mod catalog;
 mod clouds_yaml;
 mod credentials;
+mod entrance;
 mod http;
 mod login;
+mod refusal;
 mod session;
 
+pub use entrance::Entrance;
 pub use login::OpenStack;

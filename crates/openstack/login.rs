@@ -5,15 +5,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use capstan_outbound::host_of;
 use http::{HeaderValue, Method};
+use secrecy::ExposeSecret as _;
 use serde_json::Value;
 
 use super::catalog::Catalog;
 use super::clouds_yaml::CloudEntry;
+use super::entrance::{CA, CLOUDS_YAML, Entrance};
 use super::http::{Call, Failed, Http, Patience, Told};
+use super::refusal::{refused, unanswered};
 use super::session::{Door, Session};
-use capstan_ports::{
-    AllowedHosts, CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds,
-};
+use capstan_ports::{AllowedHosts, CloudAccount, CloudCredential, CloudError, CloudSession, Clouds};
 
 /// OpenStack's services on hosts that are named.
 #[derive(Debug, Clone)]
@@ -44,15 +45,19 @@ impl Clouds for OpenStack {
     }
 
     async fn log_in(&self, credential: &CloudCredential) -> Result<Arc<dyn CloudSession>, CloudError> {
-        let entry =
-            CloudEntry::read(&credential.clouds_yaml, &credential.cloud).map_err(CloudError::Unusable)?;
-        let http = Http::new(&self.hosts, credential.ca.as_deref()).map_err(CloudError::Unusable)?;
+        let text =
+            |key: &str| credential.secret.get(key).filter(|text| !text.expose_secret().trim().is_empty());
+        let clouds_yaml = text(CLOUDS_YAML)
+            .ok_or_else(|| CloudError::Unusable(format!("it has no key `{CLOUDS_YAML}` that holds text")))?;
+        let ca = text(CA).map(|pem| pem.expose_secret().to_owned());
+        let entry = CloudEntry::read(clouds_yaml, &credential.cloud).map_err(CloudError::Unusable)?;
+        let http = Http::new(&self.hosts, ca.as_deref()).map_err(CloudError::Unusable)?;
         let host = host_of(&entry.keystone);
         let mut url = entry.keystone.clone();
         url.set_path(&format!("{}/auth/tokens", url.path()));
         let body = entry.request();
         let call = Call { method: Method::POST, url, token: None, body: Some(&body) };
-        let unanswered = |reason: String| CloudError::Unanswered { host: host.clone(), reason };
+        let unanswered = |reason: String| unanswered(&host, &reason);
         let told = match http.send(&call, Patience::Login).await {
             Ok(told) => told,
             Err(Failed::NotAllowed(host)) => {
@@ -61,7 +66,7 @@ impl Clouds for OpenStack {
             Err(Failed::Trouble(reason)) => return Err(unanswered(reason)),
         };
         if refuses(&told) {
-            return Err(CloudError::Refused { host, status: told.status.as_u16() });
+            return Err(refused(&host, told.status.as_u16()));
         }
         let token = told.headers.get("x-subject-token").filter(|_| told.status.is_success());
         let mut token: HeaderValue = token
@@ -73,16 +78,21 @@ impl Clouds for OpenStack {
         let project = text("/project/id")
             .ok_or_else(|| CloudError::Unusable("its credential is for no project".to_owned()))?;
         let region = credential.region.clone().or(entry.region);
-        let project = CloudProject {
-            keystone: host,
+        let account = CloudAccount {
+            host,
             region: region.clone(),
-            project,
+            account: project,
             user: text("/user/id").unwrap_or_default(),
         };
         let catalog = Catalog::of(said, &entry.interface, region.as_deref());
-        let entrance =
-            CloudEntrance { auth_url: entry.keystone.to_string(), region, interface: entry.interface };
-        Ok(Arc::new(Session::new(http, token, project, catalog, Door { keystone: entry.keystone, entrance })))
+        let entrance = Entrance {
+            cloud: credential.cloud.clone(),
+            auth_url: entry.keystone.to_string(),
+            region,
+            interface: entry.interface,
+            ca,
+        };
+        Ok(Arc::new(Session::new(http, token, account, catalog, Door { keystone: entry.keystone, entrance })))
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use capstan_live::cloud::{
-    Answer, CloudFacts, Flavor, Image, Named, Network, Questions, Quota, Quotas, Resource, ServerGroup,
-    Unanswered,
+    Answer, CloudFacts, Image, MachineType, Named, Network, PlacementGroup, Questions, Quota, Quotas,
+    Resource, Unanswered,
 };
 use capstan_outbound::host_of;
 use http::{HeaderValue, Method, StatusCode};
@@ -17,8 +17,9 @@ use url::Url;
 
 use super::catalog::{Catalog, Service};
 use super::credentials::Keystone;
+use super::entrance::Entrance;
 use super::http::{Call, Failed, Http, Patience, Told};
-use capstan_ports::{CloudEntrance, CloudError, CloudProject, CloudSession, Issued, NewCredential};
+use capstan_ports::{CloudAccount, CloudError, CloudSession, CredentialForms, Issued, NewCredential};
 
 /// How long one question may take, tries and pages included.
 const QUESTION: Duration = Duration::from_secs(25);
@@ -26,6 +27,8 @@ const QUESTION: Duration = Duration::from_secs(25);
 const MOST_PAGES: usize = 10;
 /// Values of all of them together.
 const MOST_VALUES: usize = 800_000;
+/// What Glance says of an image that machines boot.
+const ACTIVE: &str = "active";
 /// What a page holds.
 const PAGE: &str = "1000";
 
@@ -33,36 +36,36 @@ const PAGE: &str = "1000";
 pub(super) struct Session {
     http: Http,
     token: HeaderValue,
-    project: CloudProject,
+    account: CloudAccount,
     catalog: Catalog,
     keystone: Url,
-    entrance: CloudEntrance,
+    entrance: Entrance,
     within: Duration,
 }
 
 /// Where Keystone is, and how others come there.
 pub(super) struct Door {
     pub(super) keystone: Url,
-    pub(super) entrance: CloudEntrance,
+    pub(super) entrance: Entrance,
 }
 
 impl Session {
     pub(super) fn new(
         http: Http,
         token: HeaderValue,
-        project: CloudProject,
+        account: CloudAccount,
         catalog: Catalog,
         door: Door,
     ) -> Self {
         let Door { keystone, entrance } = door;
-        Self { http, token, project, catalog, keystone, entrance, within: QUESTION }
+        Self { http, token, account, catalog, keystone, entrance, within: QUESTION }
     }
 
     const fn keystone(&self) -> Keystone<'_> {
         Keystone {
             http: &self.http,
             token: &self.token,
-            user: self.project.user.as_str(),
+            user: self.account.user.as_str(),
             url: &self.keystone,
         }
     }
@@ -182,13 +185,13 @@ impl Session {
         tokio::time::timeout(self.within, question).await.map_err(slow)?
     }
 
-    async fn flavors(&self) -> Answer<Vec<Flavor>> {
+    async fn flavors(&self) -> Answer<Vec<MachineType>> {
         let all = self.list(Service::Compute, &["flavors", "detail"], &[], "flavors").await?;
         let number = |value: &Value| value.as_u64().unwrap_or(0);
         Ok(all
             .iter()
             .filter_map(|one| {
-                Some(Flavor {
+                Some(MachineType {
                     id: text(one, "id")?,
                     name: text(one, "name")?,
                     cores: number(&one["vcpus"]),
@@ -230,7 +233,7 @@ impl Session {
                     id: text(one, "id")?,
                     name: text(one, "name").unwrap_or_default(),
                     tags: tags(one),
-                    status: text(one, "status")?,
+                    not_bootable: text(one, "status").map(|status| (status != ACTIVE).then_some(status))?,
                     min_disk_gib: one["min_disk"].as_u64().unwrap_or(0),
                     min_ram_mib: one["min_ram"].as_u64().unwrap_or(0),
                 })
@@ -273,12 +276,12 @@ impl Session {
         Ok(usable.filter_map(|one| text(one, "zoneName")).collect())
     }
 
-    async fn server_groups(&self) -> Answer<Vec<ServerGroup>> {
+    async fn server_groups(&self) -> Answer<Vec<PlacementGroup>> {
         let url = self.url(Service::Compute, &["os-server-groups"], &[])?;
         let answer = self.must_read(Service::Compute, url).await?;
         let all = answer["server_groups"].as_array().into_iter().flatten();
         Ok(all
-            .filter_map(|one| Some(ServerGroup { id: text(one, "id")?, name: text(one, "name")? }))
+            .filter_map(|one| Some(PlacementGroup { id: text(one, "id")?, name: text(one, "name")? }))
             .collect())
     }
 
@@ -296,7 +299,7 @@ impl Session {
     }
 
     async fn network_quotas(&self) -> Answer<Quotas> {
-        let path = ["quotas", self.project.project.as_str(), "details"];
+        let path = ["quotas", self.account.account.as_str(), "details"];
         let answer = self.must_read(Service::Network, self.url(Service::Network, &path, &[])?).await?;
         let of = |(resource, name): (Resource, &str)| {
             let one = &answer["quota"][name];
@@ -305,7 +308,7 @@ impl Session {
         };
         let names = [
             (Resource::Ports, "port"),
-            (Resource::FloatingIps, "floatingip"),
+            (Resource::PublicIps, "floatingip"),
             (Resource::SecurityGroups, "security_group"),
         ];
         Ok(names.into_iter().filter_map(of).collect())
@@ -314,12 +317,16 @@ impl Session {
 
 #[async_trait]
 impl CloudSession for Session {
-    fn project(&self) -> &CloudProject {
-        &self.project
+    fn account(&self) -> &CloudAccount {
+        &self.account
     }
 
-    fn entrance(&self) -> &CloudEntrance {
-        &self.entrance
+    fn place(&self) -> String {
+        self.entrance.place()
+    }
+
+    fn forms(&self, credential: &NewCredential) -> CredentialForms {
+        self.entrance.forms(credential)
     }
 
     async fn ask(&self, questions: &Questions) -> CloudFacts {
@@ -332,18 +339,28 @@ impl CloudSession for Session {
             (Resource::Volumes, "maxTotalVolumes", "totalVolumesUsed"),
             (Resource::Gigabytes, "maxTotalVolumeGigabytes", "totalGigabytesUsed"),
         ];
-        let (flavors, images, networks, key_pairs, zones, server_groups, compute, volume, network) = tokio::join!(
+        let (machine_types, images, networks, key_pairs, zones, placement_groups, compute, volume, network) = tokio::join!(
             self.asked(Service::Compute, questions.machines, self.flavors()),
             self.asked(Service::Image, !questions.images.is_empty(), self.images(&questions.images)),
             self.asked(Service::Network, questions.networks, self.networks()),
             self.asked(Service::Compute, questions.key_pairs, self.key_pairs()),
             self.asked(Service::Compute, questions.zones, self.zones()),
-            self.asked(Service::Compute, questions.server_groups, self.server_groups()),
+            self.asked(Service::Compute, questions.placement_groups, self.server_groups()),
             self.asked(Service::Compute, questions.machines, self.limits(Service::Compute, &compute)),
             self.asked(Service::BlockStorage, questions.volumes, self.limits(Service::BlockStorage, &volume)),
             self.asked(Service::Network, true, self.network_quotas()),
         );
-        CloudFacts { flavors, images, networks, key_pairs, zones, server_groups, compute, volume, network }
+        CloudFacts {
+            machine_types,
+            images,
+            networks,
+            key_pairs,
+            zones,
+            placement_groups,
+            compute,
+            volume,
+            network,
+        }
     }
 
     async fn credentials(&self, beginning: &str) -> Result<Vec<Issued>, CloudError> {
@@ -388,19 +405,24 @@ mod tests {
     /// A session whose Nova is at this host.
     fn session(host: &str) -> Session {
         let keystone = Url::parse(&format!("http://{host}/v3")).unwrap();
-        let auth_url = keystone.to_string();
-        let project = CloudProject {
-            keystone: host.to_owned(),
+        let account = CloudAccount {
+            host: host.to_owned(),
             region: None,
-            project: "p".to_owned(),
+            account: "p".to_owned(),
             user: "u".to_owned(),
         };
-        let entrance = CloudEntrance { auth_url, region: None, interface: "public".to_owned() };
+        let entrance = Entrance {
+            cloud: "openstack".to_owned(),
+            auth_url: keystone.to_string(),
+            region: None,
+            interface: "public".to_owned(),
+            ca: None,
+        };
         let nova = json!({"interface": "public", "url": format!("http://{host}")});
         let catalog = json!({"catalog": [{"type": "compute", "endpoints": [nova]}]});
         let catalog = Catalog::of(&catalog, "public", None);
         let http = Http::new(&AllowedHosts::new([host]), None).unwrap();
-        Session::new(http, HeaderValue::from_static("t"), project, catalog, Door { keystone, entrance })
+        Session::new(http, HeaderValue::from_static("t"), account, catalog, Door { keystone, entrance })
     }
 
     /// The nth page of flavors, of so many values, and whether another one follows.
@@ -443,7 +465,7 @@ mod tests {
         let session = Session { within: Duration::from_millis(1), ..session(&host) };
         let facts = session.ask(&Questions { machines: true, ..Questions::default() }).await;
         let told = format!("Nova at {host} does not answer a question within 0.001 s");
-        assert_eq!(facts.flavors.err(), Some(Unanswered(told)));
+        assert_eq!(facts.machine_types.err(), Some(Unanswered(told)));
         assert_eq!(facts.networks, Ok(Vec::new()), "what is not asked is empty");
     }
 }

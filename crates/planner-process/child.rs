@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capstan_model::ids::ClusterId;
+use capstan_model::source::SourceKind;
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::JudgedCluster;
 use rustix::process::Signal;
@@ -62,9 +63,7 @@ pub(super) enum Answered {
 
 /// A part of an answer, with the upgrade that it speaks of.
 pub(super) enum Answer {
-    Upgrade(ClusterId, Result<Arc<Upgrade>, String>),
-    /// One that the inventory brings.
-    Valued(ClusterId, Result<Arc<Upgrade>, String>),
+    Planned(ClusterId, SourceKind, Option<Result<Arc<Upgrade>, String>>),
     Other(Response),
 }
 
@@ -165,15 +164,10 @@ impl Process {
                 Response::Finished(cluster) => {
                     open.remove(&cluster);
                 }
-                Response::Planned(cluster, plan) => {
+                Response::Planned(cluster, kind, plan) => {
                     open.remove(&cluster);
-                    let plan = plan.and_then(|sent| self.upgrade(sent));
-                    take(Answer::Upgrade(cluster, plan));
-                }
-                Response::Valued(cluster, plan) => {
-                    open.remove(&cluster);
-                    let plan = plan.and_then(|sent| self.upgrade(sent));
-                    take(Answer::Valued(cluster, plan));
+                    let plan = plan.map(|plan| plan.and_then(|sent| self.upgrade(sent)));
+                    take(Answer::Planned(cluster, kind, plan));
                 }
                 Response::TooLong(why) => {
                     let why = format!("The answer of the planning process is too long: {why}.");

@@ -32,73 +32,57 @@ pub(super) struct RemoteFleet {
     opened: Opened,
 }
 
-type Plan = Result<Arc<Upgrade>, String>;
-
-/// Plans by cluster.
-#[derive(Default)]
-struct Planned {
-    releases: BTreeMap<ClusterId, Plan>,
-    /// What the inventory brings, as far as it brings something.
-    values: BTreeMap<ClusterId, Plan>,
-}
-
-impl Planned {
-    /// Of a cluster that is beyond the limits: releases are planned first.
-    fn exceeds(&mut self, cluster: ClusterId, why: String) {
-        if self.releases.contains_key(&cluster) {
-            self.values.insert(cluster, Err(why));
-        } else {
-            self.values.insert(cluster.clone(), Err(why.clone()));
-            self.releases.insert(cluster, Err(why));
-        }
-    }
-
-    /// Of those that were planned when all of it had taken too long; whether there is one. Without them the next look gets
-    /// further.
-    fn exceed_in_all(&mut self, ended: &Ended) -> bool {
-        let without = |cluster: &&ClusterId| {
-            !self.releases.contains_key(*cluster) || !self.values.contains_key(*cluster)
-        };
-        let left: Vec<ClusterId> = ended.open.iter().filter(without).cloned().collect();
-        let is_any = !left.is_empty();
-        left.into_iter().for_each(|cluster| self.exceeds(cluster, ended.told("")));
-        is_any
-    }
-}
+/// What came of each source of a target; `None` where it brings nothing.
+type SourceAnswers = BTreeMap<(ClusterId, SourceKind), Option<Result<Arc<Upgrade>, String>>>;
 
 impl RemoteFleet {
     pub(super) const fn new(planner: ProcessPlanner, request: FleetRequest, opened: Opened) -> Self {
         Self { planner, request, opened }
     }
 
-    /// Plans some clusters into `plans`.
+    /// Plans some targets into `answers`, from those sources that are not answered yet.
     fn plan(
         &self,
         only: Option<BTreeSet<ClusterId>>,
         budget: &mut Budget,
-        plans: &mut Planned,
+        answers: &mut SourceAnswers,
     ) -> Result<(), Ended> {
-        let without = plans.releases.keys().cloned().collect();
-        let without_values = plans.values.keys().cloned().collect();
-        let request = Request::Plan { fleet: self.request.clone(), only, without, without_values };
-        let mut planned = Planned::default();
+        let without = answers.keys().cloned().collect();
+        let request = Request::Plan { fleet: self.request.clone(), only, without };
         let asked = self.planner.pool.call(&request, budget, &mut |answer| match answer {
-            Answer::Upgrade(cluster, plan) => drop(planned.releases.insert(cluster, plan)),
-            Answer::Valued(cluster, plan) => drop(planned.values.insert(cluster, plan)),
+            Answer::Planned(cluster, kind, plan) => drop(answers.insert((cluster, kind), plan)),
             Answer::Other(_) => {}
         });
-        plans.releases.append(&mut planned.releases);
-        plans.values.append(&mut planned.values);
         asked.inspect_err(|ended| self.planner.note_pause(ended))
+    }
+
+    /// Says of a target that is beyond the limits why it has no plan from the sources that are not answered; whether there
+    /// is one. A target's sources are planned one after the other, so that those after the one that was begun wait as well.
+    fn exceeds(&self, cluster: &ClusterId, why: &str, answers: &mut SourceAnswers) -> bool {
+        let values = self.opened.valued.contains(cluster).then_some(SourceKind::INVENTORY);
+        let mut is_any = false;
+        for kind in [SourceKind::RELEASE].into_iter().chain(values) {
+            answers.entry((cluster.clone(), kind)).or_insert_with(|| {
+                is_any = true;
+                Some(Err(why.to_owned()))
+            });
+        }
+        is_any
+    }
+
+    /// The same of all that were planned when the whole had taken too long: without them the next look gets further.
+    fn exceed_in_all(&self, ended: &Ended, answers: &mut SourceAnswers) -> bool {
+        let why = ended.told("");
+        ended.open.iter().filter(|cluster| self.exceeds(cluster, &why, answers)).count() > 0
     }
 
     /// Plans these, or all: those that are beyond the limits are told as such, and the others are planned all the same.
     fn plan_wanted(&self, only: Option<&BTreeSet<ClusterId>>) -> Result<Plans, PlannerFailed> {
-        let mut plans = Planned::default();
+        let mut answers = SourceAnswers::new();
         let (mut deaths, mut budget) = (0, self.planner.budget());
-        'all: while let Err(ended) = self.plan(only.cloned(), &mut budget, &mut plans) {
+        'all: while let Err(ended) = self.plan(only.cloned(), &mut budget, &mut answers) {
             if ended.extent == Extent::InAll {
-                if plans.exceed_in_all(&ended) && ended.is_known {
+                if self.exceed_in_all(&ended, &mut answers) && ended.is_known {
                     continue;
                 }
                 break;
@@ -113,11 +97,11 @@ impl RemoteFleet {
                 let found = if suspects.len() == 1 {
                     Err(ended.clone())
                 } else {
-                    self.plan(Some(alone), &mut budget, &mut plans)
+                    self.plan(Some(alone), &mut budget, &mut answers)
                 };
                 if let Err(ended) = found {
                     if ended.extent == Extent::InAll {
-                        plans.exceed_in_all(&ended);
+                        self.exceed_in_all(&ended, &mut answers);
                         if ended.is_known {
                             continue;
                         }
@@ -127,36 +111,45 @@ impl RemoteFleet {
                         return Err(ended.into());
                     }
                     deaths += usize::from(!ended.is_known);
-                    plans.exceeds(suspect.clone(), ended.told(""));
+                    self.exceeds(suspect, &ended.told(""), &mut answers);
                 }
             }
             if deaths > MOST_EXCEEDED {
                 break;
             }
         }
-        let Planned { mut releases, values } = plans;
-        let targets = self.opened.scopes.iter().map(|scope| &scope.target);
-        let targets = targets.filter_map(|target| Some((target, target.id()?)));
-        let targets = targets.filter(|(_, id)| only.is_none_or(|only| only.contains(*id)));
-        let plan = |(target, cluster): (&Target, &ClusterId)| {
-            let unplanned = || {
-                Err(format!(
+        Ok(self.plans(only, &budget, answers))
+    }
+
+    /// The plans of these targets, or of all. A source that was not answered is told as such: nobody is to think that it
+    /// brings nothing.
+    fn plans(
+        &self,
+        only: Option<&BTreeSet<ClusterId>>,
+        budget: &Budget,
+        mut answers: SourceAnswers,
+    ) -> Plans {
+        let targets = |scopes: &'_ [Scope]| -> BTreeMap<ClusterId, Target> {
+            let targets = scopes.iter().map(|scope| &scope.target);
+            targets.filter_map(|target| Some((target.id()?.clone(), target.clone()))).collect()
+        };
+        let mut known = targets(&self.opened.scopes);
+        let released: Vec<ClusterId> = known.keys().cloned().collect();
+        known.extend(targets(&self.opened.to_come));
+        let released = released.into_iter().map(|id| (id, SourceKind::RELEASE));
+        let valued = self.opened.valued.iter().map(|id| (id.clone(), SourceKind::INVENTORY));
+        let plan = |source: (ClusterId, SourceKind)| {
+            let cluster = &source.0;
+            let target = known.get(cluster).filter(|_| only.is_none_or(|only| only.contains(cluster)))?;
+            let plan = answers.remove(&source).unwrap_or_else(|| {
+                Some(Err(format!(
                     "{cluster} is not planned yet: in this run, more than {MOST_EXCEEDED} other clusters of this repository exceeded the limits, or all of them together took more than the allowed {} s. The next run gets further",
                     budget.whole().as_secs_f64()
-                ))
-            };
-            (ProposalId::of_release(target.clone()), releases.remove(cluster).unwrap_or_else(unplanned))
+                )))
+            })?;
+            Some((ProposalId { target: target.clone(), kind: source.1 }, plan))
         };
-        let mut all: Plans = targets.map(plan).collect();
-        let scopes = self.opened.scopes.iter().chain(&self.opened.to_come);
-        let known: BTreeMap<&ClusterId, &Target> =
-            scopes.filter_map(|scope| Some((scope.target.id()?, &scope.target))).collect();
-        let valued = |(cluster, plan): (ClusterId, Plan)| {
-            let target = known.get(&cluster).map_or_else(|| cluster.clone().into(), |known| (*known).clone());
-            (ProposalId { target, kind: SourceKind::INVENTORY }, plan)
-        };
-        all.extend(values.into_iter().map(valued));
-        Ok(all)
+        released.chain(valued).filter_map(plan).collect()
     }
 }
 
@@ -278,5 +271,144 @@ impl OpenFleet for RemoteFleet {
 
     fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
         self.plan_wanted(Some(clusters))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use capstan_model::tree::{MadeTree, RepoPath};
+    use jiff::civil::date;
+
+    use super::*;
+    use crate::{Cause, Processes};
+
+    const WHY: &str = "Too much.";
+
+    fn cluster(id: &str) -> ClusterId {
+        ClusterId::new(RepoPath::parse(id).unwrap())
+    }
+
+    fn scope(id: &str) -> Scope {
+        let folder = RepoPath::parse(id).unwrap();
+        Scope {
+            target: cluster(id).into(),
+            base: folder.join("base").unwrap(),
+            overlay: folder.join("overlay").unwrap(),
+            retarget: Retarget::Refused,
+        }
+    }
+
+    /// `a` has no inventory, `b` has values of one, and `c` is to come.
+    fn fleet() -> RemoteFleet {
+        let processes = Processes {
+            program: PathBuf::new(),
+            work: "Planning",
+            count: 1,
+            idle: 1,
+            memory: 1 << 30,
+            stack: 16 << 20,
+            patience: Duration::from_mins(1),
+            whole: Duration::from_mins(5),
+            remembered: None,
+            share: None,
+        };
+        let opened = Opened {
+            settings: RepositorySettings::default(),
+            scopes: vec![scope("a"), scope("b")],
+            to_come: vec![scope("c")],
+            valued: ["b", "c"].map(cluster).into(),
+            releases_repository: None,
+            missing_contents: Vec::new(),
+        };
+        let request = FleetRequest::of(TreeRef::of(&MadeTree::default()), date(2026, 11, 30));
+        RemoteFleet::new(ProcessPlanner::new(processes), request, opened)
+    }
+
+    /// SourceAnswers of these sources: refusals, so that no upgrade has to be made.
+    fn answered(sources: &[(&str, SourceKind)]) -> SourceAnswers {
+        let answer =
+            |(id, kind): &(&str, SourceKind)| ((cluster(id), kind.clone()), Some(Err("no".to_owned())));
+        sources.iter().map(answer).collect()
+    }
+
+    /// What is said in the end, by target and kind.
+    fn said(
+        fleet: &RemoteFleet,
+        only: Option<&[&str]>,
+        answers: SourceAnswers,
+    ) -> Vec<(String, String, String)> {
+        let only: Option<BTreeSet<ClusterId>> = only.map(|only| only.iter().map(|id| cluster(id)).collect());
+        let plans = fleet.plans(only.as_ref(), &fleet.planner.budget(), answers);
+        let said = |(proposal, plan): (ProposalId, Result<Arc<Upgrade>, String>)| {
+            let why = plan.unwrap_err();
+            // Up to the reason, which is a long one.
+            let why = why.split_inclusive(':').next().unwrap_or_default().to_owned();
+            (proposal.target.to_string(), proposal.kind.to_string(), why)
+        };
+        plans.into_iter().map(said).collect()
+    }
+
+    fn triples(of: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
+        of.iter().map(|(id, kind, why)| ((*id).to_owned(), (*kind).to_owned(), (*why).to_owned())).collect()
+    }
+
+    #[test]
+    fn of_a_target_beyond_the_limits_what_was_answered_holds_and_the_rest_is_told() {
+        let fleet = fleet();
+        let (release, inventory) = (SourceKind::RELEASE, SourceKind::INVENTORY);
+        let rest = [("a", "release", "no"), ("c", "inventory", "no")];
+        for (answers, of_b) in [
+            // It ended with its release: its values are not tried.
+            (vec![], [("b", "release", WHY), ("b", "inventory", WHY)]),
+            // It ended with its values.
+            (vec![("b", release.clone())], [("b", "release", "no"), ("b", "inventory", WHY)]),
+        ] {
+            let others = [("a", release.clone()), ("c", inventory.clone())];
+            let mut answers = answered(&[&answers[..], &others].concat());
+            assert!(fleet.exceeds(&cluster("b"), WHY, &mut answers));
+            assert!(!fleet.exceeds(&cluster("b"), "Once more.", &mut answers), "it is known");
+            let [first, second] = of_b;
+            assert_eq!(said(&fleet, None, answers), triples(&[rest[0], first, second, rest[1]]));
+        }
+    }
+
+    #[test]
+    fn of_a_target_that_no_inventory_knows_the_release_alone_is_told() {
+        let (fleet, mut answers) = (fleet(), SourceAnswers::new());
+        fleet.exceeds(&cluster("a"), WHY, &mut answers);
+        assert_eq!(said(&fleet, Some(&["a"]), answers), triples(&[("a", "release", WHY)]));
+    }
+
+    #[test]
+    fn when_the_time_of_all_ends_nobody_is_lost() {
+        let fleet = fleet();
+        // `a` and the release of `b` were answered, and the values of `b` were worked on.
+        let mut answers = answered(&[("a", SourceKind::RELEASE), ("b", SourceKind::RELEASE)]);
+        let ended =
+            Ended { extent: Extent::InAll, ..Ended::of(Cause::Slow, WHY.to_owned(), [cluster("b")].into()) };
+        assert!(fleet.exceed_in_all(&ended, &mut answers));
+        let left = "c is not planned yet:";
+        let expected = [
+            ("a", "release", "no"),
+            ("b", "release", "no"),
+            ("b", "inventory", WHY),
+            ("c", "inventory", left),
+        ];
+        assert_eq!(said(&fleet, None, answers), triples(&expected));
+        // Of the same again nothing new is learned.
+        let mut answers = answered(&[("b", SourceKind::RELEASE), ("b", SourceKind::INVENTORY)]);
+        assert!(!fleet.exceed_in_all(&ended, &mut answers));
+    }
+
+    #[test]
+    fn a_source_that_brings_nothing_has_no_plan_and_is_not_asked_again() {
+        let fleet = fleet();
+        let mut answers = answered(&[("b", SourceKind::RELEASE)]);
+        answers.insert((cluster("b"), SourceKind::INVENTORY), None);
+        assert!(!fleet.exceeds(&cluster("b"), WHY, &mut answers));
+        assert_eq!(said(&fleet, Some(&["b"]), answers), triples(&[("b", "release", "no")]));
     }
 }

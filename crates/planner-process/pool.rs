@@ -244,12 +244,7 @@ mod tests {
         let key = |text: &str, day| {
             let fleet = FleetRequest::of(tree(text), day);
             let some = BTreeSet::new();
-            let plan = Request::Plan {
-                fleet: fleet.clone(),
-                only: None,
-                without: some.clone(),
-                without_values: some.clone(),
-            };
+            let plan = Request::Plan { fleet: fleet.clone(), only: None, without: BTreeSet::new() };
             let onboard = Request::Onboard { tree: tree(text), today: day, unplanned: some };
             [Request::Open(fleet), plan, onboard].map(|request| key(&request).unwrap())
         };

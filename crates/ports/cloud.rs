@@ -1,10 +1,13 @@
-//! OpenStack clouds: what a project may use, and how much of it is free.
+//! Clouds: what an account may use, how much of it is free, and credentials with an end.
+//!
+//! Neutral: an adapter knows what its cloud calls these things, reads its Secrets and words its refusals. Another cloud is
+//! a package that implements [`Clouds`] and [`CloudSession`], with a row where the program puts its adapters together.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use capstan_live::cloud::{CloudFacts, Questions};
+use capstan_live::cloud::{CloudFacts, CloudKind, Questions};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -12,50 +15,51 @@ use serde::{Deserialize, Serialize};
 /// A credential as it lies in a Secret of the management cluster.
 #[derive(Debug, Clone)]
 pub struct CloudCredential {
-    /// The content of `clouds.yaml`.
-    pub clouds_yaml: SecretString,
-    /// The certificates that are trusted, as PEM; those of this machine where `None`.
-    pub ca: Option<String>,
-    /// Which entry of it.
+    /// The kind of cloud.
+    pub kind: CloudKind,
+    /// What the Secret holds, by its keys; values that are no text are left out.
+    pub secret: BTreeMap<String, SecretString>,
+    /// Which of the clouds that it names.
     pub cloud: String,
-    /// The region, where it is not the entry's own.
+    /// The region, where it is not that cloud's own.
     pub region: Option<String>,
 }
 
-/// Whoever gets the same answers: one user in one project of one region.
+/// Who gets the same answers: one user of one account in one region.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct CloudProject {
-    /// Where Keystone is.
-    pub keystone: String,
+pub struct CloudAccount {
+    /// Where it logs in. Notes that an earlier version wrote have the other names of the fields.
+    #[serde(alias = "keystone")]
+    pub host: String,
     /// The region that is asked.
     pub region: Option<String>,
-    /// The project's id.
-    pub project: String,
-    /// The user's id: key pairs are a user's own.
+    /// The id of that whose quotas they are: a project, say.
+    #[serde(alias = "project")]
+    pub account: String,
+    /// The user's id: some things are a user's own.
     pub user: String,
 }
 
-impl fmt::Display for CloudProject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "project {} of {}", self.project, self.keystone)
+impl CloudAccount {
+    /// Whether the quotas of both are the same, whoever asks.
+    pub fn shares_quotas_with(&self, other: &Self) -> bool {
+        self.host == other.host && self.region == other.region && self.account == other.account
     }
 }
 
-/// How somebody else comes to the same project with a credential of their own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CloudEntrance {
-    /// Keystone's address, with `/v3`.
-    pub auth_url: String,
-    /// The region, where one is named.
-    pub region: Option<String>,
-    /// `public`, `internal`, `admin`
-    pub interface: String,
+/// What those who work with a credential read, by the keys of a Secret.
+#[derive(Debug, Clone)]
+pub struct CredentialForms {
+    /// Cluster API's infrastructure provider.
+    pub cluster_api: BTreeMap<String, SecretString>,
+    /// The cloud's controller and its storage driver, inside of the cluster.
+    pub controllers: BTreeMap<String, SecretString>,
 }
 
-/// A credential that Keystone has, of those whose names begin as this one's do and that belong to the user who asks.
+/// A credential that the cloud has, of those whose names begin as this one's do and that belong to the user who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issued {
-    /// Keystone's id.
+    /// The cloud's id.
     pub id: String,
     /// `None` where it never ends.
     pub expires_at: Option<Timestamp>,
@@ -64,7 +68,7 @@ pub struct Issued {
 /// Why nobody is logged in. No byte of a credential, and nothing that a service wrote.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CloudError {
-    /// The Secret does not say how to log in.
+    /// The Secret does not say how to log in, or the credential may not do what was asked; a sentence without a full stop.
     #[error("{0}")]
     Unusable(String),
     /// The host is not named.
@@ -77,24 +81,12 @@ pub enum CloudError {
         /// Those that are.
         allowed: String,
     },
-    /// Keystone knows no such credential, or it has ended.
-    #[error(
-        "Keystone at {host} refuses the login ({status}): the credential is wrong, has expired or was deleted"
-    )]
-    Refused {
-        /// Host and port.
-        host: String,
-        /// Its status.
-        status: u16,
-    },
-    /// It does not answer.
-    #[error("Keystone at {host} {reason}")]
-    Unanswered {
-        /// Host and port.
-        host: String,
-        /// `answers 503`, `cannot be reached: …`
-        reason: String,
-    },
+    /// The cloud knows no such credential, or it has ended; a sentence without a full stop.
+    #[error("{0}")]
+    Refused(String),
+    /// It does not answer: `Keystone at … answers 503`.
+    #[error("{0}")]
+    Unanswered(String),
 }
 
 /// Clouds that may be asked.
@@ -113,36 +105,57 @@ pub trait Clouds: Send + Sync {
 #[async_trait]
 pub trait CloudSession: Send + Sync {
     /// Whose answers these are.
-    fn project(&self) -> &CloudProject;
-    /// How others come to it.
-    fn entrance(&self) -> &CloudEntrance;
+    fn account(&self) -> &CloudAccount;
     /// Asks; what is not answered says why. Bounded in time.
     async fn ask(&self, questions: &Questions) -> CloudFacts;
-    /// The user's application credentials whose names begin so, and then with `-`.
+    /// The user's credentials whose names begin so, and then with `-`.
     ///
     /// # Errors
-    /// Keystone refuses, or does not answer.
+    /// The cloud refuses, or does not answer.
     async fn credentials(&self, beginning: &str) -> Result<Vec<Issued>, CloudError>;
-    /// Makes an application credential of that name for the session's project: restricted, with the role `member` alone.
+    /// Makes a credential of that name and end for the session's account. It may do what a cluster's controllers need,
+    /// and make no other.
     ///
     /// # Errors
-    /// Keystone refuses (a restricted credential makes no other; a name is taken), or does not answer: then it may have
-    /// been made all the same.
+    /// The cloud refuses (this credential makes no other; a name is taken), or does not answer: then it may have been made
+    /// all the same.
     async fn issue(&self, name: &str, expires_at: Timestamp) -> Result<NewCredential, CloudError>;
-    /// Deletes an application credential of the user; one that is not there is no error.
+    /// Deletes a credential of the user; one that is not there is no error.
     ///
     /// # Errors
-    /// Keystone refuses, or does not answer.
+    /// The cloud refuses, or does not answer.
     async fn revoke(&self, id: &str) -> Result<(), CloudError>;
+    /// What those who work with such a credential read.
+    fn forms(&self, credential: &NewCredential) -> CredentialForms;
+    /// What tells the place that those forms name from others: a Secret for another place does not serve.
+    fn place(&self) -> String;
 }
 
-/// An application credential that was just made; nobody is told its secret again.
+/// A credential that was just made; nobody is told its secret again.
 #[derive(Debug, Clone)]
 pub struct NewCredential {
-    /// Keystone's id.
+    /// The cloud's id.
     pub id: String,
     /// What logs in with it.
     pub secret: SecretString,
+}
+
+/// Several kinds of clouds, each with its adapter.
+pub struct CloudsByKind(pub Vec<(CloudKind, Arc<dyn Clouds>)>);
+
+#[async_trait]
+impl Clouds for CloudsByKind {
+    fn may_ask(&self) -> bool {
+        self.0.iter().any(|(_, clouds)| clouds.may_ask())
+    }
+
+    async fn log_in(&self, credential: &CloudCredential) -> Result<Arc<dyn CloudSession>, CloudError> {
+        let found = self.0.iter().find(|(kind, _)| *kind == credential.kind);
+        let (_, clouds) = found.ok_or_else(|| {
+            CloudError::Unusable(format!("Capstan cannot ask clouds of the kind `{}`", credential.kind))
+        })?;
+        clouds.log_in(credential).await
+    }
 }
 
 /// No cloud is asked.

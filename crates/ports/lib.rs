@@ -11,7 +11,7 @@
 //! | room | owns | may import |
 //! |---|---|---|
 //! | [`app_manifest`] | the GitHub App, made by its manifest: the exchange with the code host, and where the App is kept | nothing |
-//! | [`cloud`] | OpenStack clouds: what a project may use, what of it is free, application credentials | nothing |
+//! | [`cloud`] | clouds: what an account may use, what of it is free, credentials with an end | nothing |
 //! | [`components`] | components of providers, from wherever they are published | nothing |
 //! | [`maintenance`] | a database as a whole: whether it is well, what was taken out of it or put into it | nothing |
 //! | [`management_cluster`] | a management cluster, live: read, tried, applied, deleted and watched | nothing |
@@ -80,8 +80,8 @@ pub use capstan_facts::{
     Ticks, WavePlace, WaveProgress,
 };
 pub use cloud::{
-    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
-    NoClouds,
+    CloudAccount, CloudCredential, CloudError, CloudSession, Clouds, CloudsByKind, CredentialForms, Issued,
+    NewCredential, NoClouds,
 };
 pub use code_host::{
     Branches, Checks, CodeHost, CodeHostError, Comments, CommitMetadata, Contents, CreatedReference, History,

@@ -17,11 +17,12 @@ use capstan_k8s::{
 };
 use capstan_live::agent::Words;
 use capstan_live::agent::wire::ManagementClusterIdentity;
+use capstan_live::cloud::CloudKind;
 use capstan_live::installing::{HOLDER, LEASE as LEASE_OF_OPERATORS};
 use capstan_openstack::OpenStack;
 use capstan_plan::settings::{ManagementClusterUid, RepositoryName};
 use capstan_planner_process::{ProcessPlanner, Processes, STACK, share_of_memory};
-use capstan_ports::{AllowedHosts, Clock, Leadership, SystemClock, Term};
+use capstan_ports::{AllowedHosts, Clock, Clouds, CloudsByKind, Leadership, SystemClock, Term};
 use capstan_reconciler::gate::Gate;
 use capstan_reconciler::reconcile::ports::{
     FleetRecord, NoBot, OpenSource, SecretData, SourceError, Sources,
@@ -83,8 +84,9 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
         remembered: Some(config.state_dir.join("beyond-limits.json")),
     });
     // Preflights ask them, and credentials are made in them.
-    let clouds =
-        Arc::new(OpenStack::new(config.cloud_hosts.iter().map(|host| host.as_str().to_owned()).collect()));
+    let hosts = || config.cloud_hosts.iter().map(|host| host.as_str().to_owned()).collect();
+    let clouds: Arc<dyn Clouds> =
+        Arc::new(CloudsByKind(vec![(CloudKind::OPENSTACK, Arc::new(OpenStack::new(hosts())))]));
     let cluster = KubeCluster::new(&connection).with_namespace_watches(config.namespace_watches);
     let parts = Parts {
         ports: Ports {
@@ -102,7 +104,7 @@ pub(super) async fn run(config: ReconcilerConfig, stop: CancellationToken) -> Re
             operators: Arc::default(),
             downloads: downloads(&config, &clock)?,
             cloud_preflight: Arc::new(CloudPreflight::new(
-                clouds.clone(),
+                Arc::clone(&clouds),
                 Arc::new(NoteFile::clouds(&config.state_dir)),
             )),
             workloads: Arc::new(Workloads::new(Arc::new(KubeWorkloadClusters::new(&connection)))),

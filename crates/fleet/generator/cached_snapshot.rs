@@ -4,9 +4,9 @@
 //! *Expected flow*: [`CachedSnapshot::next`] makes the look at a snapshot from the one before it, at the price of the
 //! files in which they differ; the fleet plans; [`CachedSnapshot::keep_plans`] says what came of it. *Guarantee*: a plan is
 //! [trusted](CachedSnapshot::trusted) only where neither its cluster's folder nor anything that any plan looked at outside
-//! of its own folder has changed; the others are judged one by one, as [`Fleet::plan_cached`] does it.
+//! of its own folder has changed; the others are judged one by one, as [`Fleet::plan_each_source`] does it.
 //!
-//! [`Fleet::plan_cached`]: super::Fleet::plan_cached
+//! [`Fleet::plan_each_source`]: super::Fleet::plan_each_source
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -1,7 +1,7 @@
 //! Plans that are kept, and whether all that they were made from is still the same.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use capstan_model::ids::{ClusterId, ContentId};
 use capstan_model::source::SourceKind;
@@ -14,84 +14,80 @@ use super::earlier_fleet::follows;
 use super::gather::Gathered;
 use super::plan_each::on_all_cores;
 use super::record::{Record, settings_of, values_with_components};
-use super::{Fleet, Presence, Refused};
+use super::{Fleet, Presence, Refused, WatchRenders};
+
+/// What of a target is to be planned.
+#[derive(Default)]
+struct Open {
+    /// Its place in the layout, where a release may bring it something.
+    release: Option<usize>,
+    /// Whether the inventory may bring it something.
+    values: bool,
+}
 
 impl Fleet {
-    /// The plan for the release that a cluster is offered, as it is kept where everything that it was
-    /// made from is still the same.
-    ///
-    /// # Errors
-    /// As [`Self::plan`].
-    pub fn plan_cached(&self, id: &ClusterId) -> Result<Arc<Upgrade>, Refused> {
-        self.cached_or_made(id).map(|(upgrade, _)| upgrade)
-    }
-
-    /// The same for all clusters, in their order.
-    pub fn plan_all_cached(&self) -> Vec<Result<Arc<Upgrade>, Refused>> {
-        let plans = Mutex::new(BTreeMap::new());
-        let take = |at: usize, plan| {
-            plans.lock().unwrap_or_else(PoisonError::into_inner).insert(at, plan);
-        };
-        self.plan_wanted(|_| true, |_| (), take);
-        plans.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
-    }
-
-    /// The same for those that are `wanted`, in any order and from several threads; who is worked on is `begun`
-    /// before.
-    pub fn plan_each_cached(
+    /// What each source brings to those targets for which it is `wanted`: first a newer release, then the inventory. `take`
+    /// gets `None` where the inventory brings nothing. Targets come in any order, from several threads, and one whose plan is
+    /// worked on is told to `watch`. Where nothing has changed since the last look that concerns a target, its plan is the one
+    /// that is kept.
+    pub fn plan_each_source(
         &self,
-        wanted: impl Fn(&ClusterId) -> bool,
-        begun: impl Fn(&ClusterId) + Sync,
-        take: impl Fn(&ClusterId, Result<Arc<Upgrade>, Refused>) + Sync,
+        wanted: impl Fn(&ClusterId, &SourceKind) -> bool,
+        watch: &dyn WatchRenders,
+        take: impl Fn(&ClusterId, SourceKind, Option<Result<Arc<Upgrade>, Refused>>) + Sync,
     ) {
-        self.plan_wanted(wanted, begun, |at, plan| take(&self.layout.targets[at].id, plan));
-    }
-
-    /// Plans what is wanted. Clusters that nothing concerns that has changed since the last look are not even asked
-    /// about.
-    fn plan_wanted(
-        &self,
-        wanted: impl Fn(&ClusterId) -> bool,
-        begun: impl Fn(&ClusterId) + Sync,
-        take: impl Fn(usize, Result<Arc<Upgrade>, Refused>) + Sync,
-    ) {
-        let folders = &self.layout.targets;
-        let wanted = |at: &usize| wanted(&folders[*at].id);
-        let (Some(known), Some((_, look))) = (&self.known, &self.plan_cache) else {
-            let open: Vec<usize> = (0..folders.len()).filter(wanted).collect();
-            on_all_cores(&open, |at| {
-                begun(&folders[*at].id);
-                take(*at, self.plan_cached(&folders[*at].id));
-            });
-            return;
-        };
-        let given = self.provided_from_outside();
-        let trusted = look.trusted(known.number(), &given);
-        known.want_all();
-        let kept = |at: usize| trusted.get(at).and_then(Weak::upgrade);
-        let mut open = Vec::new();
-        for at in (0..folders.len()).filter(wanted) {
-            match kept(at) {
-                Some(kept) => {
+        let kept = self.known.as_ref().zip(self.plan_cache.as_ref()).map(|(known, (_, look))| {
+            let given = self.provided_from_outside();
+            let trusted = look.trusted(known.number(), &given);
+            known.want_all();
+            (known, look, given, trusted)
+        });
+        let trusted = |at: usize| kept.as_ref().and_then(|(.., trusted)| trusted.get(at)?.upgrade());
+        let mut open: BTreeMap<ClusterId, Open> = BTreeMap::new();
+        for (at, folder) in self.layout.targets.iter().enumerate() {
+            if !wanted(&folder.id, &SourceKind::RELEASE) {
+                continue;
+            }
+            match (trusted(at), &kept) {
+                (Some(plan), Some((known, ..))) => {
                     known.count_reused(1);
-                    take(at, Ok(Arc::clone(&kept.upgrade)));
+                    take(&folder.id, SourceKind::RELEASE, Some(Ok(Arc::clone(&plan.upgrade))));
                 }
-                None => open.push(at),
+                _ => open.entry(folder.id.clone()).or_default().release = Some(at),
             }
         }
-        let made = on_all_cores(&open, |at| {
-            let id = &folders[*at].id;
-            begun(id);
-            let (plan, kept) = match self.cached_or_made(id) {
-                Ok((upgrade, kept)) => (Ok(upgrade), kept),
-                Err(refused) => (Err(refused), None),
-            };
-            take(*at, plan);
-            (*at, kept)
+        for id in self.valued_clusters().into_iter().filter(|id| wanted(id, &SourceKind::INVENTORY)) {
+            open.entry(id).or_default().values = true;
+        }
+        let open: Vec<(ClusterId, Open)> = open.into_iter().collect();
+        let made = on_all_cores(&open, |(id, open)| {
+            let release = open.release.map(|at| {
+                watch.begun(id);
+                let (plan, kept) = match self.cached_or_made(id) {
+                    Ok((upgrade, kept)) => (Ok(upgrade), kept),
+                    Err(refused) => (Err(refused), None),
+                };
+                take(id, SourceKind::RELEASE, Some(plan));
+                (at, kept)
+            });
+            if open.values {
+                let made = if self.is_settled(id) {
+                    None
+                } else {
+                    watch.begun(id);
+                    self.values_made(id).transpose()
+                };
+                take(id, SourceKind::INVENTORY, made);
+            }
+            release
         });
-        look.keep_plans(known.number(), given, trusted, &made);
+        if let Some((known, look, given, trusted)) = kept {
+            let made: Vec<_> = made.into_iter().flatten().collect();
+            look.keep_plans(known.number(), given, trusted, &made);
+        }
     }
 
+    /// The plan for the release that a cluster is offered, with what is kept of it.
     fn cached_or_made(&self, id: &ClusterId) -> Result<(Arc<Upgrade>, Option<Arc<CachedPlan>>), Refused> {
         let Some(known) = &self.known else {
             return self.plan(id, self.asked_release(id)).map(|upgrade| (Arc::new(upgrade), None));

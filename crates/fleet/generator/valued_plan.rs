@@ -29,7 +29,6 @@ use super::contents::Contents;
 use super::gather::Gathered;
 use super::inputs::OldReleaseInput;
 use super::not_possible::NotPossible;
-use super::plan_each::on_all_cores;
 use super::planning::{Offered, Reading};
 use super::record::{Record, settings_of};
 use super::valued::Subject;
@@ -142,35 +141,13 @@ impl Fleet {
         }
     }
 
-    /// The same of those clusters that are `wanted`, as far as it brings them something; in any order, from several
-    /// threads. Who is worked on is `begun` before, and `ended` after.
-    pub fn plan_each_values(
-        &self,
-        wanted: impl Fn(&ClusterId) -> bool,
-        (begun, ended): (impl Fn(&ClusterId) + Sync, impl Fn(&ClusterId) + Sync),
-        take: impl Fn(&ClusterId, Result<Arc<Upgrade>, Refused>) + Sync,
-    ) {
-        let clusters: Vec<ClusterId> = self.valued_clusters().into_iter().filter(|id| wanted(id)).collect();
-        on_all_cores(&clusters, |id| {
-            if self.is_settled(id) {
-                return;
-            }
-            begun(id);
-            match self.values_made(id) {
-                Ok(Some(upgrade)) => take(id, Ok(upgrade)),
-                Ok(None) => ended(id),
-                Err(refused) => take(id, Err(refused)),
-            }
-        });
-    }
-
     /// How often templates were rendered since the releases were read, for figures.
     pub fn renders(&self) -> usize {
         self.shared.sources.renders.made()
     }
 
     /// Whether it is known that the inventory brings nothing to a cluster.
-    fn is_settled(&self, id: &ClusterId) -> bool {
+    pub(super) fn is_settled(&self, id: &ClusterId) -> bool {
         let Some(known) = &self.known else { return false };
         let now = (self.tree.folder_id(id.folder()), self.said_of(id));
         known.settled_values(id).is_some_and(|known| known == now)
@@ -182,7 +159,7 @@ impl Fleet {
         }
     }
 
-    fn values_made(&self, id: &ClusterId) -> Result<Option<Arc<Upgrade>>, Refused> {
+    pub(super) fn values_made(&self, id: &ClusterId) -> Result<Option<Arc<Upgrade>>, Refused> {
         if !self.is_valued(id) {
             return Ok(None);
         }

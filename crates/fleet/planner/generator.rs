@@ -519,46 +519,23 @@ impl OpenFleet for Fleet {
     }
 
     fn plan_all(&self) -> Result<Plans, PlannerFailed> {
-        let plans = self.plan_all_cached().into_iter();
-        let plans = plans.map(|plan| plan.map_err(|refused| refused.to_string()));
-        let targets = self.layout().targets.iter().map(|folder| folder.target());
-        let mut all: Plans = targets.map(ProposalId::of_release).zip(plans).collect();
-        all.extend(values_plans(self, |_| true));
-        Ok(all)
+        Ok(plans_of(self, |_| true))
     }
 
     fn plan_some(&self, clusters: &BTreeSet<ClusterId>) -> Result<Plans, PlannerFailed> {
-        let planned = Mutex::new(BTreeMap::new());
-        let take = |cluster: &ClusterId, plan: Result<Arc<Upgrade>, Refused>| {
-            let plan = plan.map_err(|refused| refused.to_string());
-            let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
-            planned.insert(cluster.clone(), plan);
-        };
-        self.plan_each_cached(|cluster| clusters.contains(cluster), |_| (), take);
-        let planned = planned.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter();
-        let target = |id: ClusterId| match self.layout().target(id.as_str()) {
-            Some(folder) => folder.target(),
-            None => id.into(),
-        };
-        let mut all: Plans = planned.map(|(id, plan)| (ProposalId::of_release(target(id)), plan)).collect();
-        all.extend(values_plans(self, |cluster| clusters.contains(cluster)));
-        Ok(all)
+        Ok(plans_of(self, |cluster| clusters.contains(cluster)))
     }
 }
 
-/// What the inventory brings to those clusters that are `wanted`, as far as it brings them something.
-fn values_plans(fleet: &Fleet, wanted: impl Fn(&ClusterId) -> bool) -> Plans {
+/// What each source brings to the `wanted` targets, as far as that is something.
+fn plans_of(fleet: &Fleet, wanted: impl Fn(&ClusterId) -> bool) -> Plans {
     let planned = Mutex::new(BTreeMap::new());
-    let take = |cluster: &ClusterId, plan: Result<Arc<Upgrade>, Refused>| {
+    let take = |cluster: &ClusterId, kind: SourceKind, plan: Option<Result<Arc<Upgrade>, Refused>>| {
+        let Some(plan) = plan else { return };
+        let proposal = ProposalId { target: fleet.valued_target(cluster), kind };
         let plan = plan.map_err(|refused| refused.to_string());
-        let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
-        planned.insert(cluster.clone(), plan);
+        planned.lock().unwrap_or_else(PoisonError::into_inner).insert(proposal, plan);
     };
-    fleet.plan_each_values(wanted, (|_: &ClusterId| (), |_: &ClusterId| ()), take);
-    let planned = planned.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let proposal = |cluster: &ClusterId| ProposalId {
-        target: fleet.valued_target(cluster),
-        kind: SourceKind::INVENTORY,
-    };
-    planned.into_iter().map(|(cluster, plan)| (proposal(&cluster), plan)).collect()
+    fleet.plan_each_source(|cluster, _| wanted(cluster), &NoWatch, take);
+    planned.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
 }

@@ -11,38 +11,38 @@ pub struct Unanswered(pub String);
 /// What was found out, or why not.
 pub type Answer<T> = Result<T, Unanswered>;
 
-/// What a project's cloud says to [`Questions`](super::Questions). What was not asked is empty.
+/// What an account's cloud says to [`Questions`](super::Questions). What was not asked is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloudFacts {
-    /// Every flavor that the project may use.
-    pub flavors: Answer<Vec<Flavor>>,
+    /// Every machine type that the account may use.
+    pub machine_types: Answer<Vec<MachineType>>,
     /// Images that a question means; where none is meant by a name, others too.
     pub images: Answer<Vec<Image>>,
-    /// Every network that the project sees.
+    /// Every network that the account sees.
     pub networks: Answer<Vec<Network>>,
     /// Names of the user's key pairs.
     pub key_pairs: Answer<Vec<String>>,
     /// Names of availability zones for machines that can be used.
     pub zones: Answer<Vec<String>>,
-    /// The project's server groups.
-    pub server_groups: Answer<Vec<ServerGroup>>,
+    /// The account's placement groups, which keep machines apart.
+    pub placement_groups: Answer<Vec<PlacementGroup>>,
     /// Instances, cores, RAM.
     pub compute: Answer<Quotas>,
     /// Volumes and their size.
     pub volume: Answer<Quotas>,
-    /// Ports, floating IPs, security groups.
+    /// Ports, public addresses, security groups.
     pub network: Answer<Quotas>,
 }
 
 impl Default for CloudFacts {
     fn default() -> Self {
         Self {
-            flavors: Ok(Vec::new()),
+            machine_types: Ok(Vec::new()),
             images: Ok(Vec::new()),
             networks: Ok(Vec::new()),
             key_pairs: Ok(Vec::new()),
             zones: Ok(Vec::new()),
-            server_groups: Ok(Vec::new()),
+            placement_groups: Ok(Vec::new()),
             compute: Ok(Quotas::new()),
             volume: Ok(Quotas::new()),
             network: Ok(Quotas::new()),
@@ -52,7 +52,7 @@ impl Default for CloudFacts {
 
 /// What a machine may be made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flavor {
+pub struct MachineType {
     /// Its id.
     pub id: String,
     /// Its name.
@@ -74,8 +74,8 @@ pub struct Image {
     pub name: String,
     /// Its tags.
     pub tags: Vec<String>,
-    /// `active`, `queued`, …
-    pub status: String,
+    /// What the cloud says of one that no machine boots yet, or any more: `queued`; `None` where machines boot it.
+    pub not_bootable: Option<String>,
     /// GiB that its disk must have.
     pub min_disk_gib: u64,
     /// MiB that its machine must have.
@@ -95,9 +95,9 @@ pub struct Network {
     pub external: bool,
 }
 
-/// A server group.
+/// What keeps machines apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerGroup {
+pub struct PlacementGroup {
     /// Its id.
     pub id: String,
     /// Its name, which others may have too.
@@ -120,8 +120,9 @@ pub enum Resource {
     Gigabytes,
     /// Ports.
     Ports,
-    /// Floating IPs.
-    FloatingIps,
+    /// Addresses outside of the cloud. Notes that an earlier version wrote call them otherwise.
+    #[serde(alias = "floating-ips")]
+    PublicIps,
     /// Security groups.
     SecurityGroups,
 }
@@ -135,23 +136,9 @@ impl Resource {
         Self::Volumes,
         Self::Gigabytes,
         Self::Ports,
-        Self::FloatingIps,
+        Self::PublicIps,
         Self::SecurityGroups,
     ];
-
-    /// As people call it.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Instances => "instances",
-            Self::Cores => "cores",
-            Self::Ram => "RAM",
-            Self::Volumes => "volumes",
-            Self::Gigabytes => "gigabytes of volumes",
-            Self::Ports => "ports",
-            Self::FloatingIps => "floating IPs",
-            Self::SecurityGroups => "security groups",
-        }
-    }
 
     /// A number of it with its unit, where it has one.
     pub(super) fn amount(self, number: u64) -> String {
@@ -161,6 +148,16 @@ impl Resource {
             _ => number.to_string(),
         }
     }
+}
+
+/// What a folder may name, and may make itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Thing {
+    MachineType,
+    Image,
+    Network,
+    KeyPair,
+    PlacementGroup,
 }
 
 /// A quota.
@@ -191,7 +188,7 @@ impl CloudFacts {
         let quotas = match resource {
             Resource::Instances | Resource::Cores | Resource::Ram => &self.compute,
             Resource::Volumes | Resource::Gigabytes => &self.volume,
-            Resource::Ports | Resource::FloatingIps | Resource::SecurityGroups => &self.network,
+            Resource::Ports | Resource::PublicIps | Resource::SecurityGroups => &self.network,
         };
         quotas.as_ref().map(|quotas| quotas.get(&resource).copied())
     }

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use capstan_kustomize::render::RenderedObject;
-use capstan_model::kinds::{self, KindRole, Machines, Workers, names};
+use capstan_model::kinds::{KindRole, Machines, Workers, names, role};
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_plan::templates::{Reference, references};
 use capstan_plan::upgrade::{Effect, Rollout};
 use capstan_yaml::Value;
 
 use super::machine::Machine;
+use super::reader::CloudReader;
 use crate::live_objects::{LiveObjects, annotation, identity, label};
 use crate::rollout::most_surge;
 
@@ -39,8 +40,9 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// What becomes of a rendered owner; `None` where it adds and replaces no machine of OpenStack.
+    /// What becomes of a rendered owner; `None` where it adds and replaces no machine of this kind of cloud.
     pub(super) fn of(
+        reader: &dyn CloudReader,
         owner: &RenderedObject,
         after: &[RenderedObject],
         live: &LiveObjects,
@@ -48,15 +50,15 @@ impl Group {
     ) -> Option<Self> {
         let turn = turn(&owner.id)?;
         let namespace = owner.id.namespace.as_deref();
-        let reference = template_of(&owner.id, &owner.value)?;
+        let reference = template_of(reader, &owner.id, &owner.value)?;
         let template = after.iter().find(|object| reference.means(namespace, &object.id));
         let machine = match template {
-            Some(template) => Machine::of(&template.id, &template.value)?,
-            None => live_machine(&reference, namespace, live)?,
+            Some(template) => reader.machine(&template.id, &template.value)?,
+            None => live_machine(reader, &reference, namespace, live)?,
         };
         let live_owner = live.get(&owner.id);
         let was = live_owner
-            .and_then(|value| live_machine(&template_of(&owner.id, value)?, namespace, live))
+            .and_then(|value| live_machine(reader, &template_of(reader, &owner.id, value)?, namespace, live))
             .filter(|was| was.is_read);
         let wanted = wanted(&owner.value, live_owner);
         let there = there(&owner.id, live_owner, live);
@@ -88,23 +90,28 @@ impl Group {
 }
 
 fn turn(id: &ObjectId) -> Option<Turn> {
-    match kinds::role(&id.group, &id.kind)? {
+    match role(&id.group, &id.kind)? {
         KindRole::ControlPlane(Machines::Own) => Some(Turn::First),
         KindRole::Workers(Workers::Deployment | Workers::Set) => Some(Turn::AfterControlPlane),
         _ => None,
     }
 }
 
-/// The template of OpenStack machines that an owner names.
-fn template_of<'v>(id: &ObjectId, value: &'v Value) -> Option<Reference<'v>> {
+/// The template of such machines that an owner names.
+fn template_of<'v>(reader: &dyn CloudReader, id: &ObjectId, value: &'v Value) -> Option<Reference<'v>> {
     references(&id.group, &id.kind, value)
         .into_iter()
-        .find(|reference| reference.kind == names::OPENSTACK_MACHINE_TEMPLATE)
+        .find(|reference| reference.kind == reader.machine_template())
 }
 
-fn live_machine(reference: &Reference<'_>, namespace: Option<&str>, live: &LiveObjects) -> Option<Machine> {
+fn live_machine(
+    reader: &dyn CloudReader,
+    reference: &Reference<'_>,
+    namespace: Option<&str>,
+    live: &LiveObjects,
+) -> Option<Machine> {
     let value = live.meant(reference, namespace)?;
-    Machine::of(&identity(value)?, value)
+    reader.machine(&identity(value)?, value)
 }
 
 /// How many machines it will have: as Git says, else as there are, else the autoscaler's least, else one.

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use capstan_yaml::Value;
-
-/// Something in a cloud as an object of the OpenStack provider names it.
+/// Something in a cloud, as an object names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Named {
     /// By its id.
@@ -19,23 +17,6 @@ pub enum Named {
 }
 
 impl Named {
-    /// What `{id}` or `{filter: {name, tags}}` names; `None` where it says something that is not judged here: an object
-    /// of the OpenStack resource controller, or a filter with fields beside these.
-    pub(super) fn of(param: &Value) -> Option<Self> {
-        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-        if let Some(id) = text(param, "id") {
-            return Some(Self::Id(id));
-        }
-        let filter = param.get("filter")?.as_object()?;
-        if !filter.keys().all(|key| key == "name" || key == "tags") {
-            return None;
-        }
-        let tags = filter.get("tags").and_then(Value::as_array).into_iter().flatten();
-        let tags = tags.filter_map(|tag| tag.as_str().map(str::to_owned)).collect();
-        let filter = param.get("filter")?;
-        Some(Self::Filter { name: text(filter, "name"), tags })
-    }
-
     /// By a name alone.
     pub(super) fn name(name: &str) -> Self {
         Self::Filter { name: Some(name.to_owned()), tags: Vec::new() }

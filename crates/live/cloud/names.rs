@@ -7,25 +7,25 @@ use capstan_model::spelling;
 
 use super::ask::CloudAsk;
 use super::brought::Made;
-use super::facts::{Answer, CloudFacts, Flavor, Image, Unanswered};
+use super::facts::{Answer, CloudFacts, Image, MachineType, Thing, Unanswered};
 use super::group::Group;
 use super::named::Named;
 use super::reason::{CloudReason, Weight};
+use super::words::Words;
 
 /// What kubeadm asks of a machine of a control plane
 /// (<https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/install-kubeadm/#before-you-begin>).
 const LEAST_CORES: u64 = 2;
 const LEAST_RAM_MIB: u64 = 2048;
 
-/// What Glance says of an image that machines boot.
-const ACTIVE: &str = "active";
-
 /// So many ids of several that are meant are told.
 const MOST_IDS: usize = 5;
 
 /// Reasons, each once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Found {
+    /// What people call things there.
+    pub(super) words: &'static Words,
     /// What the folder has made: it may not be there yet.
     pub(super) made: Vec<Made>,
     pub(super) reasons: Vec<CloudReason>,
@@ -33,9 +33,9 @@ pub(super) struct Found {
 
 impl Found {
     /// Whether the folder has that made, as far as anybody can tell.
-    fn makes(&self, kind: &str, named: &Named) -> bool {
+    fn makes(&self, thing: Thing, named: &Named) -> bool {
         let is_it = |name: &String| named.means("", name, &[]);
-        self.made.iter().any(|made| made.kind == kind && made.name.as_ref().is_none_or(is_it))
+        self.made.iter().any(|made| made.thing == thing && made.name.as_ref().is_none_or(is_it))
     }
 
     pub(super) fn impossible(
@@ -104,10 +104,10 @@ pub(super) fn judge(ask: &CloudAsk, facts: &CloudFacts, found: &mut Found) {
 fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
     let machine = &group.machine;
     let object = &machine.template;
-    let flavor = flavor(group, facts, found);
+    let machine_type = machine_type(group, facts, found);
     let image = image(group, facts, found);
-    if let (Some(flavor), Some((_, field))) = (flavor, &machine.flavor) {
-        fits(group, flavor, image, field, found);
+    if let (Some(machine_type), Some((_, field))) = (machine_type, &machine.machine_type) {
+        fits(group, machine_type, image, field, found);
     }
     if let (Some(image), Some(size), Some((_, field))) = (image, machine.root_volume, &machine.image)
         && size < image.min_disk_gib
@@ -121,7 +121,7 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
     if let Some((name, field)) = &machine.key_pair
         && let Some(all) = found.known(&facts.key_pairs, &format!("a key pair `{name}`"), object, field)
         && !all.contains(name)
-        && !found.makes("KeyPair", &Named::name(name))
+        && !found.makes(Thing::KeyPair, &Named::name(name))
     {
         let near = hint(&Named::name(name), all.iter().map(String::as_str));
         let message = format!(
@@ -129,13 +129,17 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
         );
         found.impossible("KeyPairNotThere", object, field, message);
     }
-    if let Some((group, field)) = &machine.server_group
-        && let Some(all) =
-            found.known(&facts.server_groups, &format!("a server group {group}"), object, field)
+    if let Some((group, field)) = &machine.placement_group
+        && let Some(all) = found.known(
+            &facts.placement_groups,
+            &format!("a {} {group}", found.words.placement_group),
+            object,
+            field,
+        )
     {
         let ids = all.iter().filter(|one| group.means(&one.id, &one.name, &[])).map(|one| one.id.as_str());
         let near = hint(group, all.iter().map(|one| one.name.as_str()));
-        exactly_one(("server group", "ServerGroup"), group, (ids, &near), object, field, found);
+        exactly_one(Thing::PlacementGroup, group, (ids, &near), object, field, found);
     }
     for (network, field) in &machine.networks {
         self::network(network, object, field, facts, found);
@@ -145,23 +149,20 @@ fn machines(group: &Group, facts: &CloudFacts, found: &mut Found) {
     }
 }
 
-fn flavor<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<&'f Flavor> {
+fn machine_type<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<&'f MachineType> {
     let object = &group.machine.template;
-    let (named, field) = group.machine.flavor.as_ref()?;
-    let all = found.known(&facts.flavors, &format!("a flavor {named}"), object, field)?;
-    let flavor = all.iter().find(|flavor| named.means(&flavor.id, &flavor.name, &[]));
-    if flavor.is_none() && !found.makes("Flavor", named) {
-        found.impossible(
-            "FlavorNotThere",
-            object,
-            field,
-            format!(
-                "there is no flavor {named} that the project may use{}",
-                hint(named, all.iter().map(|flavor| flavor.name.as_str()))
-            ),
-        );
+    let (named, field) = group.machine.machine_type.as_ref()?;
+    let words = found.words;
+    let all =
+        found.known(&facts.machine_types, &format!("a {} {named}", words.machine_type), object, field)?;
+    let one = all.iter().find(|one| named.means(&one.id, &one.name, &[]));
+    if one.is_none() && !found.makes(Thing::MachineType, named) {
+        let near = hint(named, all.iter().map(|one| one.name.as_str()));
+        let message =
+            format!("there is no {} {named} that the {} may use{near}", words.machine_type, words.account);
+        found.impossible(words.not_there(Thing::MachineType), object, field, message);
     }
-    flavor
+    one
 }
 
 fn image<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<&'f Image> {
@@ -171,19 +172,19 @@ fn image<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<
     let mut meant: Vec<&Image> =
         all.iter().filter(|image| named.means(&image.id, &image.name, &image.tags)).collect();
     // Beside one that machines boot, those that are on their way or gone are nobody's choice.
-    if meant.iter().any(|image| image.status == ACTIVE) {
-        meant.retain(|image| image.status == ACTIVE);
+    if meant.iter().any(|image| image.not_bootable.is_none()) {
+        meant.retain(|image| image.not_bootable.is_none());
     }
     let ids = meant.iter().map(|image| image.id.as_str());
     let near = hint(named, all.iter().map(|image| image.name.as_str()));
-    if !exactly_one(("image", "Image"), named, (ids, &near), object, field, found) {
+    if !exactly_one(Thing::Image, named, (ids, &near), object, field, found) {
         return None;
     }
     let image = meant.first()?;
-    if image.status != ACTIVE {
+    if let Some(status) = &image.not_bootable {
+        let bootable = found.words.bootable;
         let message = format!(
-            "the image {named} is `{}`, but a machine can only boot an `active` image: upload it, or wait until it is active",
-            image.status
+            "the image {named} is `{status}`, but a machine can only boot an `{bootable}` image: upload it, or wait until it is {bootable}"
         );
         found.impossible("ImageNotActive", object, field, message);
         return None;
@@ -191,37 +192,43 @@ fn image<'f>(group: &Group, facts: &'f CloudFacts, found: &mut Found) -> Option<
     Some(image)
 }
 
-/// Whether machines of a flavor can be made from the image, and become what they are to become.
-fn fits(group: &Group, flavor: &Flavor, image: Option<&Image>, field: &FieldPath, found: &mut Found) {
+/// Whether machines of a type can be made from the image, and become what they are to become.
+fn fits(
+    group: &Group,
+    machine_type: &MachineType,
+    image: Option<&Image>,
+    field: &FieldPath,
+    found: &mut Found,
+) {
+    let words = found.words;
+    let (what, too_small) = (words.machine_type, words.machine_type_reasons[1]);
     let object = &group.machine.template;
-    let name = &flavor.name;
-    if group.sized_by_kubeadm && (flavor.cores < LEAST_CORES || flavor.ram_mib < LEAST_RAM_MIB) {
+    let name = &machine_type.name;
+    if group.sized_by_kubeadm && (machine_type.cores < LEAST_CORES || machine_type.ram_mib < LEAST_RAM_MIB) {
         let message = format!(
-            "kubeadm refuses the flavor `{name}` for a control plane: it has {} vCPU and {} MiB, but at least {LEAST_CORES} vCPU and {LEAST_RAM_MIB} MiB are required",
-            flavor.cores, flavor.ram_mib
+            "kubeadm refuses the {what} `{name}` for a control plane: it has {} vCPU and {} MiB, but at least {LEAST_CORES} vCPU and {LEAST_RAM_MIB} MiB are required",
+            machine_type.cores, machine_type.ram_mib
         );
-        found.impossible("FlavorTooSmall", object, field, message);
+        found.impossible(too_small, object, field, message);
     }
     if group.machine.root_volume.is_none() {
-        if flavor.disk_gib == 0 {
-            let message = format!(
-                "the flavor `{name}` has no disk, and Nova lets only administrators boot an image on it: add a `rootVolume`, or use a flavor with a disk"
-            );
+        if machine_type.disk_gib == 0 {
+            let message = format!("the {what} `{name}` has no disk, and {}", words.no_disk);
             found.impossible("DiskTooSmall", object, field, message);
-        } else if let Some(image) = image.filter(|image| image.min_disk_gib > flavor.disk_gib) {
+        } else if let Some(image) = image.filter(|image| image.min_disk_gib > machine_type.disk_gib) {
             let message = format!(
-                "the image `{}` needs a disk of {} GiB, but the flavor `{name}` has {} GiB: use a larger one, or add a `rootVolume`",
-                image.name, image.min_disk_gib, flavor.disk_gib
+                "the image `{}` needs a disk of {} GiB, but the {what} `{name}` has {} GiB: use a larger one, or add a `{}`",
+                image.name, image.min_disk_gib, machine_type.disk_gib, words.root_volume
             );
             found.impossible("DiskTooSmall", object, field, message);
         }
     }
-    if let Some(image) = image.filter(|image| image.min_ram_mib > flavor.ram_mib) {
+    if let Some(image) = image.filter(|image| image.min_ram_mib > machine_type.ram_mib) {
         let message = format!(
-            "the image `{}` needs {} MiB of memory, but the flavor `{name}` has {} MiB",
-            image.name, image.min_ram_mib, flavor.ram_mib
+            "the image `{}` needs {} MiB of memory, but the {what} `{name}` has {} MiB",
+            image.name, image.min_ram_mib, machine_type.ram_mib
         );
-        found.impossible("FlavorTooSmall", object, field, message);
+        found.impossible(too_small, object, field, message);
     }
 }
 
@@ -231,7 +238,7 @@ fn network(named: &Named, object: &ObjectId, field: &FieldPath, facts: &CloudFac
     };
     let ids = all.iter().filter(|one| named.means(&one.id, &one.name, &one.tags)).map(|one| one.id.as_str());
     let near = hint(named, all.iter().map(|one| one.name.as_str()));
-    exactly_one(("network", "Network"), named, (ids, &near), object, field, found);
+    exactly_one(Thing::Network, named, (ids, &near), object, field, found);
 }
 
 /// Without a name the provider takes the one external network that there is; none is allowed, several are not.
@@ -241,9 +248,11 @@ fn external(object: &ObjectId, facts: &CloudFacts, found: &mut Found) {
     let external: Vec<&str> = all.iter().filter(|one| one.external).map(|one| one.id.as_str()).collect();
     if external.len() > 1 {
         let message = format!(
-            "the project sees {} external networks ({}), so the provider does not know which to use: name one in `externalNetwork`",
+            "the {} sees {} external networks ({}), so the provider does not know which to use: name one in `{}`",
+            found.words.account,
             external.len(),
-            listed(external.iter().copied())
+            listed(external.iter().copied()),
+            found.words.external_network
         );
         found.impossible("NetworkAmbiguous", object, &field, message);
     }
@@ -270,7 +279,7 @@ fn hint<'n>(named: &Named, known: impl Iterator<Item = &'n str>) -> String {
 
 /// Says so where not exactly one thing is meant; where none is, with what is named nearly so.
 fn exactly_one<'i>(
-    (what, word): (&str, &str),
+    thing: Thing,
     named: &Named,
     (ids, near): (impl Iterator<Item = &'i str>, &str),
     object: &ObjectId,
@@ -278,33 +287,21 @@ fn exactly_one<'i>(
     found: &mut Found,
 ) -> bool {
     let ids: Vec<&str> = ids.collect();
-    match (word, ids.len()) {
-        (_, 1) => return true,
-        (kind, 0) if found.makes(kind, named) => {}
-        (_, 0) => {
-            let kind = match word {
-                "Image" => "ImageNotThere",
-                "Network" => "NetworkNotThere",
-                _ => "ServerGroupNotThere",
-            };
-            found.impossible(
-                kind,
-                object,
-                field,
-                format!("there is no {what} {named} that the project sees{near}"),
-            );
+    let words = found.words;
+    let what = words.noun(thing);
+    match ids.len() {
+        1 => return true,
+        0 if found.makes(thing, named) => {}
+        0 => {
+            let message = format!("there is no {what} {named} that the {} sees{near}", words.account);
+            found.impossible(words.not_there(thing), object, field, message);
         }
-        (_, several) => {
-            let kind = match word {
-                "Image" => "ImageAmbiguous",
-                "Network" => "NetworkAmbiguous",
-                _ => "ServerGroupAmbiguous",
-            };
+        several => {
             let message = format!(
                 "{several} {what}s match {named} ({}): name one by its id, or remove the others",
                 listed(ids.iter().copied())
             );
-            found.impossible(kind, object, field, message);
+            found.impossible(words.ambiguous(thing), object, field, message);
         }
     }
     false

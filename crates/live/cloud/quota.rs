@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::ask::CloudAsk;
 use super::brought::Brought;
-use super::facts::{CloudFacts, Flavor, Resource};
+use super::facts::{CloudFacts, MachineType, Resource};
 use super::group::{Group, Turn};
 use super::machine::Machine;
+use super::words::Words;
 
 /// How much of something one folder needs besides what is used, at the moment at which that is most.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,19 +37,19 @@ enum Sort {
     Goes,
 }
 
-/// What a folder needs besides what is used; what it needs none of is absent. Flavors that the cloud does not have count
+/// What a folder needs besides what is used; what it needs none of is absent. Machine types that the cloud does not have count
 /// no cores and no memory.
 pub fn needs(ask: &CloudAsk, facts: &CloudFacts) -> Vec<Need> {
     let none = Vec::new();
-    let flavors = facts.flavors.as_ref().unwrap_or(&none);
-    let count = |resource| Count { flavors, resource }.need(ask);
+    let types = facts.machine_types.as_ref().unwrap_or(&none);
+    let count = |resource| Count { types, resource }.need(ask);
     Resource::ALL.into_iter().filter_map(count).collect()
 }
 
 /// Counts one thing.
 #[derive(Clone, Copy)]
 struct Count<'f> {
-    flavors: &'f [Flavor],
+    types: &'f [MachineType],
     resource: Resource,
 }
 
@@ -79,7 +80,7 @@ impl Count<'_> {
         let amount = u64::try_from(amount).unwrap_or(u64::MAX);
         let relevant: Vec<Part<'_>> =
             parts.into_iter().filter(|part| self.of_each(part.machine) > 0).collect();
-        Some(Need { resource: self.resource, amount, why: why(&relevant, &besides) })
+        Some(Need { resource: self.resource, amount, why: why(&relevant, &besides, ask.words) })
     }
 
     /// What objects take that the folder brings.
@@ -109,18 +110,18 @@ impl Count<'_> {
 
     /// How much one machine takes.
     fn of_each(self, machine: &Machine) -> u64 {
-        let flavor = || {
-            let (named, _) = machine.flavor.as_ref()?;
-            self.flavors.iter().find(|flavor| named.means(&flavor.id, &flavor.name, &[]))
+        let machine_type = || {
+            let (named, _) = machine.machine_type.as_ref()?;
+            self.types.iter().find(|one| named.means(&one.id, &one.name, &[]))
         };
         match self.resource {
             Resource::Instances => 1,
-            Resource::Cores => flavor().map_or(0, |flavor| flavor.cores),
-            Resource::Ram => flavor().map_or(0, |flavor| flavor.ram_mib),
+            Resource::Cores => machine_type().map_or(0, |one| one.cores),
+            Resource::Ram => machine_type().map_or(0, |one| one.ram_mib),
             Resource::Volumes => machine.volumes.len() as u64,
             Resource::Gigabytes => machine.volumes.iter().copied().fold(0, u64::saturating_add),
             Resource::Ports => machine.ports,
-            Resource::FloatingIps | Resource::SecurityGroups => 0,
+            Resource::PublicIps | Resource::SecurityGroups => 0,
         }
     }
 }
@@ -163,34 +164,33 @@ fn moments(group: &Group, at: Moment) -> Vec<Vec<Part<'_>>> {
 }
 
 fn takes_the_same(one: &Machine, other: &Machine) -> bool {
-    let flavor = |machine: &Machine| machine.flavor.as_ref().map(|(named, _)| named.clone());
-    flavor(one) == flavor(other) && one.volumes == other.volumes && one.ports == other.ports
+    let named = |machine: &Machine| machine.machine_type.as_ref().map(|(named, _)| named.clone());
+    named(one) == named(other) && one.volumes == other.volumes && one.ports == other.ports
 }
 
 /// `3 machines and 1 surge of SCS-4V-16, in place of 2 of SCS-2V-8, 1 for the router`
-fn why(parts: &[Part<'_>], besides: &[(u64, &str)]) -> String {
+fn why(parts: &[Part<'_>], besides: &[(u64, &str)], words: &Words) -> String {
     let mut coming: BTreeMap<String, [u64; 2]> = BTreeMap::new();
     let mut going: BTreeMap<String, u64> = BTreeMap::new();
     for part in parts.iter().filter(|part| part.count > 0) {
-        let flavor = part.machine.flavor_shown();
+        let of = part.machine.shown(words);
         match part.sort {
-            Sort::Comes => coming.entry(flavor).or_default()[0] += part.count,
-            Sort::Surges => coming.entry(flavor).or_default()[1] += part.count,
-            Sort::Goes => *going.entry(flavor).or_default() += part.count,
+            Sort::Comes => coming.entry(of).or_default()[0] += part.count,
+            Sort::Surges => coming.entry(of).or_default()[1] += part.count,
+            Sort::Goes => *going.entry(of).or_default() += part.count,
         }
     }
     let machines = |count: u64| format!("{count} machine{}", if count == 1 { "" } else { "s" });
     let mut said: Vec<String> = coming
         .into_iter()
-        .map(|(flavor, [comes, surges])| match (comes, surges) {
-            (comes, 0) => format!("{} of {flavor}", machines(comes)),
-            (0, surges) => format!("{surges} surge of {flavor}"),
-            (comes, surges) => format!("{} and {surges} surge of {flavor}", machines(comes)),
+        .map(|(of, [comes, surges])| match (comes, surges) {
+            (comes, 0) => format!("{} of {of}", machines(comes)),
+            (0, surges) => format!("{surges} surge of {of}"),
+            (comes, surges) => format!("{} and {surges} surge of {of}", machines(comes)),
         })
         .collect();
     if !going.is_empty() {
-        let going: Vec<String> =
-            going.into_iter().map(|(flavor, count)| format!("{count} of {flavor}")).collect();
+        let going: Vec<String> = going.into_iter().map(|(of, count)| format!("{count} of {of}")).collect();
         said.push(format!("in place of {}", going.join(" and ")));
     }
     said.extend(besides.iter().map(|(count, what)| format!("{count} for {what}")));

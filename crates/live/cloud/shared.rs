@@ -7,7 +7,7 @@ use super::facts::CloudFacts;
 use super::quota::Need;
 use super::reason::{CloudReason, Weight};
 
-/// What another proposal needs of the same project.
+/// What another proposal needs of the same account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Elsewhere {
     /// What it is called: `gauss/peu02 at 3f2a91c`.
@@ -47,7 +47,7 @@ pub fn exceeded_together(
             weight: Weight::Told,
             message: format!(
                 "{}: {} more needed ({}) besides {}, {} free of {}: each fits alone, but both together do not",
-                need.resource.words(),
+                ask.words.resource(need.resource),
                 of(need.amount),
                 need.why,
                 list.join(" and "),

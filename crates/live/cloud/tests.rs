@@ -116,8 +116,8 @@ fn live(objects: &[RenderedObject], machines: &[(&str, u32)]) -> LiveObjects {
     live
 }
 
-fn flavor(name: &str, cores: u64, ram_mib: u64, disk_gib: u64) -> Flavor {
-    Flavor { id: format!("id-{name}"), name: name.to_owned(), cores, ram_mib, disk_gib }
+fn flavor(name: &str, cores: u64, ram_mib: u64, disk_gib: u64) -> MachineType {
+    MachineType { id: format!("id-{name}"), name: name.to_owned(), cores, ram_mib, disk_gib }
 }
 
 fn quota(limit: u64, used: u64) -> Quota {
@@ -130,7 +130,7 @@ fn cloud() -> CloudFacts {
         id: id.to_owned(),
         name: "ubuntu".to_owned(),
         tags: vec![],
-        status: "active".to_owned(),
+        not_bootable: None,
         min_disk_gib: 20,
         min_ram_mib: 0,
     };
@@ -141,7 +141,7 @@ fn cloud() -> CloudFacts {
         external,
     };
     CloudFacts {
-        flavors: Ok(vec![
+        machine_types: Ok(vec![
             flavor("SCS-1V-4", 1, 4096, 20),
             flavor("SCS-2V-8", 2, 8192, 0),
             flavor("SCS-2V-4-20", 2, 4096, 20),
@@ -151,7 +151,7 @@ fn cloud() -> CloudFacts {
         networks: Ok(vec![network("external", true), network("nodes", false)]),
         key_pairs: Ok(vec!["ops".to_owned()]),
         zones: Ok(vec!["nova".to_owned()]),
-        server_groups: Ok(vec![ServerGroup { id: "g-1".to_owned(), name: "controller".to_owned() }]),
+        placement_groups: Ok(vec![PlacementGroup { id: "g-1".to_owned(), name: "controller".to_owned() }]),
         compute: Ok([
             (Resource::Instances, quota(100, 0)),
             (Resource::Cores, quota(400, 0)),
@@ -161,7 +161,7 @@ fn cloud() -> CloudFacts {
         volume: Ok([(Resource::Volumes, quota(50, 0)), (Resource::Gigabytes, quota(5000, 0))].into()),
         network: Ok([
             (Resource::Ports, quota(100, 0)),
-            (Resource::FloatingIps, quota(10, 0)),
+            (Resource::PublicIps, quota(10, 0)),
             (Resource::SecurityGroups, quota(10, 0)),
         ]
         .into()),
@@ -177,7 +177,12 @@ fn told(before: &str, after: &str, machines: &[(&str, u32)]) -> Vec<String> {
         needs(ask, &cloud())
             .into_iter()
             .map(|need| {
-                format!("{}: {} ({})", need.resource.words(), need.resource.amount(need.amount), need.why)
+                format!(
+                    "{}: {} ({})",
+                    ask.words.resource(need.resource),
+                    need.resource.amount(need.amount),
+                    need.why
+                )
             })
             .collect::<Vec<_>>()
     };
@@ -192,7 +197,7 @@ fn a_new_cluster_needs_its_machines_and_its_network() {
     assert_eq!(asks[0].identity.shown(), "cloud `openstack` of Secret my-org/peu01-cloud-config");
     let needs: Vec<(&str, u64, String)> = needs(&asks[0], &cloud())
         .into_iter()
-        .map(|need| (need.resource.words(), need.amount, need.why))
+        .map(|need| (asks[0].words.resource(need.resource), need.amount, need.why))
         .collect();
     let machines = "3 machines of SCS-2V-4-20, 3 machines of SCS-4V-16";
     let large = "3 machines of SCS-4V-16";
@@ -417,7 +422,7 @@ fn each_thing_that_is_named_must_be_there_and_fit() {
         (
             "",
             "",
-            |facts| facts.images.as_mut().unwrap()[0].status = "queued".to_owned(),
+            |facts| facts.images.as_mut().unwrap()[0].not_bootable = Some("queued".to_owned()),
             "ImageNotActive",
             "the image `ubuntu` is `queued`, but a machine can only boot an `active` image: upload it, or wait until it is active",
         ),
@@ -439,8 +444,8 @@ fn each_thing_that_is_named_must_be_there_and_fit() {
             "",
             "",
             |facts| {
-                let groups = facts.server_groups.as_mut().unwrap();
-                groups.push(ServerGroup { id: "g-2".to_owned(), name: "controller".to_owned() });
+                let groups = facts.placement_groups.as_mut().unwrap();
+                groups.push(PlacementGroup { id: "g-2".to_owned(), name: "controller".to_owned() });
             },
             "ServerGroupAmbiguous",
             "2 server groups match `controller` (`g-1`, `g-2`): name one by its id, or remove the others",
@@ -519,7 +524,8 @@ fn reasons_stand_at_the_field_that_asks() {
 fn what_was_not_answered_is_not_known_and_never_refused() {
     let asks = asks_of(&rendered(&whole()), &LiveObjects::default(), &[]);
     let away = || Unanswered("Nova answers 503".to_owned());
-    let facts = CloudFacts { flavors: Err(away()), compute: Err(away()), zones: Err(away()), ..cloud() };
+    let facts =
+        CloudFacts { machine_types: Err(away()), compute: Err(away()), zones: Err(away()), ..cloud() };
     let reasons = judge(&asks[0], &facts, &[]);
     assert!(
         !reasons.is_empty() && reasons.iter().all(|reason| reason.weight == Weight::Untold),
@@ -546,8 +552,9 @@ fn a_managed_topology_is_not_judged_and_that_is_said() {
 
 #[test]
 fn identities_are_read_in_the_words_of_each_version() {
-    let of =
-        |spec: Value| Identity::of(&spec, Some("my-org")).map(|identity| (identity.shown(), identity.region));
+    let of = |spec: Value| {
+        openstack::of_reference(&spec, Some("my-org")).map(|identity| (identity.shown(), identity.region))
+    };
     for (spec, shown) in [
         (json!({"identityRef": {"name": "a", "cloudName": "one"}}), Some("cloud `one` of Secret my-org/a")),
         (
@@ -577,7 +584,7 @@ fn of_api_server(text: &str) -> Vec<String> {
     let asks = asks_of(&rendered(text), &LiveObjects::default(), &[]);
     let all = needs(&asks[0], &cloud());
     let of = |resource| all.iter().find(|need| need.resource == resource);
-    [Resource::Cores, Resource::FloatingIps, Resource::Ports]
+    [Resource::Cores, Resource::PublicIps, Resource::Ports]
         .map(|one| {
             of(one).map_or_else(|| "none".to_owned(), |need| format!("{} ({})", need.amount, need.why))
         })
@@ -698,7 +705,11 @@ fn of_a_queued_and_an_active_image_of_one_name_the_active_one_is_meant() {
         let images = facts.images.as_mut().unwrap();
         let first = images.remove(0);
         for (at, status) in statuses.iter().enumerate() {
-            images.push(Image { id: format!("i-{at}"), status: (*status).to_owned(), ..first.clone() });
+            images.push(Image {
+                id: format!("i-{at}"),
+                not_bootable: (*status != "active").then(|| (*status).to_owned()),
+                ..first.clone()
+            });
         }
         judge(&asks[0], &facts, &[]).into_iter().map(|reason| reason.message).collect::<Vec<_>>()
     };

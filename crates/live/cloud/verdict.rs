@@ -10,9 +10,10 @@ use super::facts::{CloudFacts, Unanswered};
 use super::names::{self, Found};
 use super::quota::{Need, needs};
 use super::reason::{CloudReason, Weight};
+use super::table::ALL;
 use crate::live_objects::LiveObjects;
 
-/// What of a folder is not judged: Clusters of a managed topology beside templates of OpenStack, which is only told; and what
+/// What of a folder is not judged: Clusters of a managed topology beside templates of a cloud that is asked, which is only told; and what
 /// is asked for by objects of a version that is not known.
 pub fn unjudged(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollout]) -> Vec<CloudReason> {
     let mut reasons = of_topologies(after);
@@ -21,7 +22,7 @@ pub fn unjudged(after: &[RenderedObject], live: &LiveObjects, rollouts: &[Rollou
 }
 
 fn of_topologies(after: &[RenderedObject]) -> Vec<CloudReason> {
-    if !after.iter().any(|object| object.id.kind.starts_with("OpenStack")) {
+    if !after.iter().any(|object| ALL.iter().any(|reader| reader.is_of_provider(&object.id))) {
         return Vec::new();
     }
     let topologies = after
@@ -40,10 +41,10 @@ fn of_topologies(after: &[RenderedObject]) -> Vec<CloudReason> {
     topologies.map(reason).collect()
 }
 
-/// What a project's cloud cannot give one folder. `beside` is what other folders of the same commit need of the same
-/// project, each with its name: they come together.
+/// What an account's cloud cannot give one folder. `beside` is what other folders of the same commit need of the same
+/// account, each with its name: they come together.
 pub fn judge(ask: &CloudAsk, facts: &CloudFacts, beside: &[(String, Vec<Need>)]) -> Vec<CloudReason> {
-    let mut found = Found { made: ask.made.clone(), reasons: Vec::new() };
+    let mut found = Found { words: ask.words, made: ask.made.clone(), reasons: Vec::new() };
     names::judge(ask, facts, &mut found);
     let (object, field) = &ask.named_by;
     for need in needs(ask, facts) {
@@ -51,7 +52,11 @@ pub fn judge(ask: &CloudAsk, facts: &CloudFacts, beside: &[(String, Vec<Need>)])
         let quota = match facts.quota(resource) {
             Ok(quota) => quota,
             Err(Unanswered(why)) => {
-                found.untold(object, field, format!("the quota of {} is unknown: {why}", resource.words()));
+                found.untold(
+                    object,
+                    field,
+                    format!("the quota of {} is unknown: {why}", ask.words.resource(resource)),
+                );
                 continue;
             }
         };
@@ -74,7 +79,7 @@ pub fn judge(ask: &CloudAsk, facts: &CloudFacts, beside: &[(String, Vec<Need>)])
             others.iter().map(|(who, amount)| format!(" and {} for {who}", of(*amount))).collect();
         let message = format!(
             "{}: {} more needed ({}){}, {} free of {}",
-            resource.words(),
+            ask.words.resource(resource),
             of(need.amount),
             need.why,
             besides.concat(),

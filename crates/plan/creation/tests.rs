@@ -151,7 +151,7 @@ fn values_that_lack_and_values_of_nothing_are_told_together() {
             &whole[..],
             &[("CLUSTER_NAME", "n"), ("PODS", "10.0.0.0/16")],
             &[
-                "aws/v1.0.0/base/cluster.yaml:1: with these values, YAML reads the name of Cluster ${CLUSTER_NAME} as a boolean or a number, not as text: give another value, or quote the name in the release",
+                "aws/v1.0.0/base/cluster.yaml:1: with these values, the name of Cluster ${CLUSTER_NAME} is empty, or YAML reads it as a boolean or a number: give another value, or quote the name in the release",
             ],
         ),
     ] {

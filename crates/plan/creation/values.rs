@@ -41,7 +41,7 @@ pub(super) fn troubles(new: &NewCluster<'_>, facts: &ClusterFacts) -> Result<Vec
     troubles.extend(merge.unbound.into_iter().map(|(name, places)| without_value(&name, &places)));
     troubles.extend(merge.nameless.into_iter().map(|(place, object)| {
         format!(
-            "{}: with these values, YAML reads the name of {object} as a boolean or a number, not as text: give another value, or quote the name in the release",
+            "{}: with these values, the name of {object} is empty, or YAML reads it as a boolean or a number: give another value, or quote the name in the release",
             place.without_column()
         )
     }));

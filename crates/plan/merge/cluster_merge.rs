@@ -23,7 +23,7 @@ pub(crate) struct ClusterMerge {
     pub(crate) ambiguous: Vec<Ambiguity>,
     /// Fragments that speak of nothing.
     pub(crate) unmatched: Vec<(Place, String)>,
-    /// Objects that come and that the values of variables leave without a name: YAML reads it as no text.
+    /// Objects that do not come, because their name is empty or YAML reads it as no text.
     pub(crate) nameless: Vec<(Place, String)>,
     /// Variables to which two places of the cluster's objects give two values.
     pub(crate) contradictions: Vec<(String, Found, Found)>,

@@ -14,6 +14,7 @@
 //! | – | x | x | its fields merge with an empty O |
 //! | x | x | x | its fields merge ([U5](super::fields#u5)) |
 //! | – | x | – | stays |
+//! | – | – | x without a name | stays absent; `invalid-name`, and the upgrade blocks |
 //!
 //! A fragment adds and removes no object: where N drops it, its fields are absent from N. Conflicts go by
 //! `upgrade.conflicts`; one about an object in whose place the release puts another kind blocks under `keep`.
@@ -44,14 +45,13 @@ use super::prepared::substitution;
 use super::three_way::OldState;
 use super::twins::{Twins, judge};
 use super::values::same_value;
-use super::views::{AbsentObject, MergeInput, Views, Work, matched, pieces_of};
+use super::views::{AbsentObject, MergeInput, Views, Work, matched, named, pieces_of};
 use crate::settings::FieldOwner;
 use crate::substitution::reader::Cursor;
 use crate::substitution::{Bindings, Scope, Substitution, Trouble};
 use crate::templates::split_suffix;
 use capstan_model::object::{FieldPath, ObjectId};
 use capstan_yaml::Node;
-use capstan_yaml::manifest::identity;
 
 /// The merge, both sources as they were matched (new objects are made from the new one's pieces), and what
 /// the cluster's variables are.
@@ -137,8 +137,10 @@ impl<'a> Work<'_, 'a> {
                 continue;
             }
             let node = self.instantiated(self.new, piece);
-            let Some(id) = identity(&node) else {
-                out.nameless.push((piece.place.clone(), describe(piece)));
+            let Some(id) = named(&node) else {
+                if !self.was_nameless(&node) {
+                    out.nameless.push((piece.place.clone(), describe(piece)));
+                }
                 continue;
             };
             let known = absent.entry(id.clone()).or_default();

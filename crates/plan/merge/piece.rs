@@ -108,6 +108,7 @@ pub(super) fn provider_components(root: &Node) -> Option<FieldPath> {
 /// A piece in words: `MachineDeployment ${CLUSTER_NAME}-md-0`, or `fields without a kind`.
 pub(super) fn describe(piece: &Piece) -> String {
     match (&piece.kind, &piece.name) {
+        (Some(kind), Some(name)) if name.is_empty() => kind.clone(),
         (Some(kind), Some(name)) => format!("{kind} {name}"),
         (Some(kind), None) => format!("{kind} without a name"),
         _ => "fields without a kind".to_owned(),

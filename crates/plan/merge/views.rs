@@ -81,17 +81,27 @@ impl<'a> Work<'_, 'a> {
     /// Whole objects of the old release that the cluster lacks, as they would have come into it.
     pub(crate) fn absent_of_old(&self) -> BTreeMap<ObjectId, Vec<AbsentObject<'a>>> {
         let mut absent: BTreeMap<ObjectId, Vec<AbsentObject<'a>>> = BTreeMap::new();
-        if let Some(matched) = self.old {
-            for (piece, target) in matched.pieces.iter().zip(&matched.targets) {
-                if piece.shape == Shape::Whole && *target == Target::Absent {
-                    let node = self.instantiated(matched, piece);
-                    if let Some(id) = identity(&node) {
-                        absent.entry(id).or_default().push(AbsentObject { piece, node });
-                    }
-                }
+        for old in self.all_absent_of_old() {
+            if let Some(id) = named(&old.node) {
+                absent.entry(id).or_default().push(old);
             }
         }
         absent
+    }
+
+    /// The same in the order of the release, those without a name among them.
+    fn all_absent_of_old(&self) -> impl Iterator<Item = AbsentObject<'a>> {
+        self.old.into_iter().flat_map(|matched| {
+            let all = matched.pieces.iter().zip(&matched.targets);
+            let absent =
+                all.filter(|(piece, target)| piece.shape == Shape::Whole && **target == Target::Absent);
+            absent.map(|(piece, _)| AbsentObject { piece, node: self.instantiated(matched, piece) })
+        })
+    }
+
+    /// Whether an object of the new release that has no name was the same in the old one: the cluster never got it.
+    pub(crate) fn was_nameless(&self, new: &Node) -> bool {
+        self.all_absent_of_old().any(|old| named(&old.node).is_none() && self.is_as_before(&old, new))
     }
 
     /// Whether an object that the cluster lacks is in the new release as it was in the old one, whatever API version
@@ -202,6 +212,11 @@ impl<'a> Work<'_, 'a> {
             self.new.pieces.iter().any(|piece| piece.templated) && (0..base.objects.len()).any(is_template);
         Substitution { extent: if is_one { Extent::OwnOnly } else { Extent::Full }, flux }
     }
+}
+
+/// The identity of a whole object; `None` where its name is empty, or YAML reads it as no text.
+pub(crate) fn named(object: &Node) -> Option<ObjectId> {
+    identity(object).filter(|id| !id.name.is_empty())
 }
 
 /// What makes the object itself is never removed: of a side that a fragment speaks for, what the

@@ -84,6 +84,14 @@ fn say_matching(merge: &ClusterMerge, said: &mut Said) {
         // Recorded as done, what was left out would never be offered again.
         said.block(Finding::new(rules::AMBIGUOUS_MATCH, message).place(place), blocked);
     }
+    for (place, piece) in &merge.nameless {
+        let message = format!(
+            "In this cluster, the name of {piece} is empty, or YAML reads it as a boolean or a number, so Capstan does not add the object. Give the variable in the name another value, or quote the name in the release.",
+        );
+        let blocked = format!("{piece} of the release has no name in this cluster.");
+        let place = place.clone().at_first_column();
+        said.block(Finding::new(rules::INVALID_NAME, message).place(place), blocked);
+    }
     for (place, piece) in &merge.unmatched {
         let message = format!(
             "The release's fragment ({piece}) matches no object of this cluster, so it changes nothing here. Put it into a file with the same name as the cluster's, or give it a kind."

@@ -1,5 +1,6 @@
 //! Who works with a credential, as far as it can be told from the management cluster.
 
+use capstan_live::cloud::secret_of;
 use capstan_live::live_objects::{MANAGER, identity};
 use capstan_model::kinds::{Reader, names};
 use jiff::{SignedDuration, Timestamp};
@@ -9,9 +10,7 @@ use super::purpose::Purpose;
 use super::secret::Found;
 use super::step::{Consumer, Written};
 
-/// What Cluster API's OpenStack provider works on with the credential of an `identityRef`.
-pub const KINDS: [&str; 3] = [names::OPENSTACK_CLUSTER, names::OPENSTACK_MACHINE, names::OPENSTACK_SERVER];
-/// Their API group.
+/// The API group of what Cluster API's providers work on with a cluster's credential.
 pub const GROUP: &str = "infrastructure.cluster.x-k8s.io";
 
 /// The longest that one reconciliation of the provider lasts: who writes later has begun with the Secret as it is.
@@ -57,8 +56,7 @@ fn unread(object: &Value) -> Option<String> {
 /// Whether an object names the Secret, or names none and takes its cluster's. One of which nobody can tell what it names
 /// counts as its cluster's.
 fn works_with(object: &Value, secret: &str, cluster: &str) -> bool {
-    let named = object.pointer("/spec/identityRef/name").and_then(Value::as_str);
-    let named = named.filter(|_| unread(object).is_none());
+    let named = secret_of(object).filter(|_| unread(object).is_none());
     let of_cluster =
         object.pointer("/metadata/labels").and_then(|labels| labels.get(names::CLUSTER_NAME_LABEL));
     named.map_or(of_cluster.and_then(Value::as_str) == Some(cluster), |named| named == secret)
@@ -75,6 +73,7 @@ fn reconciled_at(object: &Value) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capstan_live::cloud::worked_on;
     use serde_json::json;
 
     fn object(api_version: &str, kind: &str, secret: &str, cluster: &str) -> Value {
@@ -86,7 +85,7 @@ mod tests {
     fn what_is_read_is_what_the_table_says() {
         for known in Reader::CloudCredentials.known() {
             for kind in known.kinds {
-                assert!(KINDS.contains(kind), "nobody reads {kind}");
+                assert!(worked_on().any(|known| known == *kind), "nobody reads {kind}");
                 for version in known.versions {
                     let of = |secret, cluster| {
                         object(&format!("{}/{version}", known.group), kind, secret, cluster)

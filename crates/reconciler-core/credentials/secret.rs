@@ -31,7 +31,7 @@ pub const IN_USE: &str = "capstan.dev/credential-in-use";
 pub struct Found {
     /// What is decided on.
     pub written: Written,
-    /// The place that it is for ([`super::purpose::Place::print`]).
+    /// The place that it is for, as the cloud tells it from others.
     pub place: String,
     /// What somebody said is worked with.
     pub in_use: Option<String>,
@@ -174,7 +174,7 @@ pub fn is_as(live: &Value, manifest: &Value) -> bool {
 /// A credential inside of a cluster.
 #[derive(Debug, Clone)]
 pub struct Inside {
-    /// Keystone's id of it.
+    /// The cloud's id of it.
     pub credential: String,
     /// Since when it is there.
     pub since: Timestamp,

@@ -1,4 +1,4 @@
-//! What comes next of one application credential.
+//! What comes next of one credential.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::next::{Basis, Next};
 use crate::term::two_thirds;
 
-/// One that was handed out: whose it is in Keystone, where only its user sees it, and when it ends.
+/// One that was handed out: whose it is in the cloud, where only its user may see it, and when it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandedOut {
     /// The id of the user who made it.
@@ -72,7 +72,7 @@ pub struct Facts {
     pub lifetime: SignedDuration,
     /// The id of the user whose credentials `issued` are, and who makes the next one.
     pub user: String,
-    /// What Keystone has of that user.
+    /// What the cloud has of that user.
     pub issued: Vec<Issued>,
     /// What the Secret says; `None` without a Secret.
     pub written: Option<Written>,
@@ -93,7 +93,7 @@ pub enum Step {
         /// What the Secret held before, as far as it is valid still.
         previous: BTreeMap<String, HandedOut>,
     },
-    /// Delete this one in Keystone.
+    /// Delete this one in the cloud.
     Revoke(String),
     /// Write the Secret with only these as `previous`.
     Forget(BTreeMap<String, HandedOut>),

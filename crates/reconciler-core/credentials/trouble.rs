@@ -63,10 +63,10 @@ impl From<LiveError> for Trouble {
 impl From<CloudError> for Trouble {
     fn from(error: CloudError) -> Self {
         let (kind, cause) = match &error {
-            CloudError::Refused { .. } => ("CloudLoginRefused", Cause::Login),
+            CloudError::Refused(_) => ("CloudLoginRefused", Cause::Login),
             CloudError::Unusable(_) => ("CloudCredentialUnusable", Cause::Login),
             CloudError::HostNotAllowed { .. } => ("CloudNotAnswered", Cause::Login),
-            CloudError::Unanswered { .. } => ("CloudNotAnswered", Cause::CloudAway),
+            CloudError::Unanswered(_) => ("CloudNotAnswered", Cause::CloudAway),
         };
         Self { kind, message: error.to_string(), cause }
     }

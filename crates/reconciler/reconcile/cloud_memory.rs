@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::blocking::where_blocking_is_allowed;
 use super::ports::{FleetKey, FleetRecord, Notes};
 use super::revision::Revision;
-use capstan_ports::{CloudProject, Clouds, NoClouds};
+use capstan_ports::{CloudAccount, Clouds, NoClouds};
 
-/// What a cluster asks of each project.
-pub(super) type Needs = Vec<(CloudProject, Vec<Need>)>;
+/// What a cluster asks of each account.
+pub(super) type Needs = Vec<(CloudAccount, Vec<Need>)>;
 
 /// How long a proposal's needs are remembered, where nobody tells whether it is open.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
@@ -136,13 +136,13 @@ impl CloudPreflight {
         .await;
     }
 
-    /// What other proposals that are still open ask of the same project.
+    /// What other proposals that are still open ask of the same account.
     pub(super) fn elsewhere(
         &self,
         fleet: &FleetRecord,
         head: &Revision,
         clusters: &BTreeSet<&ClusterId>,
-        project: &CloudProject,
+        account: &CloudAccount,
         now: Timestamp,
     ) -> Vec<Elsewhere> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,15 +156,10 @@ impl CloudPreflight {
             let is_merged = is_own && one.print.is_some() && print() == one.print;
             !is_asked_now && !is_merged && memory.is_open(one, now)
         };
-        let same = |other: &CloudProject| {
-            other.keystone == project.keystone
-                && other.region == project.region
-                && other.project == project.project
-        };
         let of = |one: &Asked| -> Vec<Elsewhere> {
             let commit: String = one.commit.chars().take(7).collect();
             let who = format!("{} at {commit}", one.cluster);
-            let needs = one.needs.iter().filter(|(other, _)| same(other));
+            let needs = one.needs.iter().filter(|(other, _)| other.shares_quotas_with(account));
             needs.map(|(_, needs)| Elsewhere { who: who.clone(), needs: needs.clone() }).collect()
         };
         memory.asked.iter().filter(counts).flat_map(of).collect()
@@ -216,5 +211,43 @@ impl CloudPreflight {
             let notes = Arc::clone(&self.notes);
             where_blocking_is_allowed(move || after.write(notes.as_ref())).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capstan_live::cloud::Resource;
+
+    use super::*;
+
+    struct Noted(&'static str);
+
+    impl Notes for Noted {
+        fn read(&self) -> Result<Option<String>, String> {
+            Ok(Some(self.0.to_owned()))
+        }
+
+        fn write(&self, _note: &str) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn notes_of_an_earlier_version_are_read() {
+        let noted = Noted(
+            r#"[{"fleet": "capstan/clusters", "cluster": "gauss/peu01", "question": "1", "commit": "abc", "print": null,
+                "needs": [[{"keystone": "k:5000", "region": null, "project": "p", "user": "u"},
+                    [{"resource": "floating-ips", "amount": 1, "why": "1 for the API server"}]]],
+                "at": "2026-11-30T08:00:00Z"}]"#,
+        );
+        let account = CloudAccount {
+            host: "k:5000".to_owned(),
+            region: None,
+            account: "p".to_owned(),
+            user: "u".to_owned(),
+        };
+        let need = Need { resource: Resource::PublicIps, amount: 1, why: "1 for the API server".to_owned() };
+        let asked = Memory::read(&noted).asked;
+        assert_eq!(asked[0].needs, [(account, vec![need])]);
     }
 }

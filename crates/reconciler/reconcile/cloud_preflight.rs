@@ -1,8 +1,8 @@
 //! The cloud's part of a preflight: whether it can give what a head commit asks for besides what it gives already.
 //!
 //! *Expected flow*: each folder is read beside the live cluster ([`look`]); then all folders of one question are answered
-//! together ([`answer`]): credentials are read with each folder's own rights, logins and projects are asked side by
-//! side, and of each project once. *Guarantees*: nothing is written, here or there; no byte of a credential stands in a
+//! together ([`answer`]): credentials are read with each folder's own rights, logins and accounts are asked side by
+//! side, and of each account once. *Guarantees*: nothing is written, here or there; no byte of a credential stands in a
 //! reason. What proposals asked before is remembered until they are closed (`cloud_memory`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use capstan_kustomize::render::RenderedObject;
 use capstan_live::applying::place_in_namespaces;
 use capstan_live::cloud::{
-    CloudAsk, CloudReason, Identity, IdentityKind, Need, Questions, Weight, asks_of, exceeded_together,
+    CloudAsk, CloudReason, CredentialHolder, Identity, Need, Questions, Weight, asks_of, exceeded_together,
     judge, needs, unjudged,
 };
 use capstan_live::rollout::rollouts_live;
@@ -35,10 +35,10 @@ use super::observation::Observation;
 use super::ports::{FleetRecord, PreflightAnswer};
 use super::revision::Revision;
 use capstan_ports::{
-    ApiObject, As, CloudCredential, CloudError, CloudProject, CloudSession, ManagementCluster,
+    ApiObject, As, CloudAccount, CloudCredential, CloudError, CloudSession, ManagementCluster,
 };
 
-/// Logins and projects that are asked at a time.
+/// Logins and accounts that are asked at a time.
 const AT_A_TIME: usize = 8;
 
 /// What one folder asks of clouds.
@@ -110,22 +110,22 @@ pub(super) async fn answer(
         said.extend(look.unjudged.iter().map(|reason| (at, reason.clone())));
     }
     let mut needed: Vec<Needs> = looks.iter().map(|_| Vec::new()).collect();
-    let mut projects: BTreeMap<CloudProject, Project<'_>> = BTreeMap::new();
+    let mut accounts: BTreeMap<CloudAccount, AskedAccount<'_>> = BTreeMap::new();
     for (at, ask, session) in log_in(ports, looks).await {
         match session {
             Ok(session) => {
-                let project = projects.entry(session.project().clone());
-                let project = project.or_insert_with(|| Project { session, asks: Vec::new() });
-                project.asks.push((at, ask));
+                let account = accounts.entry(session.account().clone());
+                let account = account.or_insert_with(|| AskedAccount { session, asks: Vec::new() });
+                account.asks.push((at, ask));
             }
             Err(refused) => said.push((at, refused.of(ask))),
         }
     }
-    let answered = projects.into_iter().map(|(key, project)| async move {
+    let answered = accounts.into_iter().map(|(key, account)| async move {
         let mut questions = Questions::default();
-        project.asks.iter().for_each(|(_, ask)| questions.add(ask));
-        let facts = project.session.ask(&questions).await;
-        (key, project.asks, facts)
+        account.asks.iter().for_each(|(_, ask)| questions.add(ask));
+        let facts = account.session.ask(&questions).await;
+        (key, account.asks, facts)
     });
     let answered: Vec<_> = side_by_side(answered.collect()).await;
     for (key, asks, facts) in answered {
@@ -155,7 +155,7 @@ pub(super) async fn answer(
     }
 }
 
-struct Project<'a> {
+struct AskedAccount<'a> {
     session: Arc<dyn CloudSession>,
     asks: Vec<(usize, &'a CloudAsk)>,
 }
@@ -187,9 +187,9 @@ impl NotLoggedIn {
 impl From<CloudError> for NotLoggedIn {
     fn from(error: CloudError) -> Self {
         let (kind, weight) = match &error {
-            CloudError::Refused { .. } => ("CloudLoginRefused", Weight::Impossible),
+            CloudError::Refused(_) => ("CloudLoginRefused", Weight::Impossible),
             CloudError::Unusable(_) => ("CloudCredentialUnusable", Weight::Untold),
-            CloudError::HostNotAllowed { .. } | CloudError::Unanswered { .. } => {
+            CloudError::HostNotAllowed { .. } | CloudError::Unanswered(_) => {
                 ("CloudNotAnswered", Weight::Untold)
             }
         };
@@ -224,31 +224,35 @@ async fn log_in_as(
     look: &CloudLook,
     identity: &Identity,
 ) -> Result<Arc<dyn CloudSession>, NotLoggedIn> {
-    if identity.kind == IdentityKind::ClusterIdentity {
+    if identity.holder != CredentialHolder::Secret {
         let why = "it belongs to no folder, so Capstan does not use it";
         return Err(NotLoggedIn::untold("CloudCredentialUnusable", why));
     }
     let Some(secret) = secret(ports.live.as_ref(), look, identity).await? else {
         return log_in_as_maker(ports, look, identity).await;
     };
-    let text = |key: &str| {
-        let plain = || secret.pointer("/stringData")?.get(key)?.as_str().map(str::to_owned);
-        let encoded = || secret.pointer("/data")?.get(key)?.as_str();
-        plain().or_else(|| String::from_utf8(STANDARD.decode(encoded()?).ok()?).ok())
-    };
-    let clouds_yaml = text("clouds.yaml").ok_or_else(|| {
-        NotLoggedIn::untold("CloudCredentialUnusable", "it has no key `clouds.yaml` that holds text")
-    })?;
     let credential = CloudCredential {
-        clouds_yaml: SecretString::from(clouds_yaml),
-        ca: text("cacert").filter(|pem| !pem.trim().is_empty()),
+        kind: identity.of,
+        secret: texts(&secret),
         cloud: identity.cloud.clone(),
         region: identity.region.clone(),
     };
     Ok(ports.cloud_preflight.clouds.log_in(&credential).await?)
 }
 
-/// Where a cluster has no credential of its own yet, what will make it is asked with: it is for the same project.
+/// What a Secret holds, as far as it is text: `stringData` counts before `data`.
+fn texts(secret: &Value) -> BTreeMap<String, SecretString> {
+    let fields = |of: &str| secret.get(of).and_then(Value::as_object).into_iter().flatten();
+    let encoded = fields("data").filter_map(|(key, value)| {
+        let text = String::from_utf8(STANDARD.decode(value.as_str()?).ok()?).ok()?;
+        Some((key.clone(), SecretString::from(text)))
+    });
+    let plain = fields("stringData")
+        .filter_map(|(key, value)| Some((key.clone(), SecretString::from(value.as_str()?.to_owned()))));
+    encoded.chain(plain).collect()
+}
+
+/// Where a cluster has no credential of its own yet, what will make it is asked with: it is for the same account.
 async fn log_in_as_maker(
     ports: &Ports,
     look: &CloudLook,

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use capstan_fleet::generator::{Fleet, PlanCache};
+use capstan_fleet::generator::{Fleet, NoWatch, PlanCache, WatchRenders};
 use capstan_model::digest::sha256;
 use capstan_model::ids::ClusterId;
+use capstan_model::source::SourceKind;
 use capstan_model::tree::{BlobId, RepoPath, Tree, TreeEntry, TreeId, Unreadable};
 use capstan_plan::upgrade::Upgrade;
 use capstan_test_support::Files;
@@ -96,11 +97,10 @@ fn looked(cache: &PlanCache, files: &Texts) -> (BTreeMap<ClusterId, Arc<Upgrade>
     let fleet = Fleet::open_with(cache, tree, date(2026, 11, 24)).unwrap();
     let before = fleet.renders();
     let found = Mutex::new(BTreeMap::new());
-    fleet.plan_each_values(
-        |_| true,
-        (|_: &ClusterId| (), |_: &ClusterId| ()),
-        |id, plan| drop(found.lock().unwrap().insert(id.clone(), plan.unwrap())),
-    );
+    let of_inventory = |_: &ClusterId, kind: &SourceKind| *kind == SourceKind::INVENTORY;
+    fleet.plan_each_source(of_inventory, &NoWatch, |id, _, plan| {
+        found.lock().unwrap().extend(plan.map(|plan| (id.clone(), plan.unwrap())));
+    });
     (found.into_inner().unwrap(), fleet.renders() - before)
 }
 
@@ -139,4 +139,90 @@ fn of_one_site_that_is_edited_its_clusters_alone_are_rendered_and_of_what_stays_
     let (after_restart, renders) = looked(&PlanCache::default(), &files);
     assert_eq!((after_restart.len(), renders), (CLUSTERS_OF_A_SITE, 2 * CLUSTERS_OF_A_SITE));
     assert_eq!(after_restart, again);
+}
+
+/// What is told of each target while it is planned.
+#[derive(Default)]
+struct Told(Mutex<BTreeMap<ClusterId, Vec<String>>>);
+
+impl Told {
+    fn tell(&self, cluster: &ClusterId, what: String) {
+        self.0.lock().unwrap().entry(cluster.clone()).or_default().push(what);
+    }
+}
+
+impl WatchRenders for Told {
+    fn begun(&self, cluster: &ClusterId) {
+        self.tell(cluster, "begun".to_owned());
+    }
+
+    fn ended(&self, _: &ClusterId) {}
+
+    fn skips(&self, _: &ClusterId) -> bool {
+        false
+    }
+
+    fn one_by_one(&self) -> bool {
+        false
+    }
+}
+
+/// What is told while a snapshot is planned, but not from `without`.
+fn told(cache: &PlanCache, files: &Texts, without: &[(&str, SourceKind)]) -> BTreeMap<String, Vec<String>> {
+    let fleet = Fleet::open_with(cache, Arc::new(Snapshot::of(files)), date(2026, 11, 24)).unwrap();
+    let told = Told::default();
+    let wanted = |id: &ClusterId, kind: &SourceKind| {
+        !without.iter().any(|(other, of)| *other == id.as_str() && of == kind)
+    };
+    fleet.plan_each_source(wanted, &told, |id, kind, plan| {
+        let plan = match plan {
+            None => "nothing",
+            Some(Ok(upgrade)) if upgrade.to.is_some() => "an upgrade",
+            Some(Ok(_)) => "no upgrade",
+            Some(Err(_)) => "a refusal",
+        };
+        told.tell(id, format!("{kind}: {plan}"));
+    });
+    let told = told.0.into_inner().unwrap();
+    told.into_iter().map(|(id, told)| (id.to_string(), told)).collect()
+}
+
+#[test]
+fn each_target_is_planned_in_one_pass_its_release_first_and_then_its_values() {
+    let cache = PlanCache::default();
+    let mut files = inventory();
+    files.retain(|path, _| !path.starts_with("inventory/clusters/") || path.ends_with("x0.yaml"));
+    // None of them has a folder.
+    let to_come = ["begun", "inventory: an upgrade"].map(str::to_owned).to_vec();
+    let all = ["acme/c0x0", "acme/c1x0", "acme/c2x0"];
+    assert_eq!(told(&cache, &files, &[]), all.map(|id| (id.to_owned(), to_come.clone())).into());
+
+    let (made, _) = looked(&cache, &files);
+    merge(&mut files, &made);
+    site(&mut files, 1, 9000);
+    let later = files["openstack/v1.0.0/templates/cluster.yaml"].replace("mtu:", "mtu-of-nodes:");
+    files.insert("openstack/v1.1.0/templates/cluster.yaml".to_owned(), later);
+    files.insert("openstack/v1.1.0/schema.yaml".to_owned(), files["openstack/v1.0.0/schema.yaml"].clone());
+    let both = ["begun", "release: an upgrade", "begun", "inventory: an upgrade"].map(str::to_owned).to_vec();
+    let released =
+        ["begun", "release: an upgrade", "begun", "inventory: nothing"].map(str::to_owned).to_vec();
+    let expected = [("acme/c0x0", &released), ("acme/c1x0", &both), ("acme/c2x0", &released)];
+    let expected: BTreeMap<_, _> = expected.map(|(id, told)| (id.to_owned(), told.clone())).into();
+    assert_eq!(told(&cache, &files, &[]), expected);
+
+    // Once more: that the inventory brings nothing is known, so that nothing is begun for it.
+    let known = ["begun", "release: an upgrade", "inventory: nothing"].map(str::to_owned).to_vec();
+    let expected = [("acme/c0x0", &known), ("acme/c1x0", &both), ("acme/c2x0", &known)];
+    let expected: BTreeMap<_, _> = expected.map(|(id, told)| (id.to_owned(), told.clone())).into();
+    assert_eq!(told(&cache, &files, &[]), expected);
+
+    // Whoever asks again after a process ended names what was answered: that is not planned twice.
+    let without = [
+        ("acme/c0x0", SourceKind::RELEASE),
+        ("acme/c1x0", SourceKind::RELEASE),
+        ("acme/c1x0", SourceKind::INVENTORY),
+    ];
+    let rest = ["begun", "inventory: nothing"].map(str::to_owned).to_vec();
+    let expected = [("acme/c0x0".to_owned(), rest), ("acme/c2x0".to_owned(), released)];
+    assert_eq!(told(&PlanCache::default(), &files, &without), expected.into());
 }

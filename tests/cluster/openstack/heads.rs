@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use capstan_live::cloud::{
-    CloudFacts, Flavor, Image, Network, Questions, Quota, Resource, ServerGroup, Unanswered,
+    CloudFacts, Image, MachineType, Network, PlacementGroup, Questions, Quota, Resource, Unanswered,
 };
 use capstan_model::finding::Severity;
 use capstan_openstack::OpenStack;
 use capstan_ports::{
-    CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued, NewCredential,
+    CloudAccount, CloudCredential, CloudError, CloudSession, Clouds, CredentialForms, Issued, NewCredential,
 };
 use capstan_reconciler::reconcile::ports::{PreflightAnswer, PreflightVerdict};
 use capstan_reconciler::reconcile::preflight::preflight;
@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use secrecy::ExposeSecret as _;
 use serde_json::json;
 
-use super::keeper::Cloud;
+use super::keeper::{Cloud, refused};
 use super::rows::FOLDER;
 use crate::running::world::{Noted, World, id, question};
 
@@ -35,8 +35,7 @@ struct Memory {
 }
 
 struct InMemory {
-    project: CloudProject,
-    entrance: CloudEntrance,
+    account: CloudAccount,
     facts: CloudFacts,
     asked: Arc<Mutex<u32>>,
 }
@@ -48,35 +47,34 @@ impl Clouds for Memory {
     }
 
     async fn log_in(&self, credential: &CloudCredential) -> Result<Arc<dyn CloudSession>, CloudError> {
-        let secret = credential.clouds_yaml.expose_secret().to_owned();
+        let secret = credential.secret["clouds.yaml"].expose_secret().to_owned();
         self.logins.lock().unwrap().push(secret.clone());
         if secret.contains("refused") {
-            return Err(CloudError::Refused { host: "k".to_owned(), status: 401 });
+            return Err(CloudError::Refused(refused("k", 401)));
         }
-        let project = CloudProject {
-            keystone: "k".to_owned(),
+        let account = CloudAccount {
+            host: "k".to_owned(),
             region: credential.region.clone(),
-            project: "p".to_owned(),
+            account: "p".to_owned(),
             user: "u".to_owned(),
         };
         let facts = self.facts.lock().unwrap().clone();
-        let entrance = CloudEntrance {
-            auth_url: "https://k/v3".to_owned(),
-            region: None,
-            interface: "public".to_owned(),
-        };
-        Ok(Arc::new(InMemory { project, entrance, facts, asked: Arc::clone(&self.asked) }))
+        Ok(Arc::new(InMemory { account, facts, asked: Arc::clone(&self.asked) }))
     }
 }
 
 #[async_trait]
 impl CloudSession for InMemory {
-    fn project(&self) -> &CloudProject {
-        &self.project
+    fn account(&self) -> &CloudAccount {
+        &self.account
     }
 
-    fn entrance(&self) -> &CloudEntrance {
-        &self.entrance
+    fn place(&self) -> String {
+        unreachable!("a preflight writes nothing")
+    }
+
+    fn forms(&self, _credential: &NewCredential) -> CredentialForms {
+        unreachable!("a preflight writes nothing")
     }
 
     async fn ask(&self, _questions: &Questions) -> CloudFacts {
@@ -101,7 +99,7 @@ fn facts(cores: u64) -> CloudFacts {
     let network =
         |name: &str, external| Network { id: name.to_owned(), name: name.to_owned(), tags: vec![], external };
     CloudFacts {
-        flavors: Ok(vec![Flavor {
+        machine_types: Ok(vec![MachineType {
             id: "f".to_owned(),
             name: "SCS-2V-4-20".to_owned(),
             cores: 2,
@@ -112,14 +110,14 @@ fn facts(cores: u64) -> CloudFacts {
             id: "i".to_owned(),
             name: "ubuntu-2404-kube-v1.36.3".to_owned(),
             tags: vec![],
-            status: "active".to_owned(),
+            not_bootable: None,
             min_disk_gib: 20,
             min_ram_mib: 0,
         }]),
         networks: Ok(vec![network("external", true), network("nodes", false)]),
         key_pairs: Ok(vec!["ops".to_owned()]),
         zones: Ok(vec!["nova".to_owned()]),
-        server_groups: Ok(vec![ServerGroup { id: "g".to_owned(), name: "controller".to_owned() }]),
+        placement_groups: Ok(vec![PlacementGroup { id: "g".to_owned(), name: "controller".to_owned() }]),
         compute: Ok([(Resource::Cores, Quota { limit: Some(cores), used: 0 })].into()),
         ..CloudFacts::default()
     }

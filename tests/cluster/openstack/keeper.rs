@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use capstan_live::cloud::CloudKind;
 use capstan_openstack::OpenStack;
 use capstan_ports::{CloudCredential, CloudError, CloudSession, Clouds as _};
 use capstan_test_support::tally;
@@ -95,13 +96,20 @@ impl Cloud {
     pub(super) async fn log_in(&self, clouds_yaml: &str) -> Result<Arc<dyn CloudSession>, CloudError> {
         let clouds = OpenStack::new(self.hosts());
         let credential = CloudCredential {
-            clouds_yaml: SecretString::from(clouds_yaml.to_owned()),
-            ca: None,
+            kind: CloudKind::OPENSTACK,
+            secret: [("clouds.yaml".to_owned(), SecretString::from(clouds_yaml.to_owned()))].into(),
             cloud: "openstack".to_owned(),
             region: None,
         };
         clouds.log_in(&credential).await
     }
+}
+
+/// What is told of a login that Keystone refuses.
+pub(super) fn refused(host: &str, status: u16) -> String {
+    format!(
+        "Keystone at {host} refuses the login ({status}): the credential is wrong, has expired or was deleted"
+    )
 }
 
 impl Drop for Cloud {

@@ -1,6 +1,6 @@
 //! Credentials that are refused, and services that do not answer.
 
-use capstan_live::cloud::{Questions, Unanswered};
+use capstan_live::cloud::{CloudKind, Questions, Unanswered};
 use capstan_openstack::OpenStack;
 use capstan_ports::{CloudCredential, CloudError, Clouds as _};
 use secrecy::SecretString;
@@ -8,12 +8,12 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use super::keeper::Cloud;
+use super::keeper::{Cloud, refused};
 
 /// A login that Keystone refuses shows no byte of it, and what is away is not known. Stops Keystone at its end.
 pub(super) async fn refused_and_away(cloud: &mut Cloud) {
     let host = cloud.text("/auth_url").replace("http://", "").replace("/v3", "");
-    let refused = |status: u16| CloudError::Refused { host: host.clone(), status };
+    let refused = |status: u16| CloudError::Refused(refused(&host, status));
     let wrong = cloud.clouds_yaml("gauss", "wr0ng-pa55word");
     assert_eq!(cloud.log_in(&wrong).await.err(), Some(refused(401)));
     // An application credential that was deleted, or never was.
@@ -33,7 +33,7 @@ pub(super) async fn refused_and_away(cloud: &mut Cloud) {
     cloud.order("stop nova");
     let questions = Questions { machines: true, networks: true, ..Questions::default() };
     let facts = session.ask(&questions).await;
-    let Err(Unanswered(why)) = &facts.flavors else { unreachable!("Nova is stopped") };
+    let Err(Unanswered(why)) = &facts.machine_types else { unreachable!("Nova is stopped") };
     assert!(why.starts_with("Nova at 127.0.0.1:") && why.ends_with("refuses the connection"), "{why}");
     assert!(facts.compute.is_err());
     assert_eq!(facts.networks.unwrap().len(), 4);
@@ -41,11 +41,11 @@ pub(super) async fn refused_and_away(cloud: &mut Cloud) {
     // And one that comes back answers the same token.
     cloud.order("start nova");
     let facts = session.ask(&questions).await;
-    assert_eq!(facts.flavors.unwrap().len(), 4);
+    assert_eq!(facts.machine_types.unwrap().len(), 4);
     // Keystone itself.
     cloud.order("stop keystone");
     let error = cloud.log_in(&wrong).await.err().unwrap();
-    assert!(matches!(error, CloudError::Unanswered { .. }), "{error}");
+    assert!(matches!(error, CloudError::Unanswered(_)), "{error}");
 }
 
 /// Answers every request with the same words.
@@ -72,8 +72,8 @@ async fn log_in(host: &str, allowed: &[&str]) -> CloudError {
         "application_credential_secret": "s3cr3t-0f-a-cl0ud",
     }}}});
     let credential = CloudCredential {
-        clouds_yaml: SecretString::from(text.to_string()),
-        ca: None,
+        kind: CloudKind::OPENSTACK,
+        secret: [("clouds.yaml".to_owned(), SecretString::from(text.to_string()))].into(),
         cloud: "openstack".to_owned(),
         region: None,
     };
@@ -105,11 +105,11 @@ async fn what_is_no_keystone_has_refused_nothing() {
     ] {
         let host = stub(answer).await;
         let error = log_in(&host, &[&host]).await;
-        assert_eq!(error, CloudError::Unanswered { host: host.clone(), reason: says.to_owned() });
+        assert_eq!(error, CloudError::Unanswered(format!("Keystone at {host} {says}")));
     }
     let refusal = "HTTP/1.1 401 No\r\ncontent-length: 64\r\nconnection: close\r\n\r\n{\"error\":{\"code\":401,\"message\":\"s3cr3t\",\"title\":\"Unauthorized\"}}";
     let host = stub(refusal).await;
-    assert_eq!(log_in(&host, &[&host]).await, CloudError::Refused { host: host.clone(), status: 401 });
+    assert_eq!(log_in(&host, &[&host]).await, CloudError::Refused(refused(&host, 401)));
 }
 
 #[tokio::test]

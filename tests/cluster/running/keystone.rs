@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use capstan_live::cloud::{CloudFacts, Questions};
+use capstan_openstack::Entrance;
 use capstan_ports::{
-    Clock, CloudCredential, CloudEntrance, CloudError, CloudProject, CloudSession, Clouds, Issued,
+    Clock, CloudAccount, CloudCredential, CloudError, CloudSession, Clouds, CredentialForms, Issued,
     NewCredential,
 };
 use jiff::Timestamp;
@@ -80,7 +81,7 @@ impl FakeKeystone {
 }
 
 fn unanswered(reason: &str) -> CloudError {
-    CloudError::Unanswered { host: "keystone.example.com:5000".to_owned(), reason: reason.to_owned() }
+    CloudError::Unanswered(format!("Keystone at keystone.example.com:5000 {reason}"))
 }
 
 /// The Clouds of a process, which knows one Keystone.
@@ -88,8 +89,8 @@ pub(crate) struct FakeClouds(pub(crate) Arc<FakeKeystone>);
 
 struct Session {
     keystone: Arc<FakeKeystone>,
-    project: CloudProject,
-    entrance: CloudEntrance,
+    account: CloudAccount,
+    entrance: Entrance,
 }
 
 #[async_trait]
@@ -100,31 +101,43 @@ impl Clouds for FakeClouds {
 
     async fn log_in(&self, credential: &CloudCredential) -> Result<Arc<dyn CloudSession>, CloudError> {
         self.0.ask().await?;
-        let user = credential.clouds_yaml.expose_secret().to_owned();
+        let text = |key: &str| credential.secret.get(key).map(|text| text.expose_secret().to_owned());
+        let user =
+            text("clouds.yaml").ok_or_else(|| CloudError::Unusable("it has no `clouds.yaml`".to_owned()))?;
         if user.starts_with("refused") {
-            return Err(CloudError::Refused { host: "keystone.example.com:5000".to_owned(), status: 401 });
+            return Err(CloudError::Refused(
+                "Keystone at keystone.example.com:5000 refuses the login (401): the credential is wrong, has expired or was deleted".to_owned(),
+            ));
         }
-        let auth_url = self.0.state().auth_url.clone();
-        let project = CloudProject {
-            keystone: "keystone.example.com:5000".to_owned(),
+        let account = CloudAccount {
+            host: "keystone.example.com:5000".to_owned(),
             region: Some("RegionOne".to_owned()),
-            project: "project".to_owned(),
+            account: "project".to_owned(),
             user,
         };
-        let entrance =
-            CloudEntrance { auth_url, region: project.region.clone(), interface: "public".to_owned() };
-        Ok(Arc::new(Session { keystone: Arc::clone(&self.0), project, entrance }))
+        let entrance = Entrance {
+            cloud: credential.cloud.clone(),
+            auth_url: self.0.state().auth_url.clone(),
+            region: account.region.clone(),
+            interface: "public".to_owned(),
+            ca: text("cacert"),
+        };
+        Ok(Arc::new(Session { keystone: Arc::clone(&self.0), account, entrance }))
     }
 }
 
 #[async_trait]
 impl CloudSession for Session {
-    fn project(&self) -> &CloudProject {
-        &self.project
+    fn account(&self) -> &CloudAccount {
+        &self.account
     }
 
-    fn entrance(&self) -> &CloudEntrance {
-        &self.entrance
+    fn place(&self) -> String {
+        self.entrance.place()
+    }
+
+    fn forms(&self, credential: &NewCredential) -> CredentialForms {
+        self.entrance.forms(credential)
     }
 
     async fn ask(&self, _questions: &Questions) -> CloudFacts {
@@ -135,7 +148,7 @@ impl CloudSession for Session {
         self.keystone.ask().await?;
         let beginning = format!("{beginning}-");
         let state = self.keystone.state();
-        let own = state.credentials.iter().filter(|(_, one)| one.user == self.project.user);
+        let own = state.credentials.iter().filter(|(_, one)| one.user == self.account.user);
         let named = own.filter(|(_, one)| one.name.starts_with(&beginning));
         Ok(named.map(|(id, one)| Issued { id: id.clone(), expires_at: Some(one.expires_at) }).collect())
     }
@@ -145,7 +158,7 @@ impl CloudSession for Session {
         let now = self.keystone.clock.now();
         let mut state = self.keystone.state();
         assert!(name.len() <= 255 && now < expires_at, "{name} {expires_at}");
-        let user = self.project.user.clone();
+        let user = self.account.user.clone();
         if state.credentials.values().any(|one| one.name == name && one.user == user) {
             return Err(CloudError::Unusable("Keystone answers 409".to_owned()));
         }
@@ -162,7 +175,7 @@ impl CloudSession for Session {
         self.keystone.ask().await?;
         let mut state = self.keystone.state();
         assert!(
-            state.credentials.get(id).is_none_or(|one| one.user == self.project.user),
+            state.credentials.get(id).is_none_or(|one| one.user == self.account.user),
             "{id} is another user's"
         );
         state.credentials.remove(id);

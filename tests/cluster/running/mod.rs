@@ -23,6 +23,7 @@ mod live_inventory;
 mod looping;
 mod machines;
 mod moving;
+mod other_cloud;
 mod owners;
 mod owners_guarded;
 mod owners_town;

@@ -8,6 +8,7 @@ use capstan_campaign::membership::Candidate;
 use capstan_kustomize::render::Folders;
 use capstan_model::finding::FileError;
 use capstan_model::ids::{ClusterId, ContentId, ReleaseName};
+use capstan_model::source::SourceKind;
 use capstan_model::tree::TreeEntry;
 use capstan_plan::creation::CreatedCluster;
 use capstan_plan::inventory::InventoryChange;
@@ -33,16 +34,14 @@ pub enum Request {
     /// What is there? Answered by [`Response::Opened`], [`Response::BadSettings`] or
     /// [`Response::ReleasesRefused`].
     Open(FleetRequest),
-    /// The plans of all clusters but `without`; of `only` those, where it is given.
+    /// What every source brings to every target; answered by [`Response::Planned`] for each.
     Plan {
         /// The fleet.
         fleet: FleetRequest,
-        /// These alone.
+        /// To these targets alone.
         only: Option<BTreeSet<ClusterId>>,
-        /// These not.
-        without: BTreeSet<ClusterId>,
-        /// Of these not what the inventory brings.
-        without_values: BTreeSet<ClusterId>,
+        /// Not from these sources.
+        without: BTreeSet<(ClusterId, SourceKind)>,
     },
     /// [`OpenFleet::create`](super::super::OpenFleet::create)
     Create {
@@ -299,10 +298,8 @@ pub enum Response {
     Begun(ClusterId),
     /// What was begun with that cluster is done.
     Finished(ClusterId),
-    /// A cluster's plan from releases.
-    Planned(ClusterId, Result<SentUpgrade, String>),
-    /// What the inventory brings to a cluster.
-    Valued(ClusterId, Result<SentUpgrade, String>),
+    /// What a source brings to a target; `None` where that is nothing.
+    Planned(ClusterId, SourceKind, Option<Result<SentUpgrade, String>>),
     /// A cluster's verdict.
     Judged(JudgedCluster),
     /// What the rules say of releases. The end.
@@ -340,7 +337,6 @@ impl Response {
             Self::Begun(_)
             | Self::Finished(_)
             | Self::Planned(..)
-            | Self::Valued(..)
             | Self::Judged(_)
             | Self::Made(..)
             | Self::Forgotten(_) => false,
@@ -371,6 +367,8 @@ pub struct Opened {
     pub scopes: Vec<Scope>,
     /// Those of clusters that are defined and have no folder yet.
     pub to_come: Vec<Scope>,
+    /// The targets to which the inventory may bring something.
+    pub valued: BTreeSet<ClusterId>,
     /// The repository that holds the releases, where the settings name another one.
     pub releases_repository: Option<String>,
     /// Old releases that clusters record and the snapshot does not hold.

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use capstan_model::ids::ClusterId;
+use capstan_model::source::SourceKind;
 use capstan_model::tree::Tree;
 use capstan_plan::upgrade::{Upgrade, Versions};
 use jiff::civil::Date;
@@ -15,7 +16,7 @@ use super::messages::{FleetRequest, Judging, Opened, Releases, Request, Response
 use super::sent::Sent;
 use super::tree_ref::TreeRef;
 use super::{StoredTrees, frame};
-use crate::generator::{Fleet, WatchRenders, onboard};
+use crate::generator::{Fleet, Refused, WatchRenders, onboard};
 
 /// Answers requests until there are no more.
 ///
@@ -90,20 +91,19 @@ impl Out<'_> {
         }
     }
 
-    fn plan(
-        &self,
-        cluster: &ClusterId,
-        plan: Result<Arc<Upgrade>, String>,
-        said: fn(ClusterId, Result<SentUpgrade, String>) -> Response,
-    ) {
-        let plan = plan.map(|upgrade| locked(&self.sent).send(&upgrade));
+    fn plan(&self, cluster: &ClusterId, kind: SourceKind, plan: Option<Result<Arc<Upgrade>, Refused>>) {
+        let plan = plan.map(|plan| match plan {
+            Ok(upgrade) => Ok(locked(&self.sent).send(&upgrade)),
+            Err(refused) => Err(refused.to_string()),
+        });
         let number = match &plan {
-            Ok(SentUpgrade::New(number, _)) => Some(*number),
-            Ok(SentUpgrade::Same(_)) | Err(_) => None,
+            Some(Ok(SentUpgrade::New(number, _))) => Some(*number),
+            _ => None,
         };
-        if let Err(error) = self.try_say(&said(cluster.clone(), plan)) {
+        let said = |plan| Response::Planned(cluster.clone(), kind.clone(), plan);
+        if let Err(error) = self.try_say(&said(plan)) {
             number.into_iter().for_each(|number| locked(&self.sent).take_back(number));
-            self.say(&said(cluster.clone(), Err(format!("{cluster}: the plan is too long: {error}"))));
+            self.say(&said(Some(Err(format!("{cluster}: the plan is too long: {error}")))));
         }
     }
 
@@ -115,7 +115,7 @@ impl Out<'_> {
         // A plan goes out with what is begun next, or with the end: no plan is lost for what is worked on after it, and a
         // thousand of them wake whoever waits half as often.
         let written = match response {
-            Response::Planned(_, _) | Response::Valued(_, _) => answers.write_all(&frame),
+            Response::Planned(..) => answers.write_all(&frame),
             _ => frame::write(&mut *answers, &frame),
         };
         drop(answers);
@@ -171,30 +171,19 @@ fn answer(
                 settings: fleet.settings().clone(),
                 scopes: OpenFleet::scopes(fleet),
                 to_come: OpenFleet::scopes_to_come(fleet),
+                valued: fleet.valued_clusters().into_iter().collect(),
                 releases_repository: OpenFleet::releases_repository(fleet),
                 missing_contents: OpenFleet::missing_contents(fleet),
             })))
         }
-        Request::Plan { fleet, only, without, without_values } => {
+        Request::Plan { fleet, only, without } => {
             let fleet = last.open(generator, trees, fleet)?;
-            let wanted = |cluster: &ClusterId, without: &BTreeSet<ClusterId>| {
-                !without.contains(cluster) && only.as_ref().is_none_or(|only| only.contains(cluster))
+            let wanted = |cluster: &ClusterId, kind: &SourceKind| {
+                only.as_ref().is_none_or(|only| only.contains(cluster))
+                    && !without.contains(&(cluster.clone(), kind.clone()))
             };
-            fleet.plan_each_cached(
-                |id| wanted(id, &without),
-                begun,
-                |cluster, plan| {
-                    out.plan(cluster, plan.map_err(|refused| refused.to_string()), Response::Planned);
-                },
-            );
-            let ended = |cluster: &ClusterId| out.say(&Response::Finished(cluster.clone()));
-            fleet.plan_each_values(
-                |id| wanted(id, &without_values),
-                (begun, ended),
-                |cluster, plan| {
-                    out.plan(cluster, plan.map_err(|refused| refused.to_string()), Response::Valued);
-                },
-            );
+            let watch = Watch { out, unrendered: BTreeSet::new(), one_by_one: false };
+            fleet.plan_each_source(wanted, &watch, |cluster, kind, plan| out.plan(cluster, kind, plan));
             Ok(Response::Done)
         }
         Request::Create { fleet, wanted } => {

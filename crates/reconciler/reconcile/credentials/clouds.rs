@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use capstan_live::cloud::CloudKind;
 use capstan_model::digest::sha256;
 use capstan_model::doubling::Doubling;
 use capstan_model::ids::ClusterId;
@@ -12,8 +13,8 @@ use secrecy::ExposeSecret as _;
 use serde_json::json;
 
 use crate::reconcile::ports::StatusStore;
-use capstan_ports::{CloudCredential, CloudSession, Clouds, NoClouds};
-use capstan_reconciler_core::credentials::{Place, Trouble};
+use capstan_ports::{CloudCredential, CloudError, CloudSession, Clouds, NoClouds};
+use capstan_reconciler_core::credentials::Trouble;
 use capstan_reconciler_core::records::FleetKey;
 use capstan_reconciler_core::resources::CloudCredentialsSpec;
 
@@ -26,7 +27,7 @@ const PAUSES: Doubling = Doubling::new(Duration::from_secs(30), Duration::from_m
 /// For how long it is remembered when a cluster's credentials were looked at.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(2);
 
-/// The Secret that a login is from: namespace, name, and the entry of its `clouds.yaml`.
+/// The Secret that a login is from: namespace, name, and which of its clouds.
 type Key = (String, String, String);
 
 /// Clouds in which credentials are made, and what this process remembers of them.
@@ -49,12 +50,6 @@ enum State {
     Away { until: Timestamp, times: u32, why: Trouble },
 }
 
-/// Somebody who is logged in, and where.
-pub(super) struct LoggedIn {
-    pub(super) session: Arc<dyn CloudSession>,
-    pub(super) place: Place,
-}
-
 impl CloudCredentials {
     /// Makes them in these clouds.
     pub fn new(clouds: Arc<dyn Clouds>) -> Self {
@@ -73,34 +68,35 @@ impl CloudCredentials {
         store: &dyn StatusStore,
         opened: &CloudCredentialsSpec,
         now: Timestamp,
-    ) -> Result<LoggedIn, Trouble> {
+    ) -> Result<Arc<dyn CloudSession>, Trouble> {
         let credential = read(store, opened).await?;
-        let ca = credential.ca.clone();
-        let print = sha256(json!([credential.clouds_yaml.expose_secret(), ca]).to_string());
+        let content = credential.secret.iter().map(|(key, text)| (key.as_str(), text.expose_secret()));
+        let print = sha256(json!(content.collect::<BTreeMap<_, _>>()).to_string());
         let key = (opened.namespace.clone(), opened.secret.clone(), opened.cloud.clone());
-        let session = match self.known(&key, &print, now)? {
-            Some(session) => session,
+        match self.known(&key, &print, now)? {
+            Some(session) => Ok(session),
             None => match tokio::time::timeout(self.patience, self.clouds.log_in(&credential)).await {
                 Ok(Ok(session)) => {
                     let state = State::In { session: Arc::clone(&session), at: now };
                     self.makers().insert(key, Maker { print, state });
-                    session
+                    Ok(session)
                 }
                 failed => {
                     let why = match failed {
+                        Ok(Err(CloudError::Unusable(why))) => {
+                            Trouble::login(format!("{}: {why}", named(opened)))
+                        }
                         Ok(Err(error)) => Trouble::from(error),
                         _ => Trouble::too_slow(&opened.cloud, self.patience),
                     };
                     self.away(&key, &print, now, &why);
-                    return Err(why);
+                    Err(why)
                 }
             },
-        };
-        let entrance = session.entrance().clone();
-        Ok(LoggedIn { session, place: Place { cloud: opened.cloud.clone(), entrance, ca } })
+        }
     }
 
-    /// The same for whoever only asks: of a cluster that has no credential yet its maker's project has the answers.
+    /// The same for whoever only asks: of a cluster that has no credential yet its maker's account has the answers.
     ///
     /// # Errors
     /// Why nobody is logged in; no byte of a credential.
@@ -110,8 +106,7 @@ impl CloudCredentials {
         opened: &CloudCredentialsSpec,
         now: Timestamp,
     ) -> Result<Arc<dyn CloudSession>, (&'static str, String)> {
-        let logged_in = self.log_in(store, opened, now).await;
-        logged_in.map(|one| one.session).map_err(|trouble| (trouble.kind, trouble.message))
+        self.log_in(store, opened, now).await.map_err(|trouble| (trouble.kind, trouble.message))
     }
 
     /// A login that is fresh, or why nobody asks now; `None` where it is to be asked. While one asks a cloud that was
@@ -156,7 +151,7 @@ impl CloudCredentials {
         }
     }
 
-    /// Whether Keystone is to be asked although nothing is due: the last look of this process is so long ago.
+    /// Whether the cloud is to be asked although nothing is due: the last look of this process is so long ago.
     pub(super) fn is_to_look(
         &self,
         fleet: &FleetKey,
@@ -187,19 +182,17 @@ impl Default for CloudCredentials {
     }
 }
 
-/// The credential that makes the others.
+/// The Secret with the credential that makes the others.
+fn named(opened: &CloudCredentialsSpec) -> String {
+    let CloudCredentialsSpec { namespace, secret, .. } = opened;
+    format!("Secret {namespace}/{secret}, which `cloudCredentials` of the Fleet names")
+}
+
 async fn read(store: &dyn StatusStore, opened: &CloudCredentialsSpec) -> Result<CloudCredential, Trouble> {
-    let CloudCredentialsSpec { namespace, secret, cloud, .. } = opened;
-    let unusable = |why: &str| {
-        Trouble::login(format!(
-            "Secret {namespace}/{secret}, which `cloudCredentials` of the Fleet names, {why}"
-        ))
-    };
-    let found = store.secret(namespace, secret).await;
+    let unusable = |why: &str| Trouble::login(format!("{}, {why}", named(opened)));
+    let found = store.secret(&opened.namespace, &opened.secret).await;
     let found = found.map_err(|error| unusable(&format!("cannot be read: {error}")))?;
-    let found = found.ok_or_else(|| unusable("is not there"))?;
-    let text = |key: &str| found.get(key).filter(|text| !text.expose_secret().trim().is_empty());
-    let clouds_yaml = text("clouds.yaml").ok_or_else(|| unusable("has no key `clouds.yaml`"))?.clone();
-    let ca = text("cacert").map(|pem| pem.expose_secret().to_owned());
-    Ok(CloudCredential { clouds_yaml, ca, cloud: cloud.clone(), region: None })
+    let secret = found.ok_or_else(|| unusable("is not there"))?;
+    // A Fleet names clouds of one kind.
+    Ok(CloudCredential { kind: CloudKind::OPENSTACK, secret, cloud: opened.cloud.clone(), region: None })
 }

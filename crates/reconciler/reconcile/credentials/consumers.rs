@@ -1,7 +1,8 @@
 //! Who works with a credential, as far as it can be told from the management cluster.
 
+use capstan_live::cloud::worked_on;
 use capstan_ports::{ApiKind, As, LiveError, ManagementCluster};
-use capstan_reconciler_core::credentials::consumers::{GROUP, KINDS, inside_of, of_provider};
+use capstan_reconciler_core::credentials::consumers::{GROUP, inside_of, of_provider};
 use capstan_reconciler_core::credentials::{Consumer, Found, Purpose, Subject};
 use jiff::Timestamp;
 
@@ -16,7 +17,7 @@ pub(super) async fn consumers(
     match purpose {
         Purpose::ClusterApi => {
             let mut objects = Vec::new();
-            for kind in KINDS {
+            for kind in worked_on() {
                 let kind = ApiKind::preferred(GROUP, kind);
                 // With the reconciler's own rights, with which it judges rollouts.
                 objects.extend(live.list(&As::Reconciler, &kind, Some(&subject.namespace), &[]).await?);

@@ -5,7 +5,7 @@
 //! `Cluster` holds is written to `kube-system/cloud-config` there, where both look for it by default
 //! (<https://github.com/kubernetes/cloud-provider-openstack/tree/master/manifests>). Workloads of services that are given it
 //! begin anew with each credential; once all pods do, that is written down, and the earlier credential is deleted in
-//! Keystone with the next look. It is taken out with the last service that worked with it.
+//! the cloud with the next look. It is taken out with the last service that worked with it.
 //!
 //! *Caveat*: pods of charts are begun anew by whoever carries out the chart, or by hand; they are seen all the same.
 

@@ -7,7 +7,8 @@ use capstan_live::applying::{sent_new, sent_over};
 use capstan_model::digest::sha256;
 use capstan_model::object::ObjectId;
 use capstan_ports::{
-    ApiObject, As, Contested, Deleted, ManagementCluster as _, NewCredential, Preconditions, Run,
+    ApiObject, As, CloudSession, Contested, Deleted, ManagementCluster as _, NewCredential, Preconditions,
+    Run,
 };
 use capstan_reconciler_core::credentials::{
     Facts, Found, HandedOut, Purpose, Step, Subject, Trouble, Wish, Written, WrittenState, secret,
@@ -16,19 +17,18 @@ use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
-use super::clouds::LoggedIn;
 use super::consumers::consumers;
 use crate::life::Life;
 use crate::reconcile::dependencies::Ports;
 
-/// The longest beginning of a name: Keystone takes 255 characters.
+/// The longest beginning of a name: OpenStack takes 255 characters, with what follows it.
 const LONGEST_NAME: usize = 200;
 
 /// A credential, and whoever keeps it.
 pub(super) struct CredentialLife<'a> {
     pub(super) ports: &'a Ports,
     pub(super) by: &'a As,
-    pub(super) cloud: &'a LoggedIn,
+    pub(super) cloud: &'a dyn CloudSession,
     pub(super) subject: &'a Subject,
     pub(super) purpose: Purpose,
     pub(super) wish: Wish,
@@ -87,11 +87,10 @@ impl Life for CredentialLife<'_> {
     const MOST_STEPS: usize = 64;
 
     async fn gather(&mut self) -> Result<Facts, Trouble> {
-        let cloud = self.cloud;
         self.live = read_secret(self.ports, self.by, self.subject, self.purpose, self.wish).await?;
         let mut found = self.live.as_ref().and_then(secret::read);
         if let Some(Found { written, place, .. }) = &mut found
-            && *place != cloud.place.print()
+            && *place != self.cloud.place()
         {
             written.state = WrittenState::Outdated;
         }
@@ -107,8 +106,8 @@ impl Life for CredentialLife<'_> {
             now: self.now,
             wish: self.wish,
             lifetime: SignedDuration::try_from(self.subject.opened.lifetime).unwrap_or(SignedDuration::MAX),
-            user: cloud.session.project().user.clone(),
-            issued: cloud.session.credentials(&self.beginning()).await?,
+            user: self.cloud.account().user.clone(),
+            issued: self.cloud.credentials(&self.beginning()).await?,
             // A Secret that nobody can read any more says nothing, and is written anew.
             written: found.map(|found| found.written),
             remembered: self.remembered.clone(),
@@ -123,15 +122,15 @@ impl Life for CredentialLife<'_> {
                 self.is_new = true;
             }
             Step::Revoke(credential) => {
-                self.ports.check_leading("deleting an application credential").await?;
-                self.cloud.session.revoke(&credential).await?;
-                tracing::info!(secret = %self.secret(), credential, "an application credential was deleted");
+                self.ports.check_leading("deleting a credential").await?;
+                self.cloud.revoke(&credential).await?;
+                tracing::info!(secret = %self.secret(), credential, "a credential of a cloud was deleted");
             }
             Step::Forget(previous) => {
                 if let (Some(live), Some(written)) = (&self.live, facts.written) {
                     let written = Written { previous, ..written };
-                    let print = self.cloud.place.print();
-                    self.write(Some(live), &written, &print, secret::data(live), Run::Real).await?;
+                    let place = self.cloud.place();
+                    self.write(Some(live), &written, &place, secret::data(live), Run::Real).await?;
                 }
             }
             Step::RemoveSecret => self.remove().await?,
@@ -168,23 +167,23 @@ impl CredentialLife<'_> {
         let (cloud, live) = (self.cloud, self.live.as_ref());
         let written = |id: String| Written {
             current: id,
-            user: cloud.session.project().user.clone(),
+            user: cloud.account().user.clone(),
             issued_at: self.now,
             expires_at,
             previous: previous.clone(),
             state: WrittenState::AsWished,
         };
-        let print = cloud.place.print();
+        let place = cloud.place();
         // Nothing is made of which it is known that it cannot be written down.
         let nothing = NewCredential { id: "none".to_owned(), secret: SecretString::from("none") };
-        let tried = self.purpose.data(&cloud.place, &nothing);
-        self.write(live, &written(nothing.id), &print, tried, Run::Dry).await?;
-        self.ports.check_leading("making an application credential").await?;
+        let tried = self.purpose.data(cloud.forms(&nothing));
+        self.write(live, &written(nothing.id), &place, tried, Run::Dry).await?;
+        self.ports.check_leading("making a credential").await?;
         let name = format!("{}-{}", self.beginning(), self.now.strftime("%Y%m%dT%H%M%SZ"));
-        let new = cloud.session.issue(&name, expires_at).await?;
-        let data = self.purpose.data(&cloud.place, &new);
-        self.write(live, &written(new.id.clone()), &print, data, Run::Real).await?;
-        tracing::info!(secret = %self.secret(), credential = new.id, %expires_at, "a new application credential was made");
+        let new = cloud.issue(&name, expires_at).await?;
+        let data = self.purpose.data(cloud.forms(&new));
+        self.write(live, &written(new.id.clone()), &place, data, Run::Real).await?;
+        tracing::info!(secret = %self.secret(), credential = new.id, %expires_at, "a new credential of a cloud was made");
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Application credentials of a cluster's own: made in Keystone, written as Secrets beside its `Cluster`, renewed, and
+//! Credentials of a cluster's own for its cloud: made there, written as Secrets beside its `Cluster`, renewed, and
 //! taken away with it.
 //!
 //! *Expected flow* of one look at one cluster ([`pass`]): who asks and who opens ([`asked`]); the two Secrets are read
@@ -6,7 +6,7 @@
 //! credential is read and logged in with ([`clouds`]); then the core decides step by step
 //! ([`capstan_reconciler_core::credentials`]), and each step is performed and everything looked at again ([`life`]).
 //!
-//! *Guarantees*, however often whoever performs the steps dies: the core's; and that nothing is made in Keystone of
+//! *Guarantees*, however often whoever performs the steps dies: the core's; and that nothing is made in the cloud of
 //! which the API server has not said that its Secret may be written. A cloud that is away costs its clusters one bounded
 //! wait, and the others nothing: for a while nobody asks it again. No byte of a credential stands in a log line, message
 //! or status.

@@ -23,7 +23,7 @@ use capstan_reconciler_core::says::Says;
 
 /// The longest that credentials hold up the reconciliation of their cluster.
 const BOUND: Duration = Duration::from_secs(60);
-/// How often Keystone is asked for what nothing is due of: somebody may have deleted a credential there.
+/// How often the cloud is asked for what nothing is due of: somebody may have deleted a credential there.
 const LOOK: SignedDuration = SignedDuration::from_hours(1);
 /// The same while an earlier credential is kept for somebody who works with it.
 const LOOK_FOR_EARLIER: SignedDuration = SignedDuration::from_mins(10);
@@ -86,7 +86,7 @@ impl Reconciliation<'_> {
         let Asked::For(subject) = &observed.credentials else {
             if let Some(ends) = self.credentials_end() {
                 let message = format!(
-                    "the Fleet no longer allows its cloud: its application credentials and their Secrets stay, and the last one expires at {ends}"
+                    "the Fleet no longer allows its cloud: its cloud credentials and their Secrets stay, and the last one expires at {ends}"
                 );
                 let reason = Reason::plain("CloudNotOpened", message);
                 self.kept.push(Reason { severity: Severity::Warning, ..reason });
@@ -99,9 +99,7 @@ impl Reconciliation<'_> {
         let turn = self.turn(subject, &observed.wanted.by, Wish::Remove).await;
         match turn.trouble {
             Some(trouble) => Some(Reason::plain(trouble.kind, trouble.message)),
-            None if turn.is_due => {
-                Some(Reason::plain("Deleting", "its application credentials are not deleted"))
-            }
+            None if turn.is_due => Some(Reason::plain("Deleting", "its cloud credentials are not deleted")),
             None => {
                 self.status.cloud_credentials = None;
                 self.status.conditions.clear(ConditionType::CredentialsPublished);
@@ -119,7 +117,7 @@ impl Reconciliation<'_> {
             let written = turn.kept.iter().find(|(known, _)| known == purpose);
             let Some((_, Some(written))) = written else { continue };
             let message = format!(
-                "Secret {}/{} holds a new application credential, valid until {}",
+                "Secret {}/{} holds a new cloud credential, valid until {}",
                 subject.namespace,
                 purpose.secret_name(&subject.cluster),
                 written.expires_at
@@ -211,7 +209,7 @@ impl Reconciliation<'_> {
             let mut life = CredentialLife {
                 ports,
                 by,
-                cloud: &cloud,
+                cloud: cloud.as_ref(),
                 subject,
                 purpose,
                 wish,

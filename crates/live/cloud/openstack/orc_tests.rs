@@ -6,7 +6,7 @@ use capstan_test_support::Files;
 use serde_json::json;
 
 use crate::cloud::{
-    CloudFacts, Elsewhere, Flavor, Questions, Quota, Resource, asks_of, exceeded_together, judge, needs,
+    CloudFacts, Elsewhere, MachineType, Questions, Quota, Resource, asks_of, exceeded_together, judge, needs,
     unjudged,
 };
 use crate::live_objects::LiveObjects;
@@ -133,8 +133,9 @@ kind: ServerGroup
 metadata: {name: workers, namespace: my-org}
 spec: {cloudCredentialsRef: {secretName: peu01-cloud-config, cloudName: openstack}, managementPolicy: managed, resource: {name: c-worker, policy: anti-affinity}}
 ";
-    let flavor = Flavor { id: "f".to_owned(), name: "one".to_owned(), cores: 2, ram_mib: 4096, disk_gib: 20 };
-    let facts = CloudFacts { flavors: Ok(vec![flavor]), ..free(9, 99) };
+    let flavor =
+        MachineType { id: "f".to_owned(), name: "one".to_owned(), cores: 2, ram_mib: 4096, disk_gib: 20 };
+    let facts = CloudFacts { machine_types: Ok(vec![flavor]), ..free(9, 99) };
     let text = format!("{FOLDER}{machines}");
     let nothing = LiveObjects::default();
     assert_eq!(said(&rendered(&text), &nothing, &facts), [""; 0]);
