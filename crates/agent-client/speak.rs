@@ -306,6 +306,7 @@ fn machines(verdict: Option<&Verdict>) -> (Vec<Machine>, u32) {
             observed::MachineAge::New => MachineAge::New,
             observed::MachineAge::Old => MachineAge::Old,
         },
+        created_at: machine.created_at,
     };
     (old_first.into_iter().take(MACHINES).map(machine).collect(), left_out)
 }
@@ -333,6 +334,7 @@ mod tests {
             owner: object("md"),
             state: "Running".to_owned(),
             age,
+            created_at: Some(jiff::Timestamp::UNIX_EPOCH),
             version: None,
             words: None,
         }
