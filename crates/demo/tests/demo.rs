@@ -80,7 +80,8 @@ impl Demo {
         let mut told = String::new();
         for line in BufReader::new(out).lines() {
             let line = line.expect("lines of text");
-            let address = || line.rsplit_once("http://").map(|(_, rest)| rest.trim_end_matches('/').to_owned());
+            let address =
+                || line.rsplit_once("http://").map(|(_, rest)| rest.trim_end_matches('/').to_owned());
             if line.starts_with("A stand-in for GitHub serves") {
                 demo.forge = address().expect("its address");
             } else if line.starts_with("Capstan runs beside it") {
@@ -134,8 +135,9 @@ impl Drop for Demo {
 /// The status and the text that a server answers with.
 fn answer(server: &str, method: &str, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(server).expect("it listens");
-    let request =
-        format!("{method} {path} HTTP/1.1\r\nhost: {server}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: {server}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).expect("it reads");
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).expect("it answers");
@@ -177,7 +179,8 @@ fn every_link_of_the_tour_leads_somewhere_and_the_campaign_goes_on_to_its_end() 
     }
     demo.until(campaign, "Every cluster of it is done.");
     // Three machines of the control plane each, and 6, 5 and 3 workers.
-    for (cluster, number, machines) in [("bank/core-eu", 3, 9), ("shop/web-eu", 4, 8), ("shop/web-us", 5, 6)] {
+    for (cluster, number, machines) in [("bank/core-eu", 3, 9), ("shop/web-eu", 4, 8), ("shop/web-us", 5, 6)]
+    {
         let sentence = format!("<caption>Machines: 0 old, {machines} new</caption>");
         demo.until(&format!("/clusters/acme/fleet/{cluster}"), &sentence);
         let pull = answer(forge, "GET", &format!("/acme/fleet/pull/{number}")).1;
