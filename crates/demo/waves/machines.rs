@@ -13,7 +13,7 @@ const OWNERS: [(&str, Option<&str>); 2] =
     [("KubeadmControlPlane", None), ("MachineDeployment", Some("template"))];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Machine {
+struct PlayedMachine {
     name: String,
     /// Kind and name of what owns it.
     owner: String,
@@ -23,7 +23,7 @@ struct Machine {
     wanted: String,
 }
 
-impl Machine {
+impl PlayedMachine {
     /// With a name as Cluster API makes one: its owner's, and a few characters by chance.
     fn new(owner: String, wanted: String, created: Timestamp) -> Self {
         let chance: String = Ulid::generate().to_string().to_lowercase().chars().rev().take(5).collect();
@@ -38,7 +38,7 @@ impl Machine {
 
 /// The machines of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Machines(Vec<Machine>);
+pub(super) struct Machines(Vec<PlayedMachine>);
 
 impl Machines {
     /// Those that the files of a cluster's base ask for, all of them new.
@@ -53,7 +53,7 @@ impl Machines {
                 let name = text("metadata", "name").unwrap_or_default();
                 let replicas = text("spec", "replicas").and_then(|replicas| replicas.parse().ok());
                 let wanted = object.get("spec").map(|spec| made_from(spec, template)).unwrap_or_default();
-                let one = |_| Machine::new(format!("{kind} {name}"), wanted.clone(), created);
+                let one = |_| PlayedMachine::new(format!("{kind} {name}"), wanted.clone(), created);
                 all.extend((0..replicas.unwrap_or(1)).map(one));
             }
         }
@@ -69,7 +69,7 @@ impl Machines {
     }
 
     pub(super) fn are_new(&self) -> bool {
-        self.0.iter().all(Machine::is_new)
+        self.0.iter().all(PlayedMachine::is_new)
     }
 
     /// The files ask for these now: of those that are there as many stay, and may be old.
@@ -78,7 +78,7 @@ impl Machines {
         for wanted in wanted.0 {
             let stays = had.iter().position(|machine| machine.owner == wanted.owner);
             self.0.push(match stays {
-                Some(at) => Machine { wanted: wanted.wanted, ..had.remove(at) },
+                Some(at) => PlayedMachine { wanted: wanted.wanted, ..had.remove(at) },
                 None => wanted,
             });
         }
@@ -87,13 +87,13 @@ impl Machines {
     /// A new machine for each of the first that are old.
     pub(super) fn replace(&mut self, count: usize, now: Timestamp) {
         for old in self.0.iter_mut().filter(|machine| !machine.is_new()).take(count) {
-            *old = Machine::new(old.owner.clone(), old.wanted.clone(), now);
+            *old = PlayedMachine::new(old.owner.clone(), old.wanted.clone(), now);
         }
     }
 
     /// As a reconciler reports them.
     pub(super) fn reported(&self) -> Vec<Value> {
-        let one = |machine: &Machine| {
+        let one = |machine: &PlayedMachine| {
             let age = if machine.is_new() { "new" } else { "old" };
             json!({"name": machine.name, "owner": machine.owner, "state": "Running", "age": age,
                    "created_at": machine.created})
