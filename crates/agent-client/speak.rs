@@ -306,6 +306,7 @@ fn machines(verdict: Option<&Verdict>) -> (Vec<Machine>, u32) {
             observed::MachineAge::New => MachineAge::New,
             observed::MachineAge::Old => MachineAge::Old,
         },
+        created_at: machine.created_at,
     };
     (old_first.into_iter().take(MACHINES).map(machine).collect(), left_out)
 }
@@ -333,6 +334,7 @@ mod tests {
             owner: object("md"),
             state: "Running".to_owned(),
             age,
+            created_at: Some(jiff::Timestamp::UNIX_EPOCH),
             version: None,
             words: None,
         }
@@ -435,7 +437,14 @@ mod tests {
         assert_eq!((wire.machines.len(), wire.machines_left_out), (500, 201));
         assert_eq!(wire.machines[0].name.as_str(), "md-900", "what is yet to be replaced comes first");
         assert_eq!((wire.reasons.len(), wire.reasons[0].message.as_str().chars().count()), (20, 512));
-        let read: RolloutReport = serde_json::from_str(&serde_json::to_string(&wire).unwrap()).unwrap();
+        let text = serde_json::to_string(&wire).unwrap();
+        let read: RolloutReport = serde_json::from_str(&text).unwrap();
         assert_eq!(read, wire);
+        // A reconciler of before says nothing of it.
+        let told = r#","created_at":"1970-01-01T00:00:00Z""#;
+        let older: RolloutReport = serde_json::from_str(&text.replace(told, "")).unwrap();
+        assert_eq!(text.matches(told).count(), 500);
+        assert!(older.machines.iter().all(|machine| machine.created_at.is_none()));
+        assert_eq!(older.machines.len(), 500);
     }
 }

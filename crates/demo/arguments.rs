@@ -33,6 +33,15 @@ impl Tour {
         }
     }
 
+    /// What a person sees in its repository, as the end of a sentence.
+    pub(super) const fn shows(self) -> &'static str {
+        match self {
+            Self::Release => "a release becomes pull requests, or reasons why not",
+            Self::Inventory => "values become clusters, and an edit says what it reaches",
+            Self::Waves => "a campaign moves a release through the fleet, and machines roll",
+        }
+    }
+
     fn named(name: &str) -> Result<Self, Failure> {
         let names = Self::ALL.map(Self::name).join(", ");
         Self::ALL

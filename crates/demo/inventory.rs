@@ -22,21 +22,39 @@ const CLUSTERS: [&str; 6] = [
 ];
 const REACHED: [&str; 4] = ["bank/bank-dev", "bank/bank-staging", "shop/shop-dev", "shop/shop-staging"];
 
+/// The number of the pull request that edits the inventory, as the README names it.
+const EDIT: u64 = 8;
+
 const ENVIRONMENTS: &str = include_str!("../../docs/examples/inventory/inventory/environments.yaml");
 const SETTINGS: &str =
     "# Values of environments, customers and sites make the clusters.\ninventory: {path: inventory}\n";
 const README: &str = "\
 # Sites
 
-Six clusters of two customers, in three environments, on two sites. `inventory/` says in which values they differ,
-`openstack/` how values become manifests, and the folders `shop/` and `bank/` are what Capstan made of them.
+Six clusters of two customers, in three environments, on two sites.
+[inventory/](/acme/sites/tree/main/inventory) says in which values they differ,
+[openstack/](/acme/sites/tree/main/openstack/v1.0.0) how values become manifests. Capstan made the folders of the clusters.
 
-Look at the pull request that raises a version in `inventory/environments.yaml`: its check names the clusters that the
-edit reaches. Try it: open a pull request that changes another value.
+## Look at
+
+1. [Pull request 8](/acme/sites/pull/8) raises a version for two environments: its check names the clusters that the edit
+   reaches, by environment, customer and site.
+2. [Pull requests 9 to 12](/acme/sites) followed the merge, one for each of these clusters.
+3. [A cluster's manifests](/acme/sites/tree/main/shop/shop-dev/base), which Capstan wrote from the values.
+4. [The clusters in Capstan](@capstan@/?repository=acme/sites): versions now and offered, and
+   [one of them](@capstan@/clusters/acme/sites/shop/shop-dev) with each change and its reason.
+
+## Try it
+
+1. Merge [pull request 11](/acme/sites/pull/11), and look at [its cluster](@capstan@/clusters/acme/sites/shop/shop-dev) again.
+2. Comment `/capstan help` on [pull request 12](/acme/sites/pull/12).
+3. Clone the repository, change another value in `inventory/`, push a branch, and open a pull request: the terminal says how
+   to push.
 ";
 
 /// The commits that the repository begins with: a message, and the files.
-pub(super) fn begins_with() -> Vec<(&'static str, Vec<Edit>)> {
+/// `capstan` is the address of Capstan's pages.
+pub(super) fn begins_with(capstan: &str) -> Vec<(&'static str, Vec<Edit>)> {
     let files = example![
         "inventory":
         "openstack/v1.0.0/schema.yaml",
@@ -49,7 +67,10 @@ pub(super) fn begins_with() -> Vec<(&'static str, Vec<Edit>)> {
         "inventory/sites.yaml",
         "inventory/clusters.yaml",
     ];
-    let own = [Edit::write(".capstan.yaml", SETTINGS), Edit::write("README.md", README)];
+    let own = [
+        Edit::write(".capstan.yaml", SETTINGS),
+        Edit::write("README.md", README.replace("@capstan@", capstan)),
+    ];
     vec![("The inventory", own.into_iter().chain(files).collect())]
 }
 
@@ -107,6 +128,7 @@ impl InventoryTour<'_> {
             draft: false,
         };
         let number = forge.open_pull(REPOSITORY, PLATFORM, new).map_err(failed)?;
+        expect(number == EDIT, || format!("the edit is #{number}, and the README names #{EDIT}"))?;
         self.watch
             .until("a check on the edit of the inventory", |watch| {
                 let pull = watch.forge.pull(REPOSITORY, number).map_err(failed)?;

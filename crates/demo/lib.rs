@@ -27,10 +27,11 @@ mod waves;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use capstan_forge::{Forge, ForgeError, Options, Permission, Selection};
 use capstan_planner_process::STACK;
-use capstan_serve::{Config, GithubApp, RETENTION, Running, Work, shutdown_asked};
+use capstan_serve::{Config, GithubApp, RETENTION, Work, shutdown_asked};
 use capstan_server::{Intake, Mode};
 use secrecy::SecretString;
 use tempfile::TempDir;
@@ -76,21 +77,35 @@ async fn run(demo: &Demo) -> Result<(), Failure> {
     let environment = |name: &str| std::env::var(name).ok();
     capstan_telemetry::start_logging(&environment, "warn").map_err(failed)?;
     let tours = demo.tours();
-    let forge = start_forge(demo.port, &tours)?;
+    let forge = start_forge(demo.port)?;
     let folder = tempfile::Builder::new().prefix("capstan-demo-").tempdir()?;
     let stop = CancellationToken::new();
     let running = capstan_serve::start(config(&forge, &folder)?, stop.clone()).await.map_err(failed)?;
     forge.deliver_to(&format!("http://{}/github/webhook", running.address));
 
-    let fleet_page = format!("http://{}/", running.internal_address);
+    let capstan = format!("http://{}", running.internal_address);
+    // Now that the address of Capstan's pages is known, which the repositories name.
+    fill(&forge, &tours, &capstan).map_err(failed)?;
     let serve = async {
-        introduce(&forge, &fleet_page)?;
+        introduce(&forge, &capstan)?;
+        let mut reconciler = None;
         for tour in &tours {
-            play(*tour, &forge, &running, &fleet_page).await?;
+            let watch = Watch { forge: &forge, records: running.records(), repository: repository(*tour) };
+            match tour {
+                Tour::Release => ReleaseTour { watch, capstan: &capstan }.play().await?,
+                Tour::Inventory => InventoryTour { watch }.play().await?,
+                Tour::Waves => {
+                    let tour = WavesTour { watch, running: &running, capstan: &capstan };
+                    reconciler = Some(tour.play().await?);
+                }
+            }
         }
         if !demo.once {
-            invite(&forge, &fleet_page, &tours, &folder.path().join("git-credentials"))?;
-            std::future::pending::<()>().await;
+            invite(&forge, &capstan, &tours, &folder.path().join("git-credentials"))?;
+            match reconciler {
+                Some(reconciler) => reconciler.follow(&forge).await?,
+                None => std::future::pending::<()>().await,
+            }
         }
         Ok(())
     };
@@ -103,23 +118,14 @@ async fn run(demo: &Demo) -> Result<(), Failure> {
     told.and(ended)
 }
 
-fn introduce(forge: &Forge, fleet_page: &str) -> Result<(), Failure> {
+fn introduce(forge: &Forge, capstan: &str) -> Result<(), Failure> {
     say(&format!(
         "Capstan demo\n\n\
          A stand-in for GitHub serves {}\n\
-         Capstan runs beside it, installed as a GitHub App. Its own pages are at {fleet_page}\n\
+         Capstan runs beside it, installed as a GitHub App. Its own pages are at {capstan}/\n\
          Nothing leaves this machine.",
         forge.url()
     ))
-}
-
-async fn play(tour: Tour, forge: &Forge, running: &Running, fleet_page: &str) -> Result<(), Failure> {
-    let watch = Watch { forge, records: running.records(), repository: repository(tour) };
-    match tour {
-        Tour::Release => ReleaseTour { watch, fleet_page }.play().await,
-        Tour::Inventory => InventoryTour { watch }.play().await,
-        Tour::Waves => WavesTour { watch, running, fleet_page }.play().await,
-    }
 }
 
 const fn repository(tour: Tour) -> &'static str {
@@ -131,7 +137,7 @@ const fn repository(tour: Tour) -> &'static str {
 }
 
 /// What can be done while the demo continues.
-fn invite(forge: &Forge, fleet_page: &str, tours: &[Tour], credentials: &Path) -> Result<(), Failure> {
+fn invite(forge: &Forge, capstan: &str, tours: &[Tour], credentials: &Path) -> Result<(), Failure> {
     let token = forge.token_for(PLATFORM).map_err(failed)?;
     let address = forge.url().trim_start_matches("http://");
     // In a file that only its owner reads: a token in an address would be in shell histories.
@@ -141,46 +147,61 @@ fn invite(forge: &Forge, fleet_page: &str, tours: &[Tour], credentials: &Path) -
     let first = tours.first().map_or(release::REPOSITORY, |tour| repository(*tour));
     say(&format!(
         "\nNow you: the demo continues until Ctrl-C\n   \
-         Each repository's page says what to look at and what to try:\n{}   \
-         The fleet as Capstan sees it:\n      {fleet_page}\n   \
+         Begin here, each page says what to look at and what to try:\n      http://{address}/\n{}   \
+         The fleet as Capstan sees it:\n      {capstan}/\n   \
          Push something of your own:\n      git clone -c credential.helper='store --file {}' http://{PLATFORM}@{address}/{first}.git\n",
         pages.concat(),
         credentials.display()
     ))
 }
 
-/// The forge with its people, the repositories of the tours and the App installed.
-fn start_forge(port: u16, tours: &[Tour]) -> Result<Forge, Failure> {
+fn start_forge(port: u16) -> Result<Forge, Failure> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string();
-    let forge = Forge::start(Options { listen, ..Options::default() }).map_err(|error| match error {
+    Forge::start(Options { listen, ..Options::default() }).map_err(|error| match error {
         ForgeError::Io(error) if port != 0 => failed(format!(
             "the pages cannot be served on port {port}: {error}; name another one with --port, or omit it for any free one"
         )),
         error => failed(error),
-    })?;
-    let people = || {
-        forge.create_organization("acme")?;
-        forge.create_user(PLATFORM)?;
-        forge.create_user(CUSTOMER)?;
-        for tour in tours {
-            let repository = repository(*tour);
-            forge.create_repository(repository)?;
-            forge.grant(repository, PLATFORM, Permission::Admin)?;
-            forge.grant(repository, CUSTOMER, Permission::Write)?;
-            let commits = match tour {
-                Tour::Release => release::begins_with(jiff::Zoned::now().date()),
-                Tour::Inventory => inventory::begins_with(),
-                Tour::Waves => waves::begins_with(),
-            };
-            for (message, edits) in commits {
-                forge.commit(repository, "main", PLATFORM, message, &edits)?;
-            }
-        }
-        forge.install("acme", Selection::All)
-    };
-    people().map_err(failed)?;
-    Ok(forge)
+    })
 }
+
+/// The people, the repositories of the tours, and the App installed in them. `capstan` is the address of Capstan's pages.
+fn fill(forge: &Forge, tours: &[Tour], capstan: &str) -> Result<(), ForgeError> {
+    forge.create_organization("acme")?;
+    forge.create_user(PLATFORM)?;
+    forge.create_user(CUSTOMER)?;
+    for tour in tours {
+        let repository = repository(*tour);
+        forge.create_repository(repository)?;
+        forge.grant(repository, PLATFORM, Permission::Admin)?;
+        forge.grant(repository, CUSTOMER, Permission::Write)?;
+        let commits = match tour {
+            Tour::Release => release::begins_with(jiff::Zoned::now().date(), capstan),
+            Tour::Inventory => inventory::begins_with(capstan),
+            Tour::Waves => waves::begins_with(jiff::Timestamp::now(), capstan),
+        };
+        for (message, edits) in commits {
+            forge.commit(repository, "main", PLATFORM, message, &edits)?;
+        }
+    }
+    let first = tours.iter().enumerate().map(|(place, tour)| {
+        let (name, shows) = (repository(*tour), tour.shows());
+        format!("{}. [{name}](/{name}): {shows}.\n", place + 1)
+    });
+    forge.welcome(&WELCOME.replace("@tours@", &first.collect::<String>()).replace("@capstan@", capstan));
+    forge.install("acme", Selection::All)?;
+    Ok(())
+}
+
+/// On the forge's first page.
+const WELCOME: &str = "\
+This is a stand-in for GitHub, with repositories in which Capstan works. You act as a person with all rights in them, and
+nothing leaves this machine. Each repository's page has steps to look at and to try:
+
+@tours@
+Then see what Capstan's own pages show of it: [the fleet](@capstan@/), [campaigns](@capstan@/campaigns),
+[the queue](@capstan@/queue) and [the audit trail](@capstan@/audit).
+";
 
 /// Nothing of the demo outlives it.
 const DEMO_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -199,7 +220,8 @@ fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
         public_url: None,
         database_url: SecretString::from(format!("sqlite://{}", database.display())),
         state_dir: folder.path().to_owned(),
-        work: Work::default(),
+        // The machines are played: nobody has to wait for a check longer than for them.
+        work: Work { rollout_pace: Duration::from_millis(500), ..Work::default() },
         provider_credentials: Vec::new(),
         warnings: Vec::new(),
         wave_webhooks: Vec::new(),

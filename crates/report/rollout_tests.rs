@@ -19,6 +19,7 @@ fn report(number: u32, cluster: &str, state: RolloutState) -> RolloutReport {
         owner: Words::new("MachineDeployment md-0"),
         state: Words::new(phase),
         age,
+        created_at: None,
     };
     RolloutReport {
         id: ReportId::parse(&format!("{number:026}")).unwrap(),

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capstan_bot::agents::rollouts::{self, RolloutReporter};
+use capstan_bot::agents::rollouts::RolloutReporter;
 use capstan_bot::agents::{AgentLimits, AgentParts, Agents, Notifier, Reconcilers, SealingKey};
 use capstan_bot::intake::keep_looking;
 use capstan_bot::retention::Housekeeping;
@@ -263,7 +263,7 @@ pub async fn start(config: Config, stop: CancellationToken) -> Result<Running, S
         (ports.host.clone(), ports.records.clone()),
         Arc::clone(&clock),
         name.clone(),
-        rollouts::PACE,
+        config.work.rollout_pace,
     )
     .at(config.public_url.clone());
     let telling = tokio::spawn({

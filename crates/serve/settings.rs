@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use capstan_bot::agents::rollouts::PACE;
 use capstan_bot::wave_webhooks::WebhookHost;
 use capstan_fleet::components::HostCredentials;
 use capstan_plan::settings::OperatorHost;
@@ -64,12 +65,14 @@ pub struct Work {
     pub planner: Duration,
     /// Memory that a planning process may take, in bytes.
     pub planner_memory: u64,
+    /// How often the check of a rollout is written at most.
+    pub rollout_pace: Duration,
 }
 
 impl Default for Work {
     fn default() -> Self {
         let (job, planner) = (Duration::from_secs(900), Duration::from_secs(60));
-        Self { workers: 4, job, planner, planner_memory: 1024 << 20 }
+        Self { workers: 4, job, planner, planner_memory: 1024 << 20, rollout_pace: PACE }
     }
 }
 

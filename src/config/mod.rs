@@ -258,6 +258,7 @@ fn work(sources: &Sources) -> Result<Work, String> {
         planner: seconds(sources, "planner-seconds", 1..=86_400)?.unwrap_or(default.planner),
         planner_memory: number(sources, "planner-memory-mib", 128..=1_048_576)?
             .map_or(default.planner_memory, |mebibytes| (mebibytes as u64) << 20),
+        rollout_pace: default.rollout_pace,
     })
 }
 

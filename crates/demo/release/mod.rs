@@ -17,11 +17,15 @@ use super::{CUSTOMER, PLATFORM};
 
 pub(super) const REPOSITORY: &str = "acme/clusters";
 
-/// The commits that the repository begins with: a message, and the files.
-pub(super) fn begins_with(today: jiff::civil::Date) -> Vec<(&'static str, Vec<Edit>)> {
+/// The numbers of the pull request with a conflict and of a person's, as the README names them.
+const CONFLICT: u64 = 4;
+const PERSONS: u64 = 5;
+
+/// The commits that the repository begins with: a message, and the files. `capstan` is the address of Capstan's pages.
+pub(super) fn begins_with(today: jiff::civil::Date, capstan: &str) -> Vec<(&'static str, Vec<Edit>)> {
     let hold_until = today.saturating_add(jiff::Span::new().days(30));
     vec![
-        ("Releases, and how upgrades are proposed", sample::releases_and_settings()),
+        ("Releases, and how upgrades are proposed", sample::releases_and_settings(capstan)),
         ("The clusters", sample::clusters(hold_until)),
     ]
 }
@@ -29,7 +33,8 @@ pub(super) fn begins_with(today: jiff::civil::Date) -> Vec<(&'static str, Vec<Ed
 /// Plays it once.
 pub(super) struct ReleaseTour<'a> {
     pub(super) watch: Watch<'a>,
-    pub(super) fleet_page: &'a str,
+    /// The address of Capstan's pages.
+    pub(super) capstan: &'a str,
 }
 
 impl ReleaseTour<'_> {
@@ -110,6 +115,9 @@ impl ReleaseTour<'_> {
 
     fn show_conflict(&self) -> Result<(), Failure> {
         let pull = self.watch.pull_of(CONFLICTING)?;
+        expect(pull.number == CONFLICT, || {
+            format!("the conflict is in #{}, and the README names #{CONFLICT}", pull.number)
+        })?;
         heading(4, &format!("A conflict in {CONFLICTING}, and what was kept"))?;
         let conflicts = section(&pull.body, "Conflicts");
         let row = conflicts
@@ -148,7 +156,7 @@ impl ReleaseTour<'_> {
         }
         let others: Vec<&str> = of_other_provider().collect();
         say(&format!("   {}\n      run on OpenStack: the release is not theirs", others.join(", ")))?;
-        say(&format!("   All of this is on Capstan's own page: {}", self.fleet_page))
+        say(&format!("   All of this is on Capstan's own page: {}/", self.capstan))
     }
 
     async fn judge_a_persons_change(&self) -> Result<(), Failure> {
@@ -177,6 +185,7 @@ impl ReleaseTour<'_> {
                 Ok(watch.check(&pull).is_ok_and(|check| check.conclusion.is_some()))
             })
             .await?;
+        expect(number == PERSONS, || format!("it is #{number}, and the README names #{PERSONS}"))?;
         let pull = forge.pull(REPOSITORY, number).map_err(failed)?;
         let check = self.watch.check(&pull)?;
         let verdict = check.conclusion.clone().unwrap_or_default();

@@ -1,12 +1,14 @@
 //! The tour `waves`: a campaign moves a release through a fleet. A person stops and resumes it on the dashboard issue, and
 //! the machines of a merged cluster roll.
 
+mod machines;
 mod played;
 
 use capstan_forge::{Edit, MergeMethod};
 use capstan_serve::Running;
+use jiff::{SignedDuration, Timestamp};
 
-use self::played::{MACHINES, PlayedReconciler};
+pub(super) use self::played::PlayedReconciler;
 use super::PLATFORM;
 use super::failure::{Failure, failed};
 use super::tell::{heading, indented_lines, say, title};
@@ -17,22 +19,47 @@ pub(super) const REPOSITORY: &str = "acme/fleet";
 
 const NEW: &str = "aws/v1.1.0";
 const CANARY: &str = "shop/canary-eu";
-const CLUSTERS: [&str; 4] = ["bank/core-eu", CANARY, "shop/web-eu", "shop/web-us"];
 /// The clusters of the second wave.
 const EUROPE: [&str; 2] = ["bank/core-eu", "shop/web-eu"];
 /// Of the management cluster.
 const UID: &str = "6f1c3a52-0d4e-4b7a-9c1e-2f3a4b5c6d7e";
 const ROLLOUT: &str = "capstan/rollout";
+
+/// The pull requests and the issue that the tour ends with, as its README names them.
 const README: &str = "\
 # Fleet
 
-Four clusters. `.capstan.yaml` has a campaign: the canary first, then Europe, then the rest.
+Four clusters. [.capstan.yaml](/acme/fleet/blob/main/.capstan.yaml) has a campaign: the canary first, then Europe, then the
+rest. A reconciler, which is played here, reports machines after every merge.
 
-Look at the issue *Capstan dashboard*: it shows how far the campaign is. Try it: tick a box there, or comment
-`/capstan campaign stop` and `/capstan campaign resume`. Merge the pull requests of the wave that is open.
+## Look at
+
+1. [The dashboard issue](/acme/fleet/issues/2): how far the campaign is, who stopped it and who resumed it.
+2. [Pull request 1](/acme/fleet/pull/1), the canary, is merged: its check `capstan/rollout` says what became of the machines.
+3. [The campaign in Capstan](@capstan@/campaigns/acme/fleet/fleet): its waves, and a time line with windows and a freeze.
+4. [The canary in Capstan](@capstan@/clusters/acme/fleet/shop/canary-eu): its machines with their ages, and its merges.
+5. [The fleet in Capstan](@capstan@/?repository=acme/fleet): what needs somebody comes first.
+
+## Try it
+
+1. Merge [pull request 3](/acme/fleet/pull/3) and [pull request 4](/acme/fleet/pull/4), the wave *europe*. Watch
+   [the campaign](@capstan@/campaigns/acme/fleet/fleet): the machines roll for some seconds.
+2. Now the wave *rest* begins, and [a pull request](/acme/fleet) for `shop/web-us` is there. Merge it: the campaign has ended.
+3. Comment `/capstan campaign stop` on [the dashboard issue](/acme/fleet/issues/2) before that, or tick its box: nothing new
+   opens until `/capstan campaign resume`.
+4. Comment `/capstan rollback` on [pull request 1](/acme/fleet/pull/1): Capstan offers the release before.
 ";
 
-fn settings() -> String {
+/// The canary's pull request, the dashboard issue, and the pull requests of the second wave.
+const NUMBERS: [u64; 4] = [1, 2, 3, 4];
+
+/// The second and the third wave have a window that is open now for some hours, so that the time line shows windows and
+/// nobody waits for one. A freeze comes in some days.
+fn settings(now: Timestamp) -> String {
+    let now = now.to_zoned(jiff::tz::TimeZone::UTC);
+    let opened = now.saturating_sub(SignedDuration::from_hours(1)).hour();
+    let day = |days: i64| now.date().saturating_add(jiff::Span::new().days(days));
+    let window = format!("windows: [{{cron: \"0 {opened} * * *\", duration: 10h}}]");
     format!(
         "\
 managementClusters:
@@ -43,17 +70,24 @@ upgrade:
 campaigns:
   - name: fleet
     stopOn: {{count: 1}}
+    freezes:
+      - {{from: {}, until: {}, reason: the audit}}
     waves:
       - {{name: canary, match: {{clusters: [\"*/canary*\"]}}}}
-      - {{name: europe, match: {{clusters: [\"*/*-eu\"]}}}}
-      - {{name: rest, match: {{clusters: [\"**\"]}}}}
-"
+      - {{name: europe, match: {{clusters: [\"*/*-eu\"]}}, {window}}}
+      - {{name: rest, match: {{clusters: [\"**\"]}}, {window}}}
+",
+        day(3),
+        day(5)
     )
 }
 
-/// The commits that the repository begins with: a message, and the files.
-pub(super) fn begins_with() -> Vec<(&'static str, Vec<Edit>)> {
-    let own = [Edit::write(".capstan.yaml", settings()), Edit::write("README.md", README)];
+/// The commits that the repository begins with: a message, and the files. `capstan` is the address of Capstan's pages.
+pub(super) fn begins_with(now: Timestamp, capstan: &str) -> Vec<(&'static str, Vec<Edit>)> {
+    let own = [
+        Edit::write(".capstan.yaml", settings(now)),
+        Edit::write("README.md", README.replace("@capstan@", capstan)),
+    ];
     let files = example![
         "platform":
         "aws/v1.0.0/base/cluster.yaml",
@@ -94,29 +128,30 @@ fn new_release() -> [Edit; 3] {
 pub(super) struct WavesTour<'a> {
     pub(super) watch: Watch<'a>,
     pub(super) running: &'a Running,
-    pub(super) fleet_page: &'a str,
+    /// The address of Capstan's pages.
+    pub(super) capstan: &'a str,
 }
 
 impl WavesTour<'_> {
-    pub(super) async fn play(&self) -> Result<(), Failure> {
+    /// Returns who follows what is merged afterwards.
+    pub(super) async fn play(&self) -> Result<PlayedReconciler, Failure> {
         title("waves", "a campaign, stopped and resumed, and machines that roll")?;
         say(&format!("   {}", self.watch.page()))?;
-        let reconciler = self.settle().await?;
+        let mut reconciler = self.settle().await?;
         self.begin().await?;
         self.stop().await?;
-        self.roll(&reconciler).await?;
-        self.resume().await
+        self.roll(&mut reconciler).await?;
+        self.resume().await?;
+        Ok(reconciler)
     }
 
     /// Before anything is offered, the reconciler says that all machines are as Git has them.
     async fn settle(&self) -> Result<PlayedReconciler, Failure> {
         self.watch.until("Capstan looks at the repository for the first time", |_| Ok(true)).await?;
-        let reconciler = PlayedReconciler::enrol(self.running, UID).await?;
-        let tip = self.watch.forge.resolve(REPOSITORY, "main").map_err(failed)?;
-        let tip = tip.ok_or_else(|| missing("there is no main branch"))?;
-        for cluster in CLUSTERS {
-            reconciler.report(cluster, &tip, "done", MACHINES).await?;
-        }
+        let mut reconciler = PlayedReconciler::enrol(self.running, UID).await?;
+        let created = Timestamp::now() - SignedDuration::from_hours(9 * 24);
+        let rolling = reconciler.look(self.watch.forge, created).await?;
+        expect(rolling.is_empty(), || format!("machines roll before anything is merged: {rolling:?}"))?;
         Ok(reconciler)
     }
 
@@ -167,7 +202,7 @@ impl WavesTour<'_> {
         say(&indented(&plain(&answer), 6))
     }
 
-    async fn roll(&self, reconciler: &PlayedReconciler) -> Result<(), Failure> {
+    async fn roll(&self, reconciler: &mut PlayedReconciler) -> Result<(), Failure> {
         let forge = self.watch.forge;
         let pull = self.watch.pull_of(CANARY)?;
         let number = pull.number;
@@ -177,13 +212,14 @@ impl WavesTour<'_> {
                 "{PLATFORM} merges #{number}; a reconciler, which is played here, replaces the machines"
             ),
         )?;
-        let merge = forge.merge_pull(REPOSITORY, number, PLATFORM, MergeMethod::Merge).map_err(failed)?;
+        forge.merge_pull(REPOSITORY, number, PLATFORM, MergeMethod::Merge).map_err(failed)?;
         self.watch
             .until("the check of the rollout", |watch| Ok(watch.check_named(ROLLOUT, &pull).is_ok()))
             .await?;
-        for (state, ready) in [("rolling", 2), ("done", MACHINES)] {
-            reconciler.report(CANARY, &merge, state, ready).await?;
-            let said = if state == "done" { "success" } else { "2 of 6" };
+        let rolling = reconciler.look(forge, Timestamp::now()).await?;
+        expect(rolling == [CANARY], || format!("the machines of {rolling:?} roll, expected the canary's"))?;
+        for (replaced, said) in [(2, "2 of 4"), (2, "success")] {
+            reconciler.replace(CANARY, replaced).await?;
             self.watch
                 .until("news of the rollout", |watch| {
                     let check = watch.check_named(ROLLOUT, &pull)?;
@@ -220,7 +256,16 @@ impl WavesTour<'_> {
         expect(open == EUROPE.len(), || {
             format!("{open} pull requests are open, expected the second wave's")
         })?;
+        let mut numbers: Vec<u64> =
+            self.watch.forge.pulls(REPOSITORY).map_err(failed)?.iter().map(|pull| pull.number).collect();
+        numbers.push(self.watch.dashboard()?.number);
+        numbers.sort_unstable();
+        expect(numbers == NUMBERS, || format!("the README names {NUMBERS:?}, and there are {numbers:?}"))?;
         self.show_campaign()?;
-        say(&format!("   The campaign has a page of its own: {}campaigns", self.fleet_page))
+        say(&format!(
+            "   The campaign has a page of its own: {}/campaigns/{REPOSITORY}/fleet\n   \
+             Merge #3 and #4: their machines roll for some seconds, then the last wave begins.",
+            self.capstan
+        ))
     }
 }

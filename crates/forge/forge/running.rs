@@ -78,6 +78,7 @@ impl Forge {
             faults: Faults::default(),
             log: Log { recording: options.recording, exchanges: Vec::new() },
             mergeability_reads: options.mergeability_reads,
+            welcome: String::new(),
         };
         let shared = Arc::new(Shared::new(state));
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -100,6 +101,11 @@ impl Forge {
     /// answers below `{url}/api/v3` and `{url}/api/graphql` as well.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Shows a text in Markdown on the first page, above the repositories.
+    pub fn welcome(&self, text: &str) {
+        text.clone_into(&mut self.shared.lock().welcome);
     }
 
     /// What the App's operator knows.

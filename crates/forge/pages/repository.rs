@@ -11,18 +11,21 @@ use crate::state::{Issue, Pull, Repository, State};
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r#"{% if names.is_empty() %}<p>There is no repository yet.</p>{% endif %}
+    source = r#"{% if let Some(welcome) = welcome %}<article class="box"><div class="in md">{{ welcome|safe }}</div></article>{% endif %}
+{% if names.is_empty() %}<p>There is no repository yet.</p>{% endif %}
 <div class="box"><ul class="rows">
 {% for (name, open) in names %}<li><a class="title" href="/{{ name }}">{{ name }}</a> <span class="quiet">{{ open }} open pull requests</span></li>
 {% endfor %}</ul></div>"#
 )]
 struct Home {
+    welcome: Option<String>,
     names: Vec<(String, usize)>,
 }
 
 pub(super) fn home(state: &State) -> Shown {
     let names = state.repositories.values().map(|here| (here.full_name(), open(here))).collect();
-    Ok(Page { title: "Repositories".to_owned(), body: rendered(&Home { names })? })
+    let welcome = (!state.welcome.is_empty()).then(|| markdown::render(&state.welcome));
+    Ok(Page { title: "Repositories".to_owned(), body: rendered(&Home { welcome, names })? })
 }
 
 fn open(here: &Repository) -> usize {

@@ -46,6 +46,8 @@ pub(crate) struct State {
     pub(crate) log: Log,
     /// How often a read says that mergeability is being computed before it is.
     pub(crate) mergeability_reads: u32,
+    /// What the first page says above the repositories, in Markdown.
+    pub(crate) welcome: String,
 }
 
 impl State {

@@ -119,6 +119,9 @@ pub struct Machine {
     pub state: Words,
     /// Whether it is yet to be replaced.
     pub age: MachineAge,
+    /// When its `Machine` was created; an older reconciler does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
 }
 
 /// Whether a machine is up to date.

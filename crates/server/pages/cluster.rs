@@ -8,13 +8,14 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use capstan_live::agent::{KubeconfigPlace, MachineAge, RolloutReport};
 use capstan_report::{ProposalState, TargetDetail};
+use jiff::Timestamp;
 
 use super::Site;
 use super::access::Visitor;
 use super::audit::Row as Entry;
 use super::detail::UpgradeDetail;
 use super::fleet::folder_url;
-use super::frame::{Titled, minute, not_there, page, unavailable};
+use super::frame::{Titled, ago, minute, not_there, page, unavailable};
 use super::prose::{Html, prose};
 use super::query::{Fields, Paged, Pager, extent, page_address, path};
 use super::queue;
@@ -71,7 +72,7 @@ const PER_PAGE: u32 = 50;
         <th role="rowheader" scope="row">{{ machine.name }}</th>
         <td role="cell" data-label="Owner"><span>{{ machine.owner }}</span></td>
         <td role="cell" data-label="State">{{ machine.state }}</td>
-        <td role="cell" data-label="Age"><span class="mood-{{ machine.mood }}">{{ machine.age }}</span></td>
+        <td role="cell" data-label="Age"><span class="mood-{{ machine.mood }}">{{ machine.age }}</span>{% if let Some(created) = machine.created %}, <time datetime="{{ created.0 }}">{{ created.1 }}</time>{% endif %}</td>
       </tr>
       {% endfor %}
     </tbody>
@@ -172,6 +173,8 @@ struct ShownMachine<'a> {
     state: &'a str,
     age: &'static str,
     mood: &'static str,
+    /// When it was created, and how long ago that is.
+    created: Option<(Timestamp, String)>,
 }
 
 /// The file in which owners find a key.
@@ -268,14 +271,14 @@ fn rollout<'a>(site: &Site, target: &'a ShownTarget, repository: &str) -> Option
         at: minute(report.observed_at),
         words: report.words.as_ref().map(|words| prose(&words.to_string(), Some(repository))),
         reasons: report.reasons.iter().map(|reason| prose(&reason.sentence(), Some(repository))).collect(),
-        machines: machines(report),
+        machines: machines(report, site.clock.now()),
         ages: ages_in_words(report),
         left_out: report.machines_left_out,
     })
 }
 
 /// The machines, those that are yet to be replaced first.
-fn machines(report: &RolloutReport) -> Vec<ShownMachine<'_>> {
+fn machines(report: &RolloutReport, now: Timestamp) -> Vec<ShownMachine<'_>> {
     let of_age = |age: MachineAge, word: &'static str, mood: &'static str| {
         report.machines.iter().filter(move |machine| machine.age == age).map(move |machine| ShownMachine {
             name: machine.name.as_str(),
@@ -283,6 +286,7 @@ fn machines(report: &RolloutReport) -> Vec<ShownMachine<'_>> {
             state: machine.state.as_str(),
             age: word,
             mood,
+            created: machine.created_at.map(|created| (created, ago(created, now))),
         })
     };
     of_age(MachineAge::Old, "old", "waits").chain(of_age(MachineAge::New, "new", "good")).collect()

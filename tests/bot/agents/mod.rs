@@ -81,6 +81,7 @@ pub(super) fn report(id: &str, at: &CommitId, state: RolloutState, ready: u32) -
         owner: Words::new("MachinePool peu01-mp-0"),
         state: Words::new(phase),
         age,
+        created_at: None,
     };
     RolloutReport {
         id: ReportId::parse(&"0".repeat(26)).unwrap(),

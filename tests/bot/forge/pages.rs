@@ -47,6 +47,12 @@ fn with_pull() -> Forge {
 fn a_pull_request_is_listed_and_shown_with_body_check_and_diff() {
     let forge = with_pull();
     assert!(look(&forge, "/").contains("href=\"/acme/gitops\""));
+    forge.welcome("1. Look at [the list](/acme/gitops) <script>");
+    let first = look(&forge, "/");
+    assert!(
+        first.contains("<li>Look at <a href=\"/acme/gitops\">the list</a> &lt;script&gt;</li>"),
+        "{first}"
+    );
     let list = look(&forge, "/acme/gitops");
     assert!(list.contains("href=\"/acme/gitops/pull/1\">More &#60;machines&#62;</a>"), "{list}");
     let page = look(&forge, PULL);

@@ -5,8 +5,9 @@ use capstan_model::finding::Severity;
 use capstan_model::target::Target;
 use capstan_model::tree::CommitId;
 use capstan_plan::proposal::ProposalId;
-use capstan_ports::{Records as _, RolloutRecords as _};
+use capstan_ports::{Clock as _, Records as _, RolloutRecords as _};
 use capstan_report::{DetailedFinding, ProposalState, TargetDetail};
+use jiff::SignedDuration;
 
 use super::reconcilers::enrol;
 use super::world::{Ask, GITOPS, SigningIn, World, target};
@@ -105,7 +106,9 @@ async fn what_rolls_is_above_the_table_and_its_machines_are_on_its_page() {
     let world = World::start(SigningIn::Not).await.with_a_fleet().await;
     let (database, agent) = (&world.bench.database, enrol(&world).await);
     let applied = CommitId::parse(&"c".repeat(40)).unwrap();
-    let rolls = report("gauss/peu01", &applied, RolloutState::Rolling, 1);
+    let mut rolls = report("gauss/peu01", &applied, RolloutState::Rolling, 1);
+    // The old one is of a reconciler that does not say it.
+    rolls.machines[0].created_at = Some(world.bench.clock.now() - SignedDuration::from_secs(200));
     let done = RolloutReport { wanted: 5, ..report("gauss/peu03", &applied, RolloutState::Done, 5) };
     database.take_reports(world.gitops, &agent, "prod", &[rolls, done]).await.unwrap();
     let finding = DetailedFinding {
@@ -126,6 +129,8 @@ async fn what_rolls_is_above_the_table_and_its_machines_are_on_its_page() {
     let page = world.local("/clusters/acme/gitops/gauss/peu01").await;
     page.has("<caption>Machines: 1 old, 1 new</caption>");
     page.has("data-label=\"Age\"><span class=\"mood-waits\">old</span></td>");
+    page.has("data-label=\"Age\"><span class=\"mood-good\">new</span>, <time datetime=\"");
+    page.has("\">3 minutes</time></td>");
     let place = |name: &str| page.body.find(&format!("scope=\"row\">{name}</th>")).unwrap();
     assert!(place("peu01-mp-0-old") < place("peu01-mp-0-new"));
     page.has("<span class=\"badge mood-bad\">error</span> <code>kubernetes-minor-skip</code> <code>v1.31.9</code> to <code>v1.33.1</code> skips &lt;b&gt;minors.");

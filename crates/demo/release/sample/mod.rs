@@ -122,11 +122,11 @@ fn release(id: &str, files: &[(&str, &str)], values: &[(&str, &str)]) -> Vec<Edi
     files.iter().map(one).collect()
 }
 
-/// The releases that are there from the beginning, and the settings.
-pub(super) fn releases_and_settings() -> Vec<Edit> {
+/// The releases that are there from the beginning, and the settings. `capstan` is the address of Capstan's pages.
+pub(super) fn releases_and_settings(capstan: &str) -> Vec<Edit> {
     let mut files = vec![
         Edit::write(".capstan.yaml", include_str!("capstan.yaml")),
-        Edit::write("README.md", include_str!("README.md")),
+        Edit::write("README.md", include_str!("README.md").replace("@capstan@", capstan)),
     ];
     files.extend(release(OLD, &AWS_BASE, &AWS_1_4));
     files.extend(release(OLD, &[("machine-deployment.yaml", AWS_FRAGMENT)], &AWS_1_4));
@@ -139,6 +139,7 @@ pub(super) fn new_release() -> Vec<Edit> {
     let mut files = release(NEW, &AWS_BASE, &AWS_1_5);
     files.extend(release(NEW, &[("machine-deployment.yaml", AWS_FRAGMENT)], &AWS_1_5));
     files.extend(release(NEW, &[("machine-health-check.yaml", AWS_HEALTH_CHECK)], &AWS_1_5));
+    files.push(Edit::write(format!("{NEW}/release.md"), include_str!("release.md")));
     files
 }
 

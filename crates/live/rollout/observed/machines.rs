@@ -97,6 +97,7 @@ impl ObservedOwner<'_> {
             owner: self.id.clone(),
             state: if terminating { "Deleting" } else { phase }.to_owned(),
             age: if overdue.is_some() { MachineAge::Old } else { self.age(machine, &conditions) },
+            created_at: created(machine),
             version: text(machine, "/spec/version").map(str::to_owned),
             words: updating(&conditions)
                 .or(held)

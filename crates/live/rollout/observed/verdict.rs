@@ -111,6 +111,8 @@ pub struct MachineState {
     pub state: String,
     /// Whether it is yet to be replaced.
     pub age: MachineAge,
+    /// When its `Machine` was created, where that is known.
+    pub created_at: Option<Timestamp>,
     /// The version of Kubernetes that it is made with.
     pub version: Option<String>,
     /// What keeps it from being ready, in its own words.

@@ -38,6 +38,7 @@ fn a_machine_that_never_boots_is_stuck_with_its_name_and_words() {
             owner: id("cluster.x-k8s.io/MachineDeployment org/md"),
             state: "Provisioning".to_owned(),
             age: MachineAge::New,
+            created_at: Some(at("10:01:00")),
             version: Some(VERSION.to_owned()),
             words: Some(NEVER_BOOTS.to_owned()),
         }]
