@@ -11,13 +11,14 @@
 //! |---|---|---|
 //! | [`effects`] | what is to be done, as whole intentions | nothing |
 //! | [`facts`] | what a run starts from, and which writes are left alone because they were refused | nothing |
-//! | [`commands`] | what people ask for: requests, whom each is about, what they decide | `effects`, `facts` |
-//! | [`planned`] | what is planned, and for whom | `commands`, `facts` |
-//! | [`proposals`] | what becomes of proposals: who carries which, what is done about each, approvals, merges | `commands`, `effects`, `facts`, `planned` |
-//! | [`campaigns`] | how far each cluster is with a release, and who waits | `commands`, `effects`, `facts`, `planned`, `proposals` |
+//! | [`requests`] | what people ask for, whom each request is about, and what they decided | `effects`, `facts` |
+//! | [`planned`] | what is planned, and for whom | `facts`, `requests` |
+//! | [`proposals`] | what becomes of proposals: who carries which, what is done about each, approvals | `effects`, `facts`, `planned`, `requests` |
+//! | [`campaigns`] | how far each cluster is with a release, and who waits | `effects`, `facts`, `planned`, `proposals`, `requests` |
 //! | [`checks`] | what awaits a check, what a report is made from, what it says | `effects`, `facts`, `proposals` |
-//! | [`answers`] | what is said to each command, and when | `commands`, `effects`, `facts`, `planned`, `proposals` |
-//! | [`dashboard`] | the dashboard issue: whose word a tick is, what it tells, what is noted in it | `answers`, `commands`, `facts`, `planned`, `proposals` |
+//! | [`commands`] | slash-commands, a file each: what it decides, and what is said to it | `facts`, `planned`, `proposals`, `requests` |
+//! | [`answers`] | how a request is answered, and when | `commands`, `effects`, `facts`, `proposals`, `requests` |
+//! | [`dashboard`] | the dashboard issue: whose word a tick is, what it tells, what is noted in it | `answers`, `facts`, `planned`, `proposals`, `requests` |
 //! | [`kubeconfigs`] | keys of clusters' owners that are to be in Git | `effects`, `facts` |
 //! | [`onboarding`] | first contact with a repository | `effects`, `facts` |
 
@@ -32,5 +33,6 @@ pub mod kubeconfigs;
 pub mod onboarding;
 pub mod planned;
 pub mod proposals;
+pub mod requests;
 #[cfg(test)]
 mod testing;

@@ -4,14 +4,14 @@
 //! *Guarantees.* What is merged is the head that was judged in this run: it is named to GitHub, which refuses any other.
 //! A merge that was made before a death is found as one that is merged, and nothing is done twice.
 
-use capstan_bot_core::commands::{Request, RequestId};
+use capstan_bot_core::commands::{
+    MergeWish, merge_answer, merge_call, merge_failed, merge_wishes, merges_nothing, note_unheard, step_for,
+};
 use capstan_bot_core::effects::CHECK;
 use capstan_bot_core::facts::Write;
 use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{
-    JudgedProposal, MergeWish, Outcome, held_in, merge_answer, merge_call, merge_failed, merge_wishes,
-    merges_nothing, note_unheard, step_for,
-};
+use capstan_bot_core::proposals::{JudgedProposal, Outcome, held_in};
+use capstan_bot_core::requests::{Request, RequestId};
 use capstan_plan::proposal::{MergeFacts, MergeStep, ProposalId, decide_merge, decide_undo};
 use capstan_plan::verbs::Verb;
 use capstan_report::undo_in_words;
