@@ -404,21 +404,11 @@ pub(crate) fn decided_of(decided: &Decided, target: &str) -> String {
     words.join(", ")
 }
 
-/// The answers to all commands of a request, without the way to the page that explains it; `!` before a refusal, `=`
-/// before what the pull request shows, `#` before what the dashboard notes.
+/// The answers to all commands of a request; `#` before what the dashboard notes.
 pub(crate) fn said_at_once(decided: &Decided, request: &Request) -> String {
     let one = |at: usize| {
-        let answer = decided.answer(request, at).cloned().unwrap_or_default();
-        let text = answer.text();
-        let text = text.split(" See `capstan help ").next().unwrap_or_default().trim();
-        let how = match () {
-            () if answer.is_empty() => return String::new(),
-            () if answer.is_refusal() => "!",
-            () if answer.is_shown() => "=",
-            () => "",
-        };
         let noted = if decided.is_in_dashboard(request, at) { "#" } else { "" };
-        format!("{noted}{how}{text}")
+        format!("{noted}{}", decided.answer(request, at).map(words).unwrap_or_default())
     };
     (0..request.commands.len()).map(one).collect::<Vec<_>>().join(" / ")
 }
@@ -437,25 +427,17 @@ pub(crate) fn heard(case: &Case, on: u64, text: &str, target: &str) -> (String, 
     })
 }
 
-/// The lines of an answer, without the way to the page that explains it; `!` before a refusal, `=` before what the pull request shows.
-pub(crate) fn words(answer: &Answer) -> String {
+/// An answer, without the way to the page that explains it; `!` before a refusal, `=` before what the pull request shows.
+fn words(answer: &Answer) -> String {
+    let text = answer.text();
+    let text = text.split(" See `capstan help ").next().unwrap_or_default().trim();
     let how = match () {
-        () if answer.is_empty() => return String::new(),
+        () if answer.is_empty() => "",
         () if answer.is_refusal() => "!",
         () if answer.is_shown() => "=",
         () => "",
     };
-    format!(
-        "{how}{}",
-        answer
-            .text()
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .split(" See `capstan help ")
-            .next()
-            .unwrap_or_default()
-    )
+    format!("{how}{text}")
 }
 
 /// What is said to the first command of a comment, or what that hangs on.

@@ -212,8 +212,6 @@ fn what_is_not_heard_decides_nothing() {
 
 #[test]
 fn what_an_answer_hangs_on_is_asked_for() {
-    let case = town();
-    let on = open(&case, 9);
     for (text, expected) in [
         ("/capstan help", "| command | what it does | who may |"),
         ("/capstan plan", "? Concerned"),
@@ -234,9 +232,8 @@ fn what_an_answer_hangs_on_is_asked_for() {
             "!`/capstan plan` takes nothing but `for` and a cluster's folder, as in `for gauss/peu01`, found `for nowhere`: write `/capstan plan [for CLUSTER]`.",
         ),
     ] {
-        let request = comment(1, "ada", Some(&on), text);
-        let found = said(&case, &request, &Outcome::default(), &Kept::Done, None);
-        assert_eq!(found, expected, "{text}");
+        let found = answered(&town(), 9, text, &Outcome::default());
+        assert!(found.starts_with(expected), "{text}: {found}");
     }
 }
 
@@ -312,8 +309,11 @@ fn what_the_dashboard_does_not_take_was_not_decided() {
     let case = town();
     let request = comment(1, "ada", None, "/capstan hold for kiel/peu01");
     let not = Kept::Not("GitHub refuses the dashboard issue: issues are off".to_owned());
-    for (kept, expected) in [(Kept::Done, "="), (Kept::Later, "="), (not, "!")] {
-        let answer = said(&case, &request, &Outcome::default(), &kept, None);
-        assert!(answer.starts_with(expected), "{answer}");
+    for (kept, is_refused) in [(Kept::Done, false), (Kept::Later, false), (not, true)] {
+        case.heard(std::slice::from_ref(&request), |planned| {
+            let told = Told { planned, outcome: &Outcome::default(), kept: &kept };
+            let Part::Says(answer) = part(told, &request, 0, None) else { panic!("it is said") };
+            assert_eq!(answer.is_refusal(), is_refused, "{}", answer.text());
+        });
     }
 }
