@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_facts::{
-    EarlierPullRequest, MergeAnswer, MergeQueueState, PullRequest, PullRequestState, RefusedWrite,
-    ReviewDecision,
+    EarlierPullRequest, MergeQueueState, PullRequest, PullRequestState, RefusedWrite, ReviewDecision,
 };
 use capstan_model::ids::ReleaseName;
 use capstan_model::rest::Rest;
@@ -13,12 +12,11 @@ use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::Push;
 use capstan_plan::proposal::{
-    Action, Approval, Approved, Authorship, Branch, BranchStep, By, CheckVerdict, Closer, Command, Decisions,
-    Draft, Drafted, Leaving, Means, MergeFacts, MergeStatus, MergeStep, MergeView, Mergeable, OfBase, OnHold,
-    PlanDigest, ProposalId, Pull, PullState, Queue, Reviewed, Skipped, Stage, Standing, Standstill, Voice,
-    Wanted, Way, WhyLeftOut,
+    Action, Approval, Approved, Authorship, Branch, BranchStep, Closer, Command, Decisions, Draft, Drafted,
+    Leaving, Means, Mergeable, OfBase, OnHold, PlanDigest, ProposalId, Pull, PullState, Reviewed, Skipped,
+    Stage, Standing, Voice, Wanted, WhyLeftOut,
 };
-use capstan_plan::settings::{Glob, GroupPattern, GroupSettings, MergeMethod, Mode};
+use capstan_plan::settings::{Glob, GroupPattern, GroupSettings, Mode};
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Block, BlockPart, ClosedBy, DashboardRecord, Gate, ProposalState};
 
@@ -28,9 +26,7 @@ use super::*;
 use crate::facts::Write;
 use crate::planned::Planned;
 use crate::requests::Request;
-use crate::testing::{
-    Case, V21, V22, block, carried, comment, commit, id, key, now, pull, source, tick, upgrade,
-};
+use crate::testing::{Case, V21, V22, block, carried, comment, commit, id, key, now, pull, source, upgrade};
 
 fn hold() -> OnHold {
     OnHold { by: "ada".to_owned(), reason: None, until: None }

@@ -9,9 +9,7 @@ use jiff::civil::date;
 
 use super::*;
 use crate::facts::Facts;
-use crate::testing::{
-    Case, TODAY, V22, block, comment, commit, decided_of, id, key, now, open, pull, tick, town,
-};
+use crate::testing::{Case, TODAY, V22, block, comment, commit, decided_of, id, now, open, pull, tick, town};
 
 #[test]
 fn what_was_decided_before_is_read_from_bodies_and_the_dashboard() {
