@@ -91,13 +91,13 @@
 //! | what is said of a reconciliation | `reconciler-core/conclude.rs` |
 //! | how long what failed is left alone | `model/doubling.rs`; a retry within a call, `backon` |
 //! | a rule and its reason | `plan/policy`, one file a rule |
-//! | a slash-command | `plan/verbs` has its grammar and who may use it, `bot-core/commands` decides, `report/answer.rs` answers |
+//! | a slash-command | its row in `plan/verbs` (word, grammar, who may use it, button), its file in `bot-core/commands` (what it decides and answers) |
 //! | a tick of the dashboard | `report/dashboard/boxes.rs` writes the box, `bot-core/dashboard/ticks.rs` makes a command of it |
 //! | a field of a kind of Capstan's own | `k8s/crd` defines it, `capstan crds` prints it for `deploy/`, `reconciler-core/resources` reads it |
 //! | another cloud | an adapter beside `openstack`, behind the traits of `ports/cloud.rs`, with a row in `wiring/reconciler.rs`; its objects and its words, a row in `live/cloud/table.rs` |
 //! | what a pull request or a check says | `report` |
 //! | when a proposal is opened, refreshed, left alone | `plan/proposal`, `plan/campaign`, `bot-core/proposals` (decide), `bot/sync` (act) |
-//! | what a command decides, and what is said to it | `bot-core/commands`, `bot-core/answers` |
+//! | whose commands count, what each is about, when and where it is answered | `plan/command`, `bot-core/requests`, `bot-core/answers` |
 //! | a setting | `plan/settings` (a repository's), [`config`] (the bot's), handed on in `serve/settings.rs` |
 //! | what becomes of the services inside a cluster | `plan/services` (decide), `fleet/generator/service_step.rs` (read); their settings, `plan/settings/services.rs` |
 //! | how services come into a cluster, and how they stand | `live/services`, `reconciler-core/services` (decide), `reconciler/reconcile/services` (act), `k8s/workload_clusters.rs` (open) |

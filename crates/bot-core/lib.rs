@@ -8,16 +8,17 @@
 //! A room may import the rooms of this package that its line names; `tests/cli/house` reads the table.
 //!
 //! | room | owns | may import |
-//! | room | owns | may import |
+//! |---|---|---|
 //! | [`effects`] | what to do, as whole intentions | nothing |
 //! | [`facts`] | the inputs of a run, and which writes are not repeated because they were refused | nothing |
-//! | [`commands`] | people's requests: which proposals each is about, and their decisions | `effects`, `facts` |
-//! | [`planned`] | the plans of a run with their inputs | `commands`, `facts` |
-//! | [`proposals`] | proposals: which pull request carries which, the decision about each, approvals, merges | `commands`, `effects`, `facts`, `planned` |
-//! | [`campaigns`] | progress of each cluster with a release, and which clusters wait | `commands`, `effects`, `facts`, `planned`, `proposals` |
+//! | [`requests`] | people's requests: which proposals each is about, and their decisions | `effects`, `facts` |
+//! | [`planned`] | the plans of a run with their inputs | `facts`, `requests` |
+//! | [`proposals`] | proposals: which pull request carries which, the decision about each, approvals | `effects`, `facts`, `planned`, `requests` |
+//! | [`campaigns`] | progress of each cluster with a release, and which clusters wait | `effects`, `facts`, `planned`, `proposals`, `requests` |
 //! | [`checks`] | what needs a check, the inputs of a report, and its content | `effects`, `facts`, `proposals` |
-//! | [`answers`] | the answer to each command, and when it is written | `commands`, `effects`, `facts`, `planned`, `proposals` |
-//! | [`dashboard`] | the dashboard issue: who ticked, its text, its record | `answers`, `commands`, `facts`, `planned`, `proposals` |
+//! | [`commands`] | slash-commands, a file each: its decision and its answer | `facts`, `planned`, `proposals`, `requests` |
+//! | [`answers`] | the answer to each request, and when it is written | `commands`, `effects`, `facts`, `proposals`, `requests` |
+//! | [`dashboard`] | the dashboard issue: who ticked, its text, its record | `answers`, `facts`, `planned`, `proposals`, `requests` |
 //! | [`kubeconfigs`] | kubeconfigs of clusters' owners in Git | `effects`, `facts` |
 //! | [`onboarding`] | the onboarding pull request of a repository | `effects`, `facts` |
 
@@ -32,5 +33,6 @@ pub mod kubeconfigs;
 pub mod onboarding;
 pub mod planned;
 pub mod proposals;
+pub mod requests;
 #[cfg(test)]
 mod testing;

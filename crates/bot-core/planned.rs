@@ -9,8 +9,8 @@ use capstan_plan::settings::RepositorySettings;
 use capstan_plan::upgrade::{Retarget, Upgrade};
 use capstan_report::{Missing, missing_in_words};
 
-use crate::commands::{AskedClusters, Decided, Ground};
 use crate::facts::{Facts, Plans, Reporters, Scopes};
+use crate::requests::{AskedClusters, Decided, Ground};
 
 /// The plans, with their inputs.
 #[derive(Clone, Copy)]

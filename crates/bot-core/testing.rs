@@ -18,18 +18,20 @@ use capstan_model::target::Target;
 use capstan_model::tree::{CommitId, MadeTree, RepoPath, TreeId};
 use capstan_plan::command::{Address, CommentId, Hearing, Right, parse};
 use capstan_plan::proposal::{
-    Decisions, Drafted, PlanDigest, ProposalId, ReleasesOrigin, RollBack, Scope, Sidebar, SourceState,
-    TitleDigest,
+    Command as Wish, Decisions, Drafted, OnHold, PlanDigest, ProposalId, ReleasesOrigin, RollBack, Scope,
+    Sidebar, SourceState, TitleDigest,
 };
 use capstan_plan::settings::{CommandPrefix, RepositorySettings, read_campaigns};
 use capstan_plan::upgrade::{Retarget, Upgrade};
-use capstan_report::{Block, BlockKey, BlockPart, BlockPlace, DashboardRecord};
+use capstan_report::{Answer, Block, BlockKey, BlockPart, BlockPlace, DashboardRecord};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
 
-use crate::commands::{AskedClusters, Decided, Ground, Origin, Request, RollBacks};
+use crate::commands::{Part, RollBacks, Told, part};
 use crate::facts::{BranchNames, Facts, Gathered, Plans, Reporters, Scopes};
 use crate::planned::Planned;
+use crate::proposals::Outcome;
+use crate::requests::{AskedClusters, Decided, Ground, Kept, Origin, Request};
 
 pub(crate) const TODAY: Date = date(2026, 3, 2);
 pub(crate) const V21: &str = "aws/v21.0.0";
@@ -369,4 +371,84 @@ pub(crate) fn report(cluster: &str, state: &str, applied: char, wanted: u32) -> 
         "wanted": wanted,
     }))
     .unwrap()
+}
+
+/// Two clusters that are offered v22, of which the first has its own pull request, #3, and a person's, #9.
+pub(crate) fn town() -> Case {
+    Case::new().offered("gauss/peu01").offered("kiel/peu01").proposed(3, "gauss/peu01", 'a').persons(9, 'f')
+}
+
+pub(crate) fn open(case: &Case, number: u64) -> PullRequest {
+    case.open.iter().find(|pull| pull.number == number).cloned().unwrap()
+}
+
+/// What was decided of a proposal, in words; empty where nothing was.
+pub(crate) fn decided_of(decided: &Decided, target: &str) -> String {
+    let proposal = id(target);
+    let Decisions { hold, skipped, release, rollback, overrides, settled, approvals } = decided.of(&proposal);
+    let mut words = Vec::new();
+    match decided.wish(&proposal) {
+        Wish::None => {}
+        wish => words.push(format!("wished {wish:?}")),
+    }
+    let until = |hold: &OnHold| hold.until.map_or_else(String::new, |until| format!(" until {until}"));
+    words.extend(hold.map(|hold| format!("held by {}{}", hold.by, until(&hold))));
+    words.extend(skipped.map(|one| format!("skipped {} by {}", one.source, one.by)));
+    words.extend(release.map(|release| format!("asked for {release}")));
+    words.extend(rollback.map(|back| format!("left {} by {}", back.leaves, back.by)));
+    words.extend(overrides.iter().map(|one| format!("overrode {} of {}", one.rule, one.source)));
+    words.extend(settled.iter().map(|one| format!("settled {}", one.path)));
+    words.extend(approvals.iter().map(|one| format!("approved by {}", one.by)));
+    if decided.is_new(&proposal) {
+        words.push("new".to_owned());
+    }
+    words.join(", ")
+}
+
+/// The answers to all commands of a request; `#` before what the dashboard notes.
+pub(crate) fn said_at_once(decided: &Decided, request: &Request) -> String {
+    let one = |at: usize| {
+        let noted = if decided.is_in_dashboard(request, at) { "#" } else { "" };
+        format!("{noted}{}", decided.answer(request, at).map(words).unwrap_or_default())
+    };
+    (0..request.commands.len()).map(one).collect::<Vec<_>>().join(" / ")
+}
+
+/// Ada's comment on a pull request, or on an issue where there is none of that number.
+fn comment_on(case: &Case, on: u64, text: &str) -> Request {
+    let on = case.open.iter().find(|pull| pull.number == on).cloned();
+    comment(1, "ada", on.as_ref(), text)
+}
+
+/// What a comment decides of a target, and what is said to it at once.
+pub(crate) fn heard(case: &Case, on: u64, text: &str, target: &str) -> (String, String) {
+    let request = comment_on(case, on, text);
+    case.heard(std::slice::from_ref(&request), |planned| {
+        (decided_of(planned.decided, target), said_at_once(planned.decided, &request))
+    })
+}
+
+/// An answer, without the way to the page that explains it; `!` before a refusal, `=` before what the pull request shows.
+fn words(answer: &Answer) -> String {
+    let text = answer.text();
+    let text = text.split(" See `capstan help ").next().unwrap_or_default().trim();
+    let how = match () {
+        () if answer.is_empty() => "",
+        () if answer.is_refusal() => "!",
+        () if answer.is_shown() => "=",
+        () => "",
+    };
+    format!("{how}{text}")
+}
+
+/// What is said to the first command of a comment, or what that hangs on.
+pub(crate) fn answered(case: &Case, on: u64, text: &str, outcome: &Outcome) -> String {
+    let request = comment_on(case, on, text);
+    case.heard(std::slice::from_ref(&request), |planned| {
+        let told = Told { planned, outcome, kept: &Kept::Done };
+        match part(told, &request, 0, None) {
+            Part::Says(answer) => words(&answer),
+            Part::Asks(asks) => format!("? {asks:?}"),
+        }
+    })
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use capstan_bot_core::commands::right_of;
+use capstan_bot_core::requests::right_of;
 use capstan_plan::command::{Asker, CodeOwners, Judged, Place, judge};
 use capstan_plan::settings::{CommandPermission, CommandSettings};
 use capstan_plan::verbs::{Command, OrderWhat, Verb};

@@ -1,15 +1,11 @@
-//! What is said to each command, whether it needs a comment, and when it is said.
+//! How a request is answered: whether that needs a comment, when it is said, and what the audit trail says.
 
-mod kept;
-mod parts;
 mod said;
 mod shown;
 #[cfg(test)]
 mod tests;
 mod turn;
 
-pub use self::kept::Kept;
-pub use self::parts::{Asks, Concerned, Part, Told, part, retry_answer};
 pub use self::said::{in_one_line, said};
 pub use self::shown::untold;
 pub use self::turn::{AnswerTurn, AuditedCommand, audited, turn_of};

@@ -3,8 +3,8 @@
 use capstan_facts::Reaction;
 use capstan_report::{Answer, answer_comment};
 
-use crate::commands::{Origin, Request};
 use crate::effects::{AnswerNeed, AnswerOf, Effect};
+use crate::requests::{Origin, Request};
 
 /// So many characters of an answer stand in a check.
 const LONGEST_ON_CHECK: usize = 800;

@@ -5,8 +5,8 @@ use capstan_facts::{PullRequest, PullRequestState};
 use capstan_plan::verbs::{Command, Verb};
 use capstan_report::{Answer, ProposalState};
 
-use super::parts::Told;
-use crate::commands::Request;
+use crate::commands::Told;
+use crate::requests::Request;
 
 /// Of what is said to each command of a request, what stands nowhere else.
 pub fn untold(told: Told<'_>, request: &Request, parts: &[Answer]) -> Vec<Answer> {

@@ -6,11 +6,10 @@ use capstan_plan::proposal::ProposalId;
 use capstan_plan::verbs::{Command, Verb};
 use capstan_report::Answer;
 
-use super::kept::Kept;
-use super::parts::Told;
 use super::said::in_one_line;
-use crate::commands::{Origin, Request, RequestId};
+use crate::commands::Told;
 use crate::facts::{Facts, Scopes};
+use crate::requests::{Kept, Origin, Request, RequestId};
 
 /// Characters of an answer in the audit trail.
 const MOST_SAID: usize = 400;

@@ -12,8 +12,8 @@ use capstan_plan::proposal::ProposalId;
 use capstan_plan::verbs::OrderWhat;
 use jiff::Timestamp;
 
-use crate::commands::GivenOrder;
 use crate::planned::Planned;
+use crate::requests::GivenOrder;
 
 /// A release that moves through a campaign.
 #[derive(Debug, Clone)]

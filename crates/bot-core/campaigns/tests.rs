@@ -19,10 +19,10 @@ use jiff::civil::date;
 
 use super::moving::{campaign_for, is_newer, is_of_release};
 use super::*;
-use crate::commands::GivenOrder;
 use crate::effects::{Effect, FirstStatus};
 use crate::planned::Planned;
 use crate::proposals::{Campaigns, DecidedPull};
+use crate::requests::GivenOrder;
 use crate::testing::{Case, V21, V22, campaigns, comment, id, now, report, upgrade};
 
 const V23: &str = "aws/v23.0.0";

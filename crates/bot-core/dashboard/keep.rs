@@ -10,9 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::board::Board;
 use crate::answers::in_one_line;
-use crate::commands::Request;
 use crate::planned::Planned;
 use crate::proposals::{Outcome, ProposalOutcome};
+use crate::requests::Request;
 
 /// So long the answer to a tick stands there.
 const TOLD_FOR: SignedDuration = SignedDuration::from_hours(24);

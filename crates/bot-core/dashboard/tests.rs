@@ -149,7 +149,7 @@ fn the_body_waits_for_ticks_that_cannot_be_answered_yet() {
     let mut waiting = board(DashboardRecord::default());
     waiting.ticks = 1;
     let one = tick(0, "ada", &id("gauss/peu01"), None, "/capstan replan");
-    let writes = crate::commands::Request { rewritten: vec![id("gauss/peu01")], ..one.clone() };
+    let writes = crate::requests::Request { rewritten: vec![id("gauss/peu01")], ..one.clone() };
     let mut overtaken = Outcome::default();
     overtaken.overtaken.insert(id("gauss/peu01"));
     for (ticks, outcome, expected) in [

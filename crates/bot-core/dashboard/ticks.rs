@@ -9,8 +9,8 @@ use capstan_report::markdown::code;
 use capstan_report::{Choice, DashboardReading, EarlierText};
 use jiff::Timestamp;
 
-use crate::commands::{Origin, Request};
 use crate::facts::Facts;
+use crate::requests::{Origin, Request};
 
 /// Boxes that are heard in one run; a body with more ticks asks for all of them, and is made by no person.
 const MOST: usize = 100;

@@ -14,11 +14,11 @@ use capstan_plan::settings::{Glob, Mode, RepositorySettings};
 use capstan_report::{approvals_gate, approvals_in_words, room_for};
 
 use super::outcome::{BranchOwner, Outcome, Remarks};
-use crate::commands::{MOST_BYTES, Request};
 use crate::planned::Planned;
+use crate::requests::{MOST_BYTES, Request};
 
 /// Whether changes of these clusters are merged without an approval.
-pub(super) fn is_automatic(settings: &RepositorySettings, members: &[ProposalId]) -> bool {
+pub fn is_automatic(settings: &RepositorySettings, members: &[ProposalId]) -> bool {
     let automatic = &settings.upgrade.merge.automatic;
     let is_one = |target: &Target| Glob::grants(automatic, target.path());
     !members.is_empty() && members.iter().all(|member| is_one(&member.target))

@@ -7,14 +7,13 @@ mod deciding;
 mod earlier;
 mod holding;
 mod intent;
-mod merging;
 mod noting;
 mod outcome;
 mod states;
 #[cfg(test)]
 mod tests;
 
-pub use self::approvals::{held_in, judged_pulls, pushed_by, still_decided, to_note, voice_in};
+pub use self::approvals::{held_in, is_automatic, judged_pulls, pushed_by, still_decided, to_note, voice_in};
 pub use self::carriers::{Arranged, Arranging, Carriers, Form, Parting, arrange, part};
 pub use self::deciding::{
     Answers, Carrier, DecidedPull, Need, Step, awaited_cluster, keeps_its_form, mergeable, reviewed,
@@ -22,9 +21,6 @@ pub use self::deciding::{
 pub use self::earlier::{Earlier, as_earlier, asked_earlier, became, may_join, unbound};
 pub use self::holding::{held_by_refusals, wanted_of, without_those_that_wait};
 pub use self::intent::{Intent, Part, intent};
-pub use self::merging::{
-    MergeWish, merge_answer, merge_call, merge_failed, merge_wishes, merges_nothing, note_unheard, step_for,
-};
 pub use self::noting::{closed_block, kept_decisions};
 pub use self::outcome::{
     BranchOwner, Campaigns, Exemption, JudgedProposal, NextRun, Outcome, ProposalOutcome, Remarks, Wrote,

@@ -13,8 +13,8 @@ use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Answer, CampaignStanding, Gate, ProposalState};
 use jiff::Timestamp;
 
-use crate::commands::RequestId;
 use crate::facts::Facts;
+use crate::requests::RequestId;
 
 /// The results for a repository's proposals.
 #[derive(Debug, Clone, Default)]

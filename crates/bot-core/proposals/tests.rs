@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use capstan_facts::{
-    EarlierPullRequest, MergeAnswer, MergeQueueState, PullRequest, PullRequestState, RefusedWrite,
-    ReviewDecision,
+    EarlierPullRequest, MergeQueueState, PullRequest, PullRequestState, RefusedWrite, ReviewDecision,
 };
 use capstan_model::ids::ReleaseName;
 use capstan_model::rest::Rest;
@@ -13,24 +12,21 @@ use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::Push;
 use capstan_plan::proposal::{
-    Action, Approval, Approved, Authorship, Branch, BranchStep, By, CheckVerdict, Closer, Command, Decisions,
-    Draft, Drafted, Leaving, Means, MergeFacts, MergeStatus, MergeStep, MergeView, Mergeable, OfBase, OnHold,
-    PlanDigest, ProposalId, Pull, PullState, Queue, Reviewed, Skipped, Stage, Standing, Standstill, Voice,
-    Wanted, Way, WhyLeftOut,
+    Action, Approval, Approved, Authorship, Branch, BranchStep, Closer, Command, Decisions, Draft, Drafted,
+    Leaving, Means, Mergeable, OfBase, OnHold, PlanDigest, ProposalId, Pull, PullState, Reviewed, Skipped,
+    Stage, Standing, Voice, Wanted, WhyLeftOut,
 };
-use capstan_plan::settings::{Glob, GroupPattern, GroupSettings, MergeMethod, Mode};
+use capstan_plan::settings::{Glob, GroupPattern, GroupSettings, Mode};
 use capstan_plan::upgrade::Upgrade;
 use capstan_report::{Block, BlockPart, ClosedBy, DashboardRecord, Gate, ProposalState};
 
 use super::approvals::is_automatic;
 use super::deciding::strongest;
 use super::*;
-use crate::commands::Request;
 use crate::facts::Write;
 use crate::planned::Planned;
-use crate::testing::{
-    Case, V21, V22, block, carried, comment, commit, id, key, now, pull, source, tick, upgrade,
-};
+use crate::requests::Request;
+use crate::testing::{Case, V21, V22, block, carried, comment, commit, id, key, now, pull, source, upgrade};
 
 fn hold() -> OnHold {
     OnHold { by: "ada".to_owned(), reason: None, until: None }
@@ -882,126 +878,6 @@ fn judged(pull: PullRequest, whose: BranchOwner) -> JudgedProposal {
 }
 
 #[test]
-fn who_wants_a_merge() {
-    let case = || Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a');
-    let automatic =
-        || case().settings(|settings| settings.upgrade.merge.automatic = vec![Glob::parse("**").unwrap()]);
-    let on = case().open[0].clone();
-    let asks = |text: &str| vec![comment(1, "ada", Some(&on), text)];
-    let about = |wishes: Option<Vec<MergeWish<'_>>>| {
-        wishes.map(|all| {
-            all.iter()
-                .map(|wish| wish.id().map_or("settings".to_owned(), |id| id.to_string()))
-                .collect::<Vec<_>>()
-                .join(" ")
-        })
-    };
-    for (case, requests, whose, expected) in [
-        (case(), vec![], BranchOwner::Capstan, None),
-        (case(), asks("/capstan merge"), BranchOwner::Capstan, Some("comment 1")),
-        (case(), asks("/capstan approve"), BranchOwner::Capstan, Some("")),
-        (automatic(), vec![], BranchOwner::Capstan, Some("settings")),
-        (automatic(), asks("/capstan merge"), BranchOwner::Capstan, Some("comment 1")),
-        (automatic(), vec![], BranchOwner::Unknown, None),
-        (case(), vec![comment(1, "ada", None, "/capstan pause")], BranchOwner::Capstan, Some("")),
-    ] {
-        case.heard(&requests, |planned| {
-            let judged = judged(case.open[0].clone(), whose);
-            let wishes = merge_wishes(planned, &requests, (&id("gauss/peu01"), &judged), &Outcome::default());
-            assert_eq!(about(wishes).as_deref(), expected);
-            assert!(merges_nothing(planned).is_none());
-        });
-    }
-    let observed = case().settings(|settings| settings.mode = Mode::Observe);
-    let words = observed.look(|planned| merges_nothing(planned).map(|answer| answer.text()));
-    assert!(words.unwrap().starts_with("The settings say `mode: observe`: nothing is merged."));
-}
-
-fn view(head: char) -> MergeView {
-    MergeView {
-        head: commit(head),
-        draft: Draft::Ready,
-        status: MergeStatus::Ready,
-        reviews_missing: false,
-        queue: Queue::None,
-        auto_merge: None,
-        auto_merge_allowed: false,
-        methods: vec![MergeMethod::Squash],
-        required: Vec::new(),
-    }
-}
-
-#[test]
-fn what_is_merged_is_the_commit_that_was_named() {
-    let on = pull(3, "capstan/upgrade/gauss/peu01", 'a');
-    let (view, way, approved) = (view('a'), Way::Straight, approved(0));
-    let facts = MergeFacts {
-        meant: &on.head,
-        check: &CheckVerdict::Passes,
-        check_name: "capstan",
-        approved: &approved,
-        hold: None,
-        pause: None,
-        method: None,
-        way: &way,
-        view: &view,
-    };
-    for (text, merges) in [
-        ("/capstan merge".to_owned(), true),
-        (format!("/capstan merge {}", "a".repeat(40)), true),
-        (format!("/capstan merge {}", "b".repeat(40)), false),
-    ] {
-        let request = comment(1, "ada", Some(&on), &text);
-        let step = step_for(&request, &facts, &view.head);
-        assert_eq!(matches!(step, MergeStep::Now(MergeMethod::Squash)), merges, "{text}: {step:?}");
-        assert_eq!(merge_call(&step).is_some(), merges);
-    }
-    for (step, called) in [
-        (MergeStep::Enqueue, true),
-        (MergeStep::WhenReady { method: None, pending: Vec::new() }, true),
-        (MergeStep::LookAgain, false),
-        (MergeStep::Refuse(Vec::new()), false),
-        (MergeStep::Stands(Standstill::Queued(By::Capstan)), false),
-    ] {
-        assert_eq!(merge_call(&step).is_some(), called, "{step:?}");
-    }
-}
-
-#[test]
-fn what_is_said_to_who_asked_for_a_merge() {
-    let head = commit('a');
-    let proposal = id("gauss/peu01");
-    let said = |step: MergeStep, answer: MergeAnswer| {
-        merge_answer(&proposal, (&step, &answer), (&head, "main", "/capstan"))
-    };
-    let refused =
-        said(MergeStep::Now(MergeMethod::Squash), MergeAnswer::Refused("the base moved".to_owned()));
-    assert!(refused.is_refusal() && refused.text().contains("the base moved"));
-    assert!(said(MergeStep::Refuse(Vec::new()), MergeAnswer::Done).is_refusal());
-    assert!(!said(MergeStep::Now(MergeMethod::Squash), MergeAnswer::Done).is_refusal());
-    assert!(merge_failed(&proposal, "GitHub does not answer").text().contains("GitHub does not answer"));
-}
-
-#[test]
-fn a_merge_that_an_earlier_run_made_is_told_and_an_open_one_is_answered_later() {
-    let case = Case::new().offered("gauss/peu01").proposed(3, "gauss/peu01", 'a').persons(9, 'f');
-    let on = |number: u64| case.open.iter().find(|pull| pull.number == number).cloned().unwrap();
-    let merged = PullRequest { state: PullRequestState::Merged, ..on(3) };
-    for (request, said, postponed) in [
-        (comment(1, "ada", Some(&merged), "/capstan merge"), Some("#3 is merged.\n"), false),
-        (comment(1, "ada", Some(&on(3)), "/capstan merge"), None, true),
-        (comment(1, "ada", Some(&on(9)), "/capstan merge"), None, false),
-        (comment(1, "ada", Some(&on(3)), "/capstan hold"), None, false),
-    ] {
-        let mut outcome = Outcome::default();
-        case.look(|planned| note_unheard(planned, std::slice::from_ref(&request), &mut outcome));
-        let words = outcome.merges.get(&request.id()).map(|answer| answer.text());
-        assert_eq!(words.as_deref(), said);
-        assert_eq!(outcome.postponed.contains(&request.id()), postponed);
-    }
-}
-
-#[test]
 fn what_is_wanted_is_what_is_planned_and_what_is_open_though_it_is_gone() {
     let blocked = Upgrade { blocked: vec!["No.".to_owned()], ..upgrade("kiel/peu02", V21, V22) };
     let case = Case::new()
@@ -1388,17 +1264,5 @@ fn machines_are_waited_for_where_the_inventory_does_not_say_that_the_cluster_com
         ] {
             assert_eq!(awaited_cluster(planned, &id(target)).is_some(), expected, "{target}");
         }
-    });
-}
-
-#[test]
-fn a_tick_counts_as_a_request_of_the_pull_request_that_carries_its_cluster() {
-    let case = group().shared(5, "group://gauss", 'b', GROUP.1);
-    let request = tick(0, "ada", &id("gauss/peu02"), Some(&case.open[0]), "/capstan merge");
-    case.heard(std::slice::from_ref(&request), |planned| {
-        let judged = judged(case.open[0].clone(), BranchOwner::Capstan);
-        let all = std::slice::from_ref(&request);
-        let wishes = merge_wishes(planned, all, (&id("group://gauss"), &judged), &Outcome::default());
-        assert_eq!(wishes.unwrap().len(), 1);
     });
 }

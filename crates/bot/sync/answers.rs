@@ -3,13 +3,12 @@
 //! What the pull request shows by itself gets no comment: the reaction says that it was done (👍 done, 😕 not;
 //! 👀 only means that it was seen).
 
-use capstan_bot_core::answers::{
-    AnswerTurn, Asks, Kept, Part, Told, part, retry_answer, said, turn_of, untold,
-};
-use capstan_bot_core::commands::Request;
+use capstan_bot_core::answers::{AnswerTurn, said, turn_of, untold};
+use capstan_bot_core::commands::{Asks, Part, Told, part, retry_answer};
 use capstan_bot_core::effects::Effect;
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::Outcome;
+use capstan_bot_core::requests::{Kept, Request};
 use capstan_report::Answer;
 
 use super::{Ending, Run, SyncError};
@@ -89,7 +88,7 @@ impl Run<'_> {
                 }
                 Part::Asks(Asks::Retry) => self.retry(request).await?,
                 Part::Asks(Asks::Preflight) => self.preflight_text(request, planned).await?,
-                Part::Asks(Asks::Cluster) => self.cluster_text(request, at, planned).await?,
+                Part::Asks(Asks::Cluster(asked)) => self.cluster_text((request, at), asked, planned).await?,
                 Part::Asks(Asks::Render) => self.render_text(request, planned).await?,
             });
         }

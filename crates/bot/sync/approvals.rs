@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use capstan_bot_core::commands::Request;
 use capstan_bot_core::facts::{Write, draft_of};
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::{
     BranchOwner, JudgedProposal, Outcome, judged_pulls, pushed_by, still_decided, to_note, voice_in,
 };
+use capstan_bot_core::requests::Request;
 use capstan_model::target::Target;
 use capstan_plan::proposal::{
     ApprovalFacts, Approved, Authorship, Decisions, ProposalId, Review, Voice, judge_approvals, judge_head,

@@ -12,14 +12,14 @@
 
 use std::collections::BTreeMap;
 
-use capstan_bot_core::commands::{AskedClusters, ClusterChange, Request, RequestId, Wanted, page_of};
+use capstan_bot_core::commands::ClusterPullAsked;
 use capstan_bot_core::effects::{BranchThere, awaits_pull};
 use capstan_bot_core::facts::Write;
 use capstan_bot_core::planned::Planned;
+use capstan_bot_core::requests::{AskedClusters, ClusterChange, Request, RequestId, Wanted};
 use capstan_plan::command::CommentId;
 use capstan_plan::proposal::{Authorship, PlanDigest, ReleasesOrigin, judge_head};
 use capstan_plan::settings::{Mode, RepositorySettings};
-use capstan_plan::verbs::Command;
 use capstan_report::{
     Answer, AskedFor, ClusterPull, IsNew, Refusal, cluster_pull_answer, is_asked_for_by, not_done,
     text_digest,
@@ -90,17 +90,13 @@ impl Run<'_> {
     /// The answer to a command about a cluster, once its pull request exists.
     pub(super) async fn cluster_text(
         self,
-        request: &Request,
-        at: usize,
+        (request, at): (&Request, usize),
+        asked: ClusterPullAsked<'_>,
         planned: Planned<'_>,
     ) -> Result<Answer, SyncError> {
-        let command = request.commands.get(at).and_then(|command| command.as_ref().ok());
-        let Some((command, cluster)) = command.and_then(|command| Some((command, command.cluster()?))) else {
-            return Ok(Answer::default());
-        };
         let change = match planned.clusters.of(request, at) {
             Some(Ok(change)) => change,
-            Some(Err(why)) => return Ok(not_done(cluster, why, page_of(command))),
+            Some(Err(why)) => return Ok(not_done(asked.cluster, why, asked.page)),
             None => return Ok(Answer::default()),
         };
         // The dashboard has no box for these commands.
@@ -109,12 +105,8 @@ impl Run<'_> {
             CommentId::Comment(id) => format!("comment-{id}"),
             CommentId::Issue(number) => format!("issue-{number}"),
         };
-        let reason = match command {
-            Command::Destroy(gone) => gone.reason.as_deref(),
-            _ => None,
-        };
         let by = request.by.as_str();
-        let asked = AskedFor { by, number: request.number, key: &key, reason };
+        let asked = AskedFor { by, number: request.number, key: &key, reason: asked.reason };
         self.open_cluster_pull(change, planned.origin, asked).await
     }
 

@@ -1,7 +1,7 @@
 //! Which clusters a command is about, if GitHub and Git have to be asked.
 
-use capstan_bot_core::commands::{About, Request, unreadable};
 use capstan_bot_core::facts::Scopes;
+use capstan_bot_core::requests::{About, Request, unreadable};
 use capstan_model::ids::ClusterId;
 use capstan_plan::proposal::ProposalId;
 use capstan_report::Answer;

@@ -6,29 +6,22 @@
 //! Files are those of the plans of a merge, and only where the head has them as the merge would: no edit is
 //! lost. If a run died after it moved the branch, the next one finds nothing to do.
 
-use std::sync::Arc;
-
 use capstan_bot_core::checks::Comparison;
-use capstan_bot_core::commands::Request;
+use capstan_bot_core::commands::{branch_to_render, moved_file, not_rendered, render_message, rendered};
 use capstan_bot_core::effects::{CommitFiles, DesiredBranch};
 use capstan_bot_core::facts::by_target;
 use capstan_bot_core::planned::Planned;
-use capstan_model::tree::Tree;
-use capstan_model::wording::{count, few, list};
+use capstan_bot_core::requests::Request;
+use capstan_model::wording::count;
 use capstan_plan::inventory::Inline;
-use capstan_plan::proposal::{BranchStep, Guarded, guard_new, guard_upgrade, is_name_of_proposal};
-use capstan_plan::settings::Mode;
-use capstan_plan::upgrade::{Upgrade, ValuesCourse};
-use capstan_report::markdown::{code, prose};
-use capstan_report::{Answer, MergeBasis, Refusal};
+use capstan_plan::proposal::{BranchStep, Guarded, guard_new, guard_upgrade};
+use capstan_plan::upgrade::ValuesCourse;
+use capstan_report::{Answer, MergeBasis};
 
 use super::checks::{Comparisons, Judging};
 use super::{Run, SyncError};
 use crate::performing::{Branched, Published};
-use capstan_ports::{PullRequest, PullRequestState, Snapshot};
-
-/// Clusters listed in an answer and in a commit.
-const MOST_NAMED: usize = 20;
+use capstan_ports::{PullRequest, Snapshot};
 
 impl Run<'_> {
     /// Writes the result, and returns the answer.
@@ -37,7 +30,7 @@ impl Run<'_> {
         request: &Request,
         planned: Planned<'_>,
     ) -> Result<Answer, SyncError> {
-        let pull = match self.own_pull(request, planned) {
+        let pull = match branch_to_render(request, planned) {
             Ok(pull) => pull,
             Err(why) => return Ok(not_rendered(&[why.to_owned()])),
         };
@@ -66,26 +59,16 @@ impl Run<'_> {
             Ok(inline) => inline,
             Err(against) => return Ok(not_rendered(&against)),
         };
-        let left = left_in_words(&inline);
         if inline.upgrades.is_empty() {
-            let text = "Every base matches the inventory: there is nothing to render.\n";
-            return Ok(Answer::told(text.to_owned() + &left));
+            return Ok(rendered(&inline));
         }
         let head = self.required_snapshot(&pull.head).await?;
-        if let Some(path) = moved_file(&inline.upgrades, &comparison, &head) {
+        if let Some(path) = moved_file(&inline.upgrades, comparison.after.as_ref(), head.tree.as_ref()) {
             let why = format!("the base branch has changed `{path}` since: merge it into this branch first");
             return Ok(not_rendered(&[why]));
         }
         match self.put_on(request, pull, (&head, &comparison), &inline, planned).await? {
-            Branched::Stands | Branched::Written(_) => {
-                let clusters = inline.upgrades.iter().map(|upgrade| code(upgrade.target.path(), 200));
-                let text = format!(
-                    "Rendered on this branch: {}. The check shows what a merge changes in {}.\n{left}",
-                    list(&few(clusters, MOST_NAMED, "more")),
-                    if inline.upgrades.len() == 1 { "it" } else { "them" },
-                );
-                Ok(Answer::told(text))
-            }
+            Branched::Stands | Branched::Written(_) => Ok(rendered(&inline)),
             Branched::Ends(Published::Refused(why)) => Ok(not_rendered(&[format!(
                 "GitHub refused to move its branch: {}",
                 why.trim_end_matches('.')
@@ -94,37 +77,6 @@ impl Run<'_> {
                 "it was closed or pushed to meanwhile: check it and repeat the command".to_owned(),
             ])),
         }
-    }
-
-    /// The pull request whose branch may be written for a request, or why there is none.
-    fn own_pull<'r>(
-        &self,
-        request: &'r Request,
-        planned: Planned<'_>,
-    ) -> Result<&'r PullRequest, &'static str> {
-        let pull = request.pull.as_ref().ok_or("this is not a pull request")?;
-        let is_own = is_name_of_proposal(&pull.head_branch);
-        if planned.settings.mode == Mode::Observe {
-            return Err("the settings say `mode: observe`, so Capstan writes no branch");
-        }
-        if planned.decided.pause().is_some() {
-            return Err("Capstan is paused here: `resume` ends that");
-        }
-        if pull.state != PullRequestState::Open {
-            return Err("it is not open");
-        }
-        if !pull.head_in_repository {
-            return Err(
-                "its branch is in a fork, where Capstan writes nothing: after the merge, each cluster gets its own proposal",
-            );
-        }
-        if pull.base_branch != self.repository.default_branch {
-            return Err("its base is not the default branch");
-        }
-        if is_own || pull.head_branch == self.repository.default_branch {
-            return Err("its branch is Capstan's or the default branch");
-        }
-        Ok(pull)
     }
 
     /// Moves the branch by one commit with the planned files.
@@ -153,7 +105,7 @@ impl Run<'_> {
             parent: head,
             key: &self.facts.key,
             files: CommitFiles::OfClusters(Guarded::together(guarded)),
-            message: message(request, &inline.upgrades),
+            message: render_message(request, &inline.upgrades),
         };
         let moved = self.performer.bring_branch_up(&branch, Some(pull.number)).await?;
         if let Branched::Written(commit) = &moved {
@@ -168,57 +120,4 @@ impl Run<'_> {
         }
         Ok(moved)
     }
-}
-
-/// The first planned file that differs in the head from the one that was planned from.
-fn moved_file(upgrades: &[Arc<Upgrade>], comparison: &Comparison, head: &Snapshot) -> Option<String> {
-    let blob = |tree: &dyn Tree, path| tree.entry(path).map(|entry| entry.blob.clone());
-    let files = upgrades.iter().flat_map(|upgrade| &upgrade.files);
-    let mut moved = files
-        .filter(|file| blob(comparison.after.as_ref(), &file.path) != blob(head.tree.as_ref(), &file.path));
-    moved.next().map(|file| file.path.to_string())
-}
-
-fn message(request: &Request, upgrades: &[Arc<Upgrade>]) -> String {
-    let rows: Vec<String> = upgrades
-        .iter()
-        .take(MOST_NAMED)
-        .map(|upgrade| {
-            format!("- {}: {}\n", upgrade.target.path(), count(upgrade.changes.len(), "change", "changes"))
-        })
-        .collect();
-    let more = upgrades.len().saturating_sub(MOST_NAMED);
-    let more = if more == 0 { String::new() } else { format!("- and {more} more\n") };
-    format!(
-        "Render the inventory for {}\n\nAsked for by {} in #{}.\n\n{}{more}",
-        count(upgrades.len(), "cluster", "clusters"),
-        capstan_report::markdown::plain(&request.by, 100),
-        request.number,
-        rows.concat()
-    )
-}
-
-/// Which clusters get a proposal of their own after the merge.
-fn left_in_words(inline: &Inline) -> String {
-    let rows = inline.left.iter().take(MOST_NAMED);
-    let rows: String = rows.map(|(id, why)| format!("- {}: {why}\n", code(id.as_str(), 200))).collect();
-    let more = inline.left.len().saturating_sub(MOST_NAMED);
-    let more = if more == 0 { String::new() } else { format!("- … and {more} more\n") };
-    if rows.is_empty() {
-        return rows;
-    }
-    format!("\nThese get their own proposals once this is merged:\n\n{rows}{more}")
-}
-
-fn not_rendered(against: &[String]) -> Answer {
-    let one = |why: &String| prose(why.trim_end_matches('.'), 900);
-    let text = match against {
-        [why] => format!("Nothing was rendered: {}.\n", one(why)),
-        _ => {
-            let rows: String =
-                against.iter().take(MOST_NAMED).map(|why| format!("- {}\n", one(why))).collect();
-            format!("Nothing was rendered:\n\n{rows}")
-        }
-    };
-    Answer::refused(Refusal::NotRenderedInline, &text)
 }

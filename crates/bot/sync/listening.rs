@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use capstan_bot_core::commands::{address, meant_by, readers_of, right_of};
 use capstan_bot_core::effects::Effect;
+use capstan_bot_core::requests::{address, meant_by, readers_of, right_of};
 use capstan_plan::command::{self, CommentId, Hearing, hear};
 use capstan_plan::settings::CommandSettings;
 use capstan_report::pressed_meanwhile;

@@ -4,14 +4,14 @@
 //! *Guarantees.* The merged head is the one that this run judged: GitHub gets its SHA and refuses any other.
 //! After a death a completed merge is found as merged, and nothing is done twice.
 
-use capstan_bot_core::commands::{Request, RequestId};
+use capstan_bot_core::commands::{
+    MergeWish, merge_answer, merge_call, merge_failed, merge_wishes, merges_nothing, note_unheard, step_for,
+};
 use capstan_bot_core::effects::CHECK;
 use capstan_bot_core::facts::Write;
 use capstan_bot_core::planned::Planned;
-use capstan_bot_core::proposals::{
-    JudgedProposal, MergeWish, Outcome, held_in, merge_answer, merge_call, merge_failed, merge_wishes,
-    merges_nothing, note_unheard, step_for,
-};
+use capstan_bot_core::proposals::{JudgedProposal, Outcome, held_in};
+use capstan_bot_core::requests::{Request, RequestId};
 use capstan_plan::proposal::{MergeFacts, MergeStep, ProposalId, decide_merge, decide_undo};
 use capstan_plan::verbs::Verb;
 use capstan_report::undo_in_words;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use capstan_bot_core::checks::{
     Asked, Comparison, Preflights, Subject, Trust, is_asked, is_same_question, live_inputs, trust, trust_in,
 };
-use capstan_bot_core::commands::Request;
 use capstan_bot_core::effects::{CHECK, KeptReport};
 use capstan_bot_core::facts::{Reporters, target_in};
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::Step;
+use capstan_bot_core::requests::Request;
 use capstan_kustomize::render::Folders;
 use capstan_live::agent::preflight::{AskWish, AskedBefore, MachinesSince, Preflight, Standing};
 use capstan_live::agent::{PreflightId, PreflightState};

@@ -5,16 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capstan_bot_core::answers::Kept;
-use capstan_bot_core::commands::{
-    DealtWith, Origin, Overlooked, Request, address, branches_to_see, meant_by, open_subject, readers_of,
-    rewritten_by, right_of,
-};
 use capstan_bot_core::dashboard::hearing_of;
 use capstan_bot_core::effects::Effect;
 use capstan_bot_core::facts::{Scopes, Write};
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::Outcome;
+use capstan_bot_core::requests::{
+    DealtWith, Kept, Origin, Overlooked, Request, address, branches_to_see, meant_by, open_subject,
+    readers_of, rewritten_by, right_of,
+};
 use capstan_model::tree::CommitId;
 use capstan_plan::command::{self, CommandError, CommentId, Hearing, Readers, Right, Unseen, hear, unseen};
 use capstan_plan::proposal::ProposalId;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use capstan_bot_core::answers::{AuditedCommand, audited};
-use capstan_bot_core::commands::{Request, right_of};
 use capstan_bot_core::effects::Effect;
 use capstan_bot_core::facts::Scopes;
+use capstan_bot_core::requests::{Request, right_of};
 use capstan_model::target::Target;
 use capstan_model::tree::RepoPath;
 use capstan_plan::command::{

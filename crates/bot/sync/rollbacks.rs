@@ -1,7 +1,8 @@
 //! The target of a rollback: from the commits of the merged upgrade, not from Capstan's records.
 
-use capstan_bot_core::commands::{Request, RollBacks, branches_of, newest_of, subject_of};
+use capstan_bot_core::commands::{RollBacks, branches_of, newest_of, subject_of};
 use capstan_bot_core::facts::{Scopes, settings_in};
+use capstan_bot_core::requests::Request;
 use capstan_model::ids::{ClusterId, ReleaseId};
 use capstan_model::source::SourceId;
 use capstan_model::tree::{CommitId, Tree};

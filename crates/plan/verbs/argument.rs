@@ -17,6 +17,16 @@ pub(super) trait Argument: Sized {
 
     /// Reads it. The error is the rest of a sentence that begins with the verb: `needs a rule, …`.
     fn read(given: &str) -> Result<Self, String>;
+
+    /// The cluster that it names, where it names one.
+    fn cluster(&self) -> Option<&ClusterId> {
+        None
+    }
+
+    /// The commit that it is about, where it is about one.
+    fn commit(&self) -> Option<&OfCommit> {
+        None
+    }
 }
 
 /// A rule of the catalogue.
@@ -69,6 +79,10 @@ impl Argument for Overruled {
         }
         Ok(Self { cluster, rule, reason: in_a_line(&words.join(" "))? })
     }
+
+    fn cluster(&self) -> Option<&ClusterId> {
+        self.cluster.as_ref()
+    }
 }
 
 /// The cluster that is named by `for` right after the verb, and what follows it.
@@ -102,6 +116,10 @@ impl Argument for OfCluster {
             (cluster, "") => Ok(Self(cluster)),
             _ => Err("takes nothing but `for` and a cluster's folder, as in `for gauss/peu01`".to_owned()),
         }
+    }
+
+    fn cluster(&self) -> Option<&ClusterId> {
+        self.0.as_ref()
     }
 }
 
@@ -144,6 +162,10 @@ impl Argument for Held {
         };
         let reason = (!reason.is_empty()).then(|| in_a_line(&reason.join(" "))).transpose()?;
         Ok(Self { cluster, reason, until })
+    }
+
+    fn cluster(&self) -> Option<&ClusterId> {
+        self.cluster.as_ref()
     }
 }
 
@@ -198,6 +220,10 @@ impl Argument for OfConflict {
             _ => Err(expected()),
         }
     }
+
+    fn cluster(&self) -> Option<&ClusterId> {
+        self.cluster.as_ref()
+    }
 }
 
 /// The commit that somebody means; the present head where they name none.
@@ -224,6 +250,10 @@ impl Argument for OfCommit {
             return Ok(Self(Some(word)));
         }
         Err("needs a commit by at least 7 digits of its id, as in `1a2b3c4`, or nothing after it".to_owned())
+    }
+
+    fn commit(&self) -> Option<&OfCommit> {
+        Some(self)
     }
 }
 
@@ -262,6 +292,10 @@ impl Argument for To {
                 .ok_or("needs a release whose last part is a version, as in `to aws/v22.0.0`")
         };
         Ok(Self { cluster, release: release.map(named).transpose()? })
+    }
+
+    fn cluster(&self) -> Option<&ClusterId> {
+        self.cluster.as_ref()
     }
 }
 

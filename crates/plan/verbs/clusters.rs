@@ -39,6 +39,10 @@ impl Argument for ClusterFrom {
         let release = Self::release(release)?;
         Self::with(cluster, release, values.iter().map(|value| value.split_once('=')))
     }
+
+    fn cluster(&self) -> Option<&ClusterId> {
+        Some(&self.cluster)
+    }
 }
 
 impl ClusterFrom {
@@ -100,6 +104,10 @@ impl Argument for Gone {
         let reason = (!words.is_empty()).then(|| in_a_line(&words.join(" "))).transpose()?;
         Ok(Self { cluster, reason })
     }
+
+    fn cluster(&self) -> Option<&ClusterId> {
+        Some(&self.cluster)
+    }
 }
 
 /// The cluster whose last upgrade is taken back.
@@ -119,6 +127,10 @@ impl Argument for Back {
         let cluster = path_of(given).filter(|_| !given.contains(char::is_whitespace));
         let cluster = cluster.ok_or("takes a cluster by its path, as in `gauss/peu01`, and nothing else")?;
         Ok(Self { cluster: Some(cluster) })
+    }
+
+    fn cluster(&self) -> Option<&ClusterId> {
+        self.cluster.as_ref()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The verbs of slash-commands: one declaration of what there is, what follows each, and who may by default.
 //!
-//! Help, settings and rights all read this table; a verb without its word, its meaning or its right does not compile.
+//! Help, settings, rights and buttons read this table: a verb whose row lacks something does not compile. What depends on
+//! what follows a verb comes from the type of its argument.
 //! Deliberately absent: how comments are read and whose count ([`command`](crate::command)), and what a verb does.
 
 mod argument;
@@ -42,7 +43,18 @@ pub enum Effect {
     Merges,
 }
 
-/// A button of a check that does what a verb does.
+/// What a verb is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Concerns {
+    /// Clusters, each by itself: one that is named, or those whose changes the pull request brings.
+    Clusters,
+    /// A pull request as a whole, whichever clusters share it.
+    PullRequest,
+    /// The repository, or nothing of it.
+    Repository,
+}
+
+/// A button of a check that does what a verb does. Nothing follows a button, so such a verb needs no argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Button {
     /// What stands on it: at most 20 characters.
@@ -53,7 +65,11 @@ pub struct Button {
 
 /// Declares every verb once.
 macro_rules! verbs {
-    ($($(#[$doc:meta])* $variant:ident $(($argument:ty))? = $word:literal, $needs:ident, $effect:ident: $does:literal;)*) => {
+    ($(
+        $(#[$doc:meta])* $variant:ident $(($name:ident: $argument:ty))?
+            = $word:literal, $needs:ident, $concerns:ident, $effect:ident
+            $(, button($label:literal, $description:literal))?: $does:literal;
+    )*) => {
         /// A word that asks for something.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Verb {
@@ -91,10 +107,26 @@ macro_rules! verbs {
                 }
             }
 
+            /// What it is about.
+            pub const fn concerns(self) -> Concerns {
+                match self {
+                    $(Self::$variant => Concerns::$concerns,)*
+                }
+            }
+
             /// What it does to branches.
             pub const fn effect(self) -> Effect {
                 match self {
                     $(Self::$variant => Effect::$effect,)*
+                }
+            }
+
+            /// Its button on a check, where it has one.
+            pub const fn button(self) -> Option<Button> {
+                match self {
+                    $(Self::$variant => [
+                        $(Some(Button { label: $label, description: $description }),)? None
+                    ][0],)*
                 }
             }
 
@@ -126,123 +158,83 @@ macro_rules! verbs {
                     $(Self::$variant { .. } => Verb::$variant,)*
                 }
             }
+
+            /// The cluster that it names, where it names one.
+            pub fn cluster(&self) -> Option<&ClusterId> {
+                match self {
+                    $(Self::$variant $(($name))? => [$($name.cluster(),)? None][0],)*
+                }
+            }
+
+            /// The commit that it is about, where it is about one: nobody means by it what came after they said it.
+            pub fn commit(&self) -> Option<&OfCommit> {
+                match self {
+                    $(Self::$variant $(($name))? => [$($name.commit(),)? None][0],)*
+                }
+            }
         }
     };
 }
 
 verbs! {
     /// Lists the verbs.
-    Help = "help", Write, Notes: "lists the commands";
+    Help = "help", Write, Repository, Notes: "lists the commands";
     /// Plans again and answers with the result; writes nothing to the branch.
-    Plan(OfCluster) = "plan", Write, Notes: "plans the upgrade of this pull request's clusters and answers with its changes; the branch does not change";
+    Plan(of: OfCluster) = "plan", Write, Clusters, Notes: "plans the upgrade of this pull request's clusters and answers with its changes; the branch does not change";
     /// Tells how the clusters of the pull request stand.
-    Status(OfCluster) = "status", Write, Notes: "shows the state of this pull request's clusters: release, offer, decisions by command, what they wait for";
+    Status(of: OfCluster) = "status", Write, Clusters, Notes: "shows the state of this pull request's clusters: release, offer, decisions by command, what they wait for";
     /// Explains a rule.
-    Explain(Rule) = "explain", Write, Notes: "explains a rule: what it finds, why, and what to do";
+    Explain(rule: Rule) = "explain", Write, Repository, Notes: "explains a rule: what it finds, why, and what to do";
     /// Rebuilds the proposal, over edits by people; offers a closed one again.
-    Replan = "replan", Write, Overwrites: "rebuilds this proposal from the current base and release: it overwrites people's commits on the branch, and offers a closed proposal again";
+    Replan = "replan", Write, PullRequest, Overwrites, button("Replan", "Rebuilds it over people's commits"): "rebuilds this proposal from the current base and release: it overwrites people's commits on the branch, and offers a closed proposal again";
     /// Offers a cluster that release, whatever would be offered otherwise.
-    Upgrade(To) = "upgrade", Owner, Rewrites: "offers this release to the cluster (without a name: to that of this proposal), even one that Capstan would not offer, until it is merged, closed or replaced by another command. Without a release: offers the next upgrade now, without waiting for its turn";
+    Upgrade(to: To) = "upgrade", Owner, Clusters, Rewrites: "offers this release to the cluster (without a name: to that of this proposal), even one that Capstan would not offer, until it is merged, closed or replaced by another command. Without a release: offers the next upgrade now, without waiting for its turn";
     /// Offers the release before the last merged upgrade, with versions as they are.
-    Rollback(Back) = "rollback", Owner, Rewrites: "offers the release before this merged upgrade (with a cluster's name: before its last one) as a proposal. Versions and images do not change. After the merge, Capstan does not offer the later release again";
+    Rollback(back: Back) = "rollback", Owner, Clusters, Rewrites: "offers the release before this merged upgrade (with a cluster's name: before its last one) as a proposal. Versions and images do not change. After the merge, Capstan does not offer the later release again";
     /// Opens a pull request with a new cluster.
-    Create(ClusterFrom) = "create", Owner, Rewrites: "opens a pull request with a new cluster, made from this release with these values of its variables";
+    Create(from: ClusterFrom) = "create", Owner, Clusters, Rewrites: "opens a pull request with a new cluster, made from this release with these values of its variables";
     /// Opens a pull request with the tombstone of a cluster.
-    Destroy(Gone) = "destroy", Owner, Rewrites: "opens a pull request to delete this cluster with all its machines. The reconciler deletes it after the merge, not before";
+    Destroy(gone: Gone) = "destroy", Owner, Clusters, Rewrites: "opens a pull request to delete this cluster with all its machines. The reconciler deletes it after the merge, not before";
     /// Lets the upgrade edit the names of rotated templates in the overlay.
-    Retarget(OfCluster) = "retarget", Owner, Overwrites: "allows the upgrade to edit the names of renamed templates in this cluster's overlay, and nothing else there";
+    Retarget(of: OfCluster) = "retarget", Owner, Clusters, Overwrites: "allows the upgrade to edit the names of renamed templates in this cluster's overlay, and nothing else there";
     /// Puts what a change of the inventory comes to on the branch of the pull request that makes it.
-    Render = "render", Write, Overwrites: "on a pull request that changes the inventory: commits the resulting changes of the clusters' folders to its branch, within `inventory.inline`. Capstan never writes to a fork's branch";
+    Render = "render", Write, PullRequest, Overwrites: "on a pull request that changes the inventory: commits the resulting changes of the clusters' folders to its branch, within `inventory.inline`. Capstan never writes to a fork's branch";
     /// Settles a conflict: the cluster's value stays.
-    Keep(OfConflict) = "keep", Owner, Rewrites: "settles a conflict of this proposal, or `all` of them: the cluster's value stays. Capstan forgets this when one of the three values changes";
+    Keep(conflict: OfConflict) = "keep", Owner, Clusters, Rewrites: "settles a conflict of this proposal, or `all` of them: the cluster's value stays. Capstan forgets this when one of the three values changes";
     /// Settles a conflict: the release's value is taken.
-    Take(OfConflict) = "take", Owner, Rewrites: "settles a conflict of this proposal, or `all` of them: the new value wins. Capstan forgets this when one of the three values changes";
+    Take(conflict: OfConflict) = "take", Owner, Clusters, Rewrites: "settles a conflict of this proposal, or `all` of them: the new value wins. Capstan forgets this when one of the three values changes";
     /// Lets a rule's errors pass for this proposal.
-    Override(Overruled) = "override", Owner, Merges: "accepts errors of this rule in this proposal's check, as long as it offers the same release; rules that are always errors cannot be overridden";
+    Override(overruled: Overruled) = "override", Owner, Clusters, Merges: "accepts errors of this rule in this proposal's check, as long as it offers the same release; rules that are always errors cannot be overridden";
     /// Approves the proposal as it is.
-    Approve(OfCommit) = "approve", Owner, Merges: "approves the changes of this proposal, at its head or at the named commit; a push with other changes dismisses the approval";
+    Approve(commit: OfCommit) = "approve", Owner, PullRequest, Merges, button("Approve", "Approves this proposal's changes"): "approves the changes of this proposal, at its head or at the named commit; a push with other changes dismisses the approval";
     /// Takes the own approval back.
-    Unapprove = "unapprove", Owner, Notes: "withdraws your own `approve`";
+    Unapprove = "unapprove", Owner, PullRequest, Notes: "withdraws your own `approve`";
     /// Merges the proposal.
-    Merge(OfCommit) = "merge", Owner, Merges: "merges this proposal at its head, or at the named commit, when the check, approvals and branch rules allow it. If it must wait, it uses GitHub's merge queue or auto-merge";
+    Merge(commit: OfCommit) = "merge", Owner, PullRequest, Merges, button("Merge", "Merges it, or has GitHub merge it"): "merges this proposal at its head, or at the named commit, when the check, approvals and branch rules allow it. If it must wait, it uses GitHub's merge queue or auto-merge";
     /// Leaves the cluster as it is for a while.
-    Hold(Held) = "hold", Owner, Rewrites: "leaves this cluster alone: its proposal becomes a draft and is not updated until that day, or until somebody comments `unhold`";
+    Hold(held: Held) = "hold", Owner, Clusters, Rewrites: "leaves this cluster alone: its proposal becomes a draft and is not updated until that day, or until somebody comments `unhold`";
     /// Takes a hold back.
-    Unhold(OfCluster) = "unhold", Owner, Rewrites: "undoes `hold`";
+    Unhold(of: OfCluster) = "unhold", Owner, Clusters, Rewrites, button("Unhold", "Undoes the hold"): "undoes `hold`";
     /// Closes the proposal; that release is not offered to the cluster again.
-    Skip(OfCluster) = "skip", Owner, Rewrites: "closes this proposal: Capstan does not offer its release to this cluster again, only a newer one. If several clusters share the pull request, only this one leaves it";
+    Skip(of: OfCluster) = "skip", Owner, Clusters, Rewrites: "closes this proposal: Capstan does not offer its release to this cluster again, only a newer one. If several clusters share the pull request, only this one leaves it";
     /// Asks the live clusters what they would say to a merge.
-    Preflight = "preflight", Owner, Notes: "asks the reconcilers of this pull request's clusters again whether the live clusters accept a merge; the check shows the answers";
+    Preflight = "preflight", Owner, PullRequest, Notes: "asks the reconcilers of this pull request's clusters again whether the live clusters accept a merge; the check shows the answers";
     /// Opens, writes and merges nothing in this repository any more.
-    Pause(Reason) = "pause", Admin, Notes: "pauses Capstan in this repository: it opens, writes and merges no proposal until somebody comments `resume`; checks and answers continue";
+    Pause(reason: Reason) = "pause", Admin, Repository, Notes: "pauses Capstan in this repository: it opens, writes and merges no proposal until somebody comments `resume`; checks and answers continue";
     /// Takes a pause back.
-    Resume = "resume", Admin, Rewrites: "undoes `pause`";
+    Resume = "resume", Admin, Repository, Rewrites: "undoes `pause`";
     /// Stops campaigns, has them go on, or has one go on without a cluster.
-    Campaign(Order) = "campaign", Admin, Rewrites: "`stop`: campaigns open no pull request until `resume`; running rollouts continue. `resume`: they continue, and failures so far no longer count. `skip`: the campaign continues without this cluster. `of` selects one of several campaigns";
+    Campaign(order: Order) = "campaign", Admin, Repository, Rewrites: "`stop`: campaigns open no pull request until `resume`; running rollouts continue. `resume`: they continue, and failures so far no longer count. `skip`: the campaign continues without this cluster. `of` selects one of several campaigns";
     /// Tries again what GitHub refused.
-    Retry = "retry", Owner, Rewrites: "retries at once what GitHub refused for this pull request: its branch, its description, its check";
+    Retry = "retry", Owner, PullRequest, Rewrites, button("Retry", "Tries again what GitHub refused"): "retries at once what GitHub refused for this pull request: its branch, its description, its check";
     /// Offers a skipped or closed proposal's release again.
-    Unskip(OfCluster) = "unskip", Owner, Rewrites: "offers the release of this closed proposal again, unless its branch has people's commits (`replan` overwrites them)";
-}
-
-impl Command {
-    /// The cluster that it names, where it names one.
-    pub const fn cluster(&self) -> Option<&ClusterId> {
-        match self {
-            Self::Upgrade(To { cluster, .. })
-            | Self::Rollback(Back { cluster })
-            | Self::Hold(Held { cluster, .. })
-            | Self::Unhold(OfCluster(cluster))
-            | Self::Plan(OfCluster(cluster))
-            | Self::Status(OfCluster(cluster))
-            | Self::Retarget(OfCluster(cluster))
-            | Self::Skip(OfCluster(cluster))
-            | Self::Unskip(OfCluster(cluster))
-            | Self::Override(Overruled { cluster, .. })
-            | Self::Keep(OfConflict { cluster, .. })
-            | Self::Take(OfConflict { cluster, .. }) => cluster.as_ref(),
-            Self::Create(ClusterFrom { cluster, .. }) | Self::Destroy(Gone { cluster, .. }) => Some(cluster),
-            _ => None,
-        }
-    }
+    Unskip(of: OfCluster) = "unskip", Owner, Clusters, Rewrites: "offers the release of this closed proposal again, unless its branch has people's commits (`replan` overwrites them)";
 }
 
 impl Verb {
     /// The verb of that word, in any case.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|verb| verb.word().eq_ignore_ascii_case(word))
-    }
-
-    /// Whether it is about a pull request as a whole, whichever clusters share it.
-    pub const fn is_of_pull_request(self) -> bool {
-        matches!(
-            self,
-            Self::Approve
-                | Self::Unapprove
-                | Self::Merge
-                | Self::Render
-                | Self::Replan
-                | Self::Retry
-                | Self::Preflight
-        )
-    }
-
-    /// Whether it is about what stands at one commit: nobody means by it what came after they said it.
-    pub const fn is_of_commit(self) -> bool {
-        matches!(self, Self::Approve | Self::Merge)
-    }
-
-    /// Its button on a check, where it has one. Nothing follows a button, so such a verb needs no argument.
-    pub const fn button(self) -> Option<Button> {
-        let (label, description) = match self {
-            Self::Approve => ("Approve", "Approves this proposal's changes"),
-            Self::Merge => ("Merge", "Merges it, or has GitHub merge it"),
-            Self::Replan => ("Replan", "Rebuilds it over people's commits"),
-            Self::Retry => ("Retry", "Tries again what GitHub refused"),
-            Self::Unhold => ("Unhold", "Undoes the hold"),
-            _ => return None,
-        };
-        Some(Button { label, description })
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use capstan_plan::verbs::Verb;
 use syn::visit::Visit;
 
 use super::{Map, PACKAGES, is_for_tests, is_test, walk};
@@ -212,6 +213,18 @@ fn the_map_says_where_to_go() {
         ["a slash-command", "a tick of the dashboard", "a field of a kind of Capstan's own", "another cloud"]
     {
         assert!(map.contains(&format!("//! | {asked}")), "no row says where to go for {asked}");
+    }
+}
+
+/// What a slash-command decides and answers is in the file of its name.
+#[test]
+fn every_slash_command_has_its_file() {
+    let folder = capstan_test_parts::root().join("crates/bot-core/commands");
+    // The same command for the other side of a conflict.
+    let is_of_another = |word: &str| word == "take";
+    for word in Verb::ALL.iter().map(|verb| verb.word()).filter(|word| !is_of_another(word)) {
+        let file = folder.join(format!("{word}.rs"));
+        assert!(file.is_file(), "`{word}` has no file {}", file.display());
     }
 }
 

@@ -1,7 +1,5 @@
 //! Updates the dashboard's body; opens, closes and reopens the issue.
 
-use capstan_bot_core::answers::Kept;
-use capstan_bot_core::commands::Request;
 use capstan_bot_core::dashboard::{
     Board, MOST_NOTICES, Standing, earlier_texts, entries, is_answered_now, is_declined, is_same, reading_of,
     record, record_of,
@@ -9,6 +7,7 @@ use capstan_bot_core::dashboard::{
 use capstan_bot_core::facts::Write;
 use capstan_bot_core::planned::Planned;
 use capstan_bot_core::proposals::Outcome;
+use capstan_bot_core::requests::{Kept, Request};
 use capstan_plan::settings::CommandPrefix;
 use capstan_report::{
     CampaignStanding, ClosedDashboard, Dashboard, DashboardReading, DashboardRecord, Entry, closed_dashboard,

@@ -1,10 +1,10 @@
 //! Ticks of the dashboard: GitHub says who changed the body since Capstan wrote it, and its delivery says who
 //! made one edit.
 
-use capstan_bot_core::commands::{Request, right_of};
 use capstan_bot_core::dashboard::{
     Board, Edited, by_others, edited, late, reading_of, said_to_lost, tick_requests, written_over,
 };
+use capstan_bot_core::requests::{Request, right_of};
 use capstan_plan::settings::RepositorySettings;
 use capstan_report::{Choice, DashboardReading, Notice};
 

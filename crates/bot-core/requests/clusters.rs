@@ -131,14 +131,6 @@ impl ClusterChange {
     }
 }
 
-/// What explains that a command was not carried out.
-pub const fn page_of(command: &Command) -> Refusal {
-    match command {
-        Command::Destroy(_) => Refusal::NotRetired,
-        _ => Refusal::NotCreated,
-    }
-}
-
 impl AskedClusters {
     /// What was made of these commands.
     pub const fn new(asked: BTreeMap<(RequestId, usize), Result<ClusterChange, String>>) -> Self {

@@ -1,11 +1,11 @@
 //! Commands that await their answer, and what is known of who gives them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use capstan_facts::{Comment, PageOrder, Press, PullRequest};
 use capstan_plan::command::{CommandError, CommentId, Denied, Hearing, Push, Right};
-use capstan_plan::proposal::{self, ProposalId, ResultDigest};
-use capstan_plan::verbs::{Command, Effect, OfCluster, OfCommit, Verb};
+use capstan_plan::proposal::{ProposalId, ResultDigest};
+use capstan_plan::verbs::{Command, Effect, OfCommit, Verb};
 use jiff::Timestamp;
 
 /// Where somebody asked for something.
@@ -81,12 +81,6 @@ pub struct Request {
     pub result: Option<ResultDigest>,
 }
 
-/// The proposals for which somebody asks for `retarget`.
-pub fn retargeted(requests: &[Request]) -> BTreeSet<ProposalId> {
-    let asked = requests.iter().filter(|request| request.carries_out(Verb::Retarget));
-    asked.flat_map(|request| request.rewritten.iter().cloned()).collect()
-}
-
 /// A branch with commits that the author of a command had not seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnseenBranch {
@@ -144,22 +138,7 @@ impl Request {
 
     /// Whether it means a head without naming it.
     pub fn means_the_head(&self) -> bool {
-        let unnamed = |command: &Command| {
-            matches!(command, Command::Approve(OfCommit(None)) | Command::Merge(OfCommit(None)))
-        };
-        self.carried_out().any(|(_, command)| unnamed(command))
-    }
-
-    /// What the comment asks of the proposal as a whole. Of several wishes the one that loses least counts.
-    pub fn wish(&self) -> proposal::Command {
-        let wish = |command: &Command| match command {
-            Command::Skip(OfCluster(None)) => Some((0, proposal::Command::Skip)),
-            Command::Unskip(OfCluster(None)) => Some((1, proposal::Command::Offer)),
-            Command::Replan => Some((2, proposal::Command::Replan)),
-            _ => None,
-        };
-        let wishes = self.carried_out().filter_map(|(_, command)| wish(command));
-        wishes.min_by_key(|(loss, _)| *loss).map_or(proposal::Command::None, |(_, wish)| wish)
+        self.carried_out().any(|(_, command)| means_the_head(command))
     }
 
     /// The commands that are carried out, each with its place.
@@ -167,8 +146,7 @@ impl Request {
         let commands = self.commands.iter().enumerate();
         commands.filter_map(|(at, command)| Some((at, command.as_ref().ok()?))).filter(|(at, command)| {
             let overtaken = command.verb().effect() == Effect::Overwrites && self.unseen.is_some();
-            let moved = self.moved.is_some()
-                && matches!(command, Command::Approve(OfCommit(None)) | Command::Merge(OfCommit(None)));
+            let moved = self.moved.is_some() && means_the_head(command);
             self.hearing == Hearing::Obeyed && !self.denied.contains_key(at) && !overtaken && !moved
         })
     }
@@ -182,4 +160,9 @@ impl Request {
     pub fn may_overwrite(&self) -> bool {
         self.carried_out().any(|(_, command)| command.verb().effect() == Effect::Overwrites)
     }
+}
+
+/// Whether a command is about a commit and names none.
+fn means_the_head(command: &Command) -> bool {
+    command.commit() == Some(&OfCommit(None))
 }

@@ -59,12 +59,6 @@ pub fn meant_by<'a>(facts: &'a Facts, press: &Press) -> Option<(Command, &'a Pul
     Some((verb.with("").ok()?, pull))
 }
 
-/// The heads of which somebody asks for a preflight: who does wants the check anew, as somebody who re-runs it on GitHub.
-pub fn heads_to_try(requests: &[Request]) -> Vec<String> {
-    let asked = requests.iter().filter(|request| request.carries_out(Verb::Preflight));
-    asked.filter_map(|request| Some(request.pull.as_ref()?.head.as_str().to_owned())).collect()
-}
-
 /// What the author of a request had not seen of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Overlooked {

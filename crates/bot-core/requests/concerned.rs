@@ -4,7 +4,7 @@ use capstan_facts::PullRequest;
 use capstan_model::ids::ClusterId;
 use capstan_model::wording::sentence;
 use capstan_plan::proposal::ProposalId;
-use capstan_plan::verbs::Command;
+use capstan_plan::verbs::{Command, Concerns};
 use capstan_report::{Answer, Refusal};
 
 use super::request::{Origin, Request};
@@ -79,7 +79,7 @@ impl Facts {
 
     /// The same of a command that decides something; what is decided about a pull request as a whole is noted of that.
     pub fn decided_by(&self, scopes: &Scopes, request: &Request, command: &Command) -> Vec<ProposalId> {
-        if command.verb().is_of_pull_request() {
+        if command.verb().concerns() == Concerns::PullRequest {
             return self.carrier_of(request).into_iter().collect();
         }
         self.proposals_of(scopes, request, command)
@@ -111,7 +111,7 @@ impl Facts {
         match (&request.origin, &request.pull) {
             (Origin::Page(_), _) => About::These(Vec::new()),
             (Origin::Tick { about, .. }, _) => {
-                let is_whole = |command: &Command| command.verb().is_of_pull_request();
+                let is_whole = |command: &Command| command.verb().concerns() == Concerns::PullRequest;
                 let shared = about.as_ref().and_then(|about| self.carrier(about));
                 let shared = shared.filter(|_| request.commands.iter().flatten().any(is_whole));
                 About::These(match shared {

@@ -1,0 +1,212 @@
+//! A command that is answered: what its answer is made from, and what several commands say alike.
+
+use capstan_model::ids::ClusterId;
+use capstan_model::wording::count;
+use capstan_plan::proposal::ProposalId;
+use capstan_plan::settings::CommandPrefix;
+use capstan_plan::verbs::Command;
+use capstan_report::markdown::prose;
+use capstan_report::{Answer, ProposalState, Refusal, refused, standing_answer};
+
+use crate::planned::Planned;
+use crate::proposals::{Outcome, ProposalOutcome};
+use crate::requests::{Kept, Request};
+
+/// Plans shown in one answer; a comment has no room for more.
+pub(super) const MAX_PLANS: usize = 5;
+/// Statuses shown in one answer.
+pub(super) const MAX_STATUSES: usize = 20;
+
+/// What answers are made from.
+#[derive(Clone, Copy)]
+pub struct Told<'a> {
+    /// What is planned, and what people decided.
+    pub planned: Planned<'a>,
+    /// What became of proposals.
+    pub outcome: &'a Outcome,
+    /// Whether the dashboard notes what was decided.
+    pub kept: &'a Kept,
+}
+
+/// What an answer hangs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks<'a> {
+    /// Which proposals the pull request of the request concerns.
+    Concerned,
+    /// What GitHub refused of it is forgotten.
+    Retry,
+    /// What live clusters say to it.
+    Preflight,
+    /// The pull request that creates or destroys a cluster.
+    Cluster(ClusterPullAsked<'a>),
+    /// What a change of the inventory comes to is put on its branch.
+    Render,
+}
+
+/// A pull request that creates or destroys a cluster, as a command asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterPullAsked<'a> {
+    /// The cluster.
+    pub cluster: &'a ClusterId,
+    /// Why, in a person's words.
+    pub reason: Option<&'a str>,
+    /// What explains that it was not done.
+    pub page: Refusal,
+}
+
+/// What the pull request of a request concerns, or why that cannot be told.
+pub type Concerned = Result<Vec<ProposalId>, Answer>;
+
+/// A command that was carried out and is answered.
+pub(super) struct Answering<'a> {
+    pub planned: Planned<'a>,
+    pub outcome: &'a Outcome,
+    pub request: &'a Request,
+    /// Its place in the request.
+    pub at: usize,
+    pub command: &'a Command,
+    /// What was asked for with [`Asks::Concerned`].
+    pub concerned: Option<&'a Concerned>,
+}
+
+/// How it is told what is said of several proposals.
+pub(super) struct Each<'a> {
+    /// What follows where there is none.
+    pub none: &'a str,
+    /// So many are told.
+    pub most: usize,
+    /// What follows where there are more.
+    pub more: &'a str,
+}
+
+impl<'a> Answering<'a> {
+    /// What commands begin with here.
+    pub(super) const fn prefix(&self) -> &'a CommandPrefix {
+        &self.planned.settings.commands.prefix
+    }
+
+    /// What was said when it was heard.
+    pub(super) fn said_at_once(&self) -> Answer {
+        self.planned.decided.answer(self.request, self.at).cloned().unwrap_or_default()
+    }
+
+    /// The proposals that it is about, as far as that is known without reading the pull request.
+    pub(super) fn proposals(&self) -> Vec<ProposalId> {
+        self.planned.facts.proposals_of(self.planned.scopes, self.request, self.command)
+    }
+
+    /// What is said of each proposal that it is about; `one` is told of how many something is said.
+    pub(super) fn of_each(
+        &self,
+        each: &Each<'_>,
+        one: impl Fn(&ProposalId, usize) -> Answer,
+    ) -> Result<Answer, Asks<'a>> {
+        let proposals = match (self.command.cluster(), self.concerned) {
+            (Some(_), _) => self.proposals(),
+            (None, Some(Ok(proposals))) => proposals.clone(),
+            (None, Some(Err(why))) => return Ok(why.clone()),
+            (None, None) => return Err(Asks::Concerned),
+        };
+        if proposals.is_empty() {
+            let text = format!("This pull request touches no cluster{}.\n", each.none);
+            return Ok(Answer::refused(Refusal::NothingThere, &text));
+        }
+        let told = proposals.len().min(each.most);
+        let answer: Answer = proposals.iter().take(told).map(|proposal| one(proposal, told)).collect();
+        Ok(answer.and(more_clusters(proposals.len() - told, each.more)))
+    }
+
+    /// What was decided, and what became of the proposal with it. That it is held is what was answered; that it is offered
+    /// shows the pull request itself.
+    pub(super) fn decided(&self) -> Answer {
+        self.decided_but(&[ProposalState::Held, ProposalState::Proposed])
+    }
+
+    /// The same, but nothing of proposals in one of these states.
+    pub(super) fn decided_but(&self, said: &[ProposalState]) -> Answer {
+        let mut answer = self.said_at_once();
+        for proposal in self.proposals() {
+            let became = self.outcome.proposals.get(&proposal);
+            if let Some(one) = became.filter(|one| !said.contains(&one.state)) {
+                let why = Refusal::State.after(&format!("{}\n", prose(&one.why, 900)));
+                answer =
+                    answer.and(if is_remarked(one.state) { Answer::shown(why) } else { Answer::told(why) });
+            }
+        }
+        answer
+    }
+
+    /// The proposals of its pull request, and what became of them; a refusal where that is none of Capstan's.
+    pub(super) fn own_proposals(&self) -> Result<(Vec<ProposalId>, Answer), Answer> {
+        let mut proposals = self.proposals();
+        if proposals.is_empty() {
+            // Of a shared one whose record somebody took out it is known now whose changes it brings.
+            let id = self.planned.facts.carrier_of(self.request);
+            let id = id.filter(|id| self.outcome.carried.contains_key(id));
+            proposals = id.map(|id| self.outcome.members_of(self.planned.facts, &id)).unwrap_or_default();
+        }
+        if proposals.is_empty() {
+            return Err(Answer::refused(
+                Refusal::NothingThere,
+                "This pull request is not one of Capstan's proposals, so there is nothing to replan. Its check `capstan` shows how it changes clusters.\n",
+            ));
+        }
+        let answer = self.texts(&proposals);
+        Ok((proposals, answer))
+    }
+
+    /// What became of proposals, each with its pull request.
+    pub(super) fn texts(&self, proposals: &[ProposalId]) -> Answer {
+        let told = proposals.iter().take(MAX_STATUSES);
+        let answer: Answer = told.map(|one| self.text_of(one)).collect();
+        answer.and(more_clusters(proposals.len().saturating_sub(MAX_STATUSES), ""))
+    }
+
+    fn text_of(&self, proposal: &ProposalId) -> Answer {
+        let Some(one) = self.outcome.proposals.get(proposal) else { return self.missing(proposal) };
+        let answer = standing_answer(proposal.target.path(), one.state, &one.why).with(&link(one));
+        if one.state == ProposalState::Proposed { Answer::shown(answer.text()) } else { answer }
+    }
+
+    /// What is said of a proposal of which nothing is planned.
+    pub(super) fn missing(&self, proposal: &ProposalId) -> Answer {
+        refused(proposal.target.path(), &self.planned.missing(proposal), Refusal::NothingThere)
+    }
+}
+
+/// The line that leads to its pull request.
+pub(super) fn link(one: &ProposalOutcome) -> String {
+    one.pull.map_or_else(String::new, |number| format!("\nSee #{number}.\n"))
+}
+
+/// That of some clusters nothing is said, and `where_to` see them.
+fn more_clusters(left: usize, where_to: &str) -> Answer {
+    if left == 0 {
+        Answer::default()
+    } else {
+        Answer::told(format!("… and {}{where_to}.\n", count(left, "more cluster", "more clusters")))
+    }
+}
+
+/// Whether the check of the pull request says why it is left as it is.
+const fn is_remarked(state: ProposalState) -> bool {
+    match state {
+        ProposalState::Blocked
+        | ProposalState::Edited
+        | ProposalState::Unplannable
+        | ProposalState::Approved
+        | ProposalState::Paused => true,
+        ProposalState::Refused
+        | ProposalState::Unknown
+        | ProposalState::Failed
+        | ProposalState::Proposed
+        | ProposalState::Waiting
+        | ProposalState::Observed
+        | ProposalState::Held
+        | ProposalState::Declined
+        | ProposalState::Reverted
+        | ProposalState::Pinned
+        | ProposalState::Gone
+        | ProposalState::Current => false,
+    }
+}

@@ -1,0 +1,164 @@
+//! A command that is heard: who gives it, what it is judged by, and how it decides of one proposal after the other.
+
+use std::collections::BTreeSet;
+
+use capstan_plan::proposal::{Decisions, ProposalId};
+use capstan_plan::settings::Mode;
+use capstan_plan::upgrade::Upgrade;
+use capstan_plan::verbs::Command;
+use capstan_report::{Answer, Refusal, not_noted, refused};
+
+use crate::facts::Plans;
+use crate::requests::{Decided, Ground, Noted, Request};
+
+/// The answer where there is no room for more.
+const TOO_MUCH: &str =
+    "Its description has no room for more decisions: edit the release or the cluster instead.";
+
+/// A command that is heard.
+pub(super) struct Given<'a> {
+    /// What people decided so far.
+    pub decided: &'a mut Decided,
+    /// What it is judged by.
+    pub ground: Ground<'a>,
+    /// What is planned of what was decided so far.
+    pub plans: &'a Plans,
+    /// Where it was given, and by whom.
+    pub request: &'a Request,
+    /// Its place there.
+    pub at: usize,
+    /// The command.
+    pub command: &'a Command,
+    /// Whether it stands on a shared pull request that is not open any more.
+    pub is_ended: bool,
+    /// Proposals of which conflicts were settled: they are planned again.
+    pub settled: &'a mut BTreeSet<ProposalId>,
+}
+
+/// Where a decision about a proposal is noted. `instead` is what people can do where the dashboard takes nothing.
+#[derive(Clone, Copy)]
+pub(super) enum NotedIn {
+    /// In its open pull request: elsewhere it means nothing.
+    PullRequest,
+    /// In its open pull request, or in the dashboard where a cluster is named that has none.
+    Any { instead: &'static str },
+    /// The same; but a cluster that is named leaves the pull request that it shares, and is noted in the dashboard.
+    Apart { instead: &'static str },
+}
+
+/// One of the proposals that a command decides about.
+pub(super) struct Deciding<'g, 'a> {
+    pub given: &'g mut Given<'a>,
+    pub proposal: &'g ProposalId,
+}
+
+impl<'a> Given<'a> {
+    /// Whom the command is from: a login.
+    pub(super) fn by(&self) -> &'a str {
+        &self.request.by
+    }
+
+    /// What commands begin with here.
+    pub(super) fn prefix(&self) -> &'a str {
+        self.ground.settings.commands.prefix.as_str()
+    }
+
+    /// The proposals that it decides about.
+    pub(super) fn those(&self) -> Vec<ProposalId> {
+        self.ground.facts.decided_by(self.ground.scopes, self.request, self.command)
+    }
+
+    /// Whether it is about a cluster that it names, or that its box is beside; for [`NotedIn::Apart`] also about whose
+    /// changes an ended pull request brought.
+    fn names(&self, noted: NotedIn) -> bool {
+        let is_of_ended = self.is_ended && matches!(noted, NotedIn::Apart { .. });
+        self.command.cluster().is_some() || self.request.is_tick() || is_of_ended
+    }
+
+    /// Has what it decides noted in the dashboard. The error is the answer where that is not possible.
+    pub(super) fn note_in_dashboard(&mut self, instead: &'static str) -> Result<(), Answer> {
+        if let Some(why) = self.decided.why_no_dashboard() {
+            let written = format!("{} {}", self.prefix(), self.command.verb().word());
+            return Err(not_noted(&written, why, instead));
+        }
+        self.decided.note_in_dashboard((self.request.id(), self.at), instead);
+        Ok(())
+    }
+
+    /// Decides about each of these proposals, and says so.
+    pub(super) fn decide_each(
+        &mut self,
+        those: &[ProposalId],
+        noted: NotedIn,
+        decide: impl Fn(&mut Deciding<'_, 'a>) -> Answer,
+    ) -> Answer {
+        if self.ground.settings.mode == Mode::Observe {
+            let answer = "The settings say `mode: observe`: there are no proposals to decide about.\n";
+            return Answer::refused(Refusal::Observed, answer);
+        }
+        if those.is_empty() {
+            return no_open_proposal();
+        }
+        those.iter().map(|proposal| self.decide_one(proposal, noted, &decide)).collect()
+    }
+
+    fn decide_one(
+        &mut self,
+        proposal: &ProposalId,
+        noted: NotedIn,
+        decide: &impl Fn(&mut Deciding<'_, 'a>) -> Answer,
+    ) -> Answer {
+        let facts = self.ground.facts;
+        let names = self.names(noted);
+        let carrier = facts.carrier(proposal);
+        if names && !self.plans.contains_key(proposal) && proposal.target.group().is_none() {
+            let why = "there is no such cluster on the default branch.";
+            return refused(proposal.target.path(), why, Refusal::NothingThere);
+        }
+        let leaves = carrier.is_some_and(|id| id.target.group().is_some() && facts.members_of(id).len() > 1);
+        let in_dashboard = match noted {
+            NotedIn::Apart { instead } if names && (leaves || carrier.is_none()) => Some(instead),
+            NotedIn::Any { instead } if names && carrier.is_none() => Some(instead),
+            _ if carrier.is_some() => None,
+            _ => return no_open_proposal(),
+        };
+        if let Some(Err(answer)) = in_dashboard.map(|instead| self.note_in_dashboard(instead)) {
+            return answer;
+        }
+        let before = self.decided.of(proposal);
+        let answer = decide(&mut Deciding { given: &mut *self, proposal });
+        let replans = before.settled != self.decided.of(proposal).settled;
+        match self.decided.note(facts, proposal, before) {
+            Noted::Yes => {
+                self.settled.extend(replans.then(|| proposal.clone()));
+                answer
+            }
+            Noted::TooMuch => refused(proposal.target.path(), TOO_MUCH, Refusal::NotNoted),
+        }
+    }
+}
+
+impl<'g, 'a> Deciding<'g, 'a> {
+    /// The target's path.
+    pub(super) fn target(&self) -> &'g str {
+        self.proposal.target.path()
+    }
+
+    /// What is decided of it.
+    pub(super) fn decisions(&mut self) -> &mut Decisions {
+        self.given.decided.entry(self.proposal)
+    }
+
+    /// The upgrade that is planned for it.
+    pub(super) fn upgrade(&self) -> Option<&'a Upgrade> {
+        self.given.plans.get(self.proposal)?.as_ref().ok().map(AsRef::as_ref)
+    }
+}
+
+/// The answer where a command is about the proposal of the pull request, and there is none.
+fn no_open_proposal() -> Answer {
+    Answer::refused(
+        Refusal::NothingThere,
+        "This pull request is not one of Capstan's open proposals, so there is nothing to decide here; `for CLUSTER` names another one.\n",
+    )
+}

@@ -1,0 +1,43 @@
+//! `unapprove`: somebody withdraws their own approval by command.
+
+use capstan_plan::proposal::{Approval, Means};
+use capstan_report::{Answer, about, shown};
+
+use super::given::{Given, NotedIn};
+
+pub(super) fn hear(given: &mut Given<'_>) -> Answer {
+    let those = given.those();
+    given.decide_each(&those, NotedIn::PullRequest, |one| {
+        let (target, by) = (one.target(), one.given.by());
+        let own = |approval: &Approval| approval.by.eq_ignore_ascii_case(by);
+        let approvals = &mut one.decisions().approvals;
+        let before = approvals.len();
+        approvals.retain(|one| !own(one) || one.means != Means::Command);
+        if approvals.len() < before {
+            shown(target, "Your approval is withdrawn.")
+        } else if approvals.iter().any(own) {
+            about(target, "Your approval is a review: dismiss it on GitHub.")
+        } else {
+            about(target, "You have not approved it.")
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{heard, town};
+
+    #[test]
+    fn who_has_not_approved_is_told_so() {
+        let case = town();
+        for (text, decided, answer) in
+            [("/capstan unapprove", "", "`gauss/peu01`: You have not approved it.")]
+        {
+            assert_eq!(
+                heard(&case, 3, text, "gauss/peu01"),
+                (decided.to_owned(), answer.to_owned()),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `unskip`: what was skipped or closed is offered again.
+
+use capstan_plan::proposal::Command as Wish;
+use capstan_report::Answer;
+
+use super::answering::Answering;
+use super::given::Given;
+
+/// What is wished of the proposal.
+pub(super) const WISH: Wish = Wish::Offer;
+
+pub(super) fn hear(given: &mut Given<'_>) {
+    for proposal in given.ground.facts.proposals_of(given.ground.scopes, given.request, given.command) {
+        given.decided.forget_skip(&proposal);
+        given.decided.wish_of(proposal, WISH);
+    }
+}
+
+pub(super) fn answer(asked: &Answering<'_>) -> Answer {
+    // That it is open shows nowhere where the comment is.
+    asked.own_proposals().map_or_else(|refused| refused, |(_, answer)| Answer::told(answer.text()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::proposals::{Outcome, ProposalOutcome};
+    use crate::testing::{Case, V22, answered, heard, id, town};
+    use capstan_plan::proposal::{Decisions, Skipped};
+    use capstan_report::{DashboardRecord, ProposalState};
+
+    #[test]
+    fn it_is_offered_again() {
+        let case = town();
+        for (text, decided, answer) in [("/capstan unskip", "wished Offer", "")] {
+            assert_eq!(
+                heard(&case, 3, text, "gauss/peu01"),
+                (decided.to_owned(), answer.to_owned()),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_one_that_is_named_it_is_offered_too() {
+        let case = town();
+        for (text, decided, answer) in [("/capstan unskip for kiel/peu01", "wished Offer", "")] {
+            assert_eq!(
+                heard(&case, 9, text, "kiel/peu01"),
+                (decided.to_owned(), answer.to_owned()),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_was_skipped_is_forgotten() {
+        let skipped = Skipped { source: V22.to_owned(), by: "eve".to_owned() };
+        let decisions =
+            vec![(id("kiel/peu01"), Decisions { skipped: Some(skipped), ..Decisions::default() })];
+        let record = DashboardRecord { decisions, ..DashboardRecord::default() };
+        let (decided, _) =
+            heard(&Case { record, ..town() }, 0, "/capstan unskip for kiel/peu01", "kiel/peu01");
+        assert_eq!(decided, "wished Offer, new");
+    }
+
+    #[test]
+    fn that_it_is_open_is_told() {
+        for (state, expected) in [
+            (ProposalState::Proposed, "`gauss/peu01`: So it is."),
+            (ProposalState::Edited, "`gauss/peu01`: So it is."),
+        ] {
+            let mut outcome = Outcome::default();
+            outcome.note(&[id("gauss/peu01")], &ProposalOutcome::new(state, "So it is."));
+            let answer = answered(&town(), 3, "/capstan unskip", &outcome);
+            assert!(answer.starts_with(expected), "{answer}");
+        }
+    }
+}

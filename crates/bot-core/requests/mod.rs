@@ -1,0 +1,20 @@
+//! What people ask for: requests, whose count, what each is about; and what people decided, as it is noted.
+
+mod clusters;
+mod concerned;
+mod decided;
+mod hearing;
+mod kept;
+mod request;
+#[cfg(test)]
+mod tests;
+
+pub use self::clusters::{AskedClusters, ClusterChange, Wanted};
+pub use self::concerned::{About, unreadable};
+pub use self::decided::{Decided, GivenOrder, Ground, MOST_BYTES, Noted, Place};
+pub use self::hearing::{
+    DealtWith, Overlooked, address, branches_to_see, meant_by, open_subject, readers_of, rewritten_by,
+    right_of,
+};
+pub use self::kept::Kept;
+pub use self::request::{Origin, Request, RequestId, UnseenBranch};
