@@ -94,6 +94,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("capstan init", "the .capstan.yaml that fits, and what was found"),
             ("capstan init --write", "write it"),
+            ("capstan init --write --move", "also give each cluster a folder of its own"),
             (
                 "capstan init --release aws/v1.0.0 --from gauss/peu01 --write",
                 "make the first release out of a cluster",

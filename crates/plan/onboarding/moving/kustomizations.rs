@@ -1,0 +1,155 @@
+//! Kustomizations that name files which move: each cluster's folder gets one of its own, and they name that folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::proof::kustomization_of;
+use super::{Facts, Moving};
+use crate::onboarding::survey::Named;
+use capstan_kustomize::render::kustomization_field;
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::Place;
+use capstan_model::object::FieldPath;
+use capstan_model::tree::RepoPath;
+use capstan_yaml::{DocumentEdit, Edit, Node, YamlFile, edit, write};
+
+/// Fields that list what is built.
+const LISTS: [&str; 3] = ["resources", "bases", "components"];
+
+/// What each cluster's own kustomization lists, in order.
+type Built = BTreeMap<RepoPath, Vec<String>>;
+
+/// Lets the kustomizations of a repository follow the files that move.
+pub(super) fn follow(facts: &Facts<'_>, moving: &mut Moving) {
+    let mut built = Built::new();
+    let mut touched: BTreeSet<RepoPath> = BTreeSet::new();
+    for (folder, named) in &facts.survey.kustomizations {
+        if named.targets.iter().any(|target| moving.moves.contains_key(target)) {
+            touched.insert(folder.clone());
+            rewrite(facts, moving, (folder, named), &mut built);
+        }
+    }
+    for (home, files) in built {
+        if let Some(there) = kustomization_of(facts.tree, &home) {
+            let message = "this folder becomes a cluster's and has a kustomization already: name the cluster's files in it, or remove it";
+            moving.refuse(Place::whole(there), message);
+        } else if let Ok(path) = home.join("kustomization.yaml") {
+            let resources = Node::sequence(files.into_iter().map(Node::string));
+            let text = write(&Node::mapping([
+                ("apiVersion", Node::string("kustomize.config.k8s.io/v1beta1")),
+                ("kind", Node::string("Kustomization")),
+                ("resources", resources),
+            ]));
+            moving.changes.push(FileChange { path, before: None, after: Some(text) });
+        }
+    }
+    // Whoever builds one of them builds something else now, if it is not the same.
+    loop {
+        let takes = |(_, named): &(&RepoPath, &Named)| named.targets.iter().any(|one| touched.contains(one));
+        let all = facts.survey.kustomizations.iter().filter(takes).map(|(folder, _)| folder.clone());
+        let before = touched.len();
+        touched.extend(all.collect::<Vec<_>>());
+        if touched.len() == before {
+            break;
+        }
+    }
+    moving.rendered.extend(touched);
+}
+
+/// Makes one kustomization name the clusters' folders instead of the files that move there.
+fn rewrite(facts: &Facts<'_>, moving: &mut Moving, (folder, named): (&RepoPath, &Named), built: &mut Built) {
+    let Some(path) = kustomization_of(facts.tree, folder) else { return };
+    let bytes = facts.tree.entry(&path).and_then(|entry| facts.tree.read(entry).ok()).unwrap_or_default();
+    let Ok(file) = YamlFile::read_bytes(&bytes) else { return };
+    if named.changes {
+        let at = changing(&file);
+        let place = Place::at(path, file.position(at.map_or(0, |(at, _)| at)));
+        let field = at.map(|(_, field)| format!(" with `{field}`")).unwrap_or_default();
+        let message = format!(
+            "this kustomization also changes what it builds{field}, and a cluster's own folder would lack that: render each cluster (`kustomize build`) into a folder of its own by hand"
+        );
+        moving.refuse(place, message);
+        return;
+    }
+    let mut edits = Vec::new();
+    let mut listed: BTreeSet<RepoPath> = BTreeSet::new();
+    for (document, content) in file.documents().iter().enumerate() {
+        for field in LISTS {
+            let Some(entry) = kustomization_field(&content.root, field) else { continue };
+            let list = FieldPath::root().key(&entry.key);
+            for (at, item) in entry.value.as_sequence().unwrap_or_default().iter().enumerate() {
+                let Some(target) = item.as_str().and_then(|text| folder.join(text).ok()) else { continue };
+                let Some(now) = places(moving, &target) else { continue };
+                let (homes, left): (Vec<_>, Vec<_>) = now.into_iter().partition(|(home, _)| home.is_some());
+                let mut fresh = Vec::new();
+                for (home, path) in homes.into_iter().filter_map(|(home, path)| Some((home?, path))) {
+                    let file = path.below(&home).unwrap_or_default().to_owned();
+                    let files = built.entry(home.clone()).or_default();
+                    if !files.contains(&file) {
+                        files.push(file);
+                    }
+                    if listed.insert(home.clone()) {
+                        fresh.push(Node::string(way(folder, &home)));
+                    }
+                }
+                edits.extend(
+                    replaced(&list, at, fresh, left.is_empty())
+                        .into_iter()
+                        .map(|edit| DocumentEdit::Edit { document, edit }),
+                );
+            }
+        }
+    }
+    match edit(&file, &edits) {
+        Ok(after) => {
+            let (before, after) = (Some(file.text().to_owned()), Some(after.text().to_owned()));
+            moving.edited.push(path.clone());
+            moving.changes.push(FileChange { path, before, after });
+        }
+        Err(refused) => {
+            let message =
+                format!("this kustomization cannot be edited to name the clusters' folders: {refused}");
+            moving.refuse(Place::whole(path), message);
+        }
+    }
+}
+
+/// Where the documents of a file that a kustomization names are after the move, each with its cluster's folder; `None`
+/// where nothing changes for it.
+fn places(moving: &Moving, target: &RepoPath) -> Option<Vec<(Option<RepoPath>, RepoPath)>> {
+    let home = |path: &RepoPath| moving.clusters.iter().find(|home| path.is_in(home)).cloned();
+    let now: Vec<_> = match moving.moves.get(target) {
+        Some(targets) => targets.iter().map(|path| (home(path), path.clone())).collect(),
+        None => vec![(home(target), target.clone())],
+    };
+    now.iter().any(|(home, _)| home.is_some()).then_some(now)
+}
+
+/// The edits that put new items where one is, beside it or instead of it.
+fn replaced(list: &FieldPath, at: usize, fresh: Vec<Node>, is_gone: bool) -> Vec<Edit> {
+    let mut fresh = fresh.into_iter();
+    let first = match is_gone.then(|| fresh.next()) {
+        Some(Some(node)) => Some(Edit::Set { path: list.index(at), node }),
+        Some(None) => Some(Edit::Remove { path: list.index(at) }),
+        None => None,
+    };
+    let others = fresh.map(|node| Edit::InsertItem { list: list.clone(), index: at + 1, node });
+    first.into_iter().chain(others).collect()
+}
+
+/// The first field of a kustomization that changes what it builds, and where it is.
+fn changing(file: &YamlFile) -> Option<(usize, &str)> {
+    const SAYS: [&str; 4] = ["apiVersion", "kind", "metadata", "sortOptions"];
+    let entries = file.documents().iter().flat_map(|document| document.root.as_mapping().unwrap_or_default());
+    let is_list = |key: &str| LISTS.iter().chain(&SAYS).any(|list| list.eq_ignore_ascii_case(key));
+    entries
+        .into_iter()
+        .find(|entry| !is_list(&entry.key) || entry.key.eq_ignore_ascii_case("components"))
+        .map(|entry| (entry.key_span.start, entry.key.as_str()))
+}
+
+/// The way from one folder to another, as a kustomization writes it.
+fn way(from: &RepoPath, to: &RepoPath) -> String {
+    let shared = from.parts().zip(to.parts()).take_while(|(one, other)| one == other).count();
+    let up = from.parts().skip(shared).map(|_| "..");
+    up.chain(to.parts().skip(shared)).collect::<Vec<_>>().join("/")
+}
