@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::proof::kustomization_of;
 use super::{Facts, Moving};
 use crate::onboarding::survey::Named;
-use capstan_kustomize::render::kustomization_field;
+use capstan_kustomize::render::{kustomization_field, kustomized};
 use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
 use capstan_model::object::FieldPath;
-use capstan_model::tree::RepoPath;
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_yaml::manifest::{identity, objects};
 use capstan_yaml::{DocumentEdit, Edit, Node, YamlFile, edit, write};
 
 /// Fields that list what is built.
@@ -60,12 +61,14 @@ fn rewrite(facts: &Facts<'_>, moving: &mut Moving, (folder, named): (&RepoPath, 
     let Some(path) = kustomization_of(facts.tree, folder) else { return };
     let bytes = facts.tree.entry(&path).and_then(|entry| facts.tree.read(entry).ok()).unwrap_or_default();
     let Ok(file) = YamlFile::read_bytes(&bytes) else { return };
-    if named.changes {
+    if named.changes
+        && let Err(why) = passes_through(facts.tree, moving, folder, named)
+    {
         let at = changing(&file);
         let place = Place::at(path, file.position(at.map_or(0, |(at, _)| at)));
-        let field = at.map(|(_, field)| format!(" with `{field}`")).unwrap_or_default();
+        let field = at.map(|(_, field)| format!(" (`{field}`)")).unwrap_or_default();
         let message = format!(
-            "this kustomization also changes what it builds{field}, and a cluster's own folder would lack that: render each cluster (`kustomize build`) into a folder of its own by hand"
+            "this kustomization also changes what it builds{field}: {why}. A cluster's own folder would lack that: render each cluster (`kustomize build`) into a folder of its own by hand"
         );
         moving.refuse(place, message);
         return;
@@ -111,6 +114,24 @@ fn rewrite(facts: &Facts<'_>, moving: &mut Moving, (folder, named): (&RepoPath, 
             moving.refuse(Place::whole(path), message);
         }
     }
+}
+
+/// Whether a kustomization leaves the objects that move as they are written, whatever it does to others; else what it
+/// changes.
+fn passes_through(tree: &dyn Tree, moving: &Moving, folder: &RepoPath, named: &Named) -> Result<(), String> {
+    let rendered = kustomized(tree, folder).map_err(|error| error.to_string())?.unwrap_or_default();
+    for path in named.targets.iter().filter(|target| moving.moves.contains_key(target)) {
+        let bytes = tree.entry(path).and_then(|entry| tree.read(entry).ok()).unwrap_or_default();
+        let Ok(file) = YamlFile::read_bytes(&bytes) else { continue };
+        for (_, node) in file.documents().iter().flat_map(|document| objects(&document.root)) {
+            let Some(id) = identity(node) else { continue };
+            let is_same = rendered.iter().any(|object| object.id == id && object.value == node.value());
+            if !is_same {
+                return Err(format!("{} {} of {path} would not be as it is written there", id.kind, id.name));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Where the documents of a file that a kustomization names are after the move, each with its cluster's folder; `None`

@@ -99,7 +99,7 @@ fn a_file_with_several_clusters_is_cut_and_each_byte_is_in_one_of_the_files() {
         &["fleet/a", "fleet/b"],
     );
     let kept: Vec<String> = moving.kept.iter().map(|(place, words)| format!("{place}: {words}")).collect();
-    assert_eq!(kept, ["fleet/all.yaml:31:1: ClusterClass quick, which any cluster may use"]);
+    assert_eq!(kept, ["fleet/all.yaml:32:1: ClusterClass quick, which any cluster may use"]);
 }
 
 #[test]
@@ -311,8 +311,27 @@ fn kustomizations_that_change_and_those_of_a_cluster_are_refused() {
     assert_eq!(
         refused(&files("namePrefix: eu-\nresources: [all.yaml]\n")),
         [
-            "fleet/kustomization.yaml:3:1: this kustomization also changes what it builds with `namePrefix`, and a cluster's own folder would lack that: render each cluster (`kustomize build`) into a folder of its own by hand"
+            "fleet/kustomization.yaml:3:1: this kustomization also changes what it builds (`namePrefix`): Cluster a of fleet/all.yaml would not be as it is written there. A cluster's own folder would lack that: render each cluster (`kustomize build`) into a folder of its own by hand"
         ]
+    );
+    // What it does to others is its own affair.
+    let more = "resources: [all.yaml]\npatches: [{path: class.yaml}]\n";
+    let mut others = files(more).to_vec();
+    others.insert(0, ("fleet/class.yaml", format!("{CLASS}spec: {{x: y}}\n")));
+    others[1].1.push_str(&format!("---\n{CLASS}"));
+    let own = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- all.yaml\n";
+    check(
+        &others,
+        &[
+            ("fleet/a/all.yaml", cluster("a")),
+            ("fleet/a/kustomization.yaml", own.to_owned()),
+            ("fleet/all.yaml", format!("---\n{CLASS}")),
+            ("fleet/b/all.yaml", format!("---\n{}", cluster("b"))),
+            ("fleet/b/kustomization.yaml", own.to_owned()),
+            ("fleet/class.yaml", others[0].1.clone()),
+            ("fleet/kustomization.yaml", kustomization(&more.replace("[all.yaml]", "[all.yaml, a, b]"))),
+        ],
+        &["fleet/a", "fleet/b"],
     );
     let two = [
         ("fleet/a.yaml", cluster("a")),
@@ -373,7 +392,7 @@ fn what_applies_a_folder_must_reach_the_new_ones() {
             ".sourceignore:5: Flux leaves out what this pattern matches, and it may match a new folder of a cluster and not the one around it: write it so that it names no folder at that depth, or move the clusters by hand"
         ]
     );
-    assert_eq!(refused(&by_flux("/*\n!/fleet\n")), [""; 0]);
+    assert_eq!(told(&moved(&by_flux("/*\n!/fleet\n")).0), [""; 0]);
 }
 
 #[test]
