@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::arguments::Init;
 use super::context::today;
-use super::init_text::{Done, SettingsFile, Shown, in_words};
+use super::init_text::{FirstLook, InitOutcome, SettingsFile, in_words};
 use super::progress::say;
 use super::{ChangeFormat, Context, Failure, Outcome, init_release, output};
 use capstan_fleet::generator::{
@@ -57,7 +57,8 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
         say!("warning: {REPOSITORY_FILE} already exists; without it, Capstan would write this");
     }
     let before_move = onboarding.settings.clone();
-    let mut shown = Shown { onboarding, moves: None, settings, done: Done::Nothing, reached: true };
+    let mut shown =
+        FirstLook { onboarding, moves: None, settings, done: InitOutcome::Nothing, reached: true };
     let mut after = Arc::clone(&tree);
     if shown.onboarding.crowded > 0 {
         let after_move = match settings {
@@ -82,7 +83,8 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
             changes.push(FileChange { path, before, after: Some(shown.onboarding.settings.clone()) });
         }
         workspace.write(&changes)?;
-        shown.done = if command.moves && shown.moves.is_some() { Done::Moved } else { Done::Written };
+        shown.done =
+            if command.moves && shown.moves.is_some() { InitOutcome::Moved } else { InitOutcome::Written };
     }
     shown.reached = shown.is_reached(context, workspace.as_ref())?;
     match format {
@@ -94,7 +96,7 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
 }
 
 /// Whether files may move: nothing is refused, and none of them has changes that the last commit lacks.
-fn may_move(workspace: &dyn Workspace, tree: &dyn Tree, shown: &Shown) -> Result<(), Failure> {
+fn may_move(workspace: &dyn Workspace, tree: &dyn Tree, shown: &FirstLook) -> Result<(), Failure> {
     let Some(moving) = &shown.moves else {
         if shown.settings == SettingsFile::Absent {
             return Ok(());
@@ -130,7 +132,7 @@ fn nothing_here(tree: &dyn Tree) -> String {
     format!("there is nothing to set up here yet: only templates make clusters{listed}")
 }
 
-fn element(shown: &Shown) -> Value {
+fn element(shown: &FirstLook) -> Value {
     let onboarding = &shown.onboarding;
     let told = |place: &Place, message: &str| json!({"file": place.file(), "line": place.line(), "column": place.column(), "message": message});
     let left = onboarding.left.iter().map(|left| told(&left.place, &left.message));
@@ -143,12 +145,12 @@ fn element(shown: &Shown) -> Value {
             "kustomizations": moving.edited,
             "kept": kept.collect::<Vec<_>>(),
             "refused": refused.collect::<Vec<_>>(),
-            "moved": shown.done == Done::Moved,
+            "moved": shown.done == InitOutcome::Moved,
         })
     });
     json!({
         "file": REPOSITORY_FILE,
-        "written": shown.done != Done::Nothing && shown.settings != SettingsFile::Kept,
+        "written": shown.done != InitOutcome::Nothing && shown.settings != SettingsFile::Kept,
         "settings": onboarding.settings,
         "clusters": onboarding.clusters.iter().map(cluster).collect::<Vec<_>>(),
         "providerSets": onboarding.sets,

@@ -11,12 +11,12 @@ use super::init::reason;
 use super::{Context, Failure, text};
 
 /// What was found, and what was done.
-pub(super) struct Shown {
+pub(super) struct FirstLook {
     pub(super) onboarding: Onboarding,
     /// What moves, where clusters have no folder of their own.
     pub(super) moves: Option<Moving>,
     pub(super) settings: SettingsFile,
-    pub(super) done: Done,
+    pub(super) done: InitOutcome,
     /// Whether the settings that are in force find the cluster of which the first release can be made.
     pub(super) reached: bool,
 }
@@ -33,7 +33,7 @@ pub(super) enum SettingsFile {
 
 /// What the command wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Done {
+pub(super) enum InitOutcome {
     Nothing,
     /// The settings alone.
     Written,
@@ -41,7 +41,7 @@ pub(super) enum Done {
     Moved,
 }
 
-impl Shown {
+impl FirstLook {
     /// Whether the settings that are in force, now or after the next command, find the example.
     pub(super) fn is_reached(
         &self,
@@ -58,18 +58,18 @@ impl Shown {
 
     const fn can_move(&self) -> bool {
         match &self.moves {
-            Some(moving) => moving.refused.is_empty() && !matches!(self.done, Done::Moved),
+            Some(moving) => moving.refused.is_empty() && !matches!(self.done, InitOutcome::Moved),
             None => false,
         }
     }
 }
 
-pub(super) fn in_words(shown: &Shown) -> String {
+pub(super) fn in_words(shown: &FirstLook) -> String {
     let onboarding = &shown.onboarding;
     let done = match (shown.settings, shown.done) {
         (SettingsFile::Kept, _) => "as Capstan would write it",
-        (_, Done::Nothing) => "as `--write` writes it",
-        (_, Done::Written | Done::Moved) => "written",
+        (_, InitOutcome::Nothing) => "as `--write` writes it",
+        (_, InitOutcome::Written | InitOutcome::Moved) => "written",
     };
     let mut said = format!("{REPOSITORY_FILE}, {done}:\n\n");
     for line in onboarding.settings.lines() {
@@ -102,7 +102,7 @@ fn push_section(said: &mut String, head: &str, lines: &[String]) {
     said.push('\n');
 }
 
-fn push_moves(said: &mut String, moving: &Moving, done: Done) {
+fn push_moves(said: &mut String, moving: &Moving, done: InitOutcome) {
     if !moving.refused.is_empty() {
         let refused: Vec<String> = moving.refused.iter().map(ToString::to_string).collect();
         push_section(said, "`--write --move` gives each cluster its folder, once this is settled", &refused);
@@ -117,14 +117,14 @@ fn push_moves(said: &mut String, moving: &Moving, done: Done) {
         }
     }
     lines.extend(moving.edited.iter().map(|path| format!("{path} names the clusters' folders")));
-    let moved = if done == Done::Moved { "moved" } else { "`--write --move` moves" };
+    let moved = if done == InitOutcome::Moved { "moved" } else { "`--write --move` moves" };
     push_section(said, moved, &lines);
     let kept: Vec<String> = moving.kept.iter().map(|(place, words)| format!("{place}: {words}")).collect();
     push_section(said, "stays where it is", &kept);
 }
 
 /// The commands that come next.
-fn next(shown: &Shown) -> String {
+fn next(shown: &FirstLook) -> String {
     let mut said = String::new();
     if shown.can_move() {
         let writes = if shown.settings == SettingsFile::Kept { "" } else { ", and writes the settings" };
@@ -140,7 +140,7 @@ fn next(shown: &Shown) -> String {
         return said;
     };
     let command = first_release_command(example.as_str());
-    let is_settled = shown.settings != SettingsFile::Absent || shown.done != Done::Nothing;
+    let is_settled = shown.settings != SettingsFile::Absent || shown.done != InitOutcome::Nothing;
     if is_settled || shown.can_move() {
         said.push_str(&format!(
             "There is no release yet. Make the first one from a cluster in its desired state:\n  {command}\n"

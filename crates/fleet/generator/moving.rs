@@ -68,9 +68,14 @@ pub fn uncommitted(
     tree: &dyn Tree,
     changes: &[FileChange],
 ) -> Result<Vec<RepoPath>, WorkspaceError> {
-    let committed = workspace.commit("HEAD")?;
+    let committed = match workspace.commit("HEAD") {
+        Ok(committed) => Some(committed),
+        // Nothing is committed yet.
+        Err(WorkspaceError::Usage(_)) => None,
+        Err(failed) => return Err(failed),
+    };
     let differs = |path: &RepoPath| {
-        let (now, then) = (tree.entry(path), committed.entry(path));
+        let (now, then) = (tree.entry(path), committed.as_ref().and_then(|tree| tree.entry(path)));
         now.map(|entry| (&entry.blob, entry.kind)) != then.map(|entry| (&entry.blob, entry.kind))
     };
     Ok(changes.iter().map(|change| &change.path).filter(|path| differs(path)).cloned().collect())

@@ -330,6 +330,8 @@ impl Units {
         for (place, message) in told {
             self.tell(place, message);
         }
+        // Nobody asked for other examples.
+        self.crowded.retain(|folder, _| example(folder).is_none() || !appliers.of_folder(folder).is_empty());
     }
 
     /// A cluster never contains another: the inner ones are taken, since there is at least one of them.

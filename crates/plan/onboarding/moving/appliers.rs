@@ -6,10 +6,12 @@
 use std::collections::BTreeSet;
 
 use super::proof::kustomization_of;
-use super::{Facts, Moving};
+use super::{MoveFacts, Moving};
 use crate::onboarding::appliers::excludes;
 use crate::onboarding::survey::{Applies, Depth, Who};
 use crate::settings::Glob;
+use capstan_kustomize::render::is_kustomization;
+use capstan_model::file_change::FileChange;
 use capstan_model::finding::Place;
 use capstan_model::tree::RepoPath;
 
@@ -17,7 +19,7 @@ use capstan_model::tree::RepoPath;
 const IGNORED_BY_FLUX: &str = ".sourceignore";
 
 /// Refuses what would not be applied any more, and notes what has to come to the same.
-pub(super) fn look(facts: &Facts<'_>, moving: &mut Moving) {
+pub(super) fn look(facts: &MoveFacts<'_>, moving: &mut Moving) {
     let left: BTreeSet<RepoPath> = moving.moves.keys().filter_map(RepoPath::parent).collect();
     if left.is_empty() {
         return;
@@ -41,7 +43,7 @@ pub(super) fn look(facts: &Facts<'_>, moving: &mut Moving) {
                         && !is_built(&folder)
                     {
                         match depth {
-                            Depth::Below if is_left(&folder) => drop(moving.rendered.insert(folder)),
+                            Depth::Below if is_left(&folder) => argo.look_below(folder, moving),
                             Depth::Here if left.contains(&folder) => argo.refuse_depth(&folder, moving),
                             Depth::Below | Depth::Here => {}
                         }
@@ -67,6 +69,19 @@ impl Argo<'_> {
             self.words
         );
         moving.refuse(self.applies.place.clone(), message);
+    }
+
+    /// Of a folder of manifests Argo CD reads a kustomization as one more manifest.
+    fn look_below(&self, folder: RepoPath, moving: &mut Moving) {
+        let makes = |change: &FileChange| change.before.is_none() && is_kustomization(&change.path);
+        if moving.changes.iter().any(|change| makes(change) && change.path.is_in(&folder)) {
+            let message = format!(
+                "{} applies all manifests below {folder}, and the new folders get kustomizations, which it would take for manifests: give {folder} a kustomization first, or move the clusters by hand",
+                self.words
+            );
+            moving.refuse(self.applies.place.clone(), message);
+        }
+        moving.rendered.insert(folder);
     }
 
     fn look_at_pattern(
@@ -105,7 +120,7 @@ impl Argo<'_> {
 }
 
 /// A pattern that tells a new folder from the one around it may leave out what Flux applies today, or the other way round.
-fn look_at_ignored(facts: &Facts<'_>, moving: &mut Moving) {
+fn look_at_ignored(facts: &MoveFacts<'_>, moving: &mut Moving) {
     let ways: BTreeSet<(RepoPath, RepoPath)> = moving
         .moves
         .iter()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::proof::kustomization_of;
-use super::{Facts, Moving};
+use super::{MoveFacts, Moving};
 use crate::onboarding::survey::Named;
 use capstan_kustomize::render::{kustomization_field, kustomized};
 use capstan_model::file_change::FileChange;
@@ -11,19 +11,23 @@ use capstan_model::finding::Place;
 use capstan_model::object::FieldPath;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_yaml::manifest::{identity, objects};
-use capstan_yaml::{DocumentEdit, Edit, Node, YamlFile, edit, write};
+use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, YamlFile, edit, write};
 
 /// Fields that list what is built.
 const LISTS: [&str; 3] = ["resources", "bases", "components"];
 
 /// What each cluster's own kustomization lists, in order.
-type Built = BTreeMap<RepoPath, Vec<String>>;
+type ClusterFiles = BTreeMap<RepoPath, Vec<String>>;
 
 /// Lets the kustomizations of a repository follow the files that move.
-pub(super) fn follow(facts: &Facts<'_>, moving: &mut Moving) {
-    let mut built = Built::new();
+pub(super) fn follow(facts: &MoveFacts<'_>, moving: &mut Moving) {
+    let mut built = ClusterFiles::new();
     let mut touched: BTreeSet<RepoPath> = BTreeSet::new();
+    if moving.moves.is_empty() {
+        return;
+    }
     for (folder, named) in &facts.survey.kustomizations {
+        refuse_other_uses(facts, moving, folder);
         if named.targets.iter().any(|target| moving.moves.contains_key(target)) {
             touched.insert(folder.clone());
             rewrite(facts, moving, (folder, named), &mut built);
@@ -56,8 +60,43 @@ pub(super) fn follow(facts: &Facts<'_>, moving: &mut Moving) {
     moving.rendered.extend(touched);
 }
 
+/// What a kustomization reads in other fields than its lists (a generator, values of a chart) would not be found.
+fn refuse_other_uses(facts: &MoveFacts<'_>, moving: &mut Moving, folder: &RepoPath) {
+    let Some(path) = kustomization_of(facts.tree, folder) else { return };
+    let bytes = facts.tree.entry(&path).and_then(|entry| facts.tree.read(entry).ok()).unwrap_or_default();
+    let Ok(file) = YamlFile::read_bytes(&bytes) else { return };
+    let is_list = |key: &str| LISTS.iter().any(|list| list.eq_ignore_ascii_case(key));
+    let entries = file.documents().iter().flat_map(|document| document.root.as_mapping().unwrap_or_default());
+    let mut open: Vec<&Node> =
+        entries.filter(|entry| !is_list(&entry.key)).map(|entry| &entry.value).collect();
+    while let Some(node) = open.pop() {
+        match &node.kind {
+            NodeKind::Mapping(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
+            NodeKind::Sequence(items) => open.extend(items),
+            NodeKind::Scalar(scalar) => {
+                // A generator says `name=path` too.
+                let named = scalar.text.split_once('=').map_or(scalar.text.as_str(), |(_, path)| path);
+                if let Some(target) =
+                    folder.join(named).ok().filter(|target| moving.moves.contains_key(target))
+                {
+                    let place = Place::at(path.clone(), file.position(node.span.start));
+                    let message = format!(
+                        "this kustomization also reads {target}, which would move: give it a copy of its own that is no manifest of a cluster, or move the clusters by hand"
+                    );
+                    moving.refuse(place, message);
+                }
+            }
+        }
+    }
+}
+
 /// Makes one kustomization name the clusters' folders instead of the files that move there.
-fn rewrite(facts: &Facts<'_>, moving: &mut Moving, (folder, named): (&RepoPath, &Named), built: &mut Built) {
+fn rewrite(
+    facts: &MoveFacts<'_>,
+    moving: &mut Moving,
+    (folder, named): (&RepoPath, &Named),
+    built: &mut ClusterFiles,
+) {
     let Some(path) = kustomization_of(facts.tree, folder) else { return };
     let bytes = facts.tree.entry(&path).and_then(|entry| facts.tree.read(entry).ok()).unwrap_or_default();
     let Ok(file) = YamlFile::read_bytes(&bytes) else { return };

@@ -34,7 +34,7 @@ use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
 use capstan_yaml::comments::document_parts;
 use capstan_yaml::manifest::objects;
 use capstan_yaml::{Document, YamlFile, same_meaning};
-use owners::{Owned, Owner, Resident, settle};
+use owners::{Belonging, Owned, Resident, settle};
 
 pub use proof::differences;
 
@@ -48,7 +48,7 @@ pub struct Moving {
     pub clusters: Vec<RepoPath>,
     /// Each file that moves, and where its documents come to be; its own path where some stay.
     pub moves: BTreeMap<RepoPath, BTreeSet<RepoPath>>,
-    /// Objects that stay in a crowded folder, and why.
+    /// AppliedObjects that stay in a crowded folder, and why.
     pub kept: Vec<(Place, String)>,
     /// Kustomizations that name the new folders instead of the files.
     pub edited: Vec<RepoPath>,
@@ -65,7 +65,7 @@ pub fn plan_moves(tree: &dyn Tree) -> Moving {
     let shaped = discover(tree, &RepositorySettings::default());
     let survey = Survey::of(tree, &shaped);
     let units = units(&survey, &shaped, &Appliers::of(tree, &survey));
-    let facts = Facts { tree, shaped, survey, base: choose::base_of(tree, &units), units };
+    let facts = MoveFacts { tree, shaped, survey, base: choose::base_of(tree, &units), units };
     let mut moving = Moving::default();
     for folder in facts.units.crowded.keys() {
         moving.move_out_of(&facts, folder);
@@ -83,7 +83,7 @@ pub fn plan_moves(tree: &dyn Tree) -> Moving {
 }
 
 /// What is known of the repository.
-struct Facts<'t> {
+struct MoveFacts<'t> {
     tree: &'t dyn Tree,
     shaped: Layout,
     survey: Survey,
@@ -92,7 +92,7 @@ struct Facts<'t> {
     base: RepoPath,
 }
 
-impl Facts<'_> {
+impl MoveFacts<'_> {
     /// The folder of the manifests of a cluster that leaves a crowded one.
     fn home(&self, crowded: &RepoPath, name: &str) -> Option<RepoPath> {
         let above = if crowded.is_root() { FOLDER_OF_ROOT } else { crowded.as_str() };
@@ -136,7 +136,7 @@ struct Manifested {
 
 /// What becomes of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Turn {
+enum Destination {
     Stays,
     /// To the cluster of that index.
     Moves(usize),
@@ -149,7 +149,7 @@ impl Moving {
         self.refused.push(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
     }
 
-    fn move_out_of(&mut self, facts: &Facts<'_>, folder: &RepoPath) {
+    fn move_out_of(&mut self, facts: &MoveFacts<'_>, folder: &RepoPath) {
         let mut files = Vec::new();
         for entry in facts.manifests(folder) {
             if !entry.is_file() {
@@ -197,7 +197,7 @@ impl Moving {
         let homes: Vec<RepoPath> =
             residents.iter().filter_map(|resident| facts.home(folder, &resident.name)).collect();
         for (Manifested { path, file }, of_file) in files.iter().zip(&documents) {
-            let turns: Vec<Turn> =
+            let turns: Vec<Destination> =
                 of_file.iter().map(|indexes| self.turn(&all, indexes, &residents)).collect();
             self.cut(folder, path, file, &turns, &homes);
         }
@@ -206,19 +206,19 @@ impl Moving {
     }
 
     /// What becomes of a document with these objects.
-    fn turn(&mut self, all: &[Owned<'_>], indexes: &[usize], residents: &[Resident]) -> Turn {
+    fn turn(&mut self, all: &[Owned<'_>], indexes: &[usize], residents: &[Resident]) -> Destination {
         let objects: Vec<&Owned<'_>> = indexes.iter().filter_map(|at| all.get(*at)).collect();
-        let Some(first) = objects.first() else { return Turn::Follows };
-        let turns: BTreeSet<Turn> = objects.iter().map(|object| turn_of(object)).collect();
+        let Some(first) = objects.first() else { return Destination::Follows };
+        let turns: BTreeSet<Destination> = objects.iter().map(|object| turn_of(object)).collect();
         let mut turns = turns.into_iter();
         match (turns.next(), turns.next()) {
-            (Some(Turn::Stays), None) => {
+            (Some(Destination::Stays), None) => {
                 for object in &objects {
                     if let Some(why) = why_it_stays(object, residents) {
                         self.kept.push((object.place.clone(), why));
                     }
                 }
-                Turn::Stays
+                Destination::Stays
             }
             (Some(turn), None) => turn,
             _ => {
@@ -226,7 +226,7 @@ impl Moving {
                     first.place.clone(),
                     "this list has objects of several clusters, or also of none: write each object as a document of its own, after a line `---`",
                 );
-                Turn::Stays
+                Destination::Stays
             }
         }
     }
@@ -237,17 +237,17 @@ impl Moving {
         folder: &RepoPath,
         path: &RepoPath,
         file: &YamlFile,
-        turns: &[Turn],
+        turns: &[Destination],
         homes: &[RepoPath],
     ) {
         let below = path.below(folder).unwrap_or_default();
-        let target = |turn: Turn| match turn {
-            Turn::Moves(at) => {
+        let target = |turn: Destination| match turn {
+            Destination::Moves(at) => {
                 let home = homes.get(at)?;
                 // What is in the cluster's folder already stays there.
                 if path.is_in(home) { Some(path.clone()) } else { home.join(below).ok() }
             }
-            Turn::Stays | Turn::Follows => Some(path.clone()),
+            Destination::Stays | Destination::Follows => Some(path.clone()),
         };
         let targets: Vec<RepoPath> = followed(turns).into_iter().filter_map(target).collect();
         let distinct: BTreeSet<RepoPath> = targets.iter().cloned().collect();
@@ -337,11 +337,11 @@ fn unfit(residents: &[Resident]) -> Option<String> {
     None
 }
 
-fn turn_of(object: &Owned<'_>) -> Turn {
+fn turn_of(object: &Owned<'_>) -> Destination {
     let mut owners = object.owners.iter();
     match (owners.next(), owners.next()) {
-        (Some(Owner::Resident(at)), None) => Turn::Moves(*at),
-        _ => Turn::Stays,
+        (Some(Belonging::Resident(at)), None) => Destination::Moves(*at),
+        _ => Destination::Stays,
     }
 }
 
@@ -351,12 +351,12 @@ fn why_it_stays(object: &Owned<'_>, residents: &[Resident]) -> Option<String> {
         .owners
         .iter()
         .filter_map(|owner| match owner {
-            Owner::Resident(at) => residents.get(*at).map(|resident| format!("`{}`", resident.name)),
-            Owner::Everybody => None,
+            Belonging::Resident(at) => residents.get(*at).map(|resident| format!("`{}`", resident.name)),
+            Belonging::Everybody => None,
         })
         .collect();
     let words = &object.words;
-    match (object.owners.contains(&Owner::Everybody), users.as_slice()) {
+    match (object.owners.contains(&Belonging::Everybody), users.as_slice()) {
         (true, _) => Some(format!("{words}, which any cluster may use")),
         (false, []) => None,
         (false, users) => Some(format!("{words}, which {} use", users.join(" and "))),
@@ -364,11 +364,12 @@ fn why_it_stays(object: &Owned<'_>, residents: &[Resident]) -> Option<String> {
 }
 
 /// Each document with what becomes of it: what says nothing goes with the one before it, at the beginning with the next.
-fn followed(turns: &[Turn]) -> Vec<Turn> {
-    let first = turns.iter().copied().find(|turn| *turn != Turn::Follows).unwrap_or(Turn::Stays);
+fn followed(turns: &[Destination]) -> Vec<Destination> {
+    let first =
+        turns.iter().copied().find(|turn| *turn != Destination::Follows).unwrap_or(Destination::Stays);
     let mut last = first;
-    let follow = |turn: &Turn| {
-        if *turn != Turn::Follows {
+    let follow = |turn: &Destination| {
+        if *turn != Destination::Follows {
             last = *turn;
         }
         last

@@ -27,7 +27,7 @@ pub(super) struct Resident {
 
 /// Who has an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Owner {
+pub(super) enum Belonging {
     /// The cluster of that index.
     Resident(usize),
     /// Whatever cluster uses it.
@@ -46,7 +46,7 @@ pub(super) struct Owned<'n> {
     pub(super) place: Place,
     /// `MachineDeployment acme/a-md-0`.
     pub(super) words: String,
-    pub(super) owners: BTreeSet<Owner>,
+    pub(super) owners: BTreeSet<Belonging>,
     node: &'n Node,
     group: &'n str,
     kind: &'n str,
@@ -165,7 +165,7 @@ pub(super) fn settle(
     }
     follow(objects);
     for object in objects.iter_mut().filter(|object| object.owners.is_empty()) {
-        object.owners.extend(object.namesake(residents).map(Owner::Resident));
+        object.owners.extend(object.namesake(residents).map(Belonging::Resident));
     }
     // What is named by one that was told by its name is known now too.
     follow(objects);
@@ -189,12 +189,12 @@ pub(super) fn settle(
 fn claim(object: &mut Owned<'_>, residents: &[Resident], roots: &BTreeSet<Place>) -> Result<(), String> {
     if roots.contains(&object.place) {
         let own = object.resident();
-        object.owners.extend(residents.iter().position(|resident| *resident == own).map(Owner::Resident));
+        object.owners.extend(residents.iter().position(|resident| *resident == own).map(Belonging::Resident));
         object.is_settled = true;
         return Ok(());
     }
     if object.is_everybodys() {
-        object.owners.insert(Owner::Everybody);
+        object.owners.insert(Belonging::Everybody);
         object.is_settled = true;
         return Ok(());
     }
@@ -212,7 +212,7 @@ fn claim(object: &mut Owned<'_>, residents: &[Resident], roots: &BTreeSet<Place>
                 object.words
             ));
         };
-        object.owners.insert(Owner::Resident(at));
+        object.owners.insert(Belonging::Resident(at));
         object.is_settled = true;
     }
     if object.owners.len() > 1 {
@@ -256,20 +256,20 @@ fn follow(objects: &mut [Owned<'_>]) {
 }
 
 /// What an object names.
-struct Name<'n> {
+struct NamedObject<'n> {
     kind: &'n str,
     name: &'n str,
     namespace: Option<&'n str>,
 }
 
-impl Name<'_> {
+impl NamedObject<'_> {
     fn means(&self, owner: &Owned<'_>, other: &Owned<'_>) -> bool {
         self.kind.eq_ignore_ascii_case(other.kind)
             && fits(self.namespace.or(owner.namespace), other.namespace)
     }
 }
 
-fn names_of<'n>(object: &Owned<'n>) -> Vec<Name<'n>> {
+fn names_of<'n>(object: &Owned<'n>) -> Vec<NamedObject<'n>> {
     let mut found = Vec::new();
     for entry in object.node.as_mapping().unwrap_or_default() {
         if entry.key != "metadata" {
@@ -279,7 +279,7 @@ fn names_of<'n>(object: &Owned<'n>) -> Vec<Name<'n>> {
     found
 }
 
-fn find_names<'n>(kind: &str, node: &'n Node, keys: &mut Vec<&'n str>, found: &mut Vec<Name<'n>>) {
+fn find_names<'n>(kind: &str, node: &'n Node, keys: &mut Vec<&'n str>, found: &mut Vec<NamedObject<'n>>) {
     let last = keys.last().copied().unwrap_or_default();
     let by_key = || match naming::meaning(kind, keys) {
         Some(Meaning::Names(kind)) => Some(kind),
@@ -291,7 +291,7 @@ fn find_names<'n>(kind: &str, node: &'n Node, keys: &mut Vec<&'n str>, found: &m
             if let Some(name) = node.text_at("name")
                 && let Some(kind) = node.text_at("kind").or_else(by_key)
             {
-                found.push(Name { kind, name, namespace: node.text_at("namespace") });
+                found.push(NamedObject { kind, name, namespace: node.text_at("namespace") });
             }
             for entry in entries {
                 keys.push(&entry.key);
@@ -303,7 +303,7 @@ fn find_names<'n>(kind: &str, node: &'n Node, keys: &mut Vec<&'n str>, found: &m
         NodeKind::Scalar(scalar) => {
             let is_name = naming::is_name(last) || naming::meaning(kind, keys).is_some();
             if let Some(kind) = by_key().filter(|_| is_name) {
-                found.push(Name { kind, name: &scalar.text, namespace: None });
+                found.push(NamedObject { kind, name: &scalar.text, namespace: None });
             }
         }
     }

@@ -9,8 +9,8 @@ use capstan_model::tree::{RepoPath, Tree, is_manifest};
 use capstan_yaml::manifest::{identity, objects};
 use capstan_yaml::{Value, YamlFile};
 
-/// Objects by what they are called; several of one identity are several.
-type Objects = BTreeMap<String, Vec<Value>>;
+/// AppliedObjects by what they are called; several of one identity are several.
+type AppliedObjects = BTreeMap<String, Vec<Value>>;
 
 /// What would be applied otherwise than before: each kustomization that names what moves, and each folder that is
 /// applied as it is, comes to the same objects. What could not be rendered before cannot be compared.
@@ -33,7 +33,7 @@ pub fn differences(before: &dyn Tree, after: &dyn Tree, moving: &Moving) -> Vec<
     found
 }
 
-fn first_difference(was: &Objects, is: &Objects) -> Option<String> {
+fn first_difference(was: &AppliedObjects, is: &AppliedObjects) -> Option<String> {
     let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     names.into_iter().find_map(|name| {
         let (one, other) = (was.get(name), is.get(name));
@@ -66,8 +66,8 @@ pub(super) fn kustomization_of(tree: &dyn Tree, folder: &RepoPath) -> Option<Rep
 }
 
 /// What a folder comes to: what its kustomization gives, else all manifests below it, as Flux takes them.
-fn applied(tree: &dyn Tree, folder: &RepoPath) -> Result<Objects, String> {
-    let mut all = Objects::new();
+fn applied(tree: &dyn Tree, folder: &RepoPath) -> Result<AppliedObjects, String> {
+    let mut all = AppliedObjects::new();
     if add_kustomized(tree, folder, &mut all)? {
         return Ok(all);
     }
@@ -107,7 +107,7 @@ fn applied(tree: &dyn Tree, folder: &RepoPath) -> Result<Objects, String> {
 }
 
 /// Adds what a folder's kustomization gives; whether there is one.
-fn add_kustomized(tree: &dyn Tree, folder: &RepoPath, all: &mut Objects) -> Result<bool, String> {
+fn add_kustomized(tree: &dyn Tree, folder: &RepoPath, all: &mut AppliedObjects) -> Result<bool, String> {
     let Some(rendered) = kustomized(tree, folder).map_err(|error| error.to_string())? else {
         return Ok(false);
     };

@@ -355,6 +355,42 @@ fn kustomizations_that_change_and_those_of_a_cluster_are_refused() {
 }
 
 #[test]
+fn what_reads_a_file_that_moves_is_refused() {
+    let generator = "configMapGenerator:\n- name: fleet\n  files: [fleet.yaml=../fleet/a.yaml]\n";
+    assert_eq!(
+        refused(&[
+            ("fleet/a.yaml", cluster("a")),
+            ("fleet/b.yaml", cluster("b")),
+            ("shown/kustomization.yaml", kustomization(generator)),
+        ]),
+        [
+            "shown/kustomization.yaml:5:11: this kustomization also reads fleet/a.yaml, which would move: give it a copy of its own that is no manifest of a cluster, or move the clusters by hand"
+        ]
+    );
+    let both = [
+        (
+            "apps/fleet.yaml",
+            argo("Application", "fleet", "  source: {path: fleet, directory: {recurse: true}}\n"),
+        ),
+        ("fleet/a.yaml", cluster("a")),
+        ("fleet/b.yaml", cluster("b")),
+        ("kustomization.yaml", kustomization("resources: [fleet/a.yaml]\n")),
+    ];
+    assert_eq!(
+        refused(&both),
+        [
+            "apps/fleet.yaml:1:1: the Application `fleet` of Argo CD applies all manifests below fleet, and the new folders get kustomizations, which it would take for manifests: give fleet a kustomization first, or move the clusters by hand"
+        ]
+    );
+}
+
+#[test]
+fn examples_stay() {
+    let files = [("docs/examples/a.yaml", cluster("a")), ("docs/examples/b.yaml", cluster("b"))];
+    assert_eq!(moved(&files).0, Moving::default());
+}
+
+#[test]
 fn what_applies_a_folder_must_reach_the_new_ones() {
     let files = |applier: String| {
         [("apps/fleet.yaml", applier), ("fleet/a.yaml", cluster("a")), ("fleet/b.yaml", cluster("b"))]
