@@ -26,7 +26,7 @@ const SETTINGS: [&str; 8] =
     ["apiVersion", "kind", "providers", "images", "cert-manager", "overridesFolder", "variables", "metadata"];
 
 /// Parts of names of variables that hold credentials.
-const SECRETS: [&str; 12] = [
+const SECRETS: [&str; 14] = [
     "PASSWORD",
     "PASSWD",
     "PASSPHRASE",
@@ -38,8 +38,13 @@ const SECRETS: [&str; 12] = [
     "API_KEY",
     "APIKEY",
     "CLOUD_YAML",
+    "CLOUDS_YAML",
+    "DOCKER_CONFIG",
     "KUBECONFIG",
 ];
+
+/// The same, between `_` as words of their own.
+const SECRET_WORDS: [&str; 4] = ["AUTH", "PASS", "PWD", "DOCKERCONFIGJSON"];
 
 /// Reads a file.
 ///
@@ -127,6 +132,7 @@ fn holds_a_secret(name: &str, value: &str) -> bool {
         authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
     };
     SECRETS.iter().any(|part| name.contains(part))
+        || name.split('_').any(|word| SECRET_WORDS.contains(&word))
         || value.contains("PRIVATE KEY-----")
         || value.split_once("://").is_some_and(|(_, rest)| has_password(rest))
 }
@@ -219,6 +225,15 @@ mod tests {
                     "clusterctl.yaml:3:4 `C` cannot be the value of a variable and is left out: variables have scalar values",
                     "clusterctl.yaml:4:4 `E` names a variable, but values have no substitution",
                     "clusterctl.yaml:5:21 `OPENSTACK_PASSWORD` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                ],
+            ),
+            (
+                "REGISTRY_AUTH: hidden\nROOT_PASS: hidden\nOPENSTACK_CLOUDS_YAML: hidden\nSSH_AUTHORIZED_KEY: ssh-ed25519 A\n",
+                r#"{"SSH_AUTHORIZED_KEY":"ssh-ed25519 A"}"#,
+                vec![
+                    "clusterctl.yaml:1:16 `REGISTRY_AUTH` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:2:12 `ROOT_PASS` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
+                    "clusterctl.yaml:3:24 `OPENSTACK_CLOUDS_YAML` looks like a credential and is left out: put it into the provider's Secret, or into Vault",
                 ],
             ),
             (

@@ -138,7 +138,9 @@ pub use merging::{
     approvals_gate, approvals_in_words, merge_in_words, merge_refused_in_words, moved_refusal,
     obstacle_in_words, undo_in_words,
 };
-pub use onboarding::{ONBOARDING_TITLE, first_release_command, onboarding_body, says_onboarding};
+pub use onboarding::{
+    MOVE_COMMAND, ONBOARDING_TITLE, first_release_command, onboarding_body, says_onboarding,
+};
 pub use outlook::{Becomes, ChangedRelease, JudgedReleases, ReleaseOutlook, SettingsOutlook, is_offered};
 pub use pages::{Refusal, anchor};
 pub use preflight::{PreflightAnswered, not_enrolled, preflight_answer};

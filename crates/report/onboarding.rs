@@ -40,8 +40,8 @@ fn visible(onboarding: &Onboarding) -> String {
     page.push(
         "Capstan is installed here, and this repository has no `.capstan.yaml`. This pull request adds one that fits what Capstan found. **Until there is one on the default branch, Capstan does nothing else here**: no check, no comment, no other branch.\n",
     );
-    let (first, modes) = (first_release(onboarding), MODES);
-    let end = NEXT_STEPS.len() + first.len() + modes.len();
+    let (moves, first, modes) = (moves(onboarding), first_release(onboarding), MODES);
+    let end = NEXT_STEPS.len() + moves.len() + first.len() + modes.len();
     let mut section = |head: &str, rows: &[String], budget: usize, [one, many]: [&str; 2]| {
         let budget = budget.min(page.free().saturating_sub(end));
         page.section(head, rows, budget, |left| more_below(left, one, many));
@@ -87,6 +87,7 @@ fn visible(onboarding: &Onboarding) -> String {
         12_000,
         ["cluster", "clusters"],
     );
+    page.push(&moves);
     page.push(&first);
     page.push(modes);
     page.push(NEXT_STEPS);
@@ -167,16 +168,33 @@ pub fn first_release_command(cluster: &str) -> String {
     format!("capstan init --release PROVIDER/v1.0.0 --from {} --write", shell_word(cluster))
 }
 
+/// The command that writes the settings and gives each cluster a folder of its own.
+pub const MOVE_COMMAND: &str = "capstan init --write --move";
+
+/// How clusters that share a folder or a file get folders of their own.
+fn moves(onboarding: &Onboarding) -> String {
+    let folders = match onboarding.crowded {
+        0 => return String::new(),
+        1 => "one folder".to_owned(),
+        many => format!("{many} folders"),
+    };
+    format!(
+        "\n### Clusters without a folder of their own\n\nA cluster is a folder, and the clusters of {folders} here have none of their own. In a checkout, this command moves \
+         their manifests, and writes the settings for that. It first proves that everything that is applied stays the same:\n\n{}\n",
+        code(MOVE_COMMAND, 400)
+    )
+}
+
 /// How to make the first release, where there is none.
 fn first_release(onboarding: &Onboarding) -> String {
     if !onboarding.releases.is_empty() {
         return String::new();
     }
-    let example = onboarding.clusters.first().map(|cluster| {
+    let example = onboarding.example.as_ref().map(|cluster| {
         format!(
             "Make the first release from a cluster that is in good order, in a checkout:\n\n{}\n\nThis copies its objects to \
              `PROVIDER/v1.0.0/base/` with `${{CLUSTER_NAME}}` for its name, and records the release in the cluster's `capstan.yaml`. ",
-            code(&first_release_command(cluster.id.as_str()), 400)
+            code(&first_release_command(cluster.as_str()), 400)
         )
     });
     format!(

@@ -49,6 +49,8 @@ fn the_body_tells_clusters_fits_appliers_and_offers() {
             Place::line_of(path("old/@acme.yaml"), 7),
             "old holds 2 clusters: move `a` <img>",
         )],
+        crowded: 0,
+        example: None,
         releases: vec![ReleaseId::from_path("aws/v1.0.0"), ReleaseId::from_path("aws/v1.1.0")],
     };
     let body = onboarding_body(&onboarding);
@@ -73,6 +75,8 @@ fn without_releases_it_says_how_the_first_is_made() {
         clusters: vec![cluster("gauss/it's", ReleaseGuess::NoCandidate, FirstOffer::Nothing(None))],
         sets: Vec::new(),
         left: Vec::new(),
+        crowded: 2,
+        example: Some(capstan_model::ids::ClusterId::new(path("gauss/it's"))),
         releases: Vec::new(),
     };
     let body = onboarding_body(&onboarding);
@@ -80,6 +84,13 @@ fn without_releases_it_says_how_the_first_is_made() {
         body.contains("`capstan init --release PROVIDER/v1.0.0 --from 'gauss/it'\\''s' --write`"),
         "{body}"
     );
+    assert!(
+        body.contains("and the clusters of 2 folders here have none of their own")
+            && body.contains("\n\n`capstan init --write --move`\n"),
+        "{body}"
+    );
+    let alone = onboarding_body(&Onboarding { crowded: 0, example: None, ..onboarding });
+    assert!(!alone.contains("capstan init --release") && !alone.contains("--move"), "{alone}");
 }
 
 #[test]
@@ -89,6 +100,8 @@ fn a_provider_set_alone_is_named() {
         clusters: Vec::new(),
         sets: vec![capstan_model::ids::ClusterId::new(path("mc-eu/providers"))],
         left: Vec::new(),
+        crowded: 0,
+        example: None,
         releases: Vec::new(),
     };
     let body = onboarding_body(&onboarding);
@@ -108,6 +121,8 @@ fn thousands_of_clusters_and_places_are_cut_with_a_count() {
         clusters: (0..5_000).map(many).collect(),
         sets: Vec::new(),
         left: (1..500).map(left).collect(),
+        crowded: 0,
+        example: None,
         releases: Vec::new(),
     };
     let body = onboarding_body(&onboarding);

@@ -52,6 +52,19 @@ pub fn own_text(file: &YamlFile, document: usize) -> Option<&str> {
     text.get(start..ended)
 }
 
+/// A file's documents as parts of its text, each with the comments that are its own. The parts follow one another without
+/// a gap: together they are the file, whose head is the first one's.
+pub fn document_parts(file: &YamlFile) -> Vec<Span> {
+    let (text, documents) = (file.text(), file.documents());
+    let between = documents.windows(2).filter_map(|pair| {
+        let [before, next] = pair else { return None };
+        Some(above_document(text, next.marker.start, before.marker.end))
+    });
+    let starts: Vec<usize> = documents.first().map(|_| 0).into_iter().chain(between).collect();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+}
+
 /// All comments of a file, by the byte of their `#`; without the blank space at their end.
 pub fn all(file: &YamlFile) -> Vec<(usize, &str)> {
     fn scalars(node: &Node, found: &mut Vec<Span>) {
@@ -88,6 +101,23 @@ pub fn all(file: &YamlFile) -> Vec<(usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_falls_into_its_documents_with_their_comments() {
+        let text =
+            "# licence\n---\na: 1 # one\n\n# of two\n---\n# also of two\nb: 2\n# of two still\n---\nc: 3";
+        let file = YamlFile::read(text).unwrap();
+        let parts: Vec<&str> = document_parts(&file).into_iter().map(|part| &text[part]).collect();
+        assert_eq!(
+            parts,
+            [
+                "# licence\n---\na: 1 # one\n\n",
+                "# of two\n---\n# also of two\nb: 2\n# of two still\n",
+                "---\nc: 3"
+            ]
+        );
+        assert_eq!(document_parts(&YamlFile::read("# alone\n").unwrap()), [0..8; 0]);
+    }
 
     #[test]
     fn comments_are_told_from_texts() {

@@ -145,14 +145,8 @@ impl Context<'_> {
         typed: Option<&str>,
     ) -> Result<Option<ReleaseName>, Failure> {
         let Some(typed) = typed else { return Ok(None) };
-        let name = ReleaseName::parse(typed.trim_end_matches('/')).ok_or_else(|| {
-            Failure::Usage(
-                Refusal::NotFound,
-                format!(
-                    "`{typed}` is not a release: give its id, e.g. aws/v21.0.0 (`capstan releases` lists them)"
-                ),
-            )
-        })?;
+        let name = ReleaseName::parse(typed.trim_end_matches('/'))
+            .ok_or_else(|| typed::no_release(fleet, typed, Refusal::NotFound))?;
         for cluster in clusters {
             // A cluster that cannot be read is refused by name when it is planned.
             if let Ok(Err(error)) = fleet.has_release(cluster, &name) {

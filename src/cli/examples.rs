@@ -12,6 +12,25 @@ use super::{Arguments, Service};
 /// Commands by their words, each with its examples: what is typed, and what it does.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
+        "",
+        &[
+            ("capstan clusters", "what is found in this checkout"),
+            ("capstan plan", "what would be proposed, for every cluster"),
+            ("capstan upgrade gauss/peu01 --write", "one cluster to its offered release, in the work tree"),
+        ],
+    ),
+    ("providers", &[("capstan providers render", "what the provider objects of this checkout stand for")]),
+    (
+        "inventory",
+        &[
+            ("capstan inventory list", "all definitions, and what is wrong with them"),
+            ("capstan inventory values web", "what a cluster has, after merging"),
+        ],
+    ),
+    ("campaign", &[("capstan campaign simulate", "the waves of .capstan.yaml over the fleet as it is")]),
+    ("agents", &[("capstan agents list", "the reconcilers, and when each was last seen")]),
+    ("database", &[("capstan database check", "whether the database is healthy")]),
+    (
         "plan",
         &[
             ("capstan plan", "what would be proposed, for every cluster"),
@@ -94,6 +113,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("capstan init", "the .capstan.yaml that fits, and what was found"),
             ("capstan init --write", "write it"),
+            ("capstan init --write --move", "also give each cluster a folder of its own"),
             (
                 "capstan init --release aws/v1.0.0 --from gauss/peu01 --write",
                 "make the first release out of a cluster",
@@ -264,7 +284,7 @@ const WITH_RELEASES: [&str; 7] = ["plan", "upgrade", "create", "releases", "clus
 pub fn command() -> Command {
     let mut command = Arguments::command();
     for (words, examples) in EXAMPLES {
-        command = with(command, &words.split(' ').collect::<Vec<_>>(), &in_words(examples));
+        command = with(command, &words.split_whitespace().collect::<Vec<_>>(), &in_words(examples));
     }
     let services = services();
     let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
@@ -354,7 +374,10 @@ fn without_hidden(command: &Command, mut error: clap::Error) -> clap::Error {
 
 fn with(command: Command, words: &[&str], examples: &str) -> Command {
     match words {
-        [] => command.after_help(examples.to_owned()),
+        [] => {
+            let more = command.get_after_help().map(|more| format!("\n\n{more}")).unwrap_or_default();
+            command.after_help(format!("{examples}{more}"))
+        }
         [first, rest @ ..] => command.mut_subcommand(*first, |below| with(below, rest, examples)),
     }
 }
@@ -370,28 +393,27 @@ mod tests {
 
     use super::*;
 
-    /// Every command that people type, by its words.
-    fn leaves(command: &Command, words: &str, found: &mut BTreeSet<String>) {
+    /// Every command that has a help, by its words.
+    fn all(command: &Command, words: &str, found: &mut BTreeSet<String>) {
+        found.insert(words.to_owned());
         for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-            let words = format!("{words} {}", below.get_name()).trim().to_owned();
-            if below.has_subcommands() {
-                leaves(below, &words, found);
-            } else {
-                found.insert(words);
-            }
+            all(below, format!("{words} {}", below.get_name()).trim(), found);
         }
     }
 
     #[test]
     fn every_command_has_examples_that_it_takes() {
         let mut commands = BTreeSet::new();
-        leaves(&Arguments::command(), "", &mut commands);
+        all(&Arguments::command(), "", &mut commands);
         let with_examples: BTreeSet<String> = EXAMPLES.iter().map(|(words, _)| (*words).to_owned()).collect();
         assert_eq!(commands, with_examples, "left: what there is, right: what has examples");
         for (words, examples) in EXAMPLES {
             for (typed, _) in *examples {
                 let own = typed.split(['|', '>']).next().unwrap().trim();
-                assert!(own.starts_with(&format!("capstan {words}")), "{typed} is no example of {words}");
+                assert!(
+                    own.starts_with(format!("capstan {words}").trim()),
+                    "{typed} is no example of {words}"
+                );
                 let parsed = parse(own.split(' '));
                 assert!(parsed.is_ok(), "{typed}: {}", parsed.unwrap_err());
             }

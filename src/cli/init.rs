@@ -1,19 +1,25 @@
-//! `capstan init [--write]`: the settings that fit a repository which has none, and what they find.
+//! `capstan init [--write [--move]]`: the settings that fit a repository which has none, what they find, and the moves that
+//! give each cluster a folder of its own.
+
+use std::sync::Arc;
 
 use capstan_model::file_change::FileChange;
+use capstan_model::finding::Place;
 use capstan_model::tree::{RepoPath, Tree};
-use capstan_plan::onboarding::{
-    FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
-};
+use capstan_plan::onboarding::{FirstOffer, FittingRelease, Onboarded, ReleaseGuess, RolledMachines};
 use capstan_plan::settings::REPOSITORY_FILE;
-use capstan_report::{Refusal, first_release_command};
+use capstan_ports::Workspace;
+use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::Init;
 use super::context::today;
+use super::init_text::{FirstLook, InitOutcome, SettingsFile, in_words};
 use super::progress::say;
-use super::{ChangeFormat, Context, Failure, Outcome, init_release, output, text};
-use capstan_fleet::generator::{NoWatch, onboard, templates_alone};
+use super::{ChangeFormat, Context, Failure, Outcome, init_release, output};
+use capstan_fleet::generator::{
+    NoWatch, SettingsAfterMove, move_clusters, onboard, templates_alone, uncommitted,
+};
 
 pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Failure> {
     if let (Some(release), Some(from)) = (&command.release, &command.from) {
@@ -30,7 +36,7 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
     let path = RepoPath::parse(REPOSITORY_FILE)
         .map_err(|error| Failure::Failed(Refusal::NotBegun, error.to_string()))?;
     let exists = tree.entry(&path).is_some();
-    if exists && command.write {
+    if exists && command.write && !command.moves {
         return Err(Failure::Usage(
             Refusal::NotBegun,
             format!(
@@ -41,18 +47,78 @@ pub(super) fn run(context: &Context<'_>, command: &Init) -> Result<Outcome, Fail
     let Some(onboarding) = onboard(&tree, today(), &NoWatch) else {
         return Err(Failure::Usage(Refusal::NotBegun, nothing_here(tree.as_ref())));
     };
-    if exists {
+    let text = tree.entry(&path).and_then(|entry| tree.read(entry).ok());
+    let settings = match text {
+        None => SettingsFile::Absent,
+        Some(text) if *text == *onboarding.settings.as_bytes() => SettingsFile::Proposed,
+        Some(_) => SettingsFile::Kept,
+    };
+    if exists && !command.write {
         say!("warning: {REPOSITORY_FILE} already exists; without it, Capstan would write this");
     }
-    if command.write {
-        workspace.write(&[FileChange { path, before: None, after: Some(onboarding.settings.clone()) }])?;
+    let before_move = onboarding.settings.clone();
+    let mut shown =
+        FirstLook { onboarding, moves: None, settings, done: InitOutcome::Nothing, reached: true };
+    let mut after = Arc::clone(&tree);
+    if shown.onboarding.crowded > 0 {
+        let after_move = match settings {
+            SettingsFile::Kept => SettingsAfterMove::Kept,
+            SettingsFile::Absent | SettingsFile::Proposed => SettingsAfterMove::Proposed,
+        };
+        let moved = move_clusters(workspace.as_ref(), &tree, after_move)?;
+        after = moved.after;
+        shown.moves = Some(moved.moving);
     }
+    if command.moves {
+        may_move(workspace.as_ref(), tree.as_ref(), &shown)?;
+        shown.onboarding = onboard(&after, today(), &NoWatch).unwrap_or(shown.onboarding);
+    }
+    if command.write {
+        let mut changes = Vec::new();
+        if command.moves {
+            changes.extend(shown.moves.iter().flat_map(|moving| moving.changes.iter().cloned()));
+        }
+        if settings != SettingsFile::Kept {
+            let before = exists.then(|| before_move.clone());
+            changes.push(FileChange { path, before, after: Some(shown.onboarding.settings.clone()) });
+        }
+        workspace.write(&changes)?;
+        shown.done =
+            if command.moves && shown.moves.is_some() { InitOutcome::Moved } else { InitOutcome::Written };
+    }
+    shown.reached = shown.is_reached(context, workspace.as_ref())?;
     match format {
-        ChangeFormat::Json => output::print_json(&element(&onboarding, command.write))?,
-        ChangeFormat::Yaml => output::print_yaml(&element(&onboarding, command.write))?,
-        _ => output::print_text(&in_words(&onboarding, command.write))?,
+        ChangeFormat::Json => output::print_json(&element(&shown))?,
+        ChangeFormat::Yaml => output::print_yaml(&element(&shown))?,
+        _ => output::print_text(&in_words(&shown))?,
     }
     Ok(Outcome::Done)
+}
+
+/// Whether files may move: nothing is refused, and none of them has changes that the last commit lacks.
+fn may_move(workspace: &dyn Workspace, tree: &dyn Tree, shown: &FirstLook) -> Result<(), Failure> {
+    let Some(moving) = &shown.moves else {
+        if shown.settings == SettingsFile::Absent {
+            return Ok(());
+        }
+        let message = format!(
+            "{REPOSITORY_FILE} already exists, and each cluster has its folder: there is nothing to move"
+        );
+        return Err(Failure::Usage(Refusal::NotBegun, message));
+    };
+    if !moving.refused.is_empty() {
+        let listed: String = moving.refused.iter().map(|refused| format!("\n  {refused}")).collect();
+        return Err(Failure::Failed(Refusal::NotBegun, format!("nothing is moved:{listed}")));
+    }
+    let dirty = uncommitted(workspace, tree, &moving.changes)?;
+    if dirty.is_empty() {
+        return Ok(());
+    }
+    let listed: String = dirty.iter().map(|path| format!("\n  {path}")).collect();
+    let message = format!(
+        "nothing is moved: these files have changes that are not committed. Commit them first, so that the move can be undone{listed}"
+    );
+    Err(Failure::Failed(Refusal::NotBegun, message))
 }
 
 fn nothing_here(tree: &dyn Tree) -> String {
@@ -66,18 +132,30 @@ fn nothing_here(tree: &dyn Tree) -> String {
     format!("there is nothing to set up here yet: only templates make clusters{listed}")
 }
 
-fn element(onboarding: &Onboarding, written: bool) -> Value {
-    let left = onboarding.left.iter().map(|left| {
-        let place = &left.place;
-        json!({"file": place.file(), "line": place.line(), "column": place.column(), "message": left.message})
+fn element(shown: &FirstLook) -> Value {
+    let onboarding = &shown.onboarding;
+    let told = |place: &Place, message: &str| json!({"file": place.file(), "line": place.line(), "column": place.column(), "message": message});
+    let left = onboarding.left.iter().map(|left| told(&left.place, &left.message));
+    let moves = shown.moves.as_ref().map(|moving| {
+        let files = moving.moves.iter().map(|(from, to)| json!({"from": from, "to": to}));
+        let kept = moving.kept.iter().map(|(place, message)| told(place, message));
+        let refused = moving.refused.iter().map(|refused| told(&refused.place, &refused.message));
+        json!({
+            "files": files.collect::<Vec<_>>(),
+            "kustomizations": moving.edited,
+            "kept": kept.collect::<Vec<_>>(),
+            "refused": refused.collect::<Vec<_>>(),
+            "moved": shown.done == InitOutcome::Moved,
+        })
     });
     json!({
         "file": REPOSITORY_FILE,
-        "written": written,
+        "written": shown.done != InitOutcome::Nothing && shown.settings != SettingsFile::Kept,
         "settings": onboarding.settings,
         "clusters": onboarding.clusters.iter().map(cluster).collect::<Vec<_>>(),
         "providerSets": onboarding.sets,
         "left": left.collect::<Vec<_>>(),
+        "moves": moves,
         "releases": onboarding.releases,
     })
 }
@@ -123,83 +201,11 @@ fn cluster(cluster: &Onboarded) -> Value {
 }
 
 /// Why there is no release, or why nothing is offered, where somebody should know.
-fn reason(cluster: &Onboarded) -> Option<String> {
+pub(super) fn reason(cluster: &Onboarded) -> Option<String> {
     match (&cluster.release, &cluster.offer) {
         (ReleaseGuess::Refused(why), _) | (_, FirstOffer::Refused(why) | FirstOffer::Nothing(Some(why))) => {
             Some(why.clone())
         }
         _ => None,
     }
-}
-
-fn in_words(onboarding: &Onboarding, written: bool) -> String {
-    let done = if written { "written" } else { "as `--write` writes it" };
-    let mut said = format!("{REPOSITORY_FILE}, {done}:\n\n");
-    for line in onboarding.settings.lines() {
-        said.push_str(if line.is_empty() { "" } else { "  " });
-        said.push_str(line);
-        said.push('\n');
-    }
-    said.push('\n');
-    if !onboarding.clusters.is_empty() {
-        let rows: Vec<Vec<String>> = onboarding.clusters.iter().map(row).collect();
-        said.push_str(&text::table(&["cluster", "release", "fit", "applied by", "offered", "remark"], &rows));
-        said.push('\n');
-    }
-    if !onboarding.sets.is_empty() {
-        said.push_str("provider sets\n");
-        for set in &onboarding.sets {
-            said.push_str(&format!("  {set}\n"));
-        }
-        said.push('\n');
-    }
-    if !onboarding.left.is_empty() {
-        said.push_str("found, and left for you to decide\n");
-        for left in &onboarding.left {
-            said.push_str(&format!("  {left}\n"));
-        }
-        said.push('\n');
-    }
-    if onboarding.releases.is_empty() {
-        let from = onboarding.clusters.first().map_or("CLUSTER", |cluster| cluster.id.as_str());
-        said.push_str(&format!(
-            "There is no release yet. Make the first one from a cluster in its desired state:\n  {}\n",
-            first_release_command(from)
-        ));
-    }
-    said
-}
-
-fn row(cluster: &Onboarded) -> Vec<String> {
-    let fit = |best: &FittingRelease| {
-        format!(
-            "{}%: {} equal, {} differing, {} missing",
-            best.percent, best.equal, best.differing, best.missing
-        )
-    };
-    let dash = || "-".to_owned();
-    let (release, fit) = match &cluster.release {
-        ReleaseGuess::Recorded(release) => (release.clone(), "recorded".to_owned()),
-        ReleaseGuess::Fits(best) => (best.release.to_string(), fit(best)),
-        ReleaseGuess::Equals(many, best) => {
-            ("unknown".to_owned(), format!("{many} fit equally, {}", fit(best)))
-        }
-        ReleaseGuess::Poor(best) => {
-            ("unknown".to_owned(), format!("even {} only {}", best.release, fit(best)))
-        }
-        ReleaseGuess::NoCandidate | ReleaseGuess::Refused(_) => ("unknown".to_owned(), dash()),
-        ReleaseGuess::NotLookedAt => (dash(), dash()),
-    };
-    let appliers: Vec<String> = cluster
-        .applied_by
-        .iter()
-        .take(3)
-        .map(|applier| format!("{} {}", applier.with.in_words(), applier.name))
-        .collect();
-    let offered = match &cluster.offer {
-        FirstOffer::Offered { to, .. } => to.clone(),
-        FirstOffer::Nothing(_) | FirstOffer::Refused(_) | FirstOffer::NotLookedAt => dash(),
-    };
-    let by = if appliers.is_empty() { dash() } else { appliers.join(", ") };
-    vec![cluster.id.to_string(), release, fit, by, offered, reason(cluster).unwrap_or_default()]
 }

@@ -24,6 +24,7 @@ mod harmless;
 mod help;
 mod init;
 mod init_release;
+mod init_text;
 mod inventory;
 mod migrate;
 mod output;

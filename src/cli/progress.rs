@@ -18,6 +18,10 @@ pub(super) fn begin(doing: &'static str) {
         return;
     }
     let line = LINE.get_or_init(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()));
+    // How much there is to do is not known yet, or never counted.
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+        line.set_style(style);
+    }
     line.set_message(doing);
     let line = line.clone();
     // It ends with the process at the latest: nobody waits for it.

@@ -1,12 +1,15 @@
 //! Clusters, folders and files as people type them: by a path, relative to the folder in which the command was called or
 //! absolute, as Git takes them; or by an id, from the root of the repository.
 
+use std::collections::BTreeSet;
+
 use capstan_model::ids::ClusterId;
 use capstan_model::spelling::nearest;
 use capstan_model::tree::{RepoPath, Tree};
 use capstan_report::Refusal;
 
 use super::Failure;
+use capstan_fleet::generator::Fleet;
 use capstan_ports::Workspace;
 
 /// Names in a message: more than these would hide what is wrong.
@@ -89,13 +92,45 @@ pub(super) fn file_or_folder(
 ) -> Result<RepoPath, Failure> {
     let found = paths(workspace, typed).into_iter().find(|path| trees.iter().any(|tree| exists(*tree, path)));
     found.ok_or_else(|| {
+        let hint = near(workspace, trees, typed).map_or_else(
+            || ": a".to_owned(),
+            |near| format!("; did you mean `{near}`? A"),
+        );
         Failure::Usage(
             Refusal::NotFound,
             format!(
-                "there is no file or folder `{typed}` in the repository: a path is relative to the working directory, or begins at the root of the repository"
+                "there is no file or folder `{typed}` in the repository{hint} path is relative to the working directory, or begins at the root of the repository"
             ),
         )
     })
+}
+
+/// The file or folder that may have been meant: one that is written alike, else one of that name elsewhere.
+fn near(workspace: &dyn Workspace, trees: &[&dyn Tree], typed: &str) -> Option<RepoPath> {
+    let entries = trees.iter().flat_map(|tree| tree.entries());
+    let with_folders =
+        entries.flat_map(|entry| std::iter::successors(Some(entry.path.clone()), RepoPath::parent));
+    let all: BTreeSet<RepoPath> = with_folders.filter(|path| !path.is_root()).collect();
+    let meant = paths(workspace, typed);
+    let alike = |path: &RepoPath| {
+        // A path that is mistyped is no deeper and no shallower.
+        let depth = path.parts().count();
+        nearest(
+            path.as_str(),
+            all.iter().filter(|known| known.parts().count() == depth).map(RepoPath::as_str),
+        )
+    };
+    let ending = format!("/{}", typed.trim_end_matches('/'));
+    let elsewhere = || all.iter().map(RepoPath::as_str).find(|known| known.ends_with(&ending));
+    RepoPath::parse(meant.iter().find_map(alike).or_else(elsewhere)?).ok()
+}
+
+/// What is no id of a release, and which one may have been meant.
+pub(super) fn no_release(fleet: &Fleet, typed: &str, refusal: Refusal) -> Failure {
+    let known = fleet.layout().releases.iter().map(|release| release.id.as_str());
+    let hint = nearest(typed.trim_end_matches('/'), known).map(|near| format!("; did you mean `{near}`?"));
+    let hint = hint.unwrap_or_else(|| ": give its id, e.g. aws/v21.0.0".to_owned());
+    Failure::Usage(refusal, format!("`{typed}` is not a release{hint} (`capstan releases` lists them)"))
 }
 
 /// The folder that something new is to be in.

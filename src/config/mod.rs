@@ -68,7 +68,7 @@ pub fn load(options: &ServeOptions, environment: Environment<'_>) -> Result<Conf
     let mut sources =
         Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
     setup::add_kept_app(&mut sources, environment);
-    let mut problems = Vec::new();
+    let mut problems = sources.wrong();
     let mut checked = Checked { problems: &mut problems };
 
     let mode = checked.take(mode(&sources));
@@ -190,7 +190,7 @@ pub fn database_of(
 ) -> Result<SecretString, ConfigError> {
     let sources =
         Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
-    let mut problems = Vec::new();
+    let mut problems = sources.wrong();
     let mut checked = Checked { problems: &mut problems };
     let state_dir = match sources.setting("database-url") {
         Some(_) => None,

@@ -158,7 +158,7 @@ impl ReconcilerConfig {
     pub fn load(options: &ReconcileOptions, environment: Environment<'_>) -> Result<Self, ConfigError> {
         let sources =
             Sources::read(options, environment).map_err(|problem| ConfigError { problems: vec![problem] })?;
-        let mut problems = Vec::new();
+        let mut problems = sources.wrong();
         let mut checked = Checked { problems: &mut problems };
         let kubeconfig = checked.take(kubeconfig(&sources));
         let namespace = checked.take(namespace(&sources));

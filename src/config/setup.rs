@@ -84,7 +84,7 @@ impl SetupConfig {
         if state_path(&sources, environment).is_ok_and(|(path, _)| path.join(FOLDER).exists()) {
             return Ok(None);
         }
-        let mut problems = Vec::new();
+        let mut problems = sources.wrong();
         let mut checked = Checked { problems: &mut problems };
         let listen = checked.take(listen(&sources, 8080));
         let internal_listen = checked.take(optional_listen(&sources, "internal-listen"));
@@ -92,7 +92,9 @@ impl SetupConfig {
         let api_url = checked.take(api_url(&sources));
         let state_dir = checked.take(state_dir(&sources, environment));
         match (listen, internal_listen, public_url, api_url, state_dir) {
-            (Some(listen), Some(internal_listen), Some(public_url), Some(api_url), Some(state_dir)) => {
+            (Some(listen), Some(internal_listen), Some(public_url), Some(api_url), Some(state_dir))
+                if problems.is_empty() =>
+            {
                 let callback = login::callback(&public_url).ok();
                 let web_url = capstan_github::web_url(&api_url);
                 Ok(Some(Self { listen, internal_listen, public_url, api_url, web_url, callback, state_dir }))

@@ -298,7 +298,11 @@ pub(super) struct Secret {
 }
 
 /// All settings as they were given; of each the one that wins.
-pub(super) struct Sources(BTreeMap<&'static str, Setting>);
+pub(super) struct Sources {
+    settings: BTreeMap<&'static str, Setting>,
+    /// What the file has that is no setting, or no value of one.
+    wrong: Vec<String>,
+}
 
 impl Sources {
     pub(super) fn read<F: Flags>(options: &F, environment: Environment<'_>) -> Result<Self, String> {
@@ -308,8 +312,9 @@ impl Sources {
             (None, Some(path)) => Some((PathBuf::from(path), "CAPSTAN_CONFIG")),
             (None, None) => None,
         };
+        let mut wrong = Vec::new();
         let (mut in_file, file) = match file {
-            Some((path, origin)) => (read_file(&path, origin, F::NAMES)?, path),
+            Some((path, origin)) => (read_file(&path, origin, F::NAMES, &mut wrong)?, path),
             None => (BTreeMap::new(), PathBuf::new()),
         };
         let mut settings = BTreeMap::new();
@@ -329,16 +334,21 @@ impl Sources {
             };
             settings.insert(name, setting);
         }
-        Ok(Self(settings))
+        Ok(Self { settings, wrong })
+    }
+
+    /// What is wrong with the file itself, to be told with what is wrong with its values.
+    pub(super) fn wrong(&self) -> Vec<String> {
+        self.wrong.clone()
     }
 
     /// Adds a setting that nobody gave.
     pub(super) fn add(&mut self, setting: Setting) {
-        self.0.entry(setting.name).or_insert(setting);
+        self.settings.entry(setting.name).or_insert(setting);
     }
 
     pub(super) fn setting(&self, name: &'static str) -> Option<Setting> {
-        self.0.get(name).map(|setting| Setting {
+        self.settings.get(name).map(|setting| Setting {
             name: setting.name,
             origin: setting.origin.clone(),
             text: setting.text.clone(),
@@ -393,6 +403,7 @@ fn read_file(
     path: &Path,
     origin: &str,
     names: &'static [&'static str],
+    wrong: &mut Vec<String>,
 ) -> Result<BTreeMap<String, String>, String> {
     let shown = path.display();
     let text =
@@ -425,14 +436,18 @@ fn read_file(
     for (name, value) in values.unwrap_or_default() {
         let place = line_of(&name);
         if !names.contains(&name.as_str()) {
-            return Err(format!("{shown}{place}: {}", unknown(&name, names)));
+            wrong.push(format!("{shown}{place}: {}", unknown(&name, names)));
+            continue;
         }
         let text = match value {
             serde_json::Value::String(text) => text,
             serde_json::Value::Number(number) => number.to_string(),
             serde_json::Value::Bool(answer) => answer.to_string(),
             serde_json::Value::Null => continue,
-            _ => return Err(format!("{shown}{place}: `{name}` must be text or a number")),
+            _ => {
+                wrong.push(format!("{shown}{place}: `{name}` must be text or a number"));
+                continue;
+            }
         };
         read.insert(name, text);
     }

@@ -186,6 +186,22 @@ fn a_misspelt_setting_is_told_with_its_line_and_the_right_name() {
 }
 
 #[test]
+fn everything_that_is_wrong_in_the_file_is_told_with_the_rest() {
+    let place = Place::new();
+    let text = "workers: [4]\nlisten: nowhere\nworker: 4\nlistne: 127.0.0.1:1\n";
+    let file = place.write("capstan.yaml", text);
+    assert_eq!(
+        place.problems(&ServeOptions { config: Some(file), ..ServeOptions::default() }),
+        "4 settings are wrong or missing:\n\
+         - FOLDER/capstan.yaml:4: unknown setting `listne`; did you mean `listen`?\n\
+         - FOLDER/capstan.yaml:3: unknown setting `worker`; did you mean `workers`?\n\
+         - FOLDER/capstan.yaml:1: `workers` must be text or a number\n\
+         - listen (from FOLDER/capstan.yaml): `nowhere` is not an address with a port; expected one such as \
+         127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080"
+    );
+}
+
+#[test]
 fn a_file_that_is_no_yaml_is_told_with_its_place_and_without_its_content() {
     let place = Place::new();
     let file = place.write("capstan.yaml", "listen: x\ndatabase-url: [postgres://u:hunter2@h/d\n");

@@ -73,6 +73,8 @@ fn the_pull_request_is_opened_rewritten_or_left_to_a_person() {
         clusters: Vec::new(),
         sets: Vec::new(),
         left: Vec::new(),
+        crowded: 0,
+        example: None,
         releases: Vec::new(),
     };
     let body = capstan_report::onboarding_body(&onboarding);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use capstan_model::finding::FileError;
 use capstan_model::ids::ClusterId;
-use capstan_model::tree::Tree;
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_plan::first_release::first_release;
 use capstan_plan::inference::{Candidate, Inference, Verdict};
 use capstan_plan::onboarding::{
     FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines, propose,
@@ -38,12 +39,13 @@ pub fn onboard(tree: &Arc<dyn Tree>, today: Date, watch: &dyn WatchRenders) -> O
         };
         Onboarded { id, applied_by, release, offer }
     });
-    let clusters = clusters.collect();
-    let releases = fleet.layout().releases.iter().map(|release| release.id.clone()).collect();
+    let clusters: Vec<Onboarded> = clusters.collect();
+    let releases: Vec<_> = fleet.layout().releases.iter().map(|release| release.id.clone()).collect();
+    let example = if releases.is_empty() { fleet.example(&clusters) } else { None };
     let (settings, sets, mut left) = (proposed.text, proposed.sets, proposed.left);
     left.extend(proposed.templates);
     left.sort();
-    Some(Onboarding { settings, clusters, sets, left, releases })
+    Some(Onboarding { settings, clusters, sets, left, crowded: proposed.crowded, example, releases })
 }
 
 /// What would make clusters if somebody filled it in, of a repository in which [`onboard`] finds nothing to set up.
@@ -52,6 +54,17 @@ pub fn templates_alone(tree: &dyn Tree) -> Vec<FileError> {
 }
 
 impl Fleet {
+    /// The first cluster of which a release can be made.
+    fn example(&self, clusters: &[Onboarded]) -> Option<ClusterId> {
+        let folder = RepoPath::parse("release").ok()?;
+        let can_be_copied = |cluster: &&Onboarded| {
+            let skipped = matches!(cluster.release, ReleaseGuess::Refused(_) | ReleaseGuess::Recorded(_));
+            let read = || self.read_cluster(&cluster.id).ok();
+            !skipped && read().is_some_and(|read| first_release(self.tree.as_ref(), &read, &folder).is_ok())
+        };
+        clusters.iter().take(PLANNED).find(can_be_copied).map(|cluster| cluster.id.clone())
+    }
+
     fn guess(&self, id: &ClusterId) -> ReleaseGuess {
         match self.infer_release(id) {
             Err(refused) => ReleaseGuess::Refused(refused.to_string()),

@@ -90,7 +90,7 @@ impl<'s> Appliers<'s> {
 }
 
 /// Whether an ApplicationSet leaves a folder out, as its pattern or its name says.
-fn excludes(who: &Who, folder: &RepoPath) -> bool {
+pub(super) fn excludes(who: &Who, folder: &RepoPath) -> bool {
     let Who::Argo { excluded, .. } = who else { return false };
     let fits = |pattern: &String| {
         pattern == folder.as_str() || Glob::parse(pattern).is_ok_and(|glob| glob.matches(folder.as_str()))

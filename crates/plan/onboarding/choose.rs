@@ -137,6 +137,11 @@ fn finds(layout: &Layout, wanted: &BTreeSet<RepoPath>) -> bool {
         && layout.clusters().all(|cluster| wanted.contains(cluster.id.folder()))
 }
 
+/// Where in its folder each cluster has its manifests; the root where they are directly in it.
+pub(super) fn base_of(tree: &dyn Tree, units: &Units) -> RepoPath {
+    if units.folders.is_empty() { RepoPath::root() } else { best(tree, units).base }
+}
+
 /// The way that takes most; of equals that which the shape of folders says by itself.
 fn best(tree: &dyn Tree, units: &Units) -> Way {
     let base = RepoPath::parse(BASE).unwrap_or_default();

@@ -4,12 +4,15 @@
 //! settings that find those and no others (`choose`), who applies each (`appliers`). *Guarantee*: the text that is
 //! proposed was read back and looked for with; what it does not find is told, with file and line and what to do.
 //!
+//! Clusters that share a folder or a file are told, and [`plan_moves`] gives each a folder of its own, on request.
+//!
 //! Deliberately absent: which release a cluster comes from and what it would be offered, which takes a planner
 //! ([`Onboarding`] has room for its answers), and how it is said.
 
 mod appliers;
 mod choose;
 mod model;
+mod moving;
 mod survey;
 mod templates;
 #[cfg(test)]
@@ -31,6 +34,7 @@ use templates::Templates;
 pub use model::{
     AppliedWith, Applier, FirstOffer, FittingRelease, Onboarded, Onboarding, ReleaseGuess, RolledMachines,
 };
+pub use moving::{Moving, differences, plan_moves};
 
 /// Settings for a repository that has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub struct Proposed {
     pub sets: Vec<ClusterId>,
     /// What was found and is left to people, where, why and what to do; ordered by place.
     pub left: Vec<FileError>,
+    /// How many folders have clusters that need folders of their own.
+    pub crowded: usize,
     /// What would make clusters if somebody filled it in, which nobody does here. To be told beside something else, and
     /// to whoever asks: a repository that only offers templates to others has nothing to set up.
     pub templates: Vec<FileError>,
@@ -68,6 +74,7 @@ pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
     let appliers = Appliers::of(tree, &survey);
     let mut units = units::units(&survey, &shaped, &appliers);
     let mut templates = Templates::of(&survey, &units, &appliers);
+    let crowded_folders = units.crowded.len();
     units.left.append(&mut templates.applied);
     units.left.extend(without_cluster(&survey, &units));
     let chosen = choose::choose(tree, &units, shaped)?;
@@ -94,6 +101,7 @@ pub fn propose(tree: &dyn Tree) -> Option<Proposed> {
         clusters,
         sets,
         left,
+        crowded: crowded_folders,
         templates: templates.offered,
         layout: chosen.layout,
     })

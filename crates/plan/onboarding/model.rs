@@ -16,6 +16,10 @@ pub struct Onboarding {
     pub sets: Vec<ClusterId>,
     /// What was found and is left to people, ordered by place.
     pub left: Vec<FileError>,
+    /// How many folders have clusters that need folders of their own, which `capstan init --write --move` makes.
+    pub crowded: usize,
+    /// A cluster of which the first release can be made, where there is no release; none of the first ones can else.
+    pub example: Option<ClusterId>,
     /// The releases that there are.
     pub releases: Vec<ReleaseId>,
 }

@@ -90,7 +90,18 @@ pub(super) enum Who {
         name: String,
         paths: Vec<String>,
         excluded: Vec<String>,
+        /// Whether it takes what is below a folder of manifests too.
+        depth: Depth,
     },
+}
+
+/// How much of a folder of manifests Argo CD applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// What is directly in it.
+    Here,
+    /// Everything below it.
+    Below,
 }
 
 /// What stands where.
@@ -101,6 +112,8 @@ pub(super) struct Survey {
     /// The first object of Cluster API's, where no other is one by which a folder is a cluster.
     pub(super) other: Option<(Place, String)>,
     pub(super) kustomizations: BTreeMap<RepoPath, Named>,
+    /// Files that are patches of kustomizations.
+    pub(super) patches: BTreeSet<RepoPath>,
     pub(super) applies: Vec<Applies>,
     /// Helm charts whose templates make clusters: their folders, and the first such template of each.
     pub(super) charts: BTreeMap<RepoPath, RepoPath>,
@@ -161,6 +174,7 @@ impl Survey {
         // A patch looks like the object that it changes.
         survey.seen.retain(|seen| !patches.contains(&seen.path));
         survey.owners.retain(|owner| !patches.contains(&owner.path));
+        survey.patches = patches;
         survey
     }
 
@@ -237,7 +251,7 @@ fn may_count(path: &RepoPath, text: &str) -> bool {
 }
 
 /// The chart that a file is a template of.
-fn chart_around(tree: &dyn Tree, path: &RepoPath) -> Option<RepoPath> {
+pub(super) fn chart_around(tree: &dyn Tree, path: &RepoPath) -> Option<RepoPath> {
     let folders = std::iter::successors(path.parent(), RepoPath::parent);
     let charts = folders.filter(|folder| folder.name() == "templates").filter_map(|folder| folder.parent());
     let is_chart =
@@ -291,6 +305,7 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<Who> {
         return None;
     }
     let (mut written, mut excluded, mut elements) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut recurses, mut selects) = (false, false);
     let mut nodes = vec![object.get("spec")?];
     while let Some(node) = nodes.pop() {
         match &node.kind {
@@ -301,6 +316,10 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<Who> {
                     node.get("exclude").and_then(Node::as_scalar).is_some_and(|scalar| scalar.text == "true");
                 let paths = if is_excluded { &mut excluded } else { &mut written };
                 paths.extend(path.filter(|_| paths.len() < MOST_PATHS));
+                if let Some(directory) = node.get("directory") {
+                    recurses |= directory.get("recurse").is_some_and(|value| value.value() == true);
+                    selects |= ["include", "exclude"].iter().any(|key| directory.get(key).is_some());
+                }
                 let listed = node.get("elements").and_then(Node::as_sequence).unwrap_or_default();
                 elements.extend(listed.iter().take(MOST_PATHS.saturating_sub(elements.len())));
                 nodes.extend(entries.iter().map(|entry| &entry.value));
@@ -321,7 +340,8 @@ fn argo(group: &str, kind: &str, name: &str, object: &Node) -> Option<Who> {
     paths.sort();
     paths.dedup();
     let excluded = excluded.into_iter().map(clean).collect();
-    Some(Who::Argo { kind: kind.to_owned(), name: name.to_owned(), paths, excluded })
+    let depth = if recurses && !selects { Depth::Below } else { Depth::Here };
+    Some(Who::Argo { kind: kind.to_owned(), name: name.to_owned(), paths, excluded, depth })
 }
 
 /// A path with what an element of a list generator gives, `{{name}}` or `{{.name}}`; `None` where it gives something not.

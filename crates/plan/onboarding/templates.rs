@@ -46,14 +46,14 @@ impl Templates {
 fn of_chart(chart: &RepoPath, template: &RepoPath) -> FileError {
     let of = if chart.is_root() { ".".to_owned() } else { chart.to_string() };
     let message = format!(
-        "this is a template of a Helm chart that makes clusters. Capstan upgrades manifests, not templates. Render each cluster into its own folder (`helm template NAME {of} > clusters/NAME/cluster.yaml`, with its values), and apply that instead"
+        "this is a template of a Helm chart that makes clusters. Capstan upgrades manifests, not templates. Render each cluster into its own folder (`mkdir -p clusters/NAME && helm template NAME {of} > clusters/NAME/cluster.yaml`, with its values), and apply that instead"
     );
     FileError::new(rules::CLUSTER_OUTSIDE, Place::whole(template.clone()), message)
 }
 
 fn of_variables(place: &Place) -> FileError {
     let message = format!(
-        "this is a template of a cluster: its name is a variable without a value in this repository. Generate each cluster into its own folder (`clusterctl generate cluster NAME --from {} > clusters/NAME/cluster.yaml`)",
+        "this is a template of a cluster: its name is a variable without a value in this repository. Generate each cluster into its own folder (`mkdir -p clusters/NAME && clusterctl generate cluster NAME --from {} > clusters/NAME/cluster.yaml`)",
         place.file()
     );
     FileError::new(rules::CLUSTER_OUTSIDE, place.clone(), message)

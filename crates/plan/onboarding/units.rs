@@ -35,6 +35,8 @@ pub(super) struct Units {
     pub(super) folders: BTreeMap<RepoPath, Place>,
     /// Those of them whose objects stand in a base that several build.
     pub(super) shared: BTreeSet<RepoPath>,
+    /// Folders with clusters that need folders of their own, and where each of these is written.
+    pub(super) crowded: BTreeMap<RepoPath, Vec<Place>>,
     pub(super) left: Vec<FileError>,
 }
 
@@ -197,6 +199,7 @@ impl Units {
             for seen in whole.iter().take(TOLD) {
                 self.tell(seen.place.clone(), ROOT.to_owned());
             }
+            self.crowd(folder, &whole);
             return;
         }
         if let Some(named) = survey.kustomizations.get(folder).filter(|_| !is_shaped) {
@@ -229,9 +232,17 @@ impl Units {
                     ),
                 );
             }
+            self.crowd(folder, &whole);
             return;
         }
         self.take([folder.clone()], first);
+    }
+
+    fn crowd(&mut self, folder: &RepoPath, seen: &[&&Seen]) {
+        let most_telling = seen.iter().map(|seen| seen.what).min();
+        let places =
+            seen.iter().filter(|seen| Some(seen.what) == most_telling).map(|seen| seen.place.clone());
+        self.crowded.insert(folder.clone(), places.collect());
     }
 
     fn take(&mut self, folders: impl IntoIterator<Item = RepoPath>, by: &Seen) {
@@ -319,6 +330,8 @@ impl Units {
         for (place, message) in told {
             self.tell(place, message);
         }
+        // Nobody asked for other examples.
+        self.crowded.retain(|folder, _| example(folder).is_none() || !appliers.of_folder(folder).is_empty());
     }
 
     /// A cluster never contains another: the inner ones are taken, since there is at least one of them.
@@ -328,6 +341,9 @@ impl Units {
             self.folders.keys().filter(|folder| above.contains(*folder)).cloned().collect();
         for folder in outer {
             let Some(place) = self.folders.remove(&folder) else { continue };
+            if place.file().parent().as_ref() == Some(&folder) {
+                self.crowded.insert(folder.clone(), vec![place.clone()]);
+            }
             self.tell(
                 place,
                 format!(

@@ -507,6 +507,9 @@ pub struct Init {
     /// Write to the work tree, all files or none; what is there is never overwritten
     #[arg(long, conflicts_with = "at")]
     pub write: bool,
+    /// Move clusters that share a folder or a file into folders of their own first
+    #[arg(long = "move", requires = "write", conflicts_with = "release")]
+    pub moves: bool,
     /// Output format [default: text, of a release diff]
     #[arg(short, long, value_enum)]
     pub output: Option<ChangeFormat>,

@@ -113,7 +113,7 @@ fn templates_of_clusters_are_named_with_what_to_do() {
         [("capi/Chart.yaml", "name: capi\nversion: 0.1.0\n"), ("capi/templates/cluster.yaml", template)];
     Sandbox::with(&files).capstan(&["init"]).refused(
         2,
-        "error: there is nothing to set up here yet: only templates make clusters\n  capi/templates/cluster.yaml: this is a template of a Helm chart that makes clusters. Capstan upgrades manifests, not templates. Render each cluster into its own folder (`helm template NAME capi > clusters/NAME/cluster.yaml`, with its values), and apply that instead",
+        "error: there is nothing to set up here yet: only templates make clusters\n  capi/templates/cluster.yaml: this is a template of a Helm chart that makes clusters. Capstan upgrades manifests, not templates. Render each cluster into its own folder (`mkdir -p clusters/NAME && helm template NAME capi > clusters/NAME/cluster.yaml`, with its values), and apply that instead",
     );
     // Applied from here, it is something to set up, and the file can be written.
     let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: capi}\nspec:\n  source: {repoURL: here, path: capi}\n";

@@ -11,6 +11,7 @@ mod creating;
 mod explaining;
 mod hostile;
 mod init;
+mod init_moves;
 mod inventory;
 mod inventory_plans;
 mod migrating;

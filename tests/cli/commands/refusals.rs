@@ -25,6 +25,11 @@ fn a_cluster_release_revision_path_or_rule_that_does_not_exist() {
     for (arguments, part) in [
         (&["plan", "acme/a", "--to", "aws/v1.9.0"][..], "aws/v1.9.0"),
         (&["plan", "acme/a", "--to", "newest"], "`newest` is not a release: give its id, e.g. aws/v21.0.0"),
+        (&["plan", "acme/a", "--to", "aws/v1.1"], "`aws/v1.1` is not a release; did you mean `aws/v1.1.0`?"),
+        (
+            &["create", "acme/new", "--from", "aws/v1.1"],
+            "`aws/v1.1` is not a release; did you mean `aws/v1.1.0`?",
+        ),
         (&["upgrade", "acme/a", "--to", "aws/v9.0.0", "--write"], "aws/v9.0.0"),
         (&["render", "acme/c"], "there is no cluster `acme/c`"),
         (&["plan", "--at", "nowhere"], "there is no revision `nowhere`"),

@@ -104,6 +104,12 @@ fn paths_of_validate_and_new_folders_begin_where_one_stands() {
         2,
         "error: there is no file or folder `nowhere` in the repository: a path is relative to the working directory, or begins at the root of the repository",
     );
+    for (typed, near) in [("wbe", "shop/web"), ("base/broken.yaml", "shop/web/base/broken.yaml")] {
+        let said = format!(
+            "error: there is no file or folder `{typed}` in the repository; did you mean `{near}`? A path is relative to the working directory, or begins at the root of the repository"
+        );
+        capstan(&shop, &["validate", typed]).refused(2, &said);
+    }
     let created =
         capstan(&shop, &["create", "new", "--from", "gcp/v1.0.0", "--set", "CLUSTER_NAME=new", "-o", "json"]);
     assert_eq!(created.json(0)["cluster"], "shop/new");

@@ -92,7 +92,7 @@ fn repositories() -> Vec<Repository> {
             told: &["manifests/templates/aks-cluster-identity.yaml:1:1: there is a `AzureClusterIdentity` here"],
             templates: &[
                 "charts/capi-aks/templates/cluster.yaml: this is a template of a Helm chart that makes clusters. Capstan \
-                 upgrades manifests, not templates. Render each cluster into its own folder (`helm template NAME \
+                 upgrades manifests, not templates. Render each cluster into its own folder (`mkdir -p clusters/NAME && helm template NAME \
                  charts/capi-aks > clusters/NAME/cluster.yaml`",
                 "charts/capi-vcluster/templates/cluster.yaml: this is a template of a Helm chart",
             ],
@@ -157,7 +157,7 @@ fn repositories() -> Vec<Repository> {
                 ),
             ],
             told: &[
-                "capi/templates/cluster-api-template.yaml: this is a template of a Helm chart that makes clusters. Capstan upgrades manifests, not templates. Render each cluster into its own folder (`helm template NAME capi > clusters/NAME/cluster.yaml`, with its values), and apply that instead",
+                "capi/templates/cluster-api-template.yaml: this is a template of a Helm chart that makes clusters. Capstan upgrades manifests, not templates. Render each cluster into its own folder (`mkdir -p clusters/NAME && helm template NAME capi > clusters/NAME/cluster.yaml`, with its values), and apply that instead",
             ],
             ..Repository::default()
         },
@@ -173,7 +173,7 @@ fn repositories() -> Vec<Repository> {
             )],
             told: &["template.yaml:7:1: there is a `HCloudRemediationTemplate` here"],
             templates: &[
-                "template.yaml:1:1: this is a template of a cluster: its name is a variable without a value in this repository. Generate each cluster into its own folder (`clusterctl generate cluster NAME --from \
+                "template.yaml:1:1: this is a template of a cluster: its name is a variable without a value in this repository. Generate each cluster into its own folder (`mkdir -p clusters/NAME && clusterctl generate cluster NAME --from \
                  template.yaml > clusters/NAME/cluster.yaml`)",
             ],
             ..Repository::default()

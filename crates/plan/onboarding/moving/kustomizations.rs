@@ -1,0 +1,215 @@
+//! Kustomizations that name files which move: each cluster's folder gets one of its own, and they name that folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::proof::kustomization_of;
+use super::{MoveFacts, Moving};
+use crate::onboarding::survey::Named;
+use capstan_kustomize::render::{kustomization_field, kustomized};
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::Place;
+use capstan_model::object::FieldPath;
+use capstan_model::tree::{RepoPath, Tree};
+use capstan_yaml::manifest::{identity, objects};
+use capstan_yaml::{DocumentEdit, Edit, Node, NodeKind, YamlFile, edit, write};
+
+/// Fields that list what is built.
+const LISTS: [&str; 3] = ["resources", "bases", "components"];
+
+/// What each cluster's own kustomization lists, in order.
+type ClusterFiles = BTreeMap<RepoPath, Vec<String>>;
+
+/// Lets the kustomizations of a repository follow the files that move.
+pub(super) fn follow(facts: &MoveFacts<'_>, moving: &mut Moving) {
+    let mut built = ClusterFiles::new();
+    let mut touched: BTreeSet<RepoPath> = BTreeSet::new();
+    if moving.moves.is_empty() {
+        return;
+    }
+    for (folder, named) in &facts.survey.kustomizations {
+        refuse_other_uses(facts, moving, folder);
+        if named.targets.iter().any(|target| moving.moves.contains_key(target)) {
+            touched.insert(folder.clone());
+            rewrite(facts, moving, (folder, named), &mut built);
+        }
+    }
+    for (home, files) in built {
+        if let Some(there) = kustomization_of(facts.tree, &home) {
+            let message = "this folder becomes a cluster's and has a kustomization already: name the cluster's files in it, or remove it";
+            moving.refuse(Place::whole(there), message);
+        } else if let Ok(path) = home.join("kustomization.yaml") {
+            let resources = Node::sequence(files.into_iter().map(Node::string));
+            let text = write(&Node::mapping([
+                ("apiVersion", Node::string("kustomize.config.k8s.io/v1beta1")),
+                ("kind", Node::string("Kustomization")),
+                ("resources", resources),
+            ]));
+            moving.changes.push(FileChange { path, before: None, after: Some(text) });
+        }
+    }
+    // Whoever builds one of them builds something else now, if it is not the same.
+    loop {
+        let takes = |(_, named): &(&RepoPath, &Named)| named.targets.iter().any(|one| touched.contains(one));
+        let all = facts.survey.kustomizations.iter().filter(takes).map(|(folder, _)| folder.clone());
+        let before = touched.len();
+        touched.extend(all.collect::<Vec<_>>());
+        if touched.len() == before {
+            break;
+        }
+    }
+    moving.rendered.extend(touched);
+}
+
+/// What a kustomization reads in other fields than its lists (a generator, values of a chart) would not be found.
+fn refuse_other_uses(facts: &MoveFacts<'_>, moving: &mut Moving, folder: &RepoPath) {
+    let Some(path) = kustomization_of(facts.tree, folder) else { return };
+    let bytes = facts.tree.entry(&path).and_then(|entry| facts.tree.read(entry).ok()).unwrap_or_default();
+    let Ok(file) = YamlFile::read_bytes(&bytes) else { return };
+    let is_list = |key: &str| LISTS.iter().any(|list| list.eq_ignore_ascii_case(key));
+    let entries = file.documents().iter().flat_map(|document| document.root.as_mapping().unwrap_or_default());
+    let mut open: Vec<&Node> =
+        entries.filter(|entry| !is_list(&entry.key)).map(|entry| &entry.value).collect();
+    while let Some(node) = open.pop() {
+        match &node.kind {
+            NodeKind::Mapping(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
+            NodeKind::Sequence(items) => open.extend(items),
+            NodeKind::Scalar(scalar) => {
+                // A generator says `name=path` too.
+                let named = scalar.text.split_once('=').map_or(scalar.text.as_str(), |(_, path)| path);
+                if let Some(target) =
+                    folder.join(named).ok().filter(|target| moving.moves.contains_key(target))
+                {
+                    let place = Place::at(path.clone(), file.position(node.span.start));
+                    let message = format!(
+                        "this kustomization also reads {target}, which would move: give it a copy of its own that is no manifest of a cluster, or move the clusters by hand"
+                    );
+                    moving.refuse(place, message);
+                }
+            }
+        }
+    }
+}
+
+/// Makes one kustomization name the clusters' folders instead of the files that move there.
+fn rewrite(
+    facts: &MoveFacts<'_>,
+    moving: &mut Moving,
+    (folder, named): (&RepoPath, &Named),
+    built: &mut ClusterFiles,
+) {
+    let Some(path) = kustomization_of(facts.tree, folder) else { return };
+    let bytes = facts.tree.entry(&path).and_then(|entry| facts.tree.read(entry).ok()).unwrap_or_default();
+    let Ok(file) = YamlFile::read_bytes(&bytes) else { return };
+    if named.changes
+        && let Err(why) = passes_through(facts.tree, moving, folder, named)
+    {
+        let at = changing(&file);
+        let place = Place::at(path, file.position(at.map_or(0, |(at, _)| at)));
+        let field = at.map(|(_, field)| format!(" (`{field}`)")).unwrap_or_default();
+        let message = format!(
+            "this kustomization also changes what it builds{field}: {why}. A cluster's own folder would lack that: render each cluster (`kustomize build`) into a folder of its own by hand"
+        );
+        moving.refuse(place, message);
+        return;
+    }
+    let mut edits = Vec::new();
+    let mut listed: BTreeSet<RepoPath> = BTreeSet::new();
+    for (document, content) in file.documents().iter().enumerate() {
+        for field in LISTS {
+            let Some(entry) = kustomization_field(&content.root, field) else { continue };
+            let list = FieldPath::root().key(&entry.key);
+            for (at, item) in entry.value.as_sequence().unwrap_or_default().iter().enumerate() {
+                let Some(target) = item.as_str().and_then(|text| folder.join(text).ok()) else { continue };
+                let Some(now) = places(moving, &target) else { continue };
+                let (homes, left): (Vec<_>, Vec<_>) = now.into_iter().partition(|(home, _)| home.is_some());
+                let mut fresh = Vec::new();
+                for (home, path) in homes.into_iter().filter_map(|(home, path)| Some((home?, path))) {
+                    let file = path.below(&home).unwrap_or_default().to_owned();
+                    let files = built.entry(home.clone()).or_default();
+                    if !files.contains(&file) {
+                        files.push(file);
+                    }
+                    if listed.insert(home.clone()) {
+                        fresh.push(Node::string(way(folder, &home)));
+                    }
+                }
+                edits.extend(
+                    replaced(&list, at, fresh, left.is_empty())
+                        .into_iter()
+                        .map(|edit| DocumentEdit::Edit { document, edit }),
+                );
+            }
+        }
+    }
+    match edit(&file, &edits) {
+        Ok(after) => {
+            let (before, after) = (Some(file.text().to_owned()), Some(after.text().to_owned()));
+            moving.edited.push(path.clone());
+            moving.changes.push(FileChange { path, before, after });
+        }
+        Err(refused) => {
+            let message =
+                format!("this kustomization cannot be edited to name the clusters' folders: {refused}");
+            moving.refuse(Place::whole(path), message);
+        }
+    }
+}
+
+/// Whether a kustomization leaves the objects that move as they are written, whatever it does to others; else what it
+/// changes.
+fn passes_through(tree: &dyn Tree, moving: &Moving, folder: &RepoPath, named: &Named) -> Result<(), String> {
+    let rendered = kustomized(tree, folder).map_err(|error| error.to_string())?.unwrap_or_default();
+    for path in named.targets.iter().filter(|target| moving.moves.contains_key(target)) {
+        let bytes = tree.entry(path).and_then(|entry| tree.read(entry).ok()).unwrap_or_default();
+        let Ok(file) = YamlFile::read_bytes(&bytes) else { continue };
+        for (_, node) in file.documents().iter().flat_map(|document| objects(&document.root)) {
+            let Some(id) = identity(node) else { continue };
+            let is_same = rendered.iter().any(|object| object.id == id && object.value == node.value());
+            if !is_same {
+                return Err(format!("{} {} of {path} would not be as it is written there", id.kind, id.name));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where the documents of a file that a kustomization names are after the move, each with its cluster's folder; `None`
+/// where nothing changes for it.
+fn places(moving: &Moving, target: &RepoPath) -> Option<Vec<(Option<RepoPath>, RepoPath)>> {
+    let home = |path: &RepoPath| moving.clusters.iter().find(|home| path.is_in(home)).cloned();
+    let now: Vec<_> = match moving.moves.get(target) {
+        Some(targets) => targets.iter().map(|path| (home(path), path.clone())).collect(),
+        None => vec![(home(target), target.clone())],
+    };
+    now.iter().any(|(home, _)| home.is_some()).then_some(now)
+}
+
+/// The edits that put new items where one is, beside it or instead of it.
+fn replaced(list: &FieldPath, at: usize, fresh: Vec<Node>, is_gone: bool) -> Vec<Edit> {
+    let mut fresh = fresh.into_iter();
+    let first = match is_gone.then(|| fresh.next()) {
+        Some(Some(node)) => Some(Edit::Set { path: list.index(at), node }),
+        Some(None) => Some(Edit::Remove { path: list.index(at) }),
+        None => None,
+    };
+    let others = fresh.map(|node| Edit::InsertItem { list: list.clone(), index: at + 1, node });
+    first.into_iter().chain(others).collect()
+}
+
+/// The first field of a kustomization that changes what it builds, and where it is.
+fn changing(file: &YamlFile) -> Option<(usize, &str)> {
+    const SAYS: [&str; 4] = ["apiVersion", "kind", "metadata", "sortOptions"];
+    let entries = file.documents().iter().flat_map(|document| document.root.as_mapping().unwrap_or_default());
+    let is_list = |key: &str| LISTS.iter().chain(&SAYS).any(|list| list.eq_ignore_ascii_case(key));
+    entries
+        .into_iter()
+        .find(|entry| !is_list(&entry.key) || entry.key.eq_ignore_ascii_case("components"))
+        .map(|entry| (entry.key_span.start, entry.key.as_str()))
+}
+
+/// The way from one folder to another, as a kustomization writes it.
+fn way(from: &RepoPath, to: &RepoPath) -> String {
+    let shared = from.parts().zip(to.parts()).take_while(|(one, other)| one == other).count();
+    let up = from.parts().skip(shared).map(|_| "..");
+    up.chain(to.parts().skip(shared)).collect::<Vec<_>>().join("/")
+}

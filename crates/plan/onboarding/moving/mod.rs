@@ -1,0 +1,421 @@
+//! Moves the clusters of crowded folders into folders of their own: flat folders, and files with several clusters.
+//!
+//! *Expected flow*: which documents belong to which cluster (`owners`), each file cut between documents where it has to
+//! be, what names the files follows them (`kustomizations`), and what applies the folder reaches the new ones
+//! (`appliers`). Then [`differences`] renders what was rendered before, before and after. *Guarantee*: nothing is
+//! guessed: what belongs to no cluster, or to two, is refused with its place, and then there is no plan at all. Each
+//! byte of a file is in exactly one file afterwards.
+//!
+//! A file keeps its name, and moves down only: what applies all of a folder still applies what was in it. What several
+//! clusters use stays where it is.
+//!
+//! Deliberately absent: reading and writing files, and whether they have uncommitted changes.
+
+mod appliers;
+mod kustomizations;
+mod owners;
+mod proof;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::appliers::Appliers;
+use super::choose;
+use super::survey::{Survey, chart_around};
+use super::units::{Units, units};
+use crate::layout::{Layout, discover, is_name};
+use crate::settings::RepositorySettings;
+use capstan_kustomize::render::is_kustomization;
+use capstan_model::file_change::FileChange;
+use capstan_model::finding::{FileError, Place, rules};
+use capstan_model::tree::{EntryKind, RepoPath, Tree, TreeEntry, is_manifest};
+use capstan_yaml::comments::document_parts;
+use capstan_yaml::manifest::objects;
+use capstan_yaml::{Document, YamlFile, same_meaning};
+use owners::{Belonging, Owned, Resident, settle};
+
+pub use proof::differences;
+
+/// The folder into whose folders the clusters of the repository's root go.
+const FOLDER_OF_ROOT: &str = "clusters";
+
+/// What would be moved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Moving {
+    /// The folders that the clusters get, where their manifests are.
+    pub clusters: Vec<RepoPath>,
+    /// Each file that moves, and where its documents come to be; its own path where some stay.
+    pub moves: BTreeMap<RepoPath, BTreeSet<RepoPath>>,
+    /// AppliedObjects that stay in a crowded folder, and why.
+    pub kept: Vec<(Place, String)>,
+    /// Kustomizations that name the new folders instead of the files.
+    pub edited: Vec<RepoPath>,
+    /// All files as they would be: nothing where something is refused.
+    pub changes: Vec<FileChange>,
+    /// Why nothing is moved.
+    pub refused: Vec<FileError>,
+    /// What has to come to the same objects before and after: kustomizations, and folders that are applied as they are.
+    rendered: BTreeSet<RepoPath>,
+}
+
+/// Plans the moves. Without any in a repository in which each cluster has its folder.
+pub fn plan_moves(tree: &dyn Tree) -> Moving {
+    let shaped = discover(tree, &RepositorySettings::default());
+    let survey = Survey::of(tree, &shaped);
+    let units = units(&survey, &shaped, &Appliers::of(tree, &survey));
+    let facts = MoveFacts { tree, shaped, survey, base: choose::base_of(tree, &units), units };
+    let mut moving = Moving::default();
+    for folder in facts.units.crowded.keys() {
+        moving.move_out_of(&facts, folder);
+    }
+    kustomizations::follow(&facts, &mut moving);
+    appliers::look(&facts, &mut moving);
+    moving.refuse_links(tree);
+    moving.refuse_obstacles(tree);
+    moving.refused.sort();
+    moving.refused.dedup();
+    if !moving.refused.is_empty() {
+        moving.changes.clear();
+    }
+    moving
+}
+
+/// What is known of the repository.
+struct MoveFacts<'t> {
+    tree: &'t dyn Tree,
+    shaped: Layout,
+    survey: Survey,
+    units: Units,
+    /// Where in its folder a cluster has its manifests.
+    base: RepoPath,
+}
+
+impl MoveFacts<'_> {
+    /// The folder of the manifests of a cluster that leaves a crowded one.
+    fn home(&self, crowded: &RepoPath, name: &str) -> Option<RepoPath> {
+        let above = if crowded.is_root() { FOLDER_OF_ROOT } else { crowded.as_str() };
+        RepoPath::parse(above).ok()?.join(name).ok()?.join(self.base.as_str()).ok()
+    }
+
+    /// The manifests of a crowded folder: those below it as well, but in what is a cluster, a release or a build of its
+    /// own. Of the root only what is directly in it: everything is below it.
+    fn manifests(&self, folder: &RepoPath) -> Vec<&TreeEntry> {
+        let apart = self.apart(folder);
+        let counts = |entry: &&TreeEntry| {
+            let below = entry.path.below(folder).unwrap_or_default();
+            let inner = below.split_once('/').map(|(inner, _)| inner);
+            is_manifest(&entry.path)
+                && !is_kustomization(&entry.path)
+                && inner.is_none_or(|inner| {
+                    !folder.is_root() && !inner.starts_with('.') && !apart.contains(inner)
+                })
+                && !self.survey.patches.contains(&entry.path)
+                && chart_around(self.tree, &entry.path).is_none()
+        };
+        self.tree.entries_in(folder).iter().filter(counts).collect()
+    }
+
+    /// The folders directly in a crowded one that something of its own is in.
+    fn apart(&self, folder: &RepoPath) -> BTreeSet<&str> {
+        let units = self.units.folders.keys().chain(self.units.crowded.keys());
+        let targets = self.shaped.targets.iter().map(|target| target.id.folder());
+        let releases = self.shaped.releases.iter().map(|release| &release.folder);
+        let all = units.chain(self.survey.kustomizations.keys()).chain(targets).chain(releases);
+        let below = all.filter_map(|other| other.below(folder));
+        below.filter_map(|below| below.split('/').next()).filter(|inner| !inner.is_empty()).collect()
+    }
+}
+
+/// A file of a crowded folder.
+struct Manifested {
+    path: RepoPath,
+    file: YamlFile,
+}
+
+/// What becomes of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Destination {
+    Stays,
+    /// To the cluster of that index.
+    Moves(usize),
+    /// It says nothing, and goes with the one before it.
+    Follows,
+}
+
+impl Moving {
+    fn refuse(&mut self, place: Place, message: impl Into<String>) {
+        self.refused.push(FileError::new(rules::CLUSTER_OUTSIDE, place, message));
+    }
+
+    fn move_out_of(&mut self, facts: &MoveFacts<'_>, folder: &RepoPath) {
+        let mut files = Vec::new();
+        for entry in facts.manifests(folder) {
+            if !entry.is_file() {
+                self.refuse(Place::whole(entry.path.clone()), not_a_file(entry.kind));
+                continue;
+            }
+            let Ok(bytes) = facts.tree.read(entry) else { continue };
+            // What cannot be read stays; where it speaks of a cluster, that is told below.
+            if let Ok(file) = YamlFile::read_bytes(&bytes) {
+                files.push(Manifested { path: entry.path.clone(), file });
+            }
+        }
+        let unreadable = facts.survey.unreadable.iter();
+        let here = unreadable.filter(|error| error.place.file().parent().as_ref() == Some(folder));
+        self.refused.extend(here.cloned());
+        let roots: BTreeSet<Place> = facts.units.crowded.get(folder).into_iter().flatten().cloned().collect();
+        let mut all: Vec<Owned<'_>> = Vec::new();
+        let mut documents: Vec<Vec<Vec<usize>>> = Vec::new();
+        for Manifested { path, file } in &files {
+            let of_document =
+                |document: &'_ Document| -> Vec<usize> { Vec::with_capacity(objects(&document.root).len()) };
+            let mut of_file: Vec<Vec<usize>> = file.documents().iter().map(of_document).collect();
+            for (indexes, document) in of_file.iter_mut().zip(file.documents()) {
+                for (_, node) in objects(&document.root) {
+                    let place = Place::at(path.clone(), file.position(node.span.start));
+                    if let Some(object) = Owned::of(node, place) {
+                        indexes.push(all.len());
+                        all.push(object);
+                    }
+                }
+            }
+            documents.push(of_file);
+        }
+        let residents: BTreeSet<Resident> =
+            all.iter().filter(|object| roots.contains(&object.place)).map(Owned::resident).collect();
+        let residents: Vec<Resident> = residents.into_iter().collect();
+        if let Some(reason) = unfit(&residents) {
+            let place = roots.first().cloned().unwrap_or_else(|| Place::whole(folder.clone()));
+            self.refuse(place, reason);
+            return;
+        }
+        for unclear in settle(&mut all, &residents, &roots) {
+            self.refuse(unclear.place, unclear.message);
+        }
+        let homes: Vec<RepoPath> =
+            residents.iter().filter_map(|resident| facts.home(folder, &resident.name)).collect();
+        for (Manifested { path, file }, of_file) in files.iter().zip(&documents) {
+            let turns: Vec<Destination> =
+                of_file.iter().map(|indexes| self.turn(&all, indexes, &residents)).collect();
+            self.cut(folder, path, file, &turns, &homes);
+        }
+        self.clusters.extend(homes);
+        self.rendered.insert(folder.clone());
+    }
+
+    /// What becomes of a document with these objects.
+    fn turn(&mut self, all: &[Owned<'_>], indexes: &[usize], residents: &[Resident]) -> Destination {
+        let objects: Vec<&Owned<'_>> = indexes.iter().filter_map(|at| all.get(*at)).collect();
+        let Some(first) = objects.first() else { return Destination::Follows };
+        let turns: BTreeSet<Destination> = objects.iter().map(|object| turn_of(object)).collect();
+        let mut turns = turns.into_iter();
+        match (turns.next(), turns.next()) {
+            (Some(Destination::Stays), None) => {
+                for object in &objects {
+                    if let Some(why) = why_it_stays(object, residents) {
+                        self.kept.push((object.place.clone(), why));
+                    }
+                }
+                Destination::Stays
+            }
+            (Some(turn), None) => turn,
+            _ => {
+                self.refuse(
+                    first.place.clone(),
+                    "this list has objects of several clusters, or also of none: write each object as a document of its own, after a line `---`",
+                );
+                Destination::Stays
+            }
+        }
+    }
+
+    /// Puts the documents of a file where they belong.
+    fn cut(
+        &mut self,
+        folder: &RepoPath,
+        path: &RepoPath,
+        file: &YamlFile,
+        turns: &[Destination],
+        homes: &[RepoPath],
+    ) {
+        let below = path.below(folder).unwrap_or_default();
+        let target = |turn: Destination| match turn {
+            Destination::Moves(at) => {
+                let home = homes.get(at)?;
+                // What is in the cluster's folder already stays there.
+                if path.is_in(home) { Some(path.clone()) } else { home.join(below).ok() }
+            }
+            Destination::Stays | Destination::Follows => Some(path.clone()),
+        };
+        let targets: Vec<RepoPath> = followed(turns).into_iter().filter_map(target).collect();
+        let distinct: BTreeSet<RepoPath> = targets.iter().cloned().collect();
+        if distinct.iter().all(|target| target == path) {
+            return;
+        }
+        let pieces = match pieces(file, &targets) {
+            Ok(pieces) => pieces,
+            Err((at, why)) => {
+                self.refuse(Place::at(path.clone(), file.position(at)), why);
+                return;
+            }
+        };
+        for target in &distinct {
+            let before = (target == path).then(|| file.text().to_owned());
+            self.changes.push(FileChange {
+                path: target.clone(),
+                before,
+                after: pieces.get(target).cloned(),
+            });
+        }
+        if !distinct.contains(path) {
+            let before = Some(file.text().to_owned());
+            self.changes.push(FileChange { path: path.clone(), before, after: None });
+        }
+        self.moves.insert(path.clone(), distinct);
+    }
+
+    /// A link to a file that moves would lead nowhere, or to another file.
+    fn refuse_links(&mut self, tree: &dyn Tree) {
+        if self.moves.is_empty() {
+            return;
+        }
+        for entry in tree.entries().iter().filter(|entry| entry.kind == EntryKind::Symlink) {
+            let target: Option<Arc<[u8]>> = tree.read(entry).ok();
+            let target = target.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+            let folder = entry.path.parent().unwrap_or_default();
+            let Some(target) = target.and_then(|target| folder.join(target).ok()) else { continue };
+            if self.moves.contains_key(&target) {
+                let message = format!(
+                    "this is a symbolic link to {target}, which would move: replace the link by what needs the file, or remove it"
+                );
+                self.refuse(Place::whole(entry.path.clone()), message);
+            }
+        }
+    }
+
+    /// What is there already is never overwritten.
+    fn refuse_obstacles(&mut self, tree: &dyn Tree) {
+        let mut found: BTreeSet<RepoPath> = BTreeSet::new();
+        let mut made: BTreeSet<&RepoPath> = BTreeSet::new();
+        for change in self.changes.iter().filter(|change| change.before.is_none()) {
+            let above = std::iter::successors(change.path.parent(), RepoPath::parent);
+            let is_there = tree.entry(&change.path).is_some() || !tree.entries_in(&change.path).is_empty();
+            found.extend((is_there || !made.insert(&change.path)).then(|| change.path.clone()));
+            found.extend(above.filter(|folder| tree.entry(folder).is_some()));
+        }
+        for path in found {
+            let message = "this is where Capstan would put a file of a cluster, and it never overwrites anything: rename or remove it";
+            self.refuse(Place::whole(path), message);
+        }
+    }
+}
+
+const fn not_a_file(kind: EntryKind) -> &'static str {
+    match kind {
+        EntryKind::Symlink => {
+            "this is a symbolic link, which Capstan does not follow: replace it by the file that it leads to"
+        }
+        _ => "this cannot be read as a file of this repository: move the clusters of this folder by hand",
+    }
+}
+
+/// Why clusters of these names cannot have folders of their own.
+fn unfit(residents: &[Resident]) -> Option<String> {
+    let mut names = BTreeSet::new();
+    for Resident { name, .. } in residents {
+        if !is_name(name) || name.contains('/') || RepoPath::parse(name).is_err() {
+            return Some(format!("`{name}` cannot be the name of a folder: move this cluster by hand"));
+        }
+        if !names.insert(name) {
+            return Some(format!(
+                "two clusters of this folder are called `{name}`, in different namespaces, and would get the same folder: move one of them by hand"
+            ));
+        }
+    }
+    None
+}
+
+fn turn_of(object: &Owned<'_>) -> Destination {
+    let mut owners = object.owners.iter();
+    match (owners.next(), owners.next()) {
+        (Some(Belonging::Resident(at)), None) => Destination::Moves(*at),
+        _ => Destination::Stays,
+    }
+}
+
+/// Why an object that clusters use is left where it is; `None` of one that is none of a cluster's.
+fn why_it_stays(object: &Owned<'_>, residents: &[Resident]) -> Option<String> {
+    let users: Vec<String> = object
+        .owners
+        .iter()
+        .filter_map(|owner| match owner {
+            Belonging::Resident(at) => residents.get(*at).map(|resident| format!("`{}`", resident.name)),
+            Belonging::Everybody => None,
+        })
+        .collect();
+    let words = &object.words;
+    match (object.owners.contains(&Belonging::Everybody), users.as_slice()) {
+        (true, _) => Some(format!("{words}, which any cluster may use")),
+        (false, []) => None,
+        (false, users) => Some(format!("{words}, which {} use", users.join(" and "))),
+    }
+}
+
+/// Each document with what becomes of it: what says nothing goes with the one before it, at the beginning with the next.
+fn followed(turns: &[Destination]) -> Vec<Destination> {
+    let first =
+        turns.iter().copied().find(|turn| *turn != Destination::Follows).unwrap_or(Destination::Stays);
+    let mut last = first;
+    let follow = |turn: &Destination| {
+        if *turn != Destination::Follows {
+            last = *turn;
+        }
+        last
+    };
+    turns.iter().map(follow).collect()
+}
+
+/// The text that each target gets of a file, whose documents go to these; else the byte that is in the way, and why.
+fn pieces(file: &YamlFile, targets: &[RepoPath]) -> Result<BTreeMap<RepoPath, String>, (usize, String)> {
+    let mut texts: BTreeMap<RepoPath, String> = BTreeMap::new();
+    for (span, target) in document_parts(file).into_iter().zip(targets) {
+        texts.entry(target.clone()).or_default().push_str(file.text().get(span).unwrap_or_default());
+    }
+    if texts.len() < 2 {
+        return Ok(texts);
+    }
+    if let Some(sealed) = file.documents().iter().find_map(|document| document.root.entry("sops")) {
+        let why = "this file was encrypted by sops, and its seal breaks when it is cut: put each cluster's documents into a file of their own with sops";
+        return Err((sealed.key_span.start, why.to_owned()));
+    }
+    for (target, text) in &texts {
+        let of_target: Vec<&Document> = file
+            .documents()
+            .iter()
+            .zip(targets)
+            .filter(|(_, other)| *other == target)
+            .map(|(document, _)| document)
+            .collect();
+        let start = of_target.first().map_or(0, |document| document.root.span.start);
+        let piece = YamlFile::read(text).map_err(|error| {
+            let why = format!(
+                "the file cannot be cut into its documents, since this one needs something of another: {}. An anchor holds within one document: write out what the alias stands for",
+                error.message
+            );
+            (start, why)
+        })?;
+        let same = piece.documents().len() == of_target.len()
+            && piece
+                .documents()
+                .iter()
+                .zip(&of_target)
+                .all(|(one, other)| same_meaning(&one.root, &other.root));
+        if !same {
+            let why = "the file cannot be cut into its documents, since this one would mean something else alone: put each cluster's documents into a file of their own by hand";
+            return Err((start, why.to_owned()));
+        }
+    }
+    Ok(texts)
+}
