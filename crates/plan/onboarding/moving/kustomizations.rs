@@ -159,7 +159,7 @@ fn rewrite(
 /// changes.
 fn passes_through(tree: &dyn Tree, moving: &Moving, folder: &RepoPath, named: &Named) -> Result<(), String> {
     let rendered = kustomized(tree, folder).map_err(|error| error.to_string())?.unwrap_or_default();
-    for path in named.targets.iter().filter(|target| moving.moves.contains_key(target)) {
+    for path in named.targets.iter().filter(|target| moving.moves.contains_key(*target)) {
         let bytes = tree.entry(path).and_then(|entry| tree.read(entry).ok()).unwrap_or_default();
         let Ok(file) = YamlFile::read_bytes(&bytes) else { continue };
         for (_, node) in file.documents().iter().flat_map(|document| objects(&document.root)) {
