@@ -1,7 +1,7 @@
 //! Reports on rollouts, and the merges that they are about.
 
 use async_trait::async_trait;
-use capstan_live::agent::{AgentId, Progress, RolloutReport, RolloutState};
+use capstan_live::agent::{AgentId, RolloutProgressRecord, RolloutReport, RolloutState};
 use capstan_model::ids::ClusterId;
 use capstan_model::tree::{CommitId, RepoPath};
 
@@ -13,7 +13,8 @@ use capstan_ports::{
     ReportedToGitHub, RolloutRecords, Settled, WatchedRepository,
 };
 
-/// A token's id, a preflight, a settled merge and a commit that is no tip are forgotten after this long.
+/// A token's id, a preflight, a settled merge and a commit that is no longer a tip are deleted after this
+/// long.
 const KEPT_DAYS: i64 = 60;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -246,7 +247,7 @@ impl Database {
             .bind(merge.head.as_str())
             .bind(merge.merge_commit.as_str())
             .bind(merge.merged_at.as_millisecond())
-            // A merge that touched nobody's cluster is remembered, so that it is not looked at again.
+            // A merge that touched no claimed cluster is recorded, so that it is not examined again.
             .bind(i64::from(merge.clusters.is_empty()))
             .execute(&mut *tx)
             .await?
@@ -389,8 +390,8 @@ impl Database {
     }
 }
 
-/// The key that a cluster which is done tells of, by its SHA-256: it belongs into the check of the last merge that touched
-/// the cluster, also where all else there is told.
+/// The kubeconfig of a cluster that is done, by its SHA-256: it belongs into the check of the last merge that
+/// touched the cluster, even if everything else is reported already.
 fn news_of_key(report: &RolloutReport) -> Option<&str> {
     let key = report.kubeconfig.as_ref().filter(|_| report.state == RolloutState::Done)?;
     Some(&key.sha256)
@@ -398,8 +399,9 @@ fn news_of_key(report: &RolloutReport) -> Option<&str> {
 
 /// Whether what a check was made of tells of that key.
 fn tells_key(progress: &str, sha256: &str) -> bool {
-    let told =
-        serde_json::from_str::<Progress>(progress).ok().and_then(|progress| progress.report?.kubeconfig);
+    let told = serde_json::from_str::<RolloutProgressRecord>(progress)
+        .ok()
+        .and_then(|progress| progress.report?.kubeconfig);
     told.is_some_and(|told| told.sha256 == sha256)
 }
 
@@ -451,7 +453,7 @@ fn followed(
                     cluster: cluster_id(doing, &cluster)?,
                     management_cluster: uid(doing, &management_cluster)?,
                     name,
-                    progress: from_json::<Progress>(doing, &progress)?,
+                    progress: from_json::<RolloutProgressRecord>(doing, &progress)?,
                 })
             })
             .collect::<Result<_, RecordsError>>()?,

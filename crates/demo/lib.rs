@@ -28,17 +28,17 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 
-use capstan_forge::{Forge, ForgeError, Options, Permission, Selection};
+use capstan_forge::{Forge, ForgeError, Options, Permission, RepositorySelection};
 use capstan_planner_process::STACK;
-use capstan_serve::{Config, GithubApp, RETENTION, Running, Work, shutdown_asked};
+use capstan_serve::{Config, GithubApp, RETENTION, Running, WorkLimits, shutdown_asked};
 use capstan_server::{Intake, Mode};
 use secrecy::SecretString;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use self::arguments::{Arguments, Demo, Tour};
-use self::failure::{Failure, failed};
+use self::arguments::{Demo, DemoArguments, Tour};
+use self::failure::{DemoFailure, failed};
 use self::inventory::InventoryTour;
 use self::release::ReleaseTour;
 use self::tell::say;
@@ -52,12 +52,12 @@ const CUSTOMER: &str = "gabi";
 
 /// The program: reads its arguments, plays the demo or plans for it, and says how that ended.
 pub fn main() -> ExitCode {
-    let ended = match Arguments::read(std::env::args().skip(1)) {
-        Ok(Arguments::Demo(demo)) => start(&demo),
-        Ok(Arguments::Planner { memory, stack }) => {
+    let ended = match DemoArguments::read(std::env::args().skip(1)) {
+        Ok(DemoArguments::Demo(demo)) => start(&demo),
+        Ok(DemoArguments::Planner { memory, stack }) => {
             capstan_serve::plan_on_standard_input(memory, stack).map_err(failed)
         }
-        Ok(Arguments::Help) => say(arguments::HELP),
+        Ok(DemoArguments::Help) => say(arguments::HELP),
         Err(wrong) => return wrong.report(2),
     };
     match ended {
@@ -66,13 +66,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn start(demo: &Demo) -> Result<(), Failure> {
+fn start(demo: &Demo) -> Result<(), DemoFailure> {
     // What the planning process could render is rendered here too.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build();
     runtime?.block_on(run(demo))
 }
 
-async fn run(demo: &Demo) -> Result<(), Failure> {
+async fn run(demo: &Demo) -> Result<(), DemoFailure> {
     let environment = |name: &str| std::env::var(name).ok();
     capstan_telemetry::start_logging(&environment, "warn").map_err(failed)?;
     let tours = demo.tours();
@@ -103,7 +103,7 @@ async fn run(demo: &Demo) -> Result<(), Failure> {
     told.and(ended)
 }
 
-fn introduce(forge: &Forge, fleet_page: &str) -> Result<(), Failure> {
+fn introduce(forge: &Forge, fleet_page: &str) -> Result<(), DemoFailure> {
     say(&format!(
         "Capstan demo\n\n\
          A stand-in for GitHub serves {}\n\
@@ -113,7 +113,7 @@ fn introduce(forge: &Forge, fleet_page: &str) -> Result<(), Failure> {
     ))
 }
 
-async fn play(tour: Tour, forge: &Forge, running: &Running, fleet_page: &str) -> Result<(), Failure> {
+async fn play(tour: Tour, forge: &Forge, running: &Running, fleet_page: &str) -> Result<(), DemoFailure> {
     let watch = Watch { forge, records: running.records(), repository: repository(tour) };
     match tour {
         Tour::Release => ReleaseTour { watch, fleet_page }.play().await,
@@ -131,7 +131,7 @@ const fn repository(tour: Tour) -> &'static str {
 }
 
 /// What can be done while the demo continues.
-fn invite(forge: &Forge, fleet_page: &str, tours: &[Tour], credentials: &Path) -> Result<(), Failure> {
+fn invite(forge: &Forge, fleet_page: &str, tours: &[Tour], credentials: &Path) -> Result<(), DemoFailure> {
     let token = forge.token_for(PLATFORM).map_err(failed)?;
     let address = forge.url().trim_start_matches("http://");
     // In a file that only its owner reads: a token in an address would be in shell histories.
@@ -150,7 +150,7 @@ fn invite(forge: &Forge, fleet_page: &str, tours: &[Tour], credentials: &Path) -
 }
 
 /// The forge with its people, the repositories of the tours and the App installed.
-fn start_forge(port: u16, tours: &[Tour]) -> Result<Forge, Failure> {
+fn start_forge(port: u16, tours: &[Tour]) -> Result<Forge, DemoFailure> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string();
     let forge = Forge::start(Options { listen, ..Options::default() }).map_err(|error| match error {
         ForgeError::Io(error) if port != 0 => failed(format!(
@@ -176,7 +176,7 @@ fn start_forge(port: u16, tours: &[Tour]) -> Result<Forge, Failure> {
                 forge.commit(repository, "main", PLATFORM, message, &edits)?;
             }
         }
-        forge.install("acme", Selection::All)
+        forge.install("acme", RepositorySelection::All)
     };
     people().map_err(failed)?;
     Ok(forge)
@@ -185,7 +185,7 @@ fn start_forge(port: u16, tours: &[Tour]) -> Result<Forge, Failure> {
 /// Nothing of the demo outlives it.
 const DEMO_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
+fn config(forge: &Forge, folder: &TempDir) -> Result<Config, DemoFailure> {
     let app = forge.app();
     let database = folder.path().join("capstan.sqlite");
     Ok(Config {
@@ -199,7 +199,7 @@ fn config(forge: &Forge, folder: &TempDir) -> Result<Config, Failure> {
         public_url: None,
         database_url: SecretString::from(format!("sqlite://{}", database.display())),
         state_dir: folder.path().to_owned(),
-        work: Work::default(),
+        work: WorkLimits::default(),
         provider_credentials: Vec::new(),
         warnings: Vec::new(),
         wave_webhooks: Vec::new(),

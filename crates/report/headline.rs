@@ -16,14 +16,14 @@ const CONTROL_PLANE: &str = "controlPlane";
 
 /// Replaced machines, by role.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Replaced {
+pub(super) struct ReplacedMachines {
     control_plane: MachineCount,
     workers: MachineCount,
     /// Machines of rollouts with only a sum.
     others: MachineCount,
 }
 
-impl Replaced {
+impl ReplacedMachines {
     /// The machines of these rollouts, without those that are deleted with their owner.
     pub(super) fn of<'r>(rollouts: impl IntoIterator<Item = &'r Rollout>) -> Self {
         let mut replaced = Self::default();
@@ -96,11 +96,11 @@ fn machines(count: MachineCount, what: &str) -> String {
 
 /// What happens to machines: `3 + 5 machines are replaced and 2 machines are deleted`; `None` where nothing
 /// does.
-pub(super) fn what_becomes<'r>(
+pub(super) fn machine_changes<'r>(
     rollouts: impl IntoIterator<Item = &'r Rollout, IntoIter: Clone>,
 ) -> Option<String> {
     let rollouts = rollouts.into_iter();
-    let (replaced, lost) = (Replaced::of(rollouts.clone()), MachineCount::lost(rollouts));
+    let (replaced, lost) = (ReplacedMachines::of(rollouts.clone()), MachineCount::lost(rollouts));
     let mut parts = Vec::new();
     parts.extend((!replaced.all().is_none()).then(|| replaced.in_words()));
     parts.extend((!lost.is_none()).then(|| machines(lost, "deleted")));
@@ -109,7 +109,7 @@ pub(super) fn what_becomes<'r>(
 
 /// Says that no machine is replaced.
 pub(super) fn none_replaced() -> String {
-    Replaced::default().in_words()
+    ReplacedMachines::default().in_words()
 }
 
 /// `Kubernetes v1.31.9 → v1.32.7 · 3 + 5 machines are replaced · control plane first`; `None` where there are
@@ -128,7 +128,7 @@ pub(super) fn first_line<'u>(
     let rollouts = upgrades.clone().flat_map(|upgrade| &upgrade.rollouts);
     let mut parts = Vec::new();
     parts.extend(kubernetes(upgrades.clone()));
-    parts.push(Replaced::of(rollouts.clone()).in_words());
+    parts.push(ReplacedMachines::of(rollouts.clone()).in_words());
     let lost = MachineCount::lost(rollouts);
     parts.extend((!lost.is_none()).then(|| machines(lost, "deleted")));
     let mut rolls = upgrades.filter_map(|upgrade| is_control_plane_first(&upgrade.rollouts)).peekable();
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::body::tests::{change, upgrade};
     use capstan_model::object::FieldPath;
-    use capstan_plan::upgrade::{Course, RolloutPart};
+    use capstan_plan::upgrade::{MachineCourse, RolloutPart};
     use serde_json::json;
 
     fn rollout(kind: &str, machines: Option<u32>, order: Option<u32>) -> Rollout {
@@ -197,7 +197,7 @@ mod tests {
             namespace: Some("my-org".to_owned()),
             name: "peu01".to_owned(),
         };
-        let course = Course { order, ..Course::default() };
+        let course = MachineCourse { order, ..MachineCourse::default() };
         Rollout { object, machines, course, ..upgrade().rollouts[0].clone() }
     }
 

@@ -1,4 +1,4 @@
-//! What the bot is told.
+//! The bot's settings.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use tempfile::TempDir;
 use url::Url;
 
-/// Everything that `capstan serve` is told.
+/// All settings of `capstan serve`.
 #[derive(Debug)]
 pub struct Config {
     /// Whether what is decided is done.
@@ -40,9 +40,9 @@ pub struct Config {
     /// The GitHub App.
     pub github: GithubApp,
     /// How people sign in; `None` where nobody does.
-    pub login: Option<Login>,
+    pub login: Option<SignInSettings>,
     /// How much is done at once, and how much of the machine it may take.
-    pub work: Work,
+    pub work: WorkLimits,
     /// What hosts are shown from which components of providers are fetched.
     pub provider_credentials: Vec<HostCredentials>,
     /// The webhooks that waves of campaigns may ask.
@@ -55,7 +55,7 @@ pub struct Config {
 
 /// How much is done at once, and how much of the machine it may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Work {
+pub struct WorkLimits {
     /// Repositories that are worked on at once.
     pub workers: usize,
     /// How long the work on one may take.
@@ -66,7 +66,7 @@ pub struct Work {
     pub planner_memory: u64,
 }
 
-impl Default for Work {
+impl Default for WorkLimits {
     fn default() -> Self {
         let (job, planner) = (Duration::from_secs(900), Duration::from_secs(60));
         Self { workers: 4, job, planner, planner_memory: 1024 << 20 }
@@ -78,7 +78,7 @@ pub const INTERNAL_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 
 /// How people sign in.
 #[derive(Debug)]
-pub struct Login {
+pub struct SignInSettings {
     /// The App's client id.
     pub client_id: String,
     /// Its client secret.

@@ -15,12 +15,15 @@ use serde_json::{Value, json};
 
 use super::arguments::{Campaign, CampaignCommand};
 use super::progress::{self, say};
-use super::{Context, Failure, Format, Outcome, output, text};
-use capstan_budget::{Figures, Limit, Limits, Rehearsal};
+use super::{CommandContext, CommandFailure, CommandOutcome, Format, output, text};
+use capstan_budget::{Figures, RateLimit, RateLimits, Rehearsal};
 use capstan_fleet::generator::{Fleet, PlannedWithReasons};
 use capstan_ports::{Clock as _, SystemClock};
 
-pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, Failure> {
+pub(super) fn run(
+    context: &CommandContext<'_>,
+    command: &Campaign,
+) -> Result<CommandOutcome, CommandFailure> {
     let CampaignCommand::Simulate(command) = &command.command;
     let draft = command.file.as_ref().map(|file| read_draft(file)).transpose()?;
     let workspace = context.workspace()?;
@@ -38,7 +41,7 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
         say!("warning: {}", doubtful(&settings, &doubt));
     }
     if participants.is_empty() {
-        return Err(Failure::Failed(
+        return Err(CommandFailure::Failed(
             Refusal::State,
             "no cluster in a wave is offered a release of this campaign: there is nothing to simulate (`capstan clusters` shows what is offered)".to_owned(),
         ));
@@ -51,7 +54,7 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
         resume_after: command.resume_after,
         seed: command.seed,
     };
-    let mut github = Rehearsal::new(Limits::PUBLISHED, command.requests_an_hour, begins, command.seed);
+    let mut github = Rehearsal::new(RateLimits::PUBLISHED, command.requests_an_hour, begins, command.seed);
     let history = simulate(&settings, &participants, pace, &mut |wanted, count| github.open(wanted, count));
     let figures = github.figures();
     match command.output {
@@ -63,20 +66,20 @@ pub(super) fn run(context: &Context<'_>, command: &Campaign) -> Result<Outcome, 
         write(file, &picture(&settings, &history))?;
     }
     if history.ended.is_none() {
-        outcome = outcome.max(Outcome::ErrorsStand);
+        outcome = outcome.max(CommandOutcome::ErrorsStand);
     }
     Ok(outcome)
 }
 
 /// Campaigns of a file of their own.
-fn read_draft(file: &Path) -> Result<Vec<CampaignSettings>, Failure> {
+fn read_draft(file: &Path) -> Result<Vec<CampaignSettings>, CommandFailure> {
     let named = file.display();
     let text = fs::read_to_string(file)
-        .map_err(|error| Failure::Usage(Refusal::Settings, format!("{named}: {error}")))?;
+        .map_err(|error| CommandFailure::Usage(Refusal::Settings, format!("{named}: {error}")))?;
     read_campaigns(&text).map_err(|error| {
         let place = [error.place.line(), error.place.column()].into_iter().flatten();
         let place: String = place.map(|number| format!(":{number}")).collect();
-        Failure::Failed(Refusal::Settings, format!("{named}{place}: {}", error.message))
+        CommandFailure::Failed(Refusal::Settings, format!("{named}{place}: {}", error.message))
     })
 }
 
@@ -85,8 +88,8 @@ fn chosen(
     file: &str,
     campaigns: &[CampaignSettings],
     named: Option<&str>,
-) -> Result<CampaignSettings, Failure> {
-    let unreadable = |why: String| Failure::Usage(Refusal::Settings, format!("{file}: {why}"));
+) -> Result<CampaignSettings, CommandFailure> {
+    let unreadable = |why: String| CommandFailure::Usage(Refusal::Settings, format!("{file}: {why}"));
     let names: Vec<&str> = campaigns.iter().map(|campaign| campaign.name.as_str()).collect();
     let listed = names.join(", ");
     match (named, campaigns) {
@@ -108,9 +111,9 @@ fn read_fleet(
     fleet: &Fleet,
     clusters: &[ClusterId],
     settings: &CampaignSettings,
-) -> (Vec<Candidate>, Vec<Participant>, Outcome) {
+) -> (Vec<Candidate>, Vec<Participant>, CommandOutcome) {
     progress::count_clusters(clusters.len());
-    let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), Outcome::Done);
+    let (mut candidates, mut participants, mut outcome) = (Vec::new(), Vec::new(), CommandOutcome::Done);
     let read = |id: &ClusterId, planned: PlannedWithReasons| {
         let read = fleet.campaign_candidate(id, std::slice::from_ref(settings)).and_then(|candidate| {
             let upgrade = planned?.upgrade;
@@ -133,7 +136,7 @@ fn read_fleet(
             }
             Err((id, refused)) => {
                 text::complain(&id, &refused);
-                outcome = Outcome::PartlyFailed;
+                outcome = CommandOutcome::PartlyFailed;
             }
         }
         Ok::<(), Infallible>(())
@@ -149,20 +152,20 @@ fn doubtful(settings: &CampaignSettings, doubt: &Doubt) -> String {
     }
 }
 
-fn write(file: &Path, picture: &str) -> Result<(), Failure> {
+fn write(file: &Path, picture: &str) -> Result<(), CommandFailure> {
     fs::write(file, picture)
-        .map_err(|error| Failure::Failed(Refusal::State, format!("{}: {error}", file.display())))
+        .map_err(|error| CommandFailure::Failed(Refusal::State, format!("{}: {error}", file.display())))
 }
 
 /// What was asked of GitHub, for people.
 fn within_limits(figures: &Figures) -> String {
-    let of = |limit: Limit| match limit {
-        Limit::Primary => "requests an hour",
-        Limit::PointsAMinute => "points a minute",
-        Limit::ContentAMinute => "requests a minute that create content",
-        Limit::ContentAnHour => "requests an hour that create content",
-        Limit::Concurrent => "requests at once",
-        Limit::AskedToWait => "waits",
+    let of = |limit: RateLimit| match limit {
+        RateLimit::Primary => "requests an hour",
+        RateLimit::PointsAMinute => "points a minute",
+        RateLimit::ContentAMinute => "requests a minute that create content",
+        RateLimit::ContentAnHour => "requests an hour that create content",
+        RateLimit::Concurrent => "requests at once",
+        RateLimit::AskedToWait => "waits",
     };
     let most =
         figures.most.iter().map(|(limit, most, allowed)| format!("{most} of {allowed} {}", of(*limit)));
@@ -198,7 +201,7 @@ fn limits_to_json(figures: &Figures) -> Value {
     json!({
         "least_used": figures.least_used.map(|(limit, used)| json!({"limit": limit.as_str(), "thousandths": used})),
         "most": most.collect::<Vec<_>>(),
-        "exceeded": figures.exceeded().into_iter().map(Limit::as_str).collect::<Vec<_>>(),
+        "exceeded": figures.exceeded().into_iter().map(RateLimit::as_str).collect::<Vec<_>>(),
         "commands": figures.commands,
         "longest_answer_ms": figures.longest_answer.as_millis(),
     })

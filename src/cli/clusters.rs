@@ -6,14 +6,15 @@ use capstan_model::target::TargetKind;
 use serde_json::{Value, json};
 
 use super::arguments::List;
-use super::{Context, Failure, Format, Outcome, output, progress, refusal, text};
+use super::{CommandContext, CommandFailure, CommandOutcome, Format, output, progress, refusal, text};
 use capstan_fleet::generator::{Refused, Summary};
 
-pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &CommandContext<'_>, command: &List) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let ids = context.clusters(workspace.as_ref(), &fleet, &[])?;
-    // What blocks is not offered, and only a plan tells; a release that only history has is no unknown one.
+    // A blocked upgrade is not offered, and only a plan shows that; a release that only history has is a
+    // known one.
     context.find_old_releases(workspace.as_ref(), &mut fleet, &ids);
     let mut summaries: Vec<(String, Result<Summary, Refused>)> = Vec::with_capacity(ids.len());
     progress::count_clusters(ids.len());
@@ -36,7 +37,7 @@ pub(super) fn run(context: &Context<'_>, command: &List) -> Result<Outcome, Fail
         Format::Yaml => output::print_yaml(&summaries.iter().map(to_json).collect())?,
     }
     let failed = summaries.iter().any(|(_, summary)| !matches!(summary, Ok(one) if !one.failed));
-    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
+    Ok(if failed { CommandOutcome::PartlyFailed } else { CommandOutcome::Done })
 }
 
 fn row((id, summary): &(String, Result<Summary, Refused>)) -> Vec<String> {

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::arguments::Init;
 use super::progress::say;
-use super::{ChangeFormat, Context, Failure, Outcome, output};
+use super::{ChangeFormat, CommandContext, CommandFailure, CommandOutcome, output};
 use capstan_fleet::generator::{FirstReleaseFailed, MadeRelease};
 
-impl From<FirstReleaseFailed> for Failure {
+impl From<FirstReleaseFailed> for CommandFailure {
     fn from(error: FirstReleaseFailed) -> Self {
         match error {
             FirstReleaseFailed::Usage(message) => Self::Usage(Refusal::NotBegun, message),
@@ -24,11 +24,11 @@ impl From<FirstReleaseFailed> for Failure {
 }
 
 pub(super) fn run(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     command: &Init,
     release: &str,
     from: &str,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let format = command.output.unwrap_or(ChangeFormat::Diff);
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
@@ -58,7 +58,7 @@ pub(super) fn run(
         made.release,
         made.name
     );
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn element(made: &MadeRelease, cluster: &str, written: bool) -> Value {

@@ -7,10 +7,10 @@ use capstan_model::file_change::FileChange;
 
 use super::arguments::Migrate;
 use super::output::Elements;
-use super::plan::Said;
-use super::{Context, Failure, Outcome, plan, progress, text};
+use super::plan::PlanOutput;
+use super::{CommandContext, CommandFailure, CommandOutcome, plan, progress, text};
 
-pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &CommandContext<'_>, command: &Migrate) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
     // No name means all of them, which the arguments let through with `--all` alone.
@@ -28,11 +28,11 @@ pub(super) fn run(context: &Context<'_>, command: &Migrate) -> Result<Outcome, F
         workspace.write(&changes)?;
     }
     let mut output = Elements::new(command.output);
-    let mut outcome = Outcome::Done;
+    let mut outcome = CommandOutcome::Done;
     for (cluster, planned) in clusters.iter().zip(&all) {
         outcome = outcome.max(plan::outcome_of(planned));
         let said = plan::said(command.output, cluster, planned, None, None);
-        let is_remarked = matches!(said, Said::Blocked(..));
+        let is_remarked = matches!(said, PlanOutput::Blocked(..));
         plan::print(&mut output, said)?;
         if let (true, Ok(upgrade)) = (command.write && !is_remarked, planned) {
             text::remark(upgrade, true);

@@ -53,9 +53,9 @@ pub use arguments::{
 pub use crds::print_definitions;
 pub use database::{database_failure, print_database_check, print_exported, print_imported};
 pub use examples::{command, parse};
-pub use failure::{Failure, Outcome};
+pub use failure::{CommandFailure, CommandOutcome};
 
-use context::Context;
+use context::CommandContext;
 
 use capstan_ports::{AllowedHosts, ComponentSource, FetchError, Workspace, WorkspaceError};
 
@@ -67,7 +67,7 @@ pub type Connect<'a> = &'a dyn Fn(AllowedHosts) -> Result<Box<dyn ComponentSourc
 
 /// What `main` passes to commands.
 #[derive(Clone, Copy)]
-pub struct Outside<'a> {
+pub struct CliOutside<'a> {
     /// Opens a checkout.
     pub open: Open<'a>,
     /// Connects to sources of components: `providers fetch` alone asks for it.
@@ -75,7 +75,7 @@ pub struct Outside<'a> {
 }
 
 /// Runs one offline command and prints its result.
-pub fn run(arguments: &Offline, outside: Outside<'_>) -> ExitCode {
+pub fn run(arguments: &Offline, outside: CliOutside<'_>) -> ExitCode {
     progress::begin(arguments.command.doing());
     let done = dispatch(arguments, outside);
     progress::end();
@@ -85,8 +85,8 @@ pub fn run(arguments: &Offline, outside: Outside<'_>) -> ExitCode {
     }
 }
 
-fn dispatch(arguments: &Offline, outside: Outside<'_>) -> Result<Outcome, Failure> {
-    let context = Context { arguments, open: outside.open };
+fn dispatch(arguments: &Offline, outside: CliOutside<'_>) -> Result<CommandOutcome, CommandFailure> {
+    let context = CommandContext { arguments, open: outside.open };
     match &arguments.command {
         Command::Plan(command) => plan::run(&context, command),
         Command::Upgrade(command) => upgrade::run(&context, command),

@@ -10,11 +10,11 @@ use super::arguments::Plan;
 use super::harmless::harmless;
 use super::output::Elements;
 use super::refusal::refusal;
-use super::{Context, Failure, Outcome, PlanFormat, explain, path, progress, text};
+use super::{CommandContext, CommandFailure, CommandOutcome, PlanFormat, explain, path, progress, text};
 use capstan_fleet::generator::{self, Planned, PlannedWithReasons, Refused, UpgradeWithReasons};
 use capstan_fleet::inventory::tell_restore;
 
-pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Failure> {
+pub(super) fn run(context: &CommandContext<'_>, command: &Plan) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let mut fleet = context.fleet_with_releases(workspace.as_ref())?;
     let (clusters, to_come) = context.clusters_and_to_come(workspace.as_ref(), &fleet, &command.clusters)?;
@@ -27,7 +27,7 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     progress::count_clusters(clusters.len());
     let title = fleet.settings().upgrade.proposals.title.clone();
     let mut output = Elements::new(command.output);
-    let mut outcome = Outcome::Done;
+    let mut outcome = CommandOutcome::Done;
     let restores = context.restores(workspace.as_ref(), &fleet, &clusters);
     let told = |planned: Planned| {
         planned.map(|mut upgrade| {
@@ -67,15 +67,15 @@ pub(super) fn run(context: &Context<'_>, command: &Plan) -> Result<Outcome, Fail
     Ok(outcome)
 }
 
-pub(super) fn print(output: &mut Elements, said: Said) -> Result<(), Failure> {
+pub(super) fn print(output: &mut Elements, said: PlanOutput) -> Result<(), CommandFailure> {
     match said {
-        Said::Printed(text) => output.print(&text),
-        Said::Blocked(diff, upgrade) => {
+        PlanOutput::Printed(text) => output.print(&text),
+        PlanOutput::Blocked(diff, upgrade) => {
             output.print(&diff)?;
             text::remark(&upgrade, false);
             Ok(())
         }
-        Said::Complained(cluster, refused) => {
+        PlanOutput::Complained(cluster, refused) => {
             text::complain(&cluster, &refused);
             Ok(())
         }
@@ -89,7 +89,7 @@ pub(super) fn explained(planned: PlannedWithReasons, wanted: bool) -> (Planned, 
 }
 
 /// What is printed of one cluster, or complained of.
-pub(super) enum Said {
+pub(super) enum PlanOutput {
     Printed(String),
     /// A diff does not say that nothing may be written, and why.
     Blocked(String, Box<Upgrade>),
@@ -102,13 +102,13 @@ pub(super) fn said(
     planned: &Planned,
     explained: Option<&Explanation>,
     title: Option<&TitleTemplate>,
-) -> Said {
+) -> PlanOutput {
     if let (PlanFormat::Diff, Ok(upgrade)) = (format, planned)
         && !upgrade.blocked.is_empty()
     {
-        return Said::Blocked(patch::unified(&upgrade.files), Box::new(upgrade.clone()));
+        return PlanOutput::Blocked(patch::unified(&upgrade.files), Box::new(upgrade.clone()));
     }
-    Said::Printed(match (format, planned) {
+    PlanOutput::Printed(match (format, planned) {
         (PlanFormat::Json | PlanFormat::Yaml, _) => {
             Elements::written(format, element(cluster, planned, explained))
         }
@@ -119,7 +119,7 @@ pub(super) fn said(
         (PlanFormat::Markdown, Ok(upgrade)) => text::markdown(upgrade, title),
         (PlanFormat::Markdown, Err(refused)) => text::refused_in_markdown(cluster, refused),
         (PlanFormat::Diff, Ok(upgrade)) => patch::unified(&upgrade.files),
-        (PlanFormat::Diff, Err(refused)) => return Said::Complained(cluster.clone(), refused.clone()),
+        (PlanFormat::Diff, Err(refused)) => return PlanOutput::Complained(cluster.clone(), refused.clone()),
     })
 }
 
@@ -147,14 +147,14 @@ fn element(cluster: &ClusterId, planned: &Planned, explained: Option<&Explanatio
 }
 
 /// Exit code 1 where a cluster could not be planned, else 3 where errors stand, else 0.
-pub(super) fn outcome(planned: &[Planned]) -> Outcome {
-    planned.iter().map(outcome_of).max().unwrap_or(Outcome::Done)
+pub(super) fn outcome(planned: &[Planned]) -> CommandOutcome {
+    planned.iter().map(outcome_of).max().unwrap_or(CommandOutcome::Done)
 }
 
-pub(super) fn outcome_of(planned: &Planned) -> Outcome {
+pub(super) fn outcome_of(planned: &Planned) -> CommandOutcome {
     match planned {
-        Err(_) => Outcome::PartlyFailed,
-        Ok(upgrade) if generator::errors_stand(upgrade) => Outcome::ErrorsStand,
-        Ok(_) => Outcome::Done,
+        Err(_) => CommandOutcome::PartlyFailed,
+        Ok(upgrade) if generator::errors_stand(upgrade) => CommandOutcome::ErrorsStand,
+        Ok(_) => CommandOutcome::Done,
     }
 }

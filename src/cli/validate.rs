@@ -15,11 +15,14 @@ use super::arguments::{FindingsFormat, Validate};
 use super::context::today;
 use super::progress::say;
 use super::typed::file_or_folder;
-use super::{Context, Failure, Outcome, output, text};
+use super::{CommandContext, CommandFailure, CommandOutcome, output, text};
 use capstan_fleet::generator::Fleet;
 use capstan_fleet::inventory::{self, Difference};
 
-pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, Failure> {
+pub(super) fn run(
+    context: &CommandContext<'_>,
+    command: &Validate,
+) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let now = context.tree(workspace.as_ref(), context.arguments.at.as_deref())?;
     let before = match &command.from {
@@ -32,7 +35,7 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
         .paths
         .iter()
         .map(|typed| file_or_folder(workspace.as_ref(), &trees, typed))
-        .collect::<Result<Vec<_>, Failure>>()?;
+        .collect::<Result<Vec<_>, CommandFailure>>()?;
     let mut checked = check(&now, before.as_ref());
     for finding in checked.findings.iter_mut().filter(|finding| finding.rule == rules::VALUES_EDITED) {
         let Some(path) = finding.file().cloned() else { continue };
@@ -44,24 +47,24 @@ pub(super) fn run(context: &Context<'_>, command: &Validate) -> Result<Outcome, 
         checked.findings.iter().filter(|finding| concerns(finding, &asked)).collect();
     print(command.output, &findings, &checked.looked_at)?;
     Ok(if findings.iter().any(|finding| finding.severity() == Severity::Error) {
-        Outcome::ErrorsStand
+        CommandOutcome::ErrorsStand
     } else {
-        Outcome::Done
+        CommandOutcome::Done
     })
 }
 
-struct Checked {
+struct ValidatedTree {
     findings: Vec<Finding>,
     /// What was judged, in words.
     looked_at: String,
 }
 
-fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
+fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> ValidatedTree {
     let fleet = match Fleet::open(Arc::clone(now), today()) {
         Ok(fleet) => fleet,
         // Under settings that nobody meant, everything else would be judged wrongly.
         Err(error) => {
-            return Checked {
+            return ValidatedTree {
                 findings: vec![Finding::from(&error)],
                 looked_at: format!("nothing but {}; correct it first", error.place.file()),
             };
@@ -109,7 +112,7 @@ fn check(now: &Arc<dyn Tree>, before: Option<&Arc<dyn Tree>>) -> Checked {
         sets => format!("{sets} provider set(s), "),
     };
     let looked_at = format!("{clusters} cluster(s), {sets}{releases} release(s)");
-    Checked { findings, looked_at }
+    ValidatedTree { findings, looked_at }
 }
 
 fn concerns(finding: &Finding, asked: &[RepoPath]) -> bool {
@@ -119,7 +122,7 @@ fn concerns(finding: &Finding, asked: &[RepoPath]) -> bool {
             .is_some_and(|file| asked.iter().any(|path| path.is_root() || file == path || file.is_in(path)))
 }
 
-fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Result<(), Failure> {
+fn print(format: FindingsFormat, findings: &[&Finding], looked_at: &str) -> Result<(), CommandFailure> {
     let value = || -> Value { findings.iter().map(|finding| upgrade::finding_to_json(finding)).collect() };
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
     let warnings = findings.len() - errors;

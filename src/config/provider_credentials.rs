@@ -8,7 +8,7 @@ use capstan_ports::SourceCredentials;
 use capstan_providers::CREDENTIAL_NAMES;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::sources::Sources;
+use super::sources::SettingSources;
 
 /// What a host is shown of who asks.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct ProviderCredentials {
 }
 
 /// The credentials of the file; none where nobody named one.
-pub(super) fn provider_credentials(sources: &Sources) -> Result<Vec<ProviderCredentials>, String> {
+pub(super) fn provider_credentials(sources: &SettingSources) -> Result<Vec<ProviderCredentials>, String> {
     let Some(setting) = sources.setting("provider-credentials-file") else { return Ok(Vec::new()) };
     let path = setting.path();
     let text = std::fs::read_to_string(&path).map_err(|error| {
@@ -50,7 +50,7 @@ impl ProviderCredentials {
     /// Reads the list.
     ///
     /// # Errors
-    /// What is no such list: begins with line and column where there is one, and never shows a value.
+    /// Why it is not such a list: begins with line and column where there is one, and never shows a value.
     pub fn read(text: &str) -> Result<Vec<Self>, String> {
         read(text)
     }

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::SECRET_CHARACTERS;
-use super::sources::Sources;
+use super::sources::SettingSources;
 
 const FORM: &str =
     "expected a list such as `- {host: judge.example.com, repositories: [\"acme/*\"], secret: …}`";
@@ -25,7 +25,7 @@ pub struct WaveWebhookHost {
 }
 
 /// The hosts of the file; none where nobody named one.
-pub(super) fn wave_webhooks(sources: &Sources) -> Result<Vec<WaveWebhookHost>, String> {
+pub(super) fn wave_webhooks(sources: &SettingSources) -> Result<Vec<WaveWebhookHost>, String> {
     let Some(setting) = sources.setting("wave-webhooks-file") else { return Ok(Vec::new()) };
     let path = setting.path();
     let text = std::fs::read_to_string(&path).map_err(|error| {
@@ -48,7 +48,7 @@ impl WaveWebhookHost {
     /// Reads the list.
     ///
     /// # Errors
-    /// What is no such list: begins with line and column where there is one, and never shows a value.
+    /// Why it is not such a list: begins with line and column where there is one, and never shows a value.
     pub fn read(text: &str) -> Result<Vec<Self>, String> {
         let mut options = serde_saphyr::Options::default();
         // A snippet of the file could show a secret.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::account::Account;
-use super::repository::Repository;
+use super::repository::ForgeRepository;
 use crate::app_key::AppKey;
 use crate::clock::Seconds;
 
@@ -56,7 +56,7 @@ pub(crate) struct Registration {
 
 /// Which repositories of an account an installation covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selection {
+pub enum RepositorySelection {
     /// All of them, future ones included.
     All,
     /// Those with these names (`owner/name`).
@@ -65,28 +65,28 @@ pub enum Selection {
 
 /// The App on one account.
 #[derive(Clone, Debug)]
-pub(crate) struct Installation {
+pub(crate) struct AppInstallation {
     pub(crate) id: u64,
     pub(crate) account: Account,
-    pub(crate) selection: Selection,
+    pub(crate) selection: RepositorySelection,
     pub(crate) suspended: bool,
     pub(crate) created_at: Seconds,
 }
 
-impl Installation {
-    pub(crate) fn covers(&self, repository: &Repository) -> bool {
+impl AppInstallation {
+    pub(crate) fn covers(&self, repository: &ForgeRepository) -> bool {
         !self.suspended
             && self.account.login == repository.owner.login
             && match &self.selection {
-                Selection::All => true,
-                Selection::Selected(names) => names.contains(&repository.full_name()),
+                RepositorySelection::All => true,
+                RepositorySelection::Selected(names) => names.contains(&repository.full_name()),
             }
     }
 }
 
-/// What a bearer token stands for.
+/// The owner of a bearer token.
 #[derive(Clone, Debug)]
-pub(crate) enum Token {
+pub(crate) enum BearerToken {
     User(Account),
     Installation {
         installation: u64,

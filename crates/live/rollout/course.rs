@@ -1,18 +1,18 @@
 //! A verdict in the making: why machines change, how sure that is, and what becomes of them.
 
 use capstan_model::object::{FieldPath, ObjectId};
-use capstan_plan::upgrade::{Certainty, Course, Effect, Rollout};
+use capstan_plan::upgrade::{Certainty, Effect, MachineCourse, Rollout};
 
 /// What is found about one owner.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub(super) struct CourseFindings {
     because: Vec<String>,
     suspects: Vec<String>,
     scaling: Vec<String>,
     definite: Sureness,
     /// The machines that are replaced, or lost with their owner; `None` = unknown.
     pub(super) machines: Option<u32>,
-    pub(super) course: Course,
+    pub(super) course: MachineCourse,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ enum Sureness {
     Surely,
 }
 
-impl Verdict {
+impl CourseFindings {
     /// This field replaces machines.
     pub(super) fn definitely(&mut self, pointer: &str) {
         self.because.push(pointer.to_owned());

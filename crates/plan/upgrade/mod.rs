@@ -121,7 +121,7 @@ mod variables;
 mod whole;
 
 pub use change_source::{ChangeSource, OwnFields, ReleaseRecord};
-pub use component::{ComponentChange, ComponentVersion, Part};
+pub use component::{ComponentChange, ComponentVersion, ReleaseList};
 pub use components::link_changelogs;
 pub use explain::{ChangeOrigin, Explanation, explain};
 pub use explain_json::explanation_to_json;
@@ -130,7 +130,7 @@ pub use json::{element_to_json, finding_to_json, to_json};
 pub use leftover::Settled;
 pub use machines::MachineCount;
 pub use model::{
-    Basis, Certainty, Change, Conflict, Course, Effect, Reason, Rollout, RolloutPart, SettledConflict,
+    Basis, Certainty, Change, Conflict, Effect, MachineCourse, Reason, Rollout, RolloutPart, SettledConflict,
     Settlement, Side, Upgrade, ValueOrigin, ValuesCourse, ValuesStep, whole_of,
 };
 pub use plan::plan;

@@ -12,9 +12,9 @@ use super::access::Visitor;
 use super::columns::{Heading, group_of, headings, order_in_address, order_of};
 use super::frame::{Titled, mood, of, page, unavailable};
 use super::overview::Overview;
-use super::query::{Fields, Paged, Pager, address, extent, page_address, path};
+use super::query::{Paged, Pager, QueryFields, address, extent, page_address, path};
 use super::queue::{FailedRepository, failed_repositories};
-use super::row::{Row, row};
+use super::row::{ClusterLine, row};
 use capstan_ports::{ClusterFilter, ClusterOrder, RecordsError, SortKey};
 
 const PER_PAGE: u32 = 100;
@@ -118,13 +118,13 @@ const VIEWS: [(&str, SortKey); 3] =
 </details>
 "##
 )]
-struct Content<'a> {
+struct FleetContent<'a> {
     failed: Vec<FailedRepository<'a>>,
     more_failed: usize,
     filter: &'a ClusterFilter,
     narrowed: bool,
     local: bool,
-    states: [Meaning; ProposalState::ALL.len()],
+    states: [StateMeaning; ProposalState::ALL.len()],
     /// Name, and whether it is the one that was chosen.
     repositories: Vec<(&'a str, bool)>,
     chosen: usize,
@@ -146,10 +146,10 @@ struct Content<'a> {
 /// Rows under a heading, where the order has such.
 struct ListedTogether<'a> {
     name: Option<String>,
-    rows: Vec<Row<'a>>,
+    rows: Vec<ClusterLine<'a>>,
 }
 
-struct Meaning {
+struct StateMeaning {
     word: &'static str,
     mood: &'static str,
     meaning: &'static str,
@@ -164,11 +164,11 @@ struct Tallied<'a> {
 }
 
 pub(super) async fn show(visitor: Visitor, State(site): State<Site>, RawQuery(query): RawQuery) -> Response {
-    let fields = Fields::parse(&query.unwrap_or_default());
+    let fields = QueryFields::parse(&query.unwrap_or_default());
     shown(&site, &visitor, &fields).await.unwrap_or_else(|error| unavailable(&error))
 }
 
-async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Response, RecordsError> {
+async fn shown(site: &Site, visitor: &Visitor, fields: &QueryFields) -> Result<Response, RecordsError> {
     let filter = ClusterFilter {
         text: fields.text("q"),
         state: fields.text("state").to_lowercase(),
@@ -206,13 +206,13 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
     let more_failed = failed.len().saturating_sub(NAMED);
     failed.truncate(NAMED);
     let more = at.skip + (targets.len() as u64) < total;
-    let rows: Vec<Row<'_>> = targets.iter().map(|target| row(site, target)).collect();
+    let rows: Vec<ClusterLine<'_>> = targets.iter().map(|target| row(site, target)).collect();
     let headings = headings(&rows, order, in_order);
     let view = |(name, key): (&'static str, SortKey)| {
         let view = ClusterOrder { key, is_reversed: false };
         (name, in_order(view), key == order.key)
     };
-    let content = Content {
+    let content = FleetContent {
         failed,
         more_failed,
         narrowed: filter != ClusterFilter { order, ..ClusterFilter::default() },
@@ -247,7 +247,7 @@ async fn shown(site: &Site, visitor: &Visitor, fields: &Fields) -> Result<Respon
 }
 
 /// Puts rows that follow one another and belong together under one heading.
-fn listed(rows: Vec<Row<'_>>, order: ClusterOrder) -> Vec<ListedTogether<'_>> {
+fn listed(rows: Vec<ClusterLine<'_>>, order: ClusterOrder) -> Vec<ListedTogether<'_>> {
     let mut groups: Vec<ListedTogether<'_>> = Vec::new();
     for row in rows {
         let name = group_of(&row, order);
@@ -259,8 +259,8 @@ fn listed(rows: Vec<Row<'_>>, order: ClusterOrder) -> Vec<ListedTogether<'_>> {
     groups
 }
 
-const fn meaning(state: ProposalState) -> Meaning {
-    Meaning { word: state.as_str(), mood: of(state.mood()), meaning: state.meaning() }
+const fn meaning(state: ProposalState) -> StateMeaning {
+    StateMeaning { word: state.as_str(), mood: of(state.mood()), meaning: state.meaning() }
 }
 
 /// What a repository's folder is called on GitHub.

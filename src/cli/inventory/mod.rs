@@ -6,7 +6,7 @@ mod explain;
 mod import;
 mod render;
 
-use capstan_inventory::origin::{LevelKind, Origin};
+use capstan_inventory::origin::{InventoryOrigin, LevelKind};
 use capstan_inventory::survey::Survey;
 use capstan_inventory::trace::Explained;
 use capstan_inventory::values::{ClusterValues, Member};
@@ -18,13 +18,16 @@ use capstan_report::Refusal;
 use serde_json::{Value, json};
 
 use super::arguments::{Inventory, InventoryCommand};
-use super::{Context, Failure, Format, Outcome, output, text, typed};
+use super::{CommandContext, CommandFailure, CommandOutcome, Format, output, text, typed};
 use crate::cli::progress::say;
 use capstan_fleet::generator::Fleet;
 use capstan_fleet::inventory;
 use capstan_ports::Workspace;
 
-pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome, Failure> {
+pub(super) fn run(
+    context: &CommandContext<'_>,
+    command: &Inventory,
+) -> Result<CommandOutcome, CommandFailure> {
     match &command.command {
         InventoryCommand::List { output } => opened(context, |opened| list(opened.survey, *output)),
         InventoryCommand::Values { cluster, origins, output } => {
@@ -43,25 +46,25 @@ pub(super) fn run(context: &Context<'_>, command: &Inventory) -> Result<Outcome,
 
 /// An inventory, and the checkout that it is in.
 #[derive(Clone, Copy)]
-struct Opened<'a> {
+struct OpenedInventory<'a> {
     workspace: &'a dyn Workspace,
     fleet: &'a Fleet,
     survey: &'a Survey,
 }
 
 fn opened(
-    context: &Context<'_>,
-    run: impl FnOnce(Opened<'_>) -> Result<Outcome, Failure>,
-) -> Result<Outcome, Failure> {
+    context: &CommandContext<'_>,
+    run: impl FnOnce(OpenedInventory<'_>) -> Result<CommandOutcome, CommandFailure>,
+) -> Result<CommandOutcome, CommandFailure> {
     let workspace = context.workspace()?;
     let fleet = context.fleet_of(workspace.as_ref())?;
-    run(Opened { workspace: workspace.as_ref(), fleet: &fleet, survey: &open_in(&fleet)? })
+    run(OpenedInventory { workspace: workspace.as_ref(), fleet: &fleet, survey: &open_in(&fleet)? })
 }
 
 /// The inventory that `.capstan.yaml` of a snapshot names.
-fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
+fn open_in(fleet: &Fleet) -> Result<Survey, CommandFailure> {
     let Some(settings) = &fleet.settings().inventory else {
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             Refusal::Settings,
             "there is no inventory here: `.capstan.yaml` names its folder, `inventory: {path: inventory}`"
                 .to_owned(),
@@ -72,7 +75,7 @@ fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
         say!("{}", in_words(finding));
     }
     match &survey.inventory.unreadable {
-        Some(place) => Err(Failure::Failed(
+        Some(place) => Err(CommandFailure::Failed(
             Refusal::Unreadable,
             format!("part of the inventory cannot be read, so its values are unknown: see {place}"),
         )),
@@ -81,7 +84,10 @@ fn open_in(fleet: &Fleet) -> Result<Survey, Failure> {
 }
 
 /// The definition that was typed, by its name or its folder, with its values.
-fn named<'s>(opened: Opened<'s>, typed: &str) -> Result<(Member<'s>, ClusterValues), Failure> {
+fn named<'s>(
+    opened: OpenedInventory<'s>,
+    typed: &str,
+) -> Result<(Member<'s>, ClusterValues), CommandFailure> {
     let survey = opened.survey;
     let paths = typed::paths(opened.workspace, typed);
     let by_name = survey.member(typed);
@@ -96,7 +102,7 @@ fn named<'s>(opened: Opened<'s>, typed: &str) -> Result<(Member<'s>, ClusterValu
             .ok_or_else(|| {
                 let names: Vec<&str> =
                     survey.inventory.clusters().map(|cluster| cluster.level.name.as_str()).collect();
-                Failure::Usage(
+                CommandFailure::Usage(
                     Refusal::NotFound,
                     format!("the inventory defines no cluster `{typed}`{}", hint(typed, &names)),
                 )
@@ -108,9 +114,9 @@ fn named<'s>(opened: Opened<'s>, typed: &str) -> Result<(Member<'s>, ClusterValu
 }
 
 /// Says why a cluster has no values.
-fn refused(findings: &[Finding]) -> Failure {
+fn refused(findings: &[Finding]) -> CommandFailure {
     let lines: Vec<String> = findings.iter().map(in_words).collect();
-    Failure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{}", lines.join("\n")))
+    CommandFailure::Failed(Refusal::Unreadable, format!("this cluster is refused:\n{}", lines.join("\n")))
 }
 
 fn in_words(finding: &Finding) -> String {
@@ -120,15 +126,15 @@ fn in_words(finding: &Finding) -> String {
 }
 
 /// Prints what is wrong with values to standard error.
-fn complain(values: &ClusterValues) -> Outcome {
+fn complain(values: &ClusterValues) -> CommandOutcome {
     for finding in &values.findings {
         say!("{}", in_words(finding));
     }
     let errors = values.findings.iter().any(|finding| finding.severity() == Severity::Error);
-    if errors { Outcome::ErrorsStand } else { Outcome::Done }
+    if errors { CommandOutcome::ErrorsStand } else { CommandOutcome::Done }
 }
 
-fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
+fn list(survey: &Survey, format: Format) -> Result<CommandOutcome, CommandFailure> {
     let mut rows = Vec::new();
     let mut failed = false;
     for definition in survey.inventory.clusters() {
@@ -188,10 +194,15 @@ fn list(survey: &Survey, format: Format) -> Result<Outcome, Failure> {
         Format::Json => output::print_json(&Value::Array(all))?,
         Format::Yaml => output::print_yaml(&Value::Array(all))?,
     }
-    Ok(if failed { Outcome::PartlyFailed } else { Outcome::Done })
+    Ok(if failed { CommandOutcome::PartlyFailed } else { CommandOutcome::Done })
 }
 
-fn values(opened: Opened<'_>, typed: &str, origins: bool, format: Format) -> Result<Outcome, Failure> {
+fn values(
+    opened: OpenedInventory<'_>,
+    typed: &str,
+    origins: bool,
+    format: Format,
+) -> Result<CommandOutcome, CommandFailure> {
     let survey = opened.survey;
     let (member, values) = named(opened, typed)?;
     match (origins, format) {
@@ -217,7 +228,7 @@ fn values(opened: Opened<'_>, typed: &str, origins: bool, format: Format) -> Res
     Ok(complain(&values))
 }
 
-fn print_value(value: &Value, format: Format) -> Result<(), Failure> {
+fn print_value(value: &Value, format: Format) -> Result<(), CommandFailure> {
     if format == Format::Json { output::print_json(value) } else { output::print_yaml(value) }
 }
 
@@ -230,7 +241,7 @@ fn place(place: &Place) -> Value {
     json!({"file": place.file(), "line": place.line(), "column": place.column()})
 }
 
-fn origin(origin: &Origin) -> Value {
+fn origin(origin: &InventoryOrigin) -> Value {
     let at = origin.place();
     let mut element = json!({"level": origin.level.kind.kind()});
     if let Some(element) = element.as_object_mut() {

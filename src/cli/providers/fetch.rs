@@ -17,13 +17,13 @@ use tokio::runtime::{Builder, Runtime};
 use super::set::{failed, of_file, set};
 use crate::cli::arguments::ProvidersFetch;
 use crate::cli::progress::say;
-use crate::cli::{Connect, Context, Failure, Format, Outcome, output, typed};
+use crate::cli::{CommandContext, CommandFailure, CommandOutcome, Connect, Format, output, typed};
 
 /// Where files go if nothing else was typed.
 const KEPT_IN: &str = ".capstan/providers";
 
 /// A provider's components, and what became of them.
-struct Row<'a> {
+struct FetchRow<'a> {
     provider: &'a Provider,
     published: Published,
     /// Where they are now.
@@ -31,10 +31,10 @@ struct Row<'a> {
 }
 
 pub(super) fn run(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     connect: Connect<'_>,
     command: &ProvidersFetch,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let values = credentials(command)?;
     let fleet = context.fleet()?;
     let workspace = context.workspace()?;
@@ -46,7 +46,7 @@ pub(super) fn run(
     };
     let into = into.ok_or_else(|| {
         let message = "--into: this is not a folder below the root of the repository".to_owned();
-        Failure::Usage(Refusal::Usage, message)
+        CommandFailure::Usage(Refusal::Usage, message)
     })?;
     let of_settings = fleet.settings().providers.hosts.iter().map(|host| host.as_str().to_owned());
     let typed = typed_hosts(command)?;
@@ -54,11 +54,12 @@ pub(super) fn run(
     let mut granted = OperatorHost::public();
     granted.extend(typed.iter().flat_map(|host| OperatorHost::typed(host)));
     let hosts = AllowedHosts::new(of_settings.chain(typed)).within(&granted);
-    let source = connect(hosts).map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+    let source =
+        connect(hosts).map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+    let runtime = runtime.map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
 
-    let work = Work {
+    let work = FetchWork {
         command,
         fleet: &fleet,
         source: source.as_ref(),
@@ -74,7 +75,7 @@ pub(super) fn run(
             output::print_yaml(&config_map(row.provider, &row.published))?;
             say!("note: {}", line(row));
         }
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
     match &command.push {
         Some(address) => work.push(address, &mut rows)?,
@@ -85,11 +86,11 @@ pub(super) fn run(
         Format::Yaml => output::print_yaml(&rows.iter().map(as_json).collect::<Value>())?,
         Format::Text => rows.iter().try_for_each(|row| output::print_line(&line(row)))?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// What fetching and pushing needs.
-struct Work<'a> {
+struct FetchWork<'a> {
     command: &'a ProvidersFetch,
     fleet: &'a Fleet,
     source: &'a dyn ComponentSource,
@@ -99,10 +100,10 @@ struct Work<'a> {
     values: Values,
 }
 
-impl<'a> Work<'a> {
+impl<'a> FetchWork<'a> {
     /// All providers' components, or all that is wrong. What is not kept in the repository is taken from there where
     /// it is; what is, is asked for again, so that one hears of a version that moved.
-    fn fetched(&self, into: &RepoPath) -> Result<Vec<Row<'a>>, Failure> {
+    fn fetched(&self, into: &RepoPath) -> Result<Vec<FetchRow<'a>>, CommandFailure> {
         let is_kept = !self.command.config_maps && self.command.push.is_none();
         let (mut rows, mut refused) = (Vec::new(), Vec::new());
         for provider in self.set.providers() {
@@ -122,7 +123,7 @@ impl<'a> Work<'a> {
                 Err(refusal) => Err(NotFetched::from(refusal)),
             };
             match published {
-                Ok(published) => rows.push(Row { provider, published, to: String::new() }),
+                Ok(published) => rows.push(FetchRow { provider, published, to: String::new() }),
                 Err(error) => refused.push(error),
             }
         }
@@ -130,28 +131,28 @@ impl<'a> Work<'a> {
     }
 
     /// The SHA-256 that the `capstan.yaml` of a provider's set records of the version that it asks for.
-    fn recorded_of_set(&self, provider: &Provider) -> Result<Option<String>, Failure> {
+    fn recorded_of_set(&self, provider: &Provider) -> Result<Option<String>, CommandFailure> {
         let Some(folder) = self.fleet.layout().target_around(provider.place.file()) else { return Ok(None) };
         let settings = Cluster::settings_of(self.tree, folder)
-            .map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+            .map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
         let record = settings.and_then(|mut settings| settings.components.remove(&provider.label()));
         let record = record.filter(|record| Some(record.version.as_str()) == provider.version());
         Ok(record.map(|record| record.sha256))
     }
 
-    fn push(&self, address: &str, rows: &mut [Row<'_>]) -> Result<(), Failure> {
+    fn push(&self, address: &str, rows: &mut [FetchRow<'_>]) -> Result<(), CommandFailure> {
         for row in rows {
-            let Row { provider, published, .. } = row;
+            let FetchRow { provider, published, .. } = row;
             let address = format!("{}/{}", address.trim_end_matches('/'), provider.label());
             let artifact = OciArtifact::parse(&address, Some(&published.version));
-            let artifact =
-                artifact.map_err(|refusal| Failure::Usage(Refusal::Usage, format!("--push: {refusal}")))?;
+            let artifact = artifact
+                .map_err(|refusal| CommandFailure::Usage(Refusal::Usage, format!("--push: {refusal}")))?;
             // Those of the environment: the account that may read a source need not be the one that may write a mirror.
             let credentials = SourceCredentials::read(|name| self.values.get(name).map(str::to_owned));
             let files = layers(provider, published);
             let digest = self.runtime.block_on(self.source.push(&artifact, &files, &credentials));
-            let digest =
-                digest.map_err(|error: FetchError| Failure::Failed(Refusal::Providers, error.to_string()))?;
+            let digest = digest
+                .map_err(|error: FetchError| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
             row.to = format!("{artifact}@{digest}");
         }
         Ok(())
@@ -176,7 +177,7 @@ fn as_recorded(
 }
 
 /// Credentials of the file, then of the environment.
-fn credentials(command: &ProvidersFetch) -> Result<Values, Failure> {
+fn credentials(command: &ProvidersFetch) -> Result<Values, CommandFailure> {
     let mut values = command.variables_file.as_deref().map(of_file).transpose()?.unwrap_or_default();
     let mut environment = Values::default();
     for name in SourceCredentials::NAMES {
@@ -188,11 +189,11 @@ fn credentials(command: &ProvidersFetch) -> Result<Values, Failure> {
     Ok(values)
 }
 
-fn typed_hosts(command: &ProvidersFetch) -> Result<Vec<String>, Failure> {
+fn typed_hosts(command: &ProvidersFetch) -> Result<Vec<String>, CommandFailure> {
     let mut hosts = Vec::new();
     for host in &command.hosts {
         let host = HostName::parse(host)
-            .map_err(|error| Failure::Usage(Refusal::Usage, format!("--host: {error}")))?;
+            .map_err(|error| CommandFailure::Usage(Refusal::Usage, format!("--host: {error}")))?;
         hosts.push(host.as_str().to_owned());
     }
     if let Some(address) = &command.push {
@@ -216,19 +217,20 @@ fn write(
     workspace: &dyn Workspace,
     tree: &dyn Tree,
     into: &RepoPath,
-    rows: &mut [Row<'_>],
-) -> Result<(), Failure> {
+    rows: &mut [FetchRow<'_>],
+) -> Result<(), CommandFailure> {
     let mut changes = Vec::new();
     for row in rows {
         for (path, text) in files(row.provider, &row.published) {
-            let path =
-                into.join(&path).map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+            let path = into
+                .join(&path)
+                .map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
             let before = match tree.entry(&path) {
                 None => None,
                 Some(entry) => {
                     let bytes = tree
                         .read(entry)
-                        .map_err(|error| Failure::Failed(Refusal::Providers, error.to_string()))?;
+                        .map_err(|error| CommandFailure::Failed(Refusal::Providers, error.to_string()))?;
                     Some(String::from_utf8_lossy(&bytes).into_owned())
                 }
             };
@@ -241,8 +243,8 @@ fn write(
     Ok(workspace.write(&changes)?)
 }
 
-fn line(row: &Row<'_>) -> String {
-    let Row { provider, published, to } = row;
+fn line(row: &FetchRow<'_>) -> String {
+    let FetchRow { provider, published, to } = row;
     let to = if to.is_empty() { String::new() } else { format!(" to {to}") };
     format!(
         "{} {} sha256:{} from {}{to}",
@@ -253,7 +255,7 @@ fn line(row: &Row<'_>) -> String {
     )
 }
 
-fn as_json(row: &Row<'_>) -> Value {
+fn as_json(row: &FetchRow<'_>) -> Value {
     json!({
         "label": row.provider.label(),
         "version": row.published.version,

@@ -1,28 +1,28 @@
 //! `capstan providers rights [PATH] [--from REV]`
 
 use capstan_live::live_objects::identity;
-use capstan_providers::{Before, Installation, installation};
+use capstan_providers::{InstalledSet, SetInstallation, installation};
 use serde_json::Value;
 
 use super::set::rendered_at;
 use crate::cli::arguments::ProviderInputs;
-use crate::cli::{Context, Failure, Format, Outcome, output};
+use crate::cli::{CommandContext, CommandFailure, CommandOutcome, Format, output};
 
 pub(super) fn run(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     inputs: &ProviderInputs,
     from: Option<&str>,
     format: Format,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, CommandFailure> {
     let now = rendered_at(context, inputs, context.arguments.at.as_deref())?;
-    let mut before = Before { objects: Vec::new(), versions: now.versions };
+    let mut before = InstalledSet { objects: Vec::new(), versions: now.versions };
     if let Some(from) = from {
         let then = rendered_at(context, inputs, Some(from))?;
         before.versions.extend(then.versions);
         before.objects = then.rendered.iter().flat_map(|one| &one.objects).filter_map(identity).collect();
     }
     let all: Vec<_> = now.set.providers().iter().zip(&now.rendered).collect();
-    let Installation { namespaces, roles, providers } = installation(&all, &before);
+    let SetInstallation { namespaces, roles, providers } = installation(&all, &before);
     match format {
         Format::Json => output::print_json(
             &serde_json::json!({"namespaces": namespaces, "installer": roles, "providers": providers}),
@@ -42,7 +42,7 @@ pub(super) fn run(
             }
         }
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// A rule in a line: `get, list secrets in own-system`.

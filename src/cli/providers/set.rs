@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use capstan_model::tree::{RepoPath, Tree};
-use capstan_providers::{Inputs, Overrides, ProviderSet, Rendered, Values, render, versions_at_hand};
+use capstan_providers::{Inputs, Overrides, ProviderSet, RenderedObjects, Values, render, versions_at_hand};
 use capstan_report::Refusal;
 use capstan_yaml::YamlFile;
 
 use crate::cli::arguments::ProviderInputs;
 use crate::cli::progress::say;
 use crate::cli::typed::file_or_folder;
-use crate::cli::{Context, Failure};
+use crate::cli::{CommandContext, CommandFailure};
 use capstan_ports::Workspace;
 
 /// The set below a path, which has providers.
@@ -20,14 +20,14 @@ pub(super) fn set(
     workspace: &dyn Workspace,
     tree: &dyn Tree,
     typed: Option<&str>,
-) -> Result<ProviderSet, Failure> {
+) -> Result<ProviderSet, CommandFailure> {
     let path = match typed {
         Some(typed) => file_or_folder(workspace, &[tree], typed)?,
         None => RepoPath::root(),
     };
     let set = ProviderSet::read(tree, &path).map_err(|refused| failed(&refused))?;
     if set.providers().is_empty() {
-        return Err(Failure::Usage(
+        return Err(CommandFailure::Usage(
             Refusal::Providers,
             format!(
                 "{} holds no provider object (`apiVersion: operator.cluster.x-k8s.io/v1alpha2`)",
@@ -40,26 +40,26 @@ pub(super) fn set(
 
 /// All providers, or all that is wrong: a part of a set is never printed, since somebody might apply it.
 pub(super) fn rendered(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     typed: &ProviderInputs,
-) -> Result<(ProviderSet, Vec<Rendered>), Failure> {
+) -> Result<(ProviderSet, Vec<RenderedObjects>), CommandFailure> {
     rendered_at(context, typed, context.arguments.at.as_deref()).map(|all| (all.set, all.rendered))
 }
 
 /// A set, rendered at a revision.
-pub(super) struct At {
+pub(super) struct SetAtRevision {
     pub(super) set: ProviderSet,
-    pub(super) rendered: Vec<Rendered>,
+    pub(super) rendered: Vec<RenderedObjects>,
     /// Label and version of everything that is at hand.
     pub(super) versions: BTreeSet<(String, String)>,
 }
 
 /// [`rendered`], at a revision; in the work tree where there is none.
 pub(super) fn rendered_at(
-    context: &Context<'_>,
+    context: &CommandContext<'_>,
     typed: &ProviderInputs,
     revision: Option<&str>,
-) -> Result<At, Failure> {
+) -> Result<SetAtRevision, CommandFailure> {
     let variables = variables(typed)?;
     let configuration = typed.clusterctl_config.as_deref().map(configuration).transpose()?;
     let workspace = context.workspace()?;
@@ -92,21 +92,21 @@ pub(super) fn rendered_at(
             .into_iter()
             .map(move |version| (label.clone(), version))
     });
-    Ok(At { versions: versions.collect(), rendered: all, set })
+    Ok(SetAtRevision { versions: versions.collect(), rendered: all, set })
 }
 
 /// Everything that is wrong, a line each.
-pub(super) fn failed<E: ToString>(refused: &[E]) -> Failure {
+pub(super) fn failed<E: ToString>(refused: &[E]) -> CommandFailure {
     let lines: Vec<String> = refused.iter().map(ToString::to_string).collect();
-    Failure::Failed(Refusal::Providers, lines.join("\n"))
+    CommandFailure::Failed(Refusal::Providers, lines.join("\n"))
 }
 
 /// What was typed counts before the file.
-fn variables(typed: &ProviderInputs) -> Result<Values, Failure> {
+fn variables(typed: &ProviderInputs) -> Result<Values, CommandFailure> {
     let mut values = Values::default();
     for pair in &typed.variables {
         let (name, value) = pair.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            Failure::Usage(
+            CommandFailure::Usage(
                 Refusal::Providers,
                 "`--variable` needs `NAME=VALUE`, with the name before the first `=`".to_owned(),
             )
@@ -120,9 +120,9 @@ fn variables(typed: &ProviderInputs) -> Result<Values, Failure> {
 }
 
 /// The variables of a file; their values are never printed.
-pub(super) fn of_file(file: &Path) -> Result<Values, Failure> {
+pub(super) fn of_file(file: &Path) -> Result<Values, CommandFailure> {
     let shown = file.display();
-    let failed = |message: &str| Failure::Failed(Refusal::Providers, format!("{shown}: {message}"));
+    let failed = |message: &str| CommandFailure::Failed(Refusal::Providers, format!("{shown}: {message}"));
     let read = YamlFile::read(&text_of(file)?)
         .map_err(|error| failed(&format!("line {}: this is not YAML", error.position.line)))?;
     let mut values = Values::default();
@@ -142,13 +142,14 @@ pub(super) fn of_file(file: &Path) -> Result<Values, Failure> {
     Ok(values)
 }
 
-fn configuration(file: &Path) -> Result<Overrides, Failure> {
-    Overrides::of_configuration(&text_of(file)?)
-        .map_err(|refusal| Failure::Failed(Refusal::Providers, format!("{}: {refusal}", file.display())))
+fn configuration(file: &Path) -> Result<Overrides, CommandFailure> {
+    Overrides::of_configuration(&text_of(file)?).map_err(|refusal| {
+        CommandFailure::Failed(Refusal::Providers, format!("{}: {refusal}", file.display()))
+    })
 }
 
-fn text_of(file: &Path) -> Result<String, Failure> {
+fn text_of(file: &Path) -> Result<String, CommandFailure> {
     fs::read_to_string(file).map_err(|error| {
-        Failure::Failed(Refusal::Providers, format!("{} cannot be read: {error}", file.display()))
+        CommandFailure::Failed(Refusal::Providers, format!("{} cannot be read: {error}", file.display()))
     })
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use capstan_bot::agents::SealingKey;
 use capstan_bot::visitors::Visitors;
 use capstan_bot::worker::Heartbeats;
-use capstan_forge::{CANARY, Forge, Options, Permission, Selection};
+use capstan_forge::{CANARY, Forge, Options, Permission, RepositorySelection};
 use capstan_github::{AppCredentials, GitHub, GitHubLimits, GitHubSignIn};
 use capstan_model::source::SourceKind;
 use capstan_model::target::Target;
@@ -25,7 +25,7 @@ use capstan_ports::{
     FleetFacts, JobRequest, Jobs as _, ProposalRecord, Records as _, RepositoryName, WavePlace,
 };
 use capstan_report::ProposalState;
-use capstan_server::{self as server, Listeners, Parts, Probe};
+use capstan_server::{self as server, Listeners, Probe, ServerParts};
 use capstan_server::{Intake, Mode};
 use capstan_telemetry as telemetry;
 use capstan_test_support::tally;
@@ -130,7 +130,7 @@ fn forge() -> Forge {
     }
     forge.grant(GITOPS, "wim", Permission::Write).unwrap();
     forge.grant(GITOPS, "rea", Permission::Read).unwrap();
-    forge.install("acme", Selection::All).unwrap();
+    forge.install("acme", RepositorySelection::All).unwrap();
     forge
 }
 
@@ -171,7 +171,7 @@ impl World {
             let public = callback.parse().unwrap();
             Arc::new(Visitors::new(Arc::new(sign_in), key, bench.clock.clone(), &public))
         });
-        let parts = Parts {
+        let parts = ServerParts {
             deliveries: Arc::new(bench.database.clone()),
             fleet: Arc::new(bench.database.clone()),
             pages: Arc::new(bench.database.clone()),
